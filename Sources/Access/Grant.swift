@@ -1,0 +1,53 @@
+// Who somebody is and what that allows, once a token or a link has been understood.
+
+package import EnrouteWire
+
+/// What a person or service may do.
+package enum Role: String, Sendable, CaseIterable, Codable {
+    case customer, rider, ops, service
+}
+
+/// Who holds a connection, as long as it is valid.
+package struct Grant: Sendable, Hashable {
+    package var person: PersonID
+    package var role: Role
+    /// The only job it reaches; `nil` for all that are this person's.
+    package var job: JobID?
+    /// Seconds since the epoch; `nil` when it ends with the job (a tracking link).
+    package var expiresAt: Int64?
+
+    package init(person: PersonID, role: Role, job: JobID? = nil, expiresAt: Int64? = nil) {
+        self.person = person
+        self.role = role
+        self.job = job
+        self.expiresAt = expiresAt
+    }
+}
+
+/// What can be asked for.
+package enum Verb: Sendable, CaseIterable {
+    case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel
+}
+
+extension Grant {
+    /// The one table of who may do what; what is not named is denied.
+    package func allows(_ verb: Verb) -> Bool {
+        switch (self.role, verb) {
+        case (.customer, .followJob), (.customer, .readJob): true
+        case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
+        case (.ops, .followJob), (.ops, .readJob): true
+        case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .changeStatus): true
+        default: false
+        }
+    }
+
+    /// Whether this job may be known to exist: it is theirs, or their role sees all.
+    package func reaches(_ job: JobID, customer: PersonID, rider: PersonID?) -> Bool {
+        if let only = self.job, only != job { return false }
+        return switch self.role {
+        case .customer: self.person == customer
+        case .rider: self.person == rider
+        case .ops, .service: true
+        }
+    }
+}

@@ -1,0 +1,57 @@
+// Frames and messages on the client's side of a socket: answers pings, masks what goes out, ends with the close code.
+
+internal import EnrouteWire
+internal import NIOCore
+internal import NIOWebSocket
+
+/// Text in, text out. Confined to its channel's loop.
+final class ClientFrameHandler: ChannelDuplexHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias InboundOut = [UInt8]
+    typealias OutboundIn = [UInt8]
+    typealias OutboundOut = WebSocketFrame
+
+    private var isClosing = false
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = self.unwrapInboundIn(data)
+        var payload = frame.unmaskedData
+        switch frame.opcode {
+        // Gateways never fragment.
+        case .text where frame.fin: context.fireChannelRead(self.wrapInboundOut(Array(payload.readableBytesView)))
+        case .ping: self.write(context, .pong, payload)
+        case .pong: break
+        case .connectionClose:
+            let code = payload.readInteger(as: UInt16.self) ?? 1005
+            let reason = String(buffer: payload)
+            if !self.isClosing { self.write(context, .connectionClose, frame.unmaskedData) }
+            self.isClosing = true
+            context.fireErrorCaught(ClientError.closed(code: code, reason: reason))
+            context.close(promise: nil)
+        default:
+            context.fireErrorCaught(ClientError.connectionLost)
+            context.close(promise: nil)
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let payload = context.channel.allocator.buffer(bytes: self.unwrapOutboundIn(data))
+        context.write(
+            self.wrapOutboundOut(WebSocketFrame(fin: true, opcode: .text, maskKey: .random(), data: payload)),
+            promise: promise)
+    }
+
+    /// Says goodbye before closing (RFC 6455 section 7.1.2).
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        if !self.isClosing, mode != .input {
+            self.isClosing = true
+            self.write(context, .connectionClose, ByteBuffer(integer: CloseCode.normal.rawValue))
+        }
+        context.close(mode: mode, promise: promise)
+    }
+
+    private func write(_ context: ChannelHandlerContext, _ opcode: WebSocketOpcode, _ payload: ByteBuffer) {
+        let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: payload)
+        context.writeAndFlush(self.wrapOutboundOut(frame), promise: nil)
+    }
+}

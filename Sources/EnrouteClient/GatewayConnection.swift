@@ -1,0 +1,158 @@
+// A connection to a gateway: messages out, messages in, for as long as a closure runs.
+
+public import EnrouteWire
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+internal import NIOWebSocket
+
+/// One WebSocket to a gateway, speaking `enroute.v1`.
+///
+/// ```swift
+/// try await GatewayConnection.open("wss://gateway.example", token: token) { connection in
+///     try await connection.send(.subscribe(job: job, since: nil))
+///     for try await message in connection.messages { … }
+/// }
+/// ```
+public struct GatewayConnection: Sendable {
+    /// Messages as they come; ends by throwing `ClientError` when the gateway closes. May be walked once.
+    public struct Messages: AsyncSequence, Sendable {
+        public typealias Element = ServerMessage
+        let inbound: NIOAsyncChannelInboundStream<[UInt8]>
+
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            var inbound: NIOAsyncChannelInboundStream<[UInt8]>.AsyncIterator
+
+            public mutating func next() async throws -> ServerMessage? {
+                // What a newer gateway says and we do not know is passed over.
+                while let bytes = try await self.inbound.next() {
+                    if let message = try? bytes.withUnsafeBytes({ try ServerMessage($0) }) { return message }
+                }
+                return nil
+            }
+        }
+
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(inbound: self.inbound.makeAsyncIterator()) }
+    }
+
+    public let messages: Messages
+    private let outbound: NIOAsyncChannelOutboundWriter<[UInt8]>
+
+    /// Sends a message; returns when the socket takes more.
+    public func send(_ message: ClientMessage) async throws {
+        try await self.outbound.write(message.encoded)
+    }
+
+    /// Sends text as it is: for tests of what a gateway does with it.
+    package func send(text: [UInt8]) async throws { try await self.outbound.write(text) }
+
+    /// Connects, runs `body` and closes.
+    ///
+    /// - Parameters:
+    ///   - url: `wss://host[:port]`, or `ws://` where there is no TLS.
+    ///   - token: sent with the upgrade as `Authorization: Bearer`; without it `body` has to send `auth` first.
+    /// - Throws: `ClientError`, and what `body` throws.
+    public nonisolated(nonsending) static func open<Result>(
+        _ url: String, token: String? = nil, trust: ServerTrust = .system,
+        _ body: (GatewayConnection) async throws -> Result
+    ) async throws -> Result {
+        let address = try GatewayAddress(url)
+        let channel = try await self.connect(address, url: url, token: token, trust: trust)
+        do {
+            return try await channel.executeThenClose { inbound, outbound in
+                try await body(GatewayConnection(messages: Messages(inbound: inbound), outbound: outbound))
+            }
+        } catch let error as ChannelError where error == .ioOnClosedChannel {
+            throw ClientError.connectionLost
+        }
+    }
+
+    private static func connect(
+        _ address: GatewayAddress, url: String, token: String?, trust: ServerTrust
+    ) async throws -> NIOAsyncChannel<[UInt8], [UInt8]> {
+        let tls = address.isSecure ? try NIOSSLContext(configuration: trust.configuration) : nil
+        let upgraded: EventLoopFuture<NIOAsyncChannel<[UInt8], [UInt8]>>
+        do {
+            upgraded = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .connectTimeout(.seconds(5))
+                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .connect(host: address.host, port: address.port) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let sync = channel.pipeline.syncOperations
+                        if let tls {
+                            let name = address.isName ? address.host : nil
+                            try sync.addHandler(NIOSSLClientHandler(context: tls, serverHostname: name))
+                        }
+                        return try Self.upgrade(sync, address, token)
+                    }
+                }
+        } catch {
+            throw ClientError.unreachable(url: url, reason: "\(error)")
+        }
+        do {
+            return try await upgraded.get()
+        } catch let error as ClientError {
+            throw error
+        } catch {
+            throw ClientError.unreachable(url: url, reason: "\(error)")
+        }
+    }
+
+    private static func upgrade(
+        _ sync: ChannelPipeline.SynchronousOperations, _ address: GatewayAddress, _ token: String?
+    ) throws -> EventLoopFuture<NIOAsyncChannel<[UInt8], [UInt8]>> {
+        let answer = NIOLoopBound(UpgradeAnswer(), eventLoop: sync.eventLoop)
+        let upgrader = NIOTypedWebSocketClientUpgrader<NIOAsyncChannel<[UInt8], [UInt8]>>(
+            maxFrameSize: 1 << 20,
+            upgradePipelineHandler: { channel, _ in
+                channel.eventLoop.makeCompletedFuture {
+                    channel.pipeline.syncOperations.removeHandler(answer.value, promise: nil)
+                    try channel.pipeline.syncOperations.addHandler(ClientFrameHandler())
+                    return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
+                }
+            })
+        var headers: HTTPHeaders = [
+            "host": "\(address.host):\(address.port)", "content-length": "0",
+            "sec-websocket-protocol": Limits.subprotocol,
+        ]
+        if let token { headers.add(name: "authorization", value: "Bearer \(token)") }
+        let outcome = try sync.configureUpgradableHTTPClientPipeline(
+            configuration: NIOUpgradableHTTPClientPipelineConfiguration(
+                upgradeConfiguration: NIOTypedHTTPClientUpgradeConfiguration(
+                    upgradeRequestHead: HTTPRequestHead(version: .http1_1, method: .GET, uri: "/v1", headers: headers),
+                    upgraders: [upgrader],
+                    notUpgradingCompletionHandler: { channel in
+                        channel.close(promise: nil)
+                        return channel.eventLoop.makeFailedFuture(
+                            ClientError.upgradeRefused(status: answer.value.status))
+                    })))
+        typealias Upgrade = NIOTypedHTTPClientUpgradeHandler<NIOAsyncChannel<[UInt8], [UInt8]>>
+        try sync.addHandler(answer.value, position: .before(sync.handler(type: Upgrade.self)))
+        return outcome
+    }
+}
+
+/// Remembers the status with which the upgrade is answered.
+private final class UpgradeAnswer: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    private(set) var status: UInt = 0
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .head(let head) = self.unwrapInboundIn(data) { self.status = head.status.code }
+        context.fireChannelRead(data)
+    }
+}
+
+extension ServerTrust {
+    fileprivate var configuration: TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.applicationProtocols = ["http/1.1"]
+        switch self {
+        case .system: break
+        case .authorities(let file): configuration.trustRoots = .file(file)
+        case .anybody: configuration.certificateVerification = .none
+        }
+        return configuration
+    }
+}

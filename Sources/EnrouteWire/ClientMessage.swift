@@ -1,0 +1,183 @@
+// What a client may say. The text of the protocol stands beside this file, in PROTOCOL.md.
+
+/// What a client shows to be let in.
+public enum Credential: Hashable, Sendable {
+    /// A JWT.
+    case token(String)
+    /// The opaque secret of a tracking link: one job, nothing else.
+    case link(String)
+}
+
+/// Where a client was when its connection ended.
+public struct ResumePoint: Hashable, Sendable {
+    public var epoch: String
+    public var id: StatusID
+
+    public init(epoch: String, id: StatusID) {
+        self.epoch = epoch
+        self.id = id
+    }
+}
+
+/// One message from a client.
+public enum ClientMessage: Hashable, Sendable {
+    case auth(Credential)
+    case subscribe(job: JobID, since: ResumePoint?)
+    case unsubscribe(job: JobID)
+    case location(LocationReport)
+    case travel(job: JobID, active: Bool)
+    case ping
+
+    /// `type` of the message, which answers repeat as `re`.
+    public var type: String {
+        switch self {
+        case .auth: "auth"
+        case .subscribe: "subscribe"
+        case .unsubscribe: "unsubscribe"
+        case .location: "location"
+        case .travel: "travel"
+        case .ping: "ping"
+        }
+    }
+}
+
+extension ClientMessage {
+    /// Reads one message: a JSON object with a `type`. Members it does not know are passed over.
+    ///
+    /// - Parameter bytes: UTF-8, checked by the caller.
+    public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
+        var reader = JSONReader(bytes)
+        switch try messageType(bytes) {
+        case "location": self = .location(try LocationReport(from: &reader))
+        case "subscribe": self = try Self.subscribe(from: &reader)
+        case "unsubscribe": self = .unsubscribe(job: try Fields(from: &reader, "unsubscribe").requiredJob())
+        case "travel":
+            let fields = try Fields(from: &reader, "travel")
+            guard let active = fields.active else { throw BadMessage("travel needs active, true or false") }
+            self = .travel(job: try fields.requiredJob(), active: active)
+        case "auth":
+            let fields = try Fields(from: &reader, "auth")
+            switch (fields.token, fields.link) {
+            case (let token?, nil): self = .auth(.token(token))
+            case (nil, let link?): self = .auth(.link(link))
+            default: throw BadMessage("auth needs either token or link")
+            }
+        case "ping":
+            _ = try Fields(from: &reader, "ping")
+            self = .ping
+        default:
+            throw BadMessage("type must be one of auth, subscribe, unsubscribe, location, travel, ping")
+        }
+        try reader.end()
+    }
+
+    private static func subscribe(from reader: inout JSONReader) throws(BadMessage) -> Self {
+        let fields = try Fields(from: &reader, "subscribe")
+        return .subscribe(job: try fields.requiredJob(), since: fields.since)
+    }
+
+    /// The message as a client sends it.
+    public var encoded: [UInt8] {
+        switch self {
+        case .location(let report): return report.encoded
+        case .auth(.token(let token)): return JSONWriter.message("auth") { $0.field("token", token) }
+        case .auth(.link(let link)): return JSONWriter.message("auth") { $0.field("link", link) }
+        case .subscribe(let job, let since):
+            return JSONWriter.message("subscribe") { writer in
+                writer.field("job", job.text)
+                guard let since else { return }
+                writer.object("since") { writer in
+                    writer.field("epoch", since.epoch)
+                    writer.field("id", since.id.description)
+                }
+            }
+        case .unsubscribe(let job): return JSONWriter.message("unsubscribe") { $0.field("job", job.text) }
+        case .travel(let job, let active):
+            return JSONWriter.message("travel") { writer in
+                writer.field("job", job.text)
+                writer.field("active", active)
+            }
+        case .ping: return JSONWriter.message("ping") { _ in }
+        }
+    }
+}
+
+/// The member `type` of a message, wherever it stands.
+func messageType(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) -> String {
+    var reader = JSONReader(bytes)
+    var type: String?
+    try reader.object { (name, reader) throws(BadMessage) in
+        if name.equals("type") {
+            guard type == nil else { throw BadMessage("type is named twice") }
+            type = try reader.string()
+        } else {
+            try reader.value()
+        }
+    }
+    guard let type else { throw BadMessage("a message needs a type") }
+    return type
+}
+
+/// The members of the small messages.
+private struct Fields {
+    let message: StaticString
+    var job: JobID?
+    var active: Bool?
+    var token: String?
+    var link: String?
+    var since: ResumePoint?
+
+    init(from reader: inout JSONReader, _ message: StaticString) throws(BadMessage) {
+        self.message = message
+        var members = Members(message)
+        var (job, active, token, link, since) = (JobID?.none, Bool?.none, String?.none, String?.none, ResumePoint?.none)
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("job") {
+                try members.once(0)
+                job = try reader.identifier("job")
+            } else if name.equals("active") {
+                try members.once(1)
+                active = try reader.boolean()
+            } else if name.equals("token") {
+                try members.once(2)
+                token = try reader.string()
+            } else if name.equals("link") {
+                try members.once(3)
+                link = try reader.string()
+            } else if name.equals("since") {
+                try members.once(4)
+                since = reader.null() ? nil : try ResumePoint(from: &reader)
+            } else {
+                try reader.value()
+            }
+        }
+        (self.job, self.active, self.token, self.link, self.since) = (job, active, token, link, since)
+    }
+
+    func requiredJob() throws(BadMessage) -> JobID {
+        guard let job else { throw BadMessage("\(self.message) needs job") }
+        return job
+    }
+}
+
+extension ResumePoint {
+    init(from reader: inout JSONReader) throws(BadMessage) {
+        var members = Members("since")
+        var epoch: String?
+        var id: StatusID?
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("epoch") {
+                try members.once(0)
+                let text = try reader.string()
+                guard Identifier<Void>(text) != nil else { throw BadMessage("epoch must be what the snapshot said") }
+                epoch = text
+            } else if name.equals("id") {
+                try members.once(1)
+                id = try reader.statusID("id")
+            } else {
+                try reader.value()
+            }
+        }
+        self.init(epoch: try members.required(epoch, "epoch"), id: try members.required(id, "id"))
+    }
+}

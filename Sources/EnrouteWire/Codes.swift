@@ -1,0 +1,94 @@
+// What a peer is told when something is not right: one code for each thing it can act on.
+
+/// `code` of the message `error` and of a problem document (RFC 9457).
+public enum ErrorCode: String, Error, Sendable, CaseIterable {
+    case badRequest = "bad_request"
+    case unauthorized
+    case tokenExpired = "token_expired"
+    /// The job does not exist, or it is not this person's: the answer is the same.
+    case notFound = "not_found"
+    case forbidden
+    case limitExceeded = "limit_exceeded"
+    case rateLimited = "rate_limited"
+    case illegalTransition = "illegal_transition"
+    case travelModeOff = "travel_mode_off"
+    case stalePosition = "stale_position"
+    case futurePosition = "future_position"
+    case unavailable
+    case `internal`
+
+    /// Whether the same message may succeed later.
+    public var isRetryable: Bool {
+        switch self {
+        case .rateLimited, .unavailable, .internal: true
+        default: false
+        }
+    }
+}
+
+/// Close codes of a WebSocket (RFC 6455 section 7.4): 4000 to 4499 reconnect, 4500 to 4999 do not.
+public enum CloseCode: UInt16, Sendable, CaseIterable {
+    case normal = 1000
+    case protocolError = 1002
+    case unsupportedData = 1003
+    case invalidText = 1007
+    case messageTooBig = 1009
+    case internalError = 1011
+    case goingAway = 4000
+    case noPong = 4001
+    case slowConsumer = 4002
+    case insufficientState = 4003
+    case overloaded = 4004
+    case tokenExpired = 4005
+    case rateLimited = 4006
+    case replaced = 4007
+    case invalidToken = 4500
+    case signInTimeout = 4501
+    case forbidden = 4502
+    case unsupportedVersion = 4503
+    case connectionLimit = 4504
+    case tooManyBadRequests = 4505
+
+    /// Whether a client comes back by itself.
+    public var reconnects: Bool {
+        switch self {
+        case .normal, .protocolError, .unsupportedData, .invalidText, .messageTooBig: false
+        case .internalError: true
+        default: self.rawValue < 4500
+        }
+    }
+}
+
+/// Bounds of one connection. Each has a stated outcome, in PROTOCOL.md.
+public struct Limits: Hashable, Sendable {
+    /// Bytes of one message from the client; more closes 1009, refused from the header.
+    public var messageBytes = 4096
+    /// Frames of one message; more closes 1009.
+    public var messageFragments = 16
+    /// Jobs followed by one connection; more is answered `limit_exceeded`.
+    public var subscriptions = 10
+    /// The same for role `ops`.
+    public var operationsSubscriptions = 200
+    /// Seconds until a connection must have sent its first request; then it is closed.
+    public var firstRequestSeconds = 5
+    /// Seconds until a session must have signed in; then 4501.
+    public var signInSeconds = 5
+    /// Seconds between pings, and for the pong; then 4001.
+    public var pingSeconds = 25
+    public var pongSeconds = 10
+    /// Positions per second that are published, with a burst; of more only the newest waits.
+    public var positionsPerSecond = 2
+    public var positionsBurst = 5
+    /// Bytes that wait for a socket; more closes 4002.
+    public var queueBytes = 65_536
+    /// Send buffer of the kernel and one read from a socket, bytes.
+    public var socketSendBytes = 65_536
+    public var receiveBytes = 2048
+    /// Messages that could not be understood, in one connection; more closes 4505.
+    public var badMessages = 10
+
+    public init() {}
+
+    /// Name of the WebSocket subprotocol.
+    public static let subprotocol = "enroute.v1"
+}

@@ -1,0 +1,177 @@
+// JSON (RFC 8259) read where it lies: a cursor over the bytes of one message, no tree, no allocation but for strings
+// that are kept. It is stricter than the RFC where a message of ours never needs the freedom: nesting ends at a depth,
+// numbers at a length, and a member's name may not be escaped, so that nothing can be named twice unnoticed.
+
+/// Why a message could not be read. `reason` is a full clause for the sender, never an echo of its bytes.
+public struct BadMessage: Error, Equatable, CustomStringConvertible {
+    public let reason: String
+    public init(_ reason: String) { self.reason = reason }
+    public var description: String { self.reason }
+}
+
+/// A cursor over one JSON text. The bytes must outlive it.
+struct JSONReader {
+    /// Objects and arrays inside each other, at most.
+    static let deepest = 8
+    /// Bytes of one number, at most.
+    static let longestNumber = 32
+
+    let bytes: UnsafeRawBufferPointer
+    private(set) var position = 0
+    private var depth = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    // MARK: objects and arrays
+
+    /// Calls `member` for each member of the object at the cursor; it must consume the value.
+    mutating func object(
+        _ member: (_ name: UnsafeRawBufferPointer, _ reader: inout JSONReader) throws(BadMessage) -> Void
+    ) throws(BadMessage) {
+        try self.enter(UInt8(ascii: "{"), "an object")
+        if self.take(UInt8(ascii: "}")) { return self.depth -= 1 }
+        repeat {
+            let name = try self.rawString()
+            guard !name.contains(UInt8(ascii: "\\")) else { throw BadMessage("a member's name must not be escaped") }
+            try self.expect(UInt8(ascii: ":"))
+            try member(name, &self)
+        } while self.take(UInt8(ascii: ","))
+        try self.expect(UInt8(ascii: "}"))
+        self.depth -= 1
+    }
+
+    /// Calls `element` for each element of the array at the cursor; it must consume the element.
+    mutating func array(_ element: (_ reader: inout JSONReader) throws(BadMessage) -> Void) throws(BadMessage) {
+        try self.enter(UInt8(ascii: "["), "an array")
+        if self.take(UInt8(ascii: "]")) { return self.depth -= 1 }
+        repeat { try element(&self) } while self.take(UInt8(ascii: ","))
+        try self.expect(UInt8(ascii: "]"))
+        self.depth -= 1
+    }
+
+    /// Nothing but white space may follow.
+    mutating func end() throws(BadMessage) {
+        self.skipSpace()
+        guard self.position == self.bytes.count else { throw BadMessage("there is text after the message") }
+    }
+
+    // MARK: values
+
+    mutating func string() throws(BadMessage) -> String {
+        let raw = try self.rawString()
+        return raw.contains(UInt8(ascii: "\\")) ? try Self.unescaped(raw) : String(decoding: raw, as: UTF8.self)
+    }
+
+    mutating func boolean() throws(BadMessage) -> Bool {
+        self.skipSpace()
+        if self.takeWord("true") { return true }
+        if self.takeWord("false") { return false }
+        throw BadMessage("true or false was expected")
+    }
+
+    /// Takes `null` if it is there.
+    mutating func null() -> Bool {
+        self.skipSpace()
+        return self.takeWord("null")
+    }
+
+    mutating func double() throws(BadMessage) -> Double {
+        try JSONNumber(self.rawNumber()).double
+    }
+
+    mutating func integer() throws(BadMessage) -> Int64 {
+        try JSONNumber(self.rawNumber()).integer
+    }
+
+    /// Passes over one value of any kind, checking it, and returns its bytes.
+    @discardableResult
+    mutating func value() throws(BadMessage) -> UnsafeRawBufferPointer {
+        self.skipSpace()
+        let start = self.position
+        switch self.peek {
+        case UInt8(ascii: "{"):
+            try self.object { (_, reader) throws(BadMessage) in try reader.value() }
+        case UInt8(ascii: "["):
+            try self.array { (reader) throws(BadMessage) in try reader.value() }
+        case UInt8(ascii: "\""): _ = try self.string()
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): _ = try self.boolean()
+        case UInt8(ascii: "n"):
+            guard self.null() else { throw BadMessage("a value was expected") }
+        default: _ = try self.double()
+        }
+        return UnsafeRawBufferPointer(rebasing: self.bytes[start..<self.position])
+    }
+
+    // MARK: bytes
+
+    private var peek: UInt8? { self.position < self.bytes.count ? self.bytes[self.position] : nil }
+
+    private mutating func skipSpace() {
+        while let byte = self.peek, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { self.position += 1 }
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        self.skipSpace()
+        guard self.peek == byte else { return false }
+        self.position += 1
+        return true
+    }
+
+    private mutating func takeWord(_ word: StaticString) -> Bool {
+        let end = self.position + word.utf8CodeUnitCount
+        guard end <= self.bytes.count,
+            UnsafeRawBufferPointer(rebasing: self.bytes[self.position..<end]).equals(word)
+        else { return false }
+        self.position = end
+        return true
+    }
+
+    private mutating func expect(_ byte: UInt8) throws(BadMessage) {
+        guard self.take(byte) else {
+            throw BadMessage("'\(Character(UnicodeScalar(byte)))' was expected at byte \(self.position)")
+        }
+    }
+
+    private mutating func enter(_ byte: UInt8, _ what: String) throws(BadMessage) {
+        guard self.take(byte) else { throw BadMessage("\(what) was expected at byte \(self.position)") }
+        self.depth += 1
+        guard self.depth <= Self.deepest else { throw BadMessage("it is nested deeper than \(Self.deepest)") }
+    }
+
+    /// The bytes between the quotes, escapes still in them.
+    private mutating func rawString() throws(BadMessage) -> UnsafeRawBufferPointer {
+        guard self.take(UInt8(ascii: "\"")) else { throw BadMessage("a string was expected at byte \(self.position)") }
+        let start = self.position
+        while let byte = self.peek {
+            switch byte {
+            case UInt8(ascii: "\""):
+                defer { self.position += 1 }
+                return UnsafeRawBufferPointer(rebasing: self.bytes[start..<self.position])
+            case UInt8(ascii: "\\"): self.position += 2
+            case 0..<0x20: throw BadMessage("a control character stands in a string")
+            default: self.position += 1
+            }
+        }
+        throw BadMessage("a string does not end")
+    }
+
+    private mutating func rawNumber() throws(BadMessage) -> UnsafeRawBufferPointer {
+        self.skipSpace()
+        let start = self.position
+        while let byte = self.peek, JSONNumber.mayHold(byte) { self.position += 1 }
+        guard self.position > start else { throw BadMessage("a number was expected at byte \(start)") }
+        guard self.position - start <= Self.longestNumber else {
+            throw BadMessage("a number is longer than \(Self.longestNumber) characters")
+        }
+        return UnsafeRawBufferPointer(rebasing: self.bytes[start..<self.position])
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether these bytes are the word.
+    @inline(__always)
+    func equals(_ word: StaticString) -> Bool {
+        self.count == word.utf8CodeUnitCount
+            && self.elementsEqual(UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    }
+}

@@ -1,0 +1,152 @@
+// Numbers and escaped strings of JSON. A coordinate has few enough digits to be converted exactly with one division
+// (Clinger 1990): its digits fit in 2^53 and its power of ten is exact. Everything else takes the standard library's way.
+
+/// One number as it was written (RFC 8259 section 6).
+struct JSONNumber {
+    private let text: UnsafeRawBufferPointer
+    private var mantissa: UInt64 = 0
+    private var digits = 0
+    private var exponent = 0
+    private var isNegative = false
+    private var isWhole = true
+
+    static func mayHold(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
+            UInt8(ascii: "e"), UInt8(ascii: "E"):
+            true
+        default: false
+        }
+    }
+
+    init(_ text: UnsafeRawBufferPointer) throws(BadMessage) {
+        self.text = text
+        var rest = text[...]
+        if rest.first == UInt8(ascii: "-") {
+            self.isNegative = true
+            rest.removeFirst()
+        }
+        let startsWithZero = rest.first == UInt8(ascii: "0")
+        let whole = self.takeDigits(&rest)
+        guard whole > 0, whole == 1 || !startsWithZero else { throw BadMessage("a number is malformed") }
+        if rest.first == UInt8(ascii: ".") {
+            rest.removeFirst()
+            let fraction = self.takeDigits(&rest)
+            guard fraction > 0 else { throw BadMessage("a number is malformed") }
+            self.exponent = -fraction
+            self.isWhole = false
+        }
+        if let byte = rest.first, byte | 0x20 == UInt8(ascii: "e") {
+            rest.removeFirst()
+            var isNegativeExponent = false
+            if let sign = rest.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") {
+                isNegativeExponent = sign == UInt8(ascii: "-")
+                rest.removeFirst()
+            }
+            guard !rest.isEmpty, rest.count <= 4 else { throw BadMessage("a number is malformed") }
+            var written = 0
+            while let byte = rest.first, (48...57).contains(byte) {
+                written = written * 10 + Int(byte - 48)
+                rest.removeFirst()
+            }
+            self.exponent += isNegativeExponent ? -written : written
+            self.isWhole = false
+        }
+        guard rest.isEmpty else { throw BadMessage("a number is malformed") }
+    }
+
+    private mutating func takeDigits(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Int {
+        let before = rest.count
+        while let byte = rest.first, (48...57).contains(byte) {
+            self.mantissa = self.mantissa &* 10 &+ UInt64(byte - 48)
+            rest.removeFirst()
+        }
+        self.digits += before - rest.count
+        return before - rest.count
+    }
+
+    /// The nearest Double; refuses what is not finite.
+    var double: Double {
+        get throws(BadMessage) {
+            if self.digits <= 15, abs(self.exponent) <= 22 {
+                let magnitude = Double(self.mantissa)
+                let scaled =
+                    self.exponent < 0
+                    ? magnitude / Self.powersOfTen[-self.exponent] : magnitude * Self.powersOfTen[self.exponent]
+                return self.isNegative ? -scaled : scaled
+            }
+            guard let value = Double(String(decoding: self.text, as: UTF8.self)), value.isFinite else {
+                throw BadMessage("a number is out of range")
+            }
+            return value
+        }
+    }
+
+    /// The whole number; refuses a fraction, an exponent and what does not fit.
+    var integer: Int64 {
+        get throws(BadMessage) {
+            guard self.isWhole, self.digits <= 18 else { throw BadMessage("a whole number was expected") }
+            return self.isNegative ? -Int64(self.mantissa) : Int64(self.mantissa)
+        }
+    }
+
+    private static let powersOfTen: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20, 1e21, 1e22,
+    ]
+}
+
+extension JSONReader {
+    /// A string's text with its escapes resolved (RFC 8259 section 7); lone surrogates are refused.
+    static func unescaped(_ raw: UnsafeRawBufferPointer) throws(BadMessage) -> String {
+        var units: [UInt8] = []
+        units.reserveCapacity(raw.count)
+        var index = 0
+        while index < raw.count {
+            let byte = raw[index]
+            index += 1
+            guard byte == UInt8(ascii: "\\") else {
+                units.append(byte)
+                continue
+            }
+            guard index < raw.count else { throw BadMessage("a string ends within an escape") }
+            let kind = raw[index]
+            index += 1
+            switch kind {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): units.append(kind)
+            case UInt8(ascii: "b"): units.append(0x08)
+            case UInt8(ascii: "f"): units.append(0x0C)
+            case UInt8(ascii: "n"): units.append(0x0A)
+            case UInt8(ascii: "r"): units.append(0x0D)
+            case UInt8(ascii: "t"): units.append(0x09)
+            case UInt8(ascii: "u"):
+                var code = try Self.hexadecimal(raw, at: index)
+                index += 4
+                if (0xD800..<0xDC00).contains(code), index + 6 <= raw.count, raw[index] == UInt8(ascii: "\\"),
+                    raw[index + 1] == UInt8(ascii: "u")
+                {
+                    let low = try Self.hexadecimal(raw, at: index + 2)
+                    guard (0xDC00..<0xE000).contains(low) else { throw BadMessage("a surrogate stands alone") }
+                    code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+                    index += 6
+                }
+                guard let scalar = UnicodeScalar(code) else { throw BadMessage("a surrogate stands alone") }
+                units.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            default: throw BadMessage("a string holds an unknown escape")
+            }
+        }
+        return String(decoding: units, as: UTF8.self)
+    }
+
+    private static func hexadecimal(_ raw: UnsafeRawBufferPointer, at index: Int) throws(BadMessage) -> UInt32 {
+        guard index + 4 <= raw.count else { throw BadMessage("a string ends within an escape") }
+        var code: UInt32 = 0
+        for byte in raw[index..<index + 4] {
+            guard let digit = Character(UnicodeScalar(byte)).hexDigitValue, byte < 0x80 else {
+                throw BadMessage("a string holds an unknown escape")
+            }
+            code = code << 4 | UInt32(digit)
+        }
+        return code
+    }
+}

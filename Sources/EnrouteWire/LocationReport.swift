@@ -1,0 +1,211 @@
+// What a rider's phone sends, and what every follower gets: bytes to a validated value, and back to bytes once.
+//
+// Step 2 of 7 of the hot path. Before: Gateway/RiderSession.swift. Next: LiveState/LocationPublisher.swift.
+
+/// One reading of a rider's position.
+public struct Fix: Hashable, Sendable {
+    /// When the sensor took it, ms since the epoch, by the phone's clock.
+    public var at: Int64
+    public var place: Coordinate
+    /// Radius of 68 % confidence, m, 0 to 10,000.
+    public var accuracyMeters: Double?
+    /// Over ground, m/s, 0 to 340.
+    public var speedMetersPerSecond: Double?
+    /// Clockwise from north, degrees, 0 up to 360.
+    public var headingDegrees: Double?
+
+    public init(
+        at: Int64, place: Coordinate, accuracyMeters: Double? = nil, speedMetersPerSecond: Double? = nil,
+        headingDegrees: Double? = nil
+    ) {
+        self.at = at
+        self.place = place
+        self.accuracyMeters = accuracyMeters
+        self.speedMetersPerSecond = speedMetersPerSecond
+        self.headingDegrees = headingDegrees
+    }
+
+    /// Times with 13 digits: September 2001 to November 2286, so that a stored position can be read at a fixed place.
+    public static let times: Range<Int64> = 1_000_000_000_000..<10_000_000_000_000
+}
+
+/// The message `location`: one job, a sequence number, one or more fixes.
+public struct LocationReport: Hashable, Sendable {
+    public var job: JobID
+    /// Counts the rider's reports; comes back in the answer.
+    public var sequence: Int64
+    /// 1 to 50, in any order.
+    public var fixes: [Fix]
+
+    public static let mostFixes = 50
+
+    public init(job: JobID, sequence: Int64, fixes: [Fix]) {
+        self.job = job
+        self.sequence = sequence
+        self.fixes = fixes
+    }
+
+    /// The newest fix: the only one that followers are shown.
+    public var newest: Fix? { self.fixes.max { $0.at < $1.at } }
+}
+
+extension LocationReport {
+    init(from reader: inout JSONReader) throws(BadMessage) {
+        var members = Members("location")
+        var job: JobID?
+        var sequence: Int64?
+        var fixes: [Fix] = []
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("job") {
+                try members.once(0)
+                job = try reader.identifier("job")
+            } else if name.equals("seq") {
+                try members.once(1)
+                sequence = try reader.integer()
+            } else if name.equals("fixes") {
+                try members.once(2)
+                try reader.array { (reader) throws(BadMessage) in
+                    guard fixes.count < Self.mostFixes else {
+                        throw BadMessage("a location message holds at most \(Self.mostFixes) fixes")
+                    }
+                    fixes.append(try Fix(from: &reader))
+                }
+            } else {
+                try reader.value()
+            }
+        }
+        guard let sequence, sequence >= 0 else { throw BadMessage("location needs seq, a whole number from 0") }
+        guard !fixes.isEmpty else { throw BadMessage("location needs at least one fix") }
+        self.init(job: try members.required(job, "job"), sequence: sequence, fixes: fixes)
+    }
+
+    /// The message as a rider sends it.
+    public var encoded: [UInt8] {
+        JSONWriter.message("location") { writer in
+            writer.field("job", self.job.text)
+            writer.field("seq", self.sequence)
+            writer.array("fixes", self.fixes) { writer, fix in
+                writer.object { writer in
+                    writer.field("at", fix.at)
+                    fix.write(into: &writer)
+                }
+            }
+        }
+    }
+}
+
+extension Fix {
+    init(from reader: inout JSONReader) throws(BadMessage) {
+        var members = Members("a fix")
+        var at: Int64?
+        var latitude: Double?
+        var longitude: Double?
+        var accuracy: Double?
+        var speed: Double?
+        var heading: Double?
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("at") {
+                try members.once(0)
+                at = try reader.integer()
+            } else if name.equals("lat") {
+                try members.once(1)
+                latitude = try reader.double()
+            } else if name.equals("lon") {
+                try members.once(2)
+                longitude = try reader.double()
+            } else if name.equals("acc") {
+                try members.once(3)
+                accuracy = try reader.optionalDouble(in: 0...10_000, "acc is a radius of 0 to 10000 m")
+            } else if name.equals("spd") {
+                try members.once(4)
+                speed = try reader.optionalDouble(in: 0...340, "spd is a speed of 0 to 340 m/s")
+            } else if name.equals("hdg") {
+                try members.once(5)
+                heading = try reader.optionalDouble(in: 0...360, "hdg is a heading of 0 to 360 degrees")
+            } else {
+                try reader.value()
+            }
+        }
+        guard let at, Self.times.contains(at) else { throw BadMessage("a fix needs at, ms since the epoch") }
+        guard let latitude, let longitude else { throw BadMessage("a fix needs lat and lon") }
+        guard let place = Coordinate(latitude: latitude, longitude: longitude) else {
+            throw BadMessage("lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0")
+        }
+        self.init(
+            at: at, place: place, accuracyMeters: accuracy, speedMetersPerSecond: speed, headingDegrees: heading)
+    }
+
+    /// Seven decimals of a degree are 11 mm.
+    fileprivate func write(into writer: inout JSONWriter) {
+        writer.field("lat", self.place.latitude, decimals: 7)
+        writer.field("lon", self.place.longitude, decimals: 7)
+        writer.field("acc", self.accuracyMeters, decimals: 1)
+        writer.field("spd", self.speedMetersPerSecond, decimals: 2)
+        writer.field("hdg", self.headingDegrees, decimals: 1)
+    }
+}
+
+/// The message `location` as followers get it: `{"type":"location","id":"<16 digits>","at":<13 digits>,"job":…`.
+///
+/// The id is given by `lua/publish_location.lua`, which puts it before the tail; id and time stand at a fixed place.
+public enum PublishedLocation {
+    static let head = Array(#"{"type":"location","id":""#.utf8)
+    static let idDigits = 16
+
+    /// What the gateway writes: everything after the fix's time.
+    public static func tail(of fix: Fix, job: JobID, receivedAt: Int64) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("job", job.text)
+            writer.field("received", receivedAt)
+            fix.write(into: &writer)
+        }
+        var bytes = writer.bytes
+        bytes[0] = UInt8(ascii: ",")
+        return bytes
+    }
+
+    /// The id of a published location, without decoding it; `nil` for any other message.
+    public static func id(of message: UnsafeRawBufferPointer) -> UInt64? {
+        guard message.count > self.head.count + self.idDigits, message.starts(with: self.head) else { return nil }
+        var id: UInt64 = 0
+        for byte in message[self.head.count..<self.head.count + self.idDigits] {
+            guard (48...57).contains(byte) else { return nil }
+            id = id * 10 + UInt64(byte - 48)
+        }
+        return id
+    }
+}
+
+/// A published location, decoded: what a client shows.
+public struct Location: Hashable, Sendable {
+    /// Grows with every position of the job: newer than the one shown, or not.
+    public var id: UInt64
+    public var job: JobID
+    public var fix: Fix
+    /// When a gateway took it in, ms since the epoch.
+    public var receivedAt: Int64
+
+    init(from reader: inout JSONReader) throws(BadMessage) {
+        let whole = try reader.value()
+        guard let id = PublishedLocation.id(of: whole) else { throw BadMessage("location needs an id of 16 digits") }
+        var fields = JSONReader(whole)
+        var job: JobID?
+        var receivedAt: Int64 = 0
+        try fields.object { (name, reader) throws(BadMessage) in
+            if name.equals("job") {
+                job = try reader.identifier("job")
+            } else if name.equals("received") {
+                receivedAt = try reader.integer()
+            } else {
+                try reader.value()
+            }
+        }
+        guard let job else { throw BadMessage("location needs job") }
+        var rest = JSONReader(whole)
+        self.id = id
+        self.job = job
+        self.fix = try Fix(from: &rest)
+        self.receivedAt = receivedAt
+    }
+}

@@ -1,0 +1,220 @@
+// What a gateway may say. The text of the protocol stands beside this file, in PROTOCOL.md.
+
+/// The answer to signing in.
+public struct Welcome: Hashable, Sendable {
+    public var session: String
+    /// ms since the epoch: with the receiver's own clock it gives the age of a position.
+    public var serverTime: Int64
+    public var pingIntervalSeconds: Int
+    public var limits: Limits
+
+    public init(session: String, serverTime: Int64, pingIntervalSeconds: Int, limits: Limits) {
+        self.session = session
+        self.serverTime = serverTime
+        self.pingIntervalSeconds = pingIntervalSeconds
+        self.limits = limits
+    }
+}
+
+/// What was refused, and whether to try again.
+public struct Refusal: Hashable, Sendable {
+    /// `type` of the message that is answered.
+    public var re: String
+    public var job: JobID?
+    public var code: ErrorCode
+    /// A sentence for who builds the client.
+    public var message: String
+    public var retryInMilliseconds: Int64?
+
+    public init(re: String, job: JobID? = nil, code: ErrorCode, message: String, retryInMilliseconds: Int64? = nil) {
+        self.re = re
+        self.job = job
+        self.code = code
+        self.message = message
+        self.retryInMilliseconds = retryInMilliseconds
+    }
+}
+
+/// One message from a gateway.
+public enum ServerMessage: Hashable, Sendable {
+    case welcome(Welcome)
+    case subscribed(job: JobID, Snapshot)
+    case reset(job: JobID, Snapshot)
+    case status(job: JobID, StatusEvent)
+    case location(Location)
+    case tracking(job: JobID, TrackingState, EndReason?)
+    case ended(job: JobID, EndReason)
+    case degraded
+    case restored
+    case ok(re: String, job: JobID?, sequence: Int64?, deadline: Int64?)
+    case error(Refusal)
+    case pong(serverTime: Int64)
+    case goaway(retryInMilliseconds: Int64)
+}
+
+extension ServerMessage {
+    /// The message as a gateway sends it. A location is encoded by `PublishedLocation` and never here.
+    public var encoded: [UInt8] {
+        switch self {
+        case .welcome(let welcome):
+            return JSONWriter.message("welcome") { writer in
+                writer.field("session", welcome.session)
+                writer.field("serverTime", welcome.serverTime)
+                writer.field("pingInterval", Int64(welcome.pingIntervalSeconds))
+                writer.object("limits") { writer in
+                    writer.field("messageBytes", Int64(welcome.limits.messageBytes))
+                    writer.field("subscriptions", Int64(welcome.limits.subscriptions))
+                    writer.field("positionsPerSecond", Int64(welcome.limits.positionsPerSecond))
+                }
+            }
+        case .subscribed(let job, let snapshot): return Self.state("subscribed", job, snapshot)
+        case .reset(let job, let snapshot): return Self.state("reset", job, snapshot)
+        case .status(let job, let event):
+            return JSONWriter.message("status") { writer in
+                writer.field("job", job.text)
+                event.write(into: &writer)
+            }
+        case .location: preconditionFailure("a location is encoded once, by PublishedLocation")
+        case .tracking(let job, let state, let reason):
+            return JSONWriter.message("tracking") { writer in
+                writer.field("job", job.text)
+                writer.field("state", state.rawValue)
+                writer.field("reason", reason?.rawValue)
+            }
+        case .ended(let job, let reason):
+            return JSONWriter.message("ended") { writer in
+                writer.field("job", job.text)
+                writer.field("reason", reason.rawValue)
+            }
+        case .degraded: return JSONWriter.message("degraded") { _ in }
+        case .restored: return JSONWriter.message("restored") { _ in }
+        case .ok(let re, let job, let sequence, let deadline):
+            return JSONWriter.message("ok") { writer in
+                writer.field("re", re)
+                writer.field("job", job?.text)
+                writer.field("seq", sequence)
+                writer.field("deadline", deadline)
+            }
+        case .error(let refusal):
+            return JSONWriter.message("error") { writer in
+                writer.field("re", refusal.re)
+                writer.field("job", refusal.job?.text)
+                writer.field("code", refusal.code.rawValue)
+                writer.field("message", refusal.message)
+                writer.field("retry", refusal.code.isRetryable)
+                writer.field("retryIn", refusal.retryInMilliseconds)
+            }
+        case .pong(let serverTime): return JSONWriter.message("pong") { $0.field("serverTime", serverTime) }
+        case .goaway(let retryIn): return JSONWriter.message("goaway") { $0.field("retryIn", retryIn) }
+        }
+    }
+
+    private static func state(_ type: StaticString, _ job: JobID, _ snapshot: Snapshot) -> [UInt8] {
+        JSONWriter.message(type) { writer in
+            writer.field("job", job.text)
+            writer.object("snapshot") { snapshot.write(into: &$0) }
+        }
+    }
+}
+
+extension ServerMessage {
+    /// Reads one message. A type it does not know throws: a client passes over it and goes on.
+    public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
+        let type = try messageType(bytes)
+        var reader = JSONReader(bytes)
+        if type == "location" {
+            self = .location(try Location(from: &reader))
+            return
+        }
+        let fields = try ServerFields(from: bytes)
+        func job() throws(BadMessage) -> JobID { try fields.required(fields.job, "job") }
+        switch type {
+        case "welcome":
+            self = .welcome(
+                Welcome(
+                    session: try fields.required(fields.session, "session"),
+                    serverTime: try fields.required(fields.serverTime, "serverTime"),
+                    pingIntervalSeconds: Int(try fields.required(fields.pingInterval, "pingInterval")),
+                    limits: fields.limits ?? Limits()))
+        case "subscribed": self = .subscribed(job: try job(), try fields.required(fields.snapshot, "snapshot"))
+        case "reset": self = .reset(job: try job(), try fields.required(fields.snapshot, "snapshot"))
+        case "status": self = .status(job: try job(), try StatusEvent(from: &reader))
+        case "tracking": self = .tracking(job: try job(), try fields.required(fields.state, "state"), fields.reason)
+        case "ended": self = .ended(job: try job(), try fields.required(fields.reason, "reason"))
+        case "degraded": self = .degraded
+        case "restored": self = .restored
+        case "ok":
+            self = .ok(
+                re: try fields.required(fields.re, "re"), job: fields.job, sequence: fields.sequence,
+                deadline: fields.deadline)
+        case "error":
+            self = .error(
+                Refusal(
+                    re: try fields.required(fields.re, "re"), job: fields.job,
+                    code: try fields.required(fields.code, "code"), message: fields.message ?? "",
+                    retryInMilliseconds: fields.retryIn))
+        case "pong": self = .pong(serverTime: try fields.required(fields.serverTime, "serverTime"))
+        case "goaway": self = .goaway(retryInMilliseconds: try fields.required(fields.retryIn, "retryIn"))
+        default: throw BadMessage("the type is not known")
+        }
+    }
+}
+
+/// The members of a gateway's messages, each absent or understood.
+private struct ServerFields {
+    var (job, session, re, message) = (JobID?.none, String?.none, String?.none, String?.none)
+    var (serverTime, pingInterval, sequence) = (Int64?.none, Int64?.none, Int64?.none)
+    var (deadline, retryIn) = (Int64?.none, Int64?.none)
+    var (state, reason, code) = (TrackingState?.none, EndReason?.none, ErrorCode?.none)
+    var (snapshot, limits) = (Snapshot?.none, Limits?.none)
+
+    init(from bytes: UnsafeRawBufferPointer) throws(BadMessage) {
+        var reader = JSONReader(bytes)
+        var fields = ServerFields()
+        try reader.object { (name, reader) throws(BadMessage) in
+            switch String(decoding: name, as: UTF8.self) {
+            case "job": fields.job = try reader.identifier("job")
+            case "session": fields.session = try reader.string()
+            case "re": fields.re = try reader.string()
+            case "message": fields.message = try reader.string()
+            case "serverTime": fields.serverTime = try reader.integer()
+            case "pingInterval": fields.pingInterval = try reader.integer()
+            case "seq": fields.sequence = try reader.integer()
+            case "deadline": fields.deadline = try reader.integer()
+            case "retryIn": fields.retryIn = try reader.integer()
+            case "state": fields.state = TrackingState(rawValue: try reader.string())
+            case "reason": fields.reason = EndReason(rawValue: try reader.string())
+            case "code": fields.code = ErrorCode(rawValue: try reader.string())
+            case "snapshot": fields.snapshot = try Snapshot(from: &reader)
+            case "limits": fields.limits = try Limits(from: &reader)
+            default: try reader.value()
+            }
+        }
+        self = fields
+    }
+
+    private init() {}
+
+    func required<Value>(_ value: Value?, _ name: StaticString) throws(BadMessage) -> Value {
+        guard let value else { throw BadMessage("the message needs \(name)") }
+        return value
+    }
+}
+
+extension Limits {
+    init(from reader: inout JSONReader) throws(BadMessage) {
+        var limits = Limits()
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("messageBytes") {
+                limits.messageBytes = Int(try reader.integer())
+            } else if name.equals("subscriptions") {
+                limits.subscriptions = Int(try reader.integer())
+            } else if name.equals("positionsPerSecond") {
+                limits.positionsPerSecond = Int(try reader.integer())
+            } else {
+                try reader.value()
+            }
+        }
+        self = limits
+    }
+}

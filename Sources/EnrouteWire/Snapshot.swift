@@ -1,0 +1,211 @@
+// The whole state of a job at one moment: what a follower is shown first, after a reset, and by REST.
+
+/// One change of a job's status.
+public struct StatusEvent: Hashable, Sendable {
+    /// Nonce of the job's record: another epoch is another history.
+    public var epoch: String
+    /// The event before this one, `nil` for the first. When it is not the last one seen, something was missed.
+    public var previous: StatusID?
+    public var id: StatusID
+    public var status: JobStatus
+    /// When it happened, ms since the epoch.
+    public var at: Int64
+
+    public init(epoch: String, previous: StatusID?, id: StatusID, status: JobStatus, at: Int64) {
+        self.epoch = epoch
+        self.previous = previous
+        self.id = id
+        self.status = status
+        self.at = at
+    }
+}
+
+/// A job as its followers may see it.
+public struct Snapshot: Hashable, Sendable {
+    public var kind: JobKind
+    public var status: JobStatus
+    /// When the status began, ms since the epoch.
+    public var statusAt: Int64
+    public var epoch: String
+    /// Id of the status event this state includes.
+    public var id: StatusID
+    /// Where the job ends; `nil` when the job was created without.
+    public var destination: Coordinate?
+    public var tracking: TrackingState
+    /// Until when travel mode may be on, ms since the epoch; `nil` before its first start.
+    public var travelDeadline: Int64?
+    /// The last known position as it was published, and how old it was when this was made.
+    public var position: [UInt8]?
+    public var positionAgeMilliseconds: Int64?
+    /// What a resuming follower missed, oldest first.
+    public var missed: [StatusEvent]
+
+    public init(
+        kind: JobKind, status: JobStatus, statusAt: Int64, epoch: String, id: StatusID, destination: Coordinate? = nil,
+        tracking: TrackingState, travelDeadline: Int64? = nil, position: [UInt8]? = nil,
+        positionAgeMilliseconds: Int64? = nil, missed: [StatusEvent] = []
+    ) {
+        self.kind = kind
+        self.status = status
+        self.statusAt = statusAt
+        self.epoch = epoch
+        self.id = id
+        self.destination = destination
+        self.tracking = tracking
+        self.travelDeadline = travelDeadline
+        self.position = position
+        self.positionAgeMilliseconds = positionAgeMilliseconds
+        self.missed = missed
+    }
+
+    /// The position, decoded.
+    public var location: Location? {
+        self.position.flatMap { bytes in
+            bytes.withUnsafeBytes { bytes in
+                var reader = JSONReader(bytes)
+                return try? Location(from: &reader)
+            }
+        }
+    }
+}
+
+extension StatusEvent {
+    func write(into writer: inout JSONWriter) {
+        writer.field("epoch", self.epoch)
+        writer.field("prev", self.previous?.description ?? "")
+        writer.field("id", self.id.description)
+        writer.field("status", self.status.rawValue)
+        writer.field("at", self.at)
+    }
+
+    init(from reader: inout JSONReader) throws(BadMessage) {
+        let members = Members("status")
+        var (epoch, previous, id) = (String?.none, StatusID?.none, StatusID?.none)
+        var (status, at) = (JobStatus?.none, Int64?.none)
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("epoch") {
+                epoch = try reader.string()
+            } else if name.equals("prev") {
+                previous = StatusID(try reader.string())
+            } else if name.equals("id") {
+                id = try reader.statusID("id")
+            } else if name.equals("status") {
+                status = try reader.status()
+            } else if name.equals("at") {
+                at = try reader.integer()
+            } else {
+                try reader.value()
+            }
+        }
+        self.init(
+            epoch: try members.required(epoch, "epoch"), previous: previous, id: try members.required(id, "id"),
+            status: try members.required(status, "status"), at: try members.required(at, "at"))
+    }
+}
+
+extension Snapshot {
+    func write(into writer: inout JSONWriter) {
+        writer.field("kind", self.kind.rawValue)
+        writer.field("status", self.status.rawValue)
+        writer.field("statusAt", self.statusAt)
+        writer.field("epoch", self.epoch)
+        writer.field("id", self.id.description)
+        if let destination {
+            writer.object("destination") { writer in
+                writer.field("lat", destination.latitude, decimals: 7)
+                writer.field("lon", destination.longitude, decimals: 7)
+            }
+        }
+        writer.field("tracking", self.tracking.rawValue)
+        writer.field("travelDeadline", self.travelDeadline)
+        writer.raw("position", self.position)
+        writer.field("positionAge", self.positionAgeMilliseconds)
+        writer.array("missed", self.missed) { writer, event in
+            writer.object { event.write(into: &$0) }
+        }
+    }
+
+    /// The snapshot alone, as REST answers it.
+    public func json(job: JobID) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("job", job.text)
+            self.write(into: &writer)
+        }
+        return writer.bytes
+    }
+
+    init(from reader: inout JSONReader) throws(BadMessage) {
+        let members = Members("snapshot")
+        var (kind, status, statusAt) = (JobKind?.none, JobStatus?.none, Int64?.none)
+        var (epoch, id, tracking) = (String?.none, StatusID?.none, TrackingState?.none)
+        var (destination, deadline) = (Coordinate?.none, Int64?.none)
+        var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
+        try reader.object { (name, reader) throws(BadMessage) in
+            switch String(decoding: name, as: UTF8.self) {
+            case "kind": kind = JobKind(rawValue: try reader.string())
+            case "status": status = try reader.status()
+            case "statusAt": statusAt = try reader.integer()
+            case "epoch": epoch = try reader.string()
+            case "id": id = try reader.statusID("id")
+            case "destination": destination = try Coordinate(from: &reader)
+            case "tracking": tracking = TrackingState(rawValue: try reader.string())
+            case "travelDeadline": deadline = try reader.integer()
+            case "position": position = reader.null() ? nil : Array(try reader.value())
+            case "positionAge": age = try reader.integer()
+            case "missed":
+                try reader.array { (reader) throws(BadMessage) in missed.append(try StatusEvent(from: &reader)) }
+            default: try reader.value()
+            }
+        }
+        self.init(
+            kind: try members.required(kind, "kind"), status: try members.required(status, "status"),
+            statusAt: try members.required(statusAt, "statusAt"), epoch: try members.required(epoch, "epoch"),
+            id: try members.required(id, "id"), destination: destination,
+            tracking: try members.required(tracking, "tracking"), travelDeadline: deadline, position: position,
+            positionAgeMilliseconds: age, missed: missed)
+    }
+}
+
+extension JSONReader {
+    mutating func status() throws(BadMessage) -> JobStatus {
+        guard let status = JobStatus(rawValue: try self.string()) else { throw BadMessage("the status is not known") }
+        return status
+    }
+}
+
+extension Coordinate {
+    init?(from reader: inout JSONReader) throws(BadMessage) {
+        var (latitude, longitude) = (Double?.none, Double?.none)
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("lat") {
+                latitude = try reader.double()
+            } else if name.equals("lon") {
+                longitude = try reader.double()
+            } else {
+                try reader.value()
+            }
+        }
+        guard let latitude, let longitude else { throw BadMessage("a place needs lat and lon") }
+        self.init(latitude: latitude, longitude: longitude)
+    }
+
+    /// A place as `{"lat": …, "lon": …}`.
+    public init(json: UnsafeRawBufferPointer) throws(BadMessage) {
+        var reader = JSONReader(json)
+        guard let place = try Coordinate(from: &reader) else {
+            throw BadMessage("lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0")
+        }
+        self = place
+    }
+
+    /// `{"lat": …, "lon": …}`
+    public var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("lat", self.latitude, decimals: 7)
+            writer.field("lon", self.longitude, decimals: 7)
+        }
+        return writer.bytes
+    }
+}

@@ -1,0 +1,108 @@
+// One follower's view of one job, from asking to leaving: what arrives before the snapshot waits, what the snapshot
+// already says is passed over, and what comes twice is shown once. Positions are ordered by their id; statuses by theirs,
+// and each names the one before it, so that a gap shows.
+
+/// What a follower has seen of a job. `StatusID` grows with every status event.
+package struct Following<StatusID: Comparable> {
+    private enum Phase {
+        /// The snapshot is not here yet. The newest position and all statuses that came meanwhile.
+        case waiting(position: (id: UInt64, frame: [UInt8])?, statuses: [Status])
+        case live
+    }
+
+    package struct Status {
+        package let id: StatusID
+        package let previous: StatusID?
+        package let epoch: String
+        package let frame: [UInt8]
+
+        package init(id: StatusID, previous: StatusID?, epoch: String, frame: [UInt8]) {
+            self.id = id
+            self.previous = previous
+            self.epoch = epoch
+            self.frame = frame
+        }
+    }
+
+    private var phase = Phase.waiting(position: nil, statuses: [])
+    private var lastPosition: UInt64 = 0
+    private var lastStatus: StatusID?
+    private var epoch = ""
+
+    /// Statuses that wait for the snapshot, at most; with more the job is read again.
+    package static var mostWaitingStatuses: Int { 64 }
+
+    package init() {}
+
+    package var isLive: Bool { if case .live = self.phase { true } else { false } }
+    /// Where it could go on: epoch and id of the last status seen.
+    package var seen: (epoch: String, id: StatusID)? { self.lastStatus.map { (self.epoch, $0) } }
+
+    package enum StatusVerdict: Hashable, Sendable {
+        case show
+        /// It was seen, or waits for the snapshot.
+        case pass
+        /// Something is missing before it: read the job again.
+        case gap
+    }
+
+    /// Whether a position is to be shown now.
+    package mutating func position(_ id: UInt64, _ frame: [UInt8]) -> Bool {
+        switch self.phase {
+        case .live:
+            guard id > self.lastPosition else { return false }
+            self.lastPosition = id
+            return true
+        case .waiting(let position, let statuses):
+            if id > position?.id ?? 0 { self.phase = .waiting(position: (id, frame), statuses: statuses) }
+            return false
+        }
+    }
+
+    package mutating func status(_ status: Status) -> StatusVerdict {
+        switch self.phase {
+        case .live:
+            if status.epoch == self.epoch, let lastStatus, status.id <= lastStatus { return .pass }
+            guard status.epoch == self.epoch, status.previous == self.lastStatus else { return .gap }
+            self.lastStatus = status.id
+            return .show
+        case .waiting(let position, let statuses):
+            guard statuses.count < Self.mostWaitingStatuses else { return .gap }
+            self.phase = .waiting(position: position, statuses: statuses + [status])
+            return .pass
+        }
+    }
+
+    /// The snapshot is here: it includes positions up to `position` and statuses up to `status` of `epoch`.
+    ///
+    /// - Returns: the frames that waited and are newer, in the order to be shown; `nil` when something is missing between
+    ///   the snapshot and what waited: read the job again.
+    package mutating func snapshot(position: UInt64?, epoch: String, status: StatusID) -> [[UInt8]]? {
+        guard case .waiting(let waitingPosition, let statuses) = self.phase else { return [] }
+        self.phase = .live
+        self.epoch = epoch
+        self.lastStatus = status
+        self.lastPosition = max(self.lastPosition, position ?? 0)
+        var frames: [[UInt8]] = []
+        for waiting in statuses {
+            switch self.status(waiting) {
+            case .show: frames.append(waiting.frame)
+            case .pass: break
+            case .gap: return nil
+            }
+        }
+        if let waitingPosition, self.position(waitingPosition.id, waitingPosition.frame) {
+            frames.append(waitingPosition.frame)
+        }
+        return frames
+    }
+
+    /// Something may have been missed: from now on wait for a new snapshot.
+    package mutating func unsynchronise() {
+        guard self.isLive else { return }
+        self.phase = .waiting(position: nil, statuses: [])
+    }
+
+    /// The positions begin anew (another rider, or travel mode on again after the live instance lost its memory).
+    package mutating func forgetPosition() { self.lastPosition = 0 }
+}

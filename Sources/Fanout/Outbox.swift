@@ -1,0 +1,107 @@
+// What waits for a slow socket. A position replaces the one of the same topic that still waits: only the newest is worth
+// sending. Everything else keeps its order and is never dropped; when it does not fit, the connection has to end.
+
+/// Frames that wait for one socket.
+package struct Outbox<Topic: Hashable> {
+    /// What may happen to a frame that has to wait.
+    package enum Kind {
+        /// A newer one of the same topic takes its place.
+        case replaceable(Topic)
+        case kept
+    }
+
+    package enum Outcome: Hashable, Sendable {
+        case waits
+        /// It waits in the place of an older one, which is never sent.
+        case replaced
+        /// The bound is passed: nothing was added.
+        case overflows
+    }
+
+    private struct Waiting {
+        var topic: Topic?
+        /// Empty once a newer frame has taken over.
+        var frame: [UInt8]
+    }
+
+    private var waiting: [Waiting] = []
+    /// First frame that has not been taken.
+    private var first = 0
+    private var places: [Topic: Int] = [:]
+    /// Bytes of all frames that wait.
+    package private(set) var bytes = 0
+    package let mostBytes: Int
+
+    /// - Parameter mostBytes: bytes that may wait; the frame that would pass it overflows.
+    package init(mostBytes: Int) { self.mostBytes = mostBytes }
+
+    package var isEmpty: Bool { self.bytes == 0 }
+
+    package mutating func add(_ frame: [UInt8], _ kind: Kind) -> Outcome {
+        switch kind {
+        case .kept:
+            guard self.bytes + frame.count <= self.mostBytes else { return .overflows }
+            self.append(Waiting(topic: nil, frame: frame))
+            return .waits
+        case .replaceable(let topic):
+            let place = self.places[topic]
+            let freed = place.map { self.waiting[$0].frame.count } ?? 0
+            guard self.bytes - freed + frame.count <= self.mostBytes else { return .overflows }
+            // The new one goes to the end: what was said between the two comes before it.
+            if let place {
+                self.waiting[place].frame = []
+                self.bytes -= freed
+            }
+            self.places[topic] = self.waiting.count
+            self.append(Waiting(topic: topic, frame: frame))
+            self.compact()
+            return place == nil ? .waits : .replaced
+        }
+    }
+
+    /// The frame that has waited longest.
+    package mutating func take() -> [UInt8]? {
+        while self.first < self.waiting.count {
+            let next = self.waiting[self.first]
+            self.waiting[self.first].frame = []
+            self.first += 1
+            guard !next.frame.isEmpty else { continue }
+            self.bytes -= next.frame.count
+            if let topic = next.topic { self.places[topic] = nil }
+            if self.isEmpty { self.removeAll() }
+            return next.frame
+        }
+        return nil
+    }
+
+    /// Drops the waiting position of a topic that may not be seen any more.
+    package mutating func drop(_ topic: Topic) {
+        guard let place = self.places.removeValue(forKey: topic) else { return }
+        self.bytes -= self.waiting[place].frame.count
+        self.waiting[place].frame = []
+        if self.isEmpty { self.removeAll() }
+    }
+
+    package mutating func removeAll() {
+        self.waiting.removeAll()
+        self.places.removeAll()
+        self.first = 0
+        self.bytes = 0
+    }
+
+    private mutating func append(_ waiting: Waiting) {
+        self.waiting.append(waiting)
+        self.bytes += waiting.frame.count
+    }
+
+    /// Emptied places are given back once they are most of the list, so that a position that is replaced for hours costs
+    /// no memory. Cost: O(1) per frame on average.
+    private mutating func compact() {
+        guard self.waiting.count >= 64, self.waiting.count > 4 * (self.places.count + 1),
+            self.waiting.count(where: { !$0.frame.isEmpty }) * 2 < self.waiting.count
+        else { return }
+        self.waiting = self.waiting[self.first...].filter { !$0.frame.isEmpty }
+        self.first = 0
+        for (index, entry) in self.waiting.enumerated() { if let topic = entry.topic { self.places[topic] = index } }
+    }
+}

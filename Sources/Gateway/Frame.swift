@@ -1,0 +1,44 @@
+// WebSocket frames as a server sends them (RFC 6455 section 5.2): never masked, never fragmented, so the same bytes serve
+// every follower.
+
+internal import EnrouteWire
+
+/// Bytes of whole frames.
+enum Frame {
+    static func text(_ message: [UInt8]) -> [UInt8] {
+        message.withUnsafeBytes { self.make(0x81, $0) }
+    }
+
+    static func text(_ message: UnsafeRawBufferPointer) -> [UInt8] { self.make(0x81, message) }
+
+    static let ping: [UInt8] = [0x89, 0]
+
+    static func pong(_ payload: [UInt8]) -> [UInt8] { payload.withUnsafeBytes { self.make(0x8A, $0) } }
+
+    /// A close frame: the code and a reason of at most 123 bytes (section 5.5.1).
+    static func close(_ code: UInt16, _ reason: String) -> [UInt8] {
+        let payload = [UInt8(code >> 8), UInt8(code & 0xFF)] + reason.utf8.prefix(123)
+        return payload.withUnsafeBytes { self.make(0x88, $0) }
+    }
+
+    private static func make(_ head: UInt8, _ payload: UnsafeRawBufferPointer) -> [UInt8] {
+        let count = payload.count
+        let header = count < 126 ? 2 : count <= 0xFFFF ? 4 : 10
+        return [UInt8](unsafeUninitializedCapacity: header + count) { bytes, initialized in
+            bytes[0] = head
+            switch header {
+            case 2: bytes[1] = UInt8(count)
+            case 4:
+                bytes[1] = 126
+                bytes[2] = UInt8(count >> 8)
+                bytes[3] = UInt8(count & 0xFF)
+            default:
+                bytes[1] = 127
+                for index in 0..<8 { bytes[2 + index] = UInt8(truncatingIfNeeded: count >> (56 - 8 * index)) }
+            }
+            UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(bytes)[header...]).copyMemory(
+                from: payload)
+            initialized = header + count
+        }
+    }
+}

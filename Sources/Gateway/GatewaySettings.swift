@@ -1,0 +1,40 @@
+// What a gateway is told when it starts.
+
+package import Access
+package import EnrouteWire
+package import LiveState
+package import Redis
+package import SecureSocket
+
+/// Everything a gateway needs to know; made by the process from its configuration.
+package struct GatewaySettings: Sendable {
+    package var host: String
+    /// 0 lets the system choose.
+    package var port: Int
+    /// `nil` for plain sockets, behind a balancer that terminates TLS or on loopback.
+    package var credentials: TLSCredentials?
+    package var live: RedisAddress
+    package var ledger: RedisAddress
+    package var redisTiming = RedisTiming()
+    package var liveState = LiveStateSettings()
+    package var tokens: TokenVerifier
+    package var limits = Limits()
+    /// Folder of Leaflet's files, from Debian's libjs-leaflet.
+    package var leafletFolder = "/usr/share/javascript/leaflet"
+    /// Streets to draw where there are no tiles, a GeoJSON FeatureCollection.
+    package var streets: [UInt8]?
+    /// How long a stopping gateway waits for its connections to end.
+    package var drain: Duration = .seconds(10)
+
+    package init(
+        host: String, port: Int, credentials: TLSCredentials?, live: RedisAddress, ledger: RedisAddress,
+        tokens: TokenVerifier
+    ) {
+        self.host = host
+        self.port = port
+        self.credentials = credentials
+        self.live = live
+        self.ledger = ledger
+        self.tokens = tokens
+    }
+}

@@ -1,0 +1,141 @@
+// What people and services do to a job, in the order that keeps the promises: a position is never visible longer than
+// the ledger allows, so the live half closes as early as it can and opens last. WebSocket and REST both come here.
+
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+/// A refusal with the sentence that goes with it.
+struct Refused: Error {
+    let code: ErrorCode
+    let message: String
+    var status: JobStatus?
+
+    static let noSuchJob = Refused(code: .notFound, message: "There is no such job, or it is not yours.")
+
+    /// What a failure of Redis means to a caller.
+    init(_ error: any Error) {
+        switch error {
+        case let refused as Refused: self = refused
+        case let error as RedisError where error.isOutage:
+            self.init(code: .unavailable, message: "The service is not available at the moment. Try again shortly.")
+        default: self.init(code: .internal, message: "Something went wrong on our side.")
+        }
+    }
+
+    init(code: ErrorCode, message: String, status: JobStatus? = nil) {
+        self.code = code
+        self.message = message
+        self.status = status
+    }
+}
+
+/// A job as it is read for a follower.
+struct JobView: Sendable {
+    var record: JobRecord
+    var snapshot: Snapshot
+    /// Id of the position in the snapshot.
+    var positionID: UInt64?
+    /// What the follower saw last is not in the log any more.
+    var isReset: Bool
+}
+
+/// Reading and changing jobs. May be used from any thread.
+struct JobControl: Sendable {
+    let ledger: JobLedger
+    let feed: JobFeed
+
+    /// Positions older than this are stale, ms.
+    static let staleAfter: Int64 = 30_000
+
+    /// The whole state of a job: what a subscription starts with and what REST answers.
+    ///
+    /// - Returns: `nil` when there is no such job.
+    func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
+        self.ledger.recover(job, since: since).and(self.feed.read(job)).map { recovery, feed in
+            recovery.map { JobView($0, feed, now: .now) }
+        }
+    }
+
+    func change(_ job: JobID, to status: JobStatus, by actor: PersonID, source: String, request: String = "")
+        -> EventLoopFuture<StatusEvent>
+    {
+        self.ledger.publish(status, of: job, by: actor, source: source, request: request).flatMap { transition in
+            let loop = self.loop
+            switch transition {
+            case .published(let event):
+                guard let end = status.endOfTravel else { return loop.makeSucceededFuture(event) }
+                return self.feed.close(job, because: end).map { _ in event }
+            case .notAllowed(let current):
+                return loop.makeFailedFuture(
+                    Refused(
+                        code: .illegalTransition,
+                        message: "The job is \(current.rawValue); it can not become \(status.rawValue) from there.",
+                        status: current))
+            case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
+            }
+        }
+    }
+
+    /// - Returns: until when travel mode is on, ms since the epoch.
+    func startTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Int64> {
+        self.ledger.startTravel(for: job, by: rider).flatMap { travel in
+            let loop = self.loop
+            switch travel {
+            case .on(let deadline):
+                return self.feed.open(job, for: rider, until: deadline).flatMapThrowing { isOpen in
+                    guard isOpen else { throw Self.timeLimit }
+                    return deadline
+                }
+            case .noSuchJob, .otherRider: return loop.makeFailedFuture(Refused.noSuchJob)
+            case .notInStatus(let status):
+                let allowed = JobStatus.travelling.map(\.rawValue).joined(separator: " or ")
+                return loop.makeFailedFuture(
+                    Refused(
+                        code: .illegalTransition,
+                        message: "Travel mode can be on while the job is \(allowed); it is \(status.rawValue).",
+                        status: status))
+            case .timeLimit: return loop.makeFailedFuture(Self.timeLimit)
+            }
+        }
+    }
+
+    func stopTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Void> {
+        self.feed.close(job, of: rider, because: .deactivated).flatMap { isClosed in
+            guard isClosed else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
+            return self.ledger.stopTravel(for: job, by: rider).flatMapThrowing { isTheirs in
+                guard isTheirs else { throw Refused.noSuchJob }
+            }
+        }
+    }
+
+    private static let timeLimit = Refused(
+        code: .forbidden, message: "The time for which this job's rider may share its position is used up.")
+
+    private var loop: any EventLoop { self.ledger.eventLoop }
+}
+
+extension JobView {
+    /// - Parameter now: ms since the epoch.
+    init(_ recovery: JobLedger.Recovery, _ feed: JobFeed.State, now: Int64) {
+        let record = recovery.record
+        let id = feed.position.flatMap { $0.withUnsafeBytes { PublishedLocation.id(of: $0) } }
+        // A position's id is the time of Redis when it came in, µs.
+        let age = id.map { max(0, now - Int64($0 / 1000)) }
+        let tracking: TrackingState =
+            switch age {
+            case _ where record.status.endOfTravel != nil: .ended
+            case let age? where feed.isOpen: age > JobControl.staleAfter ? .stale : .live
+            default: .waiting
+            }
+        let shows = tracking == .live || tracking == .stale
+        self.record = record
+        self.isReset = recovery.isReset
+        self.positionID = shows ? id : nil
+        self.snapshot = Snapshot(
+            kind: record.kind, status: record.status, statusAt: record.statusAt, epoch: record.epoch, id: record.head,
+            destination: record.destination, tracking: tracking, travelDeadline: record.travelDeadline,
+            position: shows ? feed.position : nil, positionAgeMilliseconds: shows ? age : nil, missed: recovery.missed)
+    }
+}

@@ -1,0 +1,95 @@
+// What REST answers when it refuses: a problem document (RFC 9457).
+
+internal import Access
+internal import EnrouteWire
+internal import FoundationEssentials
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// A problem document; as an error it is what a route answers.
+struct Problem: Error, HTTPResponseError {
+    static let mediaType = "application/problem+json"
+
+    let code: ErrorCode
+    let statusCode: Int
+    let detail: String
+    /// Current status of the job, where the request did not fit it.
+    var jobStatus: JobStatus?
+
+    init(_ code: ErrorCode, status: Int, detail: String) {
+        self.code = code
+        self.statusCode = status
+        self.detail = detail
+    }
+
+    init(_ refused: Refused) {
+        self.init(refused.code, status: refused.code.httpStatus, detail: refused.message)
+        self.jobStatus = refused.status
+    }
+
+    init(_ refusal: TokenRefusal) {
+        let reason =
+            switch refusal {
+            case .tooLong: "It is longer than \(TokenVerifier.longestToken) bytes."
+            case .malformed: "It is not a JWT with the claims iss, aud, sub, exp, iat, jti and role."
+            case .unknownKey: "Its kid names no key of ours."
+            case .wrongAlgorithm: "Its alg is not the one of its key."
+            case .badSignature: "Its signature does not fit."
+            case .wrongIssuer: "Its iss is not the one configured."
+            case .wrongAudience: "Its aud is not the one configured."
+            case .notYetValid: "Its iat is in the future."
+            case .expired: "It has expired."
+            case .badSubject: "Its sub is not 1 to 64 of [A-Za-z0-9_-]."
+            }
+        self.init(
+            refusal == .expired ? .tokenExpired : .unauthorized, status: 401, detail: "The token is refused. \(reason)")
+    }
+
+    var json: [UInt8] {
+        struct Document: Encodable {
+            var type: String
+            var title: String
+            var status: Int
+            var code: String
+            var detail: String
+            var retryable: Bool
+            var jobStatus: String?
+        }
+        let document = Document(
+            type: "urn:enroute:problem:\(self.code.rawValue)",
+            title: self.code.rawValue.split(separator: "_").joined(separator: " "), status: self.statusCode,
+            code: self.code.rawValue, detail: self.detail, retryable: self.code.isRetryable,
+            jobStatus: self.jobStatus?.rawValue)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Strings and numbers alone can not fail to encode.
+        return (try? encoder.encode(document)).map { Array($0) } ?? []
+    }
+
+    // MARK: HTTPResponseError
+
+    var status: HTTPResponse.Status { HTTPResponse.Status(code: self.statusCode) }
+
+    func response(from request: Request, context: some RequestContext) throws -> Response {
+        Response(
+            status: self.status, headers: [.contentType: Self.mediaType],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.json)))
+    }
+}
+
+extension ErrorCode {
+    var httpStatus: Int {
+        switch self {
+        case .badRequest: 400
+        case .unauthorized, .tokenExpired: 401
+        case .forbidden, .travelModeOff: 403
+        case .notFound: 404
+        case .illegalTransition: 409
+        case .stalePosition, .futurePosition: 422
+        case .rateLimited, .limitExceeded: 429
+        case .internal: 500
+        case .unavailable: 503
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// The travelling half of a session: a location comes off the socket and goes to Redis.
+//
+// Step 1 of 7 of the hot path. Before: a frame, unmasked, from Gateway/Session.swift. Next: EnrouteWire/LocationReport.swift.
+
+internal import Access
+internal import EnrouteWire
+internal import Fanout
+internal import LiveState
+internal import NIOCore
+
+/// Locations and travel mode of one rider. Confined to the session's loop.
+final class RiderSession {
+    private unowned let session: Session
+    private let loop: LoopState
+    private var rate: TokenBucket
+    /// Newest report of each job that came faster than it may be published.
+    private var held: [JobID: (report: LocationReport, receivedAt: Int64)] = [:]
+
+    init(session: Session, loop: LoopState) {
+        self.session = session
+        self.loop = loop
+        let limits = loop.settings.limits
+        self.rate = TokenBucket(perSecond: limits.positionsPerSecond, burst: limits.positionsBurst)
+    }
+
+    func report(_ report: LocationReport, _ grant: Grant) {
+        guard grant.allows(.reportLocation) else {
+            return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.")
+        }
+        if let held = self.held[report.job], let newest = held.report.newest, newest.at >= report.newest?.at ?? 0 { return }
+        guard self.rate.take(at: NIODeadline.now().uptimeNanoseconds) else {
+            // As many jobs as may be followed: a rider has few.
+            guard self.held[report.job] != nil || self.held.count < self.loop.settings.limits.subscriptions else {
+                return self.session.refuse(
+                    "location", report.job, .limitExceeded, "Positions of too many jobs at once.")
+            }
+            self.held[report.job] = (report, .now)
+            return
+        }
+        self.publish(report, receivedAt: .now, grant)
+    }
+
+    /// Publishes what was held back, as fast as it may.
+    func tick(_ now: NIODeadline, _ grant: Grant) {
+        while let (job, held) = self.held.first, self.rate.take(at: now.uptimeNanoseconds) {
+            self.held[job] = nil
+            self.publish(held.report, receivedAt: held.receivedAt, grant)
+        }
+    }
+
+    private func publish(_ report: LocationReport, receivedAt: Int64, _ grant: Grant) {
+        guard let fix = report.newest else { return }
+        let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
+        self.loop.publisher.publish(fix, for: report.job, by: grant.person, receivedAt: receivedAt).whenComplete {
+            bound.value.rider.published(report, $0)
+        }
+    }
+
+    private func published(_ report: LocationReport, _ result: Result<LocationPublisher.Verdict, any Error>) {
+        switch result {
+        case .success(.accepted):
+            self.session.send(.ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil))
+        case .success(.stale):
+            self.refuse(report, .stalePosition, "A position that is as new or newer is known already.")
+        case .success(.future):
+            self.refuse(report, .futurePosition, "The position's time is in the future: check the phone's clock.")
+        case .success(.travelModeOff), .success(.otherRider):
+            self.refuse(report, .travelModeOff, "Travel mode is off for this job: switch it on first.")
+        case .failure(let error):
+            let refused = Refused(error)
+            self.refuse(report, refused.code, refused.message)
+        }
+    }
+
+    private func refuse(_ report: LocationReport, _ code: ErrorCode, _ message: String) {
+        self.session.refuse("location", report.job, code, message)
+    }
+
+    func travel(_ job: JobID, active: Bool, _ grant: Grant) {
+        guard grant.allows(.switchTravel) else {
+            return self.session.refuse("travel", job, .forbidden, "Only riders switch travel mode.")
+        }
+        if !active { self.held[job] = nil }
+        let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
+        let jobs = self.loop.jobs
+        let done: EventLoopFuture<Int64?> =
+            active
+            ? jobs.startTravel(job, by: grant.person).map { $0 } : jobs.stopTravel(job, by: grant.person).map { nil }
+        done.whenComplete { result in
+            switch result {
+            case .success(let deadline):
+                bound.value.send(.ok(re: "travel", job: job, sequence: nil, deadline: deadline))
+            case .failure(let error):
+                let refused = Refused(error)
+                bound.value.refuse("travel", job, refused.code, refused.message)
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+// Jobs and their status events, at the ledger: one typed call for each script.
+
+package import EnrouteWire
+package import NIOCore
+package import Redis
+
+/// The record of every job. May be used from any thread.
+package struct JobLedger: Sendable {
+    private let ledger: RedisClient
+    private let settings: LiveStateSettings
+    private var keyspace: Keyspace { self.settings.keyspace }
+
+    /// Where its futures complete.
+    package var eventLoop: any EventLoop { self.ledger.eventLoop }
+
+    package init(ledger: RedisClient, settings: LiveStateSettings) {
+        self.ledger = ledger
+        self.settings = settings
+    }
+
+    package enum Creation: Sendable, Hashable {
+        case created(epoch: String, id: StatusID)
+        case exists(epoch: String, head: StatusID)
+    }
+
+    /// Creates a job in its kind's first status. Safe to repeat.
+    ///
+    /// - Parameter epoch: a nonce that tells this record from any other that had or will have the same id.
+    package func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Creation> {
+        func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
+        return self.ledger.evaluate(
+            Scripts.createJob, keys: [self.keyspace.job(new.job), self.keyspace.log(of: new.job)],
+            arguments: [
+                .text(new.kind.rawValue), .text(new.customer.text), .text(new.rider?.text ?? ""),
+                .text(new.zone?.text ?? ""), place(new.destination), place(new.vendor),
+                .text(new.kind.firstStatus.rawValue), .text(epoch), .text(new.actor.text), self.retention,
+            ]
+        ).flatMapThrowing { answer in
+            guard let parts = answer.array, parts.count == 3, let epoch = parts[1].text,
+                let id = parts[2].text.flatMap({ StatusID($0) })
+            else { throw RedisError.unexpectedAnswer(command: Scripts.createJob.name) }
+            return parts[0].integer == 1 ? .created(epoch: epoch, id: id) : .exists(epoch: epoch, head: id)
+        }
+    }
+
+    package enum Transition: Sendable, Hashable {
+        case published(StatusEvent)
+        case notAllowed(from: JobStatus)
+        case noSuchJob
+    }
+
+    /// Takes a job to `status`, if its lifecycle allows that from where it stands.
+    ///
+    /// - Parameters:
+    ///   - source: `rest`, `socket` or `event`.
+    ///   - request: the id of the request, at most 128 printable characters.
+    package func publish(
+        _ status: JobStatus, of job: JobID, by actor: PersonID, source: String, occurredAt: Int64? = nil,
+        request: String = ""
+    ) -> EventLoopFuture<Transition> {
+        self.ledger.evaluate(
+            Scripts.publishStatus,
+            keys: [self.keyspace.job(job), self.keyspace.log(of: job), self.keyspace.events(of: job)],
+            arguments: [
+                .text(job.text), .text(status.predecessors.map(\.rawValue).joined(separator: ",")),
+                .text(status.rawValue), .text(actor.text), .text(source), .text(occurredAt.map(String.init) ?? ""),
+                .text(request), status.endOfTravel == nil ? 0 : 1, self.retention,
+            ]
+        ).flatMapThrowing { answer in
+            let parts = answer.array ?? []
+            switch parts.first?.integer {
+            case 0: return .noSuchJob
+            case -1:
+                guard let current = parts.dropFirst().first?.text.flatMap(JobStatus.init) else { break }
+                return .notAllowed(from: current)
+            case 1:
+                guard parts.count == 5, let epoch = parts[1].text, let previous = parts[2].text,
+                    let id = parts[3].text.flatMap({ StatusID($0) }), let at = parts[4].integer
+                else { break }
+                return .published(
+                    StatusEvent(epoch: epoch, previous: StatusID(previous), id: id, status: status, at: at))
+            default: break
+            }
+            throw RedisError.unexpectedAnswer(command: Scripts.publishStatus.name)
+        }
+    }
+
+    package enum Travel: Sendable, Hashable {
+        /// On until then, ms since the epoch.
+        case on(deadline: Int64)
+        case noSuchJob
+        case otherRider
+        case notInStatus(JobStatus)
+        case timeLimit(deadline: Int64)
+    }
+
+    package func startTravel(for job: JobID, by rider: PersonID) -> EventLoopFuture<Travel> {
+        self.ledger.evaluate(
+            Scripts.startTravel, keys: [self.keyspace.job(job)],
+            arguments: [
+                .text(rider.text), .integer(self.settings.travelCap.milliseconds),
+                .text(JobStatus.travelling.map(\.rawValue).joined(separator: ",")), self.retention,
+            ]
+        ).flatMapThrowing { answer in
+            let parts = answer.array ?? []
+            let detail = parts.dropFirst().first
+            switch (parts.first?.integer, detail?.integer, detail?.text.flatMap(JobStatus.init)) {
+            case (1, let deadline?, _): return .on(deadline: deadline)
+            case (0, _, _): return .noSuchJob
+            case (-1, _, _): return .otherRider
+            case (-2, _, let status?): return .notInStatus(status)
+            case (-3, let deadline?, _): return .timeLimit(deadline: deadline)
+            default: throw RedisError.unexpectedAnswer(command: Scripts.startTravel.name)
+            }
+        }
+    }
+
+    /// - Parameter rider: `nil` when the service or operations stop it.
+    /// - Returns: whether the job exists and is this rider's.
+    package func stopTravel(for job: JobID, by rider: PersonID?) -> EventLoopFuture<Bool> {
+        self.ledger.evaluate(
+            Scripts.stopTravel, keys: [self.keyspace.job(job)],
+            arguments: [.text(rider?.text ?? ""), self.retention]
+        ).flatMapThrowing { answer in
+            guard let code = answer.array?.first?.integer else {
+                throw RedisError.unexpectedAnswer(command: Scripts.stopTravel.name)
+            }
+            return code > 0
+        }
+    }
+
+    /// A job's state, and what a follower missed.
+    package struct Recovery: Sendable, Hashable {
+        package var record: JobRecord
+        /// The log no longer holds what the follower saw last: the state is all there is.
+        package var isReset: Bool
+        package var missed: [StatusEvent]
+    }
+
+    /// - Returns: `nil` when there is no such job.
+    package func recover(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<Recovery?> {
+        self.ledger.evaluate(
+            Scripts.recoverJob, keys: [self.keyspace.job(job), self.keyspace.log(of: job)],
+            arguments: [.text(since?.epoch ?? ""), .text(since?.id.description ?? "")]
+        ).flatMapThrowing { answer in
+            guard let parts = answer.array, let code = parts.first?.integer else {
+                throw RedisError.unexpectedAnswer(command: Scripts.recoverJob.name)
+            }
+            if code == 0 { return nil }
+            guard parts.count == 3, let record = parts[1].array.flatMap(JobRecord.init), let events = parts[2].array
+            else { throw RedisError.unexpectedAnswer(command: Scripts.recoverJob.name) }
+            let missed = try events.map { event in
+                guard let event = StatusEvent(event, epoch: record.epoch) else {
+                    throw RedisError.unexpectedAnswer(command: Scripts.recoverJob.name)
+                }
+                return event
+            }
+            return Recovery(record: record, isReset: code == 2, missed: missed)
+        }
+    }
+
+    private var retention: RedisCommand.Word { .integer(self.settings.retention.milliseconds) }
+}
+
+extension StatusEvent {
+    /// - Parameter event: id, prev, status, at.
+    fileprivate init?(_ event: RESPValue, epoch: String) {
+        let texts = event.array?.compactMap(\.text) ?? []
+        guard texts.count == 4, let id = StatusID(texts[0]), let status = JobStatus(rawValue: texts[2]),
+            let at = Int64(texts[3])
+        else { return nil }
+        self.init(epoch: epoch, previous: StatusID(texts[1]), id: id, status: status, at: at)
+    }
+}

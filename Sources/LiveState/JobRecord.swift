@@ -1,0 +1,75 @@
+// A job as the ledger holds it: the hash's fields in the order recover_job returns them.
+
+package import EnrouteWire
+internal import Redis
+
+/// What is to be created.
+package struct NewJob: Sendable {
+    package var job: JobID
+    package var kind: JobKind
+    package var customer: PersonID
+    package var rider: PersonID?
+    package var zone: ZoneID?
+    package var destination: Coordinate?
+    package var vendor: Coordinate?
+    /// Who creates it.
+    package var actor: PersonID
+
+    package init(
+        job: JobID, kind: JobKind, customer: PersonID, rider: PersonID? = nil, zone: ZoneID? = nil,
+        destination: Coordinate? = nil, vendor: Coordinate? = nil, actor: PersonID
+    ) {
+        self.job = job
+        self.kind = kind
+        self.customer = customer
+        self.rider = rider
+        self.zone = zone
+        self.destination = destination
+        self.vendor = vendor
+        self.actor = actor
+    }
+}
+
+/// A job's record.
+package struct JobRecord: Sendable, Hashable {
+    package var kind: JobKind
+    package var customer: PersonID
+    package var rider: PersonID?
+    package var zone: ZoneID?
+    package var destination: Coordinate?
+    package var vendor: Coordinate?
+    package var status: JobStatus
+    /// ms since the epoch
+    package var statusAt: Int64
+    package var epoch: String
+    package var head: StatusID
+    package var isTravelling: Bool
+    /// ms since the epoch; `nil` before travel mode was first started
+    package var travelDeadline: Int64?
+}
+
+extension JobRecord {
+    /// - Parameter fields: the twelve fields of recover_job's state.
+    init?(_ fields: [RESPValue]) {
+        let texts = fields.compactMap(\.text)
+        guard texts.count == 12, let kind = JobKind(rawValue: texts[0]), let customer = PersonID(texts[1]),
+            let status = JobStatus(rawValue: texts[6]), let statusAt = Int64(texts[7]), let head = StatusID(texts[9])
+        else { return nil }
+        self.kind = kind
+        self.customer = customer
+        self.rider = PersonID(texts[2])
+        self.zone = ZoneID(texts[3])
+        self.destination = Self.place(texts[4])
+        self.vendor = Self.place(texts[5])
+        self.status = status
+        self.statusAt = statusAt
+        self.epoch = texts[8]
+        self.head = head
+        self.isTravelling = texts[10] == "1"
+        self.travelDeadline = Int64(texts[11])
+    }
+
+    private static func place(_ text: String) -> Coordinate? {
+        Array(text.utf8).withUnsafeBytes { try? Coordinate(json: $0) }
+    }
+}

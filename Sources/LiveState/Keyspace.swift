@@ -1,0 +1,30 @@
+// Every key and channel; no other file spells one. What one script touches shares the hash tag {job}, so that it shares a
+// slot in a cluster too.
+
+package import EnrouteWire
+
+/// Names in Redis, behind a prefix of the deployment.
+package struct Keyspace: Sendable, Hashable {
+    /// '' or something like `staging:`; several deployments may share one Redis.
+    package let prefix: String
+
+    package init(prefix: String = "") { self.prefix = prefix }
+
+    package func job(_ job: JobID) -> String { "\(self.prefix)job:{\(job.text)}" }
+    package func log(of job: JobID) -> String { self.job(job) + ":log" }
+    package func travel(of job: JobID) -> String { self.job(job) + ":travel" }
+    package func position(of job: JobID) -> String { self.job(job) + ":position" }
+    package func link(_ secret: String) -> String { "\(self.prefix)link:\(secret)" }
+
+    /// Channel of locations, arrival times and tracking, at the live instance.
+    package func feed(of job: JobID) -> String { self.job(job) + ":feed" }
+    /// Channel of status events, at the ledger.
+    package func events(of job: JobID) -> String { self.job(job) + ":events" }
+
+    /// The job whose feed or events these are.
+    package func job(ofChannel channel: UnsafeRawBufferPointer) -> JobID? {
+        let start = self.prefix.utf8.count + 5
+        guard channel.count > start, let end = channel[start...].firstIndex(of: UInt8(ascii: "}")) else { return nil }
+        return JobID(bytes: UnsafeRawBufferPointer(rebasing: channel[start..<end]))
+    }
+}

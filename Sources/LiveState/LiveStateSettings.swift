@@ -1,0 +1,21 @@
+// How long things are kept.
+
+/// Lifetimes of what is kept in Redis, and the prefix of its names.
+package struct LiveStateSettings: Sendable {
+    package var keyspace = Keyspace()
+    /// A job's record and log, after the last change.
+    package var retention: Duration = .seconds(48 * 3600)
+    /// The last known position, after the last fix.
+    package var positionLifetime: Duration = .seconds(600)
+    /// Travel mode, from its first start for a job (BR-002).
+    package var travelCap: Duration = .seconds(4 * 3600)
+
+    package init() {}
+}
+
+extension Duration {
+    package var milliseconds: Int64 {
+        let (seconds, attoseconds) = self.components
+        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    }
+}

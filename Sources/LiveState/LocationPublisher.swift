@@ -1,0 +1,53 @@
+// Where a location enters Redis: keys, channel and lifetime are decided here, what is newest in the script.
+//
+// Step 3 of 7 of the hot path. Before: EnrouteWire/LocationReport.swift. Next: lua/publish_location.lua.
+
+package import EnrouteWire
+package import NIOCore
+package import Redis
+
+/// Publishes locations at the live instance.
+package struct LocationPublisher: Sendable {
+    private let live: RedisClient
+    private let keyspace: Keyspace
+    private let lifetime: RedisCommand.Word
+
+    package init(live: RedisClient, settings: LiveStateSettings) {
+        self.live = live
+        self.keyspace = settings.keyspace
+        self.lifetime = .integer(settings.positionLifetime.milliseconds)
+    }
+
+    /// What became of a location.
+    package enum Verdict: Sendable, Hashable {
+        case accepted(id: UInt64)
+        /// Not newer than the position that is kept.
+        case stale
+        /// Captured more than 30 s in the future, by the clock of Redis.
+        case future
+        case travelModeOff
+        /// Another rider shares its position for this job.
+        case otherRider
+    }
+
+    /// - Throws: (in the future) `RedisError`.
+    package func publish(_ fix: Fix, for job: JobID, by rider: PersonID, receivedAt: Int64) -> EventLoopFuture<Verdict> {
+        self.live.evaluate(
+            Scripts.publishLocation,
+            keys: [self.keyspace.travel(of: job), self.keyspace.position(of: job), self.keyspace.feed(of: job)],
+            arguments: [
+                .text(rider.text), .integer(fix.at),
+                .bytes(PublishedLocation.tail(of: fix, job: job, receivedAt: receivedAt)), self.lifetime,
+            ]
+        ).flatMapThrowing { answer in
+            switch (answer.array?.first?.integer, answer.array?.dropFirst().first?.integer) {
+            case (1, let id?): .accepted(id: UInt64(id))
+            case (0, _): .stale
+            case (-1, _): .travelModeOff
+            case (-2, _): .otherRider
+            case (-3, _): .future
+            default: throw RedisError.unexpectedAnswer(command: Scripts.publishLocation.name)
+            }
+        }
+    }
+}

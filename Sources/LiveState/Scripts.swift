@@ -1,0 +1,16 @@
+// The scripts of lua/, embedded in the binary. Their contracts stand at the top of each; lua/README.md is the overview.
+
+package import Redis
+
+/// One value for each file of lua/.
+package enum Scripts {
+    package static let createJob = RedisScript(name: "create_job", source: PackageResources.create_job_lua)
+    package static let publishStatus = RedisScript(name: "publish_status", source: PackageResources.publish_status_lua)
+    package static let recoverJob = RedisScript(name: "recover_job", source: PackageResources.recover_job_lua)
+    package static let startTravel = RedisScript(name: "start_travel", source: PackageResources.start_travel_lua)
+    package static let stopTravel = RedisScript(name: "stop_travel", source: PackageResources.stop_travel_lua)
+    package static let openFeed = RedisScript(name: "open_feed", source: PackageResources.open_feed_lua)
+    package static let closeFeed = RedisScript(name: "close_feed", source: PackageResources.close_feed_lua)
+    package static let publishLocation = RedisScript(
+        name: "publish_location", source: PackageResources.publish_location_lua)
+}

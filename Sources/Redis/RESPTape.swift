@@ -1,0 +1,115 @@
+// One reply of Redis as a flat list in pre-order: an array is an entry that says how many follow. Its bytes lie in one
+// buffer that is used again for every reply, so that a message costs no allocation of its own.
+
+/// A reply as hiredis' reader hands it over, piece by piece. Valid until the next reply is read.
+package final class RESPTape {
+    enum Kind: UInt8 { case string, status, error, integer, null, array }
+
+    struct Entry {
+        var kind: Kind
+        /// Integer, or number of elements.
+        var value: Int64 = 0
+        /// Where the bytes are.
+        var start = 0
+        var count = 0
+    }
+
+    private(set) var entries: [Entry] = []
+    private var bytes: [UInt8] = []
+    /// Why the reader was told to give up.
+    private(set) var refusal: String?
+
+    /// Elements of one array, at most.
+    static let mostElements = 1 << 20
+    /// Bytes of one string, at most.
+    static let longestString = 1 << 20
+
+    func clear() {
+        self.entries.removeAll(keepingCapacity: true)
+        self.bytes.removeAll(keepingCapacity: true)
+        self.refusal = nil
+    }
+
+    func append(_ kind: Kind, text: UnsafeRawBufferPointer) -> Bool {
+        guard text.count <= Self.longestString else {
+            self.refusal = "a string of \(text.count) bytes"
+            return false
+        }
+        self.entries.append(Entry(kind: kind, start: self.bytes.count, count: text.count))
+        self.bytes.append(contentsOf: text)
+        return true
+    }
+
+    func append(_ kind: Kind, value: Int64 = 0) -> Bool {
+        guard kind != .array || value <= Int64(Self.mostElements) else {
+            self.refusal = "an array of \(value) elements"
+            return false
+        }
+        self.entries.append(Entry(kind: kind, value: value))
+        return true
+    }
+
+    // MARK: reading a push without making a value of it
+
+    /// Elements of the reply when it is a flat array, else 0.
+    var flatCount: Int {
+        guard let first = self.entries.first, first.kind == .array, self.entries.count == Int(first.value) + 1 else {
+            return 0
+        }
+        return Int(first.value)
+    }
+
+    /// Element `index` of a flat array, as text.
+    func withText<Result>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let entry = self.entries[index + 1]
+        return self.bytes.withUnsafeBytes { bytes in
+            body(UnsafeRawBufferPointer(rebasing: bytes[entry.start..<entry.start + entry.count]))
+        }
+    }
+
+    func isText(_ index: Int, _ word: StaticString) -> Bool {
+        self.withText(index) { text in
+            text.count == word.utf8CodeUnitCount
+                && text.elementsEqual(UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+        }
+    }
+
+    // MARK: a value to keep
+
+    /// The reply as a value of its own.
+    var value: RESPValue {
+        var index = 0
+        return self.value(at: &index)
+    }
+
+    private func value(at index: inout Int) -> RESPValue {
+        let entry = self.entries[index]
+        index += 1
+        let text = self.bytes[entry.start..<entry.start + entry.count]
+        switch entry.kind {
+        case .string, .status: return .string(Array(text))
+        case .error: return .error(String(decoding: text, as: UTF8.self))
+        case .integer: return .integer(entry.value)
+        case .null: return .null
+        case .array:
+            var elements: [RESPValue] = []
+            elements.reserveCapacity(Int(entry.value))
+            for _ in 0..<entry.value { elements.append(self.value(at: &index)) }
+            return .array(elements)
+        }
+    }
+}
+
+/// A reply of Redis (RESP2).
+package enum RESPValue: Hashable, Sendable {
+    case string([UInt8])
+    case integer(Int64)
+    case array([RESPValue])
+    case null
+    case error(String)
+
+    package var bytes: [UInt8]? { if case .string(let bytes) = self { bytes } else { nil } }
+    package var text: String? { self.bytes.map { String(decoding: $0, as: UTF8.self) } }
+    package var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+    package var array: [RESPValue]? { if case .array(let elements) = self { elements } else { nil } }
+}

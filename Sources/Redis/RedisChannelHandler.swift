@@ -1,0 +1,200 @@
+// One connection: commands go out pipelined, one flush for all of a loop's tick; answers come back in the same order.
+// On a connection that subscribes, pushes come in between; they are told apart by their first word.
+
+package import NIOCore
+
+/// Waits and bounds of a connection.
+package struct RedisTiming: Sendable {
+    package var connect: TimeAmount = .seconds(2)
+    /// The oldest command without an answer may be this old; then the connection is given up.
+    package var answer: TimeAmount = .seconds(3)
+    /// A connection that heard nothing for so long is asked with PING.
+    package var health: TimeAmount = .seconds(5)
+    /// Reconnecting after rand(0, min(longest, shortest * 2^n)).
+    package var shortestBackoff: TimeAmount = .milliseconds(50)
+    package var longestBackoff: TimeAmount = .seconds(2)
+
+    package init() {}
+
+    /// Commands without an answer, at most; more are refused with `overloaded`.
+    static let mostWaiting = 65_536
+}
+
+/// Carries commands and answers over one connection. Confined to its event loop.
+final class RedisChannelHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private enum Waiting {
+        case answer(EventLoopPromise<RESPValue>, since: NIODeadline)
+        /// SUBSCRIBE or UNSUBSCRIBE with so many acknowledgements to come.
+        case acknowledgements(Int, failed: (RedisError) -> Void, since: NIODeadline)
+
+        var since: NIODeadline {
+            switch self {
+            case .answer(_, let since), .acknowledgements(_, _, let since): since
+            }
+        }
+    }
+
+    private let eventLoop: any EventLoop
+    private let timing: RedisTiming
+    private let reader = RESPReader()
+    private var waiting = CircularBuffer<Waiting>()
+    private var output = ByteBuffer()
+    private var willFlush = false
+    /// Pushes may come. On other connections an answer of three words is an answer, whatever its first word.
+    private var isSubscriber = false
+    private var context: ChannelHandlerContext?
+    private var lastHeard = NIODeadline.now()
+    private var health: RepeatedTask?
+    private var failure: RedisError?
+
+    /// A message that Redis pushed: channel and payload, valid during the call.
+    var onMessage: ((UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void)?
+    /// A subscription (true) or its end (false) is acknowledged, or ended by the server.
+    var onAcknowledged: ((String, Bool) -> Void)?
+    /// Once, when the connection has ended.
+    var onClosed: ((RedisError) -> Void)?
+
+    init(eventLoop: any EventLoop, timing: RedisTiming) {
+        self.eventLoop = eventLoop
+        self.timing = timing
+    }
+
+    // MARK: going out
+
+    func send(_ command: RedisCommand) -> EventLoopFuture<RESPValue> {
+        self.eventLoop.preconditionInEventLoop()
+        guard self.context != nil, self.failure == nil else {
+            return self.eventLoop.makeFailedFuture(RedisError.disconnected)
+        }
+        guard self.waiting.count < RedisTiming.mostWaiting else {
+            return self.eventLoop.makeFailedFuture(RedisError.overloaded)
+        }
+        let promise = self.eventLoop.makePromise(of: RESPValue.self)
+        self.waiting.append(.answer(promise, since: .now()))
+        self.write(command)
+        return promise.futureResult
+    }
+
+    /// SUBSCRIBE or UNSUBSCRIBE of `channels`, whose acknowledgements come through `onAcknowledged`.
+    func sendSubscription(_ verb: String, _ channels: [String], failed: @escaping (RedisError) -> Void) {
+        self.eventLoop.preconditionInEventLoop()
+        guard self.context != nil, self.failure == nil else { return failed(.disconnected) }
+        self.isSubscriber = true
+        self.waiting.append(.acknowledgements(channels.count, failed: failed, since: .now()))
+        self.write(RedisCommand([.text(verb)] + channels.map { .text($0) }))
+    }
+
+    private func write(_ command: RedisCommand) {
+        command.write(into: &self.output)
+        guard !self.willFlush else { return }
+        self.willFlush = true
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.eventLoop.execute { bound.value.flush() }
+    }
+
+    private func flush() {
+        self.willFlush = false
+        guard let context, self.output.readableBytes > 0 else { return }
+        context.writeAndFlush(self.wrapOutboundOut(self.output), promise: nil)
+        self.output = context.channel.allocator.buffer(capacity: 1024)
+    }
+
+    // MARK: coming in
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.health = self.eventLoop.scheduleRepeatedTask(
+            initialDelay: .milliseconds(500), delay: .milliseconds(500), notifying: nil
+        ) { _ in bound.value.checkHealth() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        self.lastHeard = .now()
+        do throws(RedisError) {
+            try self.unwrapInboundIn(data).withUnsafeReadableBytes { bytes throws(RedisError) in
+                try self.reader.consume(bytes, self.received)
+            }
+        } catch {
+            self.close(error)
+        }
+    }
+
+    private func received(_ tape: RESPTape) {
+        if self.isSubscriber, tape.flatCount == 3 {
+            if tape.isText(0, "message") || tape.isText(0, "smessage") {
+                tape.withText(1) { channel in tape.withText(2) { payload in self.onMessage?(channel, payload) } }
+                return
+            }
+            let isSubscription = tape.isText(0, "subscribe")
+            if isSubscription || tape.isText(0, "unsubscribe") {
+                self.acknowledged(tape.withText(1) { String(decoding: $0, as: UTF8.self) }, isSubscription)
+                return
+            }
+        }
+        switch self.waiting.popFirst() {
+        case .answer(let promise, _):
+            let value = tape.value
+            if case .error(let line) = value { promise.fail(RedisError(errorLine: line)) } else { promise.succeed(value) }
+        case .acknowledgements(_, let failed, _):
+            failed(RedisError(errorLine: tape.value.errorLine ?? "ERR unexpected answer to SUBSCRIBE"))
+        case nil: self.close(.protocolViolation("an answer nobody asked for"))
+        }
+    }
+
+    private func acknowledged(_ channel: String, _ isSubscription: Bool) {
+        if case .acknowledgements(let count, let failed, let since)? = self.waiting.first {
+            if count == 1 {
+                self.waiting.removeFirst()
+            } else {
+                self.waiting[self.waiting.startIndex] = .acknowledgements(count - 1, failed: failed, since: since)
+            }
+        }
+        self.onAcknowledged?(channel, isSubscription)
+    }
+
+    private func checkHealth() {
+        let now = NIODeadline.now()
+        if let oldest = self.waiting.first {
+            if now - oldest.since > self.timing.answer { self.close(.timedOut) }
+        } else if now - self.lastHeard > self.timing.health {
+            _ = self.send(["PING"])
+        }
+    }
+
+    // MARK: the end
+
+    func close(_ reason: RedisError) {
+        guard self.failure == nil else { return }
+        self.failure = reason
+        self.context?.close(promise: nil)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.close(.connectionLost)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        let reason = self.failure ?? .connectionLost
+        self.failure = reason
+        self.context = nil
+        self.health?.cancel()
+        let waiting = self.waiting
+        self.waiting.removeAll()
+        for item in waiting {
+            switch item {
+            case .answer(let promise, _): promise.fail(reason)
+            case .acknowledgements(_, let failed, _): failed(reason)
+            }
+        }
+        self.onClosed?(reason)
+        (self.onClosed, self.onMessage, self.onAcknowledged) = (nil, nil, nil)
+    }
+}
+
+extension RESPValue {
+    fileprivate var errorLine: String? { if case .error(let line) = self { line } else { nil } }
+}

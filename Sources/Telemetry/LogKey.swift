@@ -1,0 +1,18 @@
+// Every key of the logs is spelled here, so that a search finds all of it and no two places name one thing twice. Never a
+// position, never a token.
+
+/// Keys of log metadata.
+package enum LogKey {
+    package static let address = "address"
+    package static let certificate = "certificate"
+    package static let code = "code"
+    package static let gateway = "gateway"
+    package static let job = "job"
+    package static let peer = "peer"
+    package static let port = "port"
+    package static let reason = "reason"
+    package static let redis = "redis"
+    package static let role = "role"
+    package static let session = "session"
+    package static let status = "status"
+}

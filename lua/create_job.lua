@@ -1,0 +1,74 @@
+#!lua
+-- create_job: write a job's record and the first entry of its log.
+--
+-- Safe to repeat: a job that exists is left as it is and its epoch comes back.
+--
+-- Role     ledger
+-- KEYS[1]  job:{<job>}            hash     the record
+-- KEYS[2]  job:{<job>}:log        stream   status events in order, at most 64
+-- ARGV[1]  kind                   delivery | service
+-- ARGV[2]  customer               1 to 64 of [A-Za-z0-9_-]
+-- ARGV[3]  rider                  the same, or '' when nobody is assigned yet
+-- ARGV[4]  zone                   the same, or ''
+-- ARGV[5]  destination            JSON object, or ''
+-- ARGV[6]  vendor                 JSON object, or ''
+-- ARGV[7]  status                 first status, 1 to 40 of [a-z_]
+-- ARGV[8]  epoch                  nonce of this record, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[9]  actor                  who created it, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[10] retention_ms           ms the record is kept after its last change, at least 1
+-- Errors   'ERR create_job: ...' on a bad argument; nothing is written.
+-- Returns  {1, epoch, id} created   {0, epoch, head} it exists
+-- Cost     O(1)
+
+if #KEYS ~= 2 or #ARGV ~= 10 then
+  return redis.error_reply('ERR create_job: takes 2 keys and 10 arguments')
+end
+local function is_name(value)
+  return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
+end
+local kind, customer, rider, zone, destination, vendor, status, epoch, actor = unpack(ARGV, 1, 9)
+local retention = tonumber(ARGV[10])
+if kind ~= 'delivery' and kind ~= 'service' then
+  return redis.error_reply('ERR create_job: kind must be delivery or service')
+end
+if not is_name(customer) then
+  return redis.error_reply('ERR create_job: customer must be 1 to 64 of [A-Za-z0-9_-]')
+end
+if rider ~= '' and not is_name(rider) then
+  return redis.error_reply("ERR create_job: rider must be '' or 1 to 64 of [A-Za-z0-9_-]")
+end
+if zone ~= '' and not is_name(zone) then
+  return redis.error_reply("ERR create_job: zone must be '' or 1 to 64 of [A-Za-z0-9_-]")
+end
+if destination ~= '' and not string.match(destination, '^{.*}$') then
+  return redis.error_reply("ERR create_job: destination must be '' or a JSON object")
+end
+if vendor ~= '' and not string.match(vendor, '^{.*}$') then
+  return redis.error_reply("ERR create_job: vendor must be '' or a JSON object")
+end
+if #status > 40 or not string.match(status, '^[a-z_]+$') then
+  return redis.error_reply('ERR create_job: status must be 1 to 40 of [a-z_]')
+end
+if not is_name(epoch) then
+  return redis.error_reply('ERR create_job: epoch must be 1 to 64 of [A-Za-z0-9_-]')
+end
+if not is_name(actor) then
+  return redis.error_reply('ERR create_job: actor must be 1 to 64 of [A-Za-z0-9_-]')
+end
+if not retention or retention % 1 ~= 0 or retention < 1 then
+  return redis.error_reply('ERR create_job: retention_ms must be a whole number of at least 1')
+end
+
+local existing = redis.call('HMGET', KEYS[1], 'epoch', 'head')
+if existing[1] then return {0, existing[1], existing[2]} end
+
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+redis.call('DEL', KEYS[2])
+local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, '*',
+  'status', status, 'prev', '', 'at', now, 'actor', actor, 'source', 'create')
+redis.call('HSET', KEYS[1], 'kind', kind, 'customer', customer, 'rider', rider, 'zone', zone,
+  'destination', destination, 'vendor', vendor, 'status', status, 'status_at', now, 'epoch', epoch, 'head', id)
+redis.call('PEXPIRE', KEYS[1], retention)
+redis.call('PEXPIRE', KEYS[2], retention)
+return {1, epoch, id}

@@ -1,0 +1,73 @@
+#!lua
+-- publish_status: take a job from one status to the next, append it to the job's log and tell its followers.
+--
+-- The gateway knows the lifecycle and names the statuses that may come before; the script compares, so that of
+-- several who try at once exactly one wins. (epoch, prev, id) lets a follower see a gap: prev is the id before it.
+--
+-- Role     ledger
+-- KEYS[1]  job:{<job>}            hash     the record
+-- KEYS[2]  job:{<job>}:log        stream   status events in order, at most 64
+-- KEYS[3]  job:{<job>}:events     channel
+-- ARGV[1]  job                    1 to 64 of [A-Za-z0-9_-]
+-- ARGV[2]  from                   statuses that allow this one, joined by commas
+-- ARGV[3]  status                 the next one, 1 to 40 of [a-z_]
+-- ARGV[4]  actor                  who caused it, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[5]  source                 where it came from: rest | socket | event
+-- ARGV[6]  occurred_at            ms since the epoch, 13 digits, or '' for now
+-- ARGV[7]  request                id of the request, 0 to 128 printable characters
+-- ARGV[8]  ends_travel            1 when travel mode ends with this status, else 0
+-- ARGV[9]  retention_ms           ms the record is kept after this change, at least 1
+-- Errors   'ERR publish_status: ...' on a bad argument; nothing is written.
+-- Returns  {1, epoch, prev, id, at_ms} published   {0} no such job   {-1, status, head} not allowed from this status
+-- Cost     O(1) plus one PUBLISH
+
+if #KEYS ~= 3 or #ARGV ~= 9 then
+  return redis.error_reply('ERR publish_status: takes 3 keys and 9 arguments')
+end
+local job, from, status, actor, source, occurred_at, request, ends_travel = unpack(ARGV, 1, 8)
+local retention = tonumber(ARGV[9])
+if #job > 64 or not string.match(job, '^[%w_-]+$') then
+  return redis.error_reply('ERR publish_status: job must be 1 to 64 of [A-Za-z0-9_-]')
+end
+if not string.match(from, '^[a-z_,]+$') then
+  return redis.error_reply('ERR publish_status: from must be statuses joined by commas')
+end
+if #status > 40 or not string.match(status, '^[a-z_]+$') then
+  return redis.error_reply('ERR publish_status: status must be 1 to 40 of [a-z_]')
+end
+if #actor > 64 or not string.match(actor, '^[%w_-]+$') then
+  return redis.error_reply('ERR publish_status: actor must be 1 to 64 of [A-Za-z0-9_-]')
+end
+if source ~= 'rest' and source ~= 'socket' and source ~= 'event' then
+  return redis.error_reply('ERR publish_status: source must be rest, socket or event')
+end
+if occurred_at ~= '' and not string.match(occurred_at, '^[1-9]%d%d%d%d%d%d%d%d%d%d%d%d$') then
+  return redis.error_reply("ERR publish_status: occurred_at must be '' or ms since the epoch, 13 digits")
+end
+if #request > 128 or string.match(request, '[^\33-\126]') then
+  return redis.error_reply('ERR publish_status: request must be 0 to 128 printable characters')
+end
+if ends_travel ~= '0' and ends_travel ~= '1' then
+  return redis.error_reply('ERR publish_status: ends_travel must be 0 or 1')
+end
+if not retention or retention % 1 ~= 0 or retention < 1 then
+  return redis.error_reply('ERR publish_status: retention_ms must be a whole number of at least 1')
+end
+
+local record = redis.call('HMGET', KEYS[1], 'status', 'epoch', 'head')
+local current, epoch, prev = record[1], record[2], record[3]
+if not current then return {0} end
+if not string.find(',' .. from .. ',', ',' .. current .. ',', 1, true) then return {-1, current, prev} end
+
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+local at = occurred_at ~= '' and occurred_at or now
+local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, '*', 'status', status, 'prev', prev, 'at', at,
+  'recorded', now, 'actor', actor, 'source', source, 'request', request)
+redis.call('HSET', KEYS[1], 'status', status, 'status_at', at, 'head', id)
+if ends_travel == '1' then redis.call('HSET', KEYS[1], 'travel_active', '0') end
+redis.call('PEXPIRE', KEYS[1], retention)
+redis.call('PEXPIRE', KEYS[2], retention)
+redis.call('PUBLISH', KEYS[3], '{"type":"status","job":"' .. job .. '","epoch":"' .. epoch .. '","prev":"' .. prev
+  .. '","id":"' .. id .. '","status":"' .. status .. '","at":' .. at .. '}')
+return {1, epoch, prev, id, tonumber(at)}

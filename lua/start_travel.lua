@@ -1,0 +1,51 @@
+#!lua
+-- start_travel: decide whether a rider may share its position for a job, and until when.
+--
+-- The deadline is set once, at the first start, and kept in the record: stopping and starting again, another gateway
+-- or another device can not extend it. open_feed then opens the live half until that deadline.
+--
+-- Role     ledger
+-- KEYS[1]  job:{<job>}            hash     the record
+-- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
+-- ARGV[2]  cap_ms                 ms from the first start, 1,000 to 86,400,000
+-- ARGV[3]  allowed                statuses in which travel mode may be on, joined by commas
+-- ARGV[4]  retention_ms           ms the record is kept after this change, at least 1
+-- Errors   'ERR start_travel: ...' on a bad argument; nothing is written.
+-- Returns  {1, deadline_ms} on (or still on)   {0} no such job   {-1} not this rider's job
+--          {-2, status} not in this status   {-3, deadline_ms} the time allowed for this job is used up
+-- Cost     O(1)
+
+if #KEYS ~= 1 or #ARGV ~= 4 then
+  return redis.error_reply('ERR start_travel: takes 1 key and 4 arguments')
+end
+local rider, allowed = ARGV[1], ARGV[3]
+local cap, retention = tonumber(ARGV[2]), tonumber(ARGV[4])
+if #rider > 64 or not string.match(rider, '^[%w_-]+$') then
+  return redis.error_reply('ERR start_travel: rider must be 1 to 64 of [A-Za-z0-9_-]')
+end
+if not cap or cap % 1 ~= 0 or cap < 1000 or cap > 86400000 then
+  return redis.error_reply('ERR start_travel: cap_ms must be 1000 to 86400000')
+end
+if not string.match(allowed, '^[a-z_,]+$') then
+  return redis.error_reply('ERR start_travel: allowed must be statuses joined by commas')
+end
+if not retention or retention % 1 ~= 0 or retention < 1 then
+  return redis.error_reply('ERR start_travel: retention_ms must be a whole number of at least 1')
+end
+
+local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_deadline')
+if not record[2] then return {0} end
+if record[1] ~= rider then return {-1} end
+if not string.find(',' .. allowed .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local deadline = tonumber(record[3] or '')
+if deadline and now >= deadline then
+  redis.call('HSET', KEYS[1], 'travel_active', '0')
+  return {-3, deadline}
+end
+deadline = deadline or now + cap
+redis.call('HSET', KEYS[1], 'travel_active', '1', 'travel_deadline', string.format('%.0f', deadline))
+redis.call('PEXPIRE', KEYS[1], retention)
+return {1, deadline}
