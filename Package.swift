@@ -72,7 +72,7 @@ let package = Package(
             dependencies: [
                 "EnrouteWire", .product(name: "JWTKit", package: "jwt-kit"),
             ], swiftSettings: strict),
-        .target(name: "Journeys", dependencies: ["CZlib", "EnrouteWire"], swiftSettings: strict),
+        .target(name: "Journeys", dependencies: ["CZlib"], swiftSettings: strict),
 
         // 2 state
         .target(
@@ -123,6 +123,8 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ], swiftSettings: strict),
     ]
 )

@@ -25,8 +25,14 @@ public struct GatewayConnection: Sendable {
             var inbound: NIOAsyncChannelInboundStream<[UInt8]>.AsyncIterator
 
             public mutating func next() async throws -> ServerMessage? {
+                try await self.next(isolation: nil)
+            }
+
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws -> ServerMessage? {
                 // What a newer gateway says and we do not know is passed over.
-                while let bytes = try await self.inbound.next() {
+                while let bytes = try await self.inbound.next(isolation: actor) {
                     if let message = try? bytes.withUnsafeBytes({ try ServerMessage($0) }) { return message }
                 }
                 return nil

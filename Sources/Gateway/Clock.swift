@@ -8,7 +8,7 @@ internal import Darwin
 
 extension Int64 {
     /// ms since the epoch, by this machine's clock.
-    static var now: Int64 {
+    package static var now: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000

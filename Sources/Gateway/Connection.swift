@@ -88,6 +88,7 @@ struct Connections: HTTPChannelHandler {
 
     private static func removeFirstRequestHandlers(_ sync: ChannelPipeline.SynchronousOperations) throws {
         sync.removeHandler(context: try sync.context(handlerType: FirstRequestDeadline.self), promise: nil)
+        sync.removeHandler(context: try sync.context(handlerType: UpgradeGate.self), promise: nil)
     }
 
     func handle(value: Value, logger: Logger) async {

@@ -11,11 +11,7 @@ struct Pages: Sendable {
     let settings: GatewaySettings
 
     /// Files of Leaflet that pages may ask for.
-    private static let leaflet = [
-        "leaflet.js": "text/javascript", "leaflet.css": "text/css", "images/marker-icon.png": "image/png",
-        "images/marker-icon-2x.png": "image/png", "images/marker-shadow.png": "image/png",
-        "images/layers.png": "image/png", "images/layers-2x.png": "image/png",
-    ]
+    private static let leaflet = ["leaflet.js": "text/javascript", "leaflet.css": "text/css"]
 
     func add(to router: Router<BasicRequestContext>) {
         router.get("track/{job}") { _, _ in Self.file(PackageResources.track_html, "text/html") }
@@ -64,7 +60,8 @@ struct SecurityHeaders: RouterMiddleware {
         do {
             response = try await next(request, context)
         } catch let error as any HTTPResponseError {
-            response = try error.response(from: request, context: context)
+            let problem = error as? Problem ?? Problem(error.status)
+            response = try problem.response(from: request, context: context)
         }
         response.headers[.contentSecurityPolicy] = Self.policy
         response.headers[.xContentTypeOptions] = "nosniff"

@@ -46,6 +46,16 @@ struct Problem: Error, HTTPResponseError {
             refusal == .expired ? .tokenExpired : .unauthorized, status: 401, detail: "The token is refused. \(reason)")
     }
 
+    /// What the router refuses by itself.
+    init(_ status: HTTPResponse.Status) {
+        switch status {
+        case .notFound: self.init(.notFound, status: 404, detail: "There is nothing at this path.")
+        case .contentTooLarge:
+            self.init(.badRequest, status: 413, detail: "The body holds at most \(Routes.longestBody) bytes.")
+        default: self.init(.badRequest, status: status.code, detail: "The request can not be understood.")
+        }
+    }
+
     var json: [UInt8] {
         struct Document: Encodable {
             var type: String

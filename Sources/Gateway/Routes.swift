@@ -19,7 +19,7 @@ struct Routes: Sendable {
     static let longestBody = 65_536
 
     func router() -> Router<BasicRequestContext> {
-        let router = Router()
+        let router = Router(options: .autoGenerateHeadEndpoints)
         router.add(middleware: SecurityHeaders())
         router.get("livez") { _, _ in "live\n" }
         router.get("readyz") { _, _ in

@@ -72,7 +72,8 @@ final class TLSConnection {
                 ERR_clear_error()
                 let reading = self.decrypt(into: &plaintext)
                 if !self.isHandshakeComplete && SSL_is_init_finished(self.ssl) == 1 { self.isHandshakeComplete = true }
-                if self.keepsPlaintext && self.isHandshakeComplete && !self.hasFailed { self.encryptKept() }
+                guard self.keepsPlaintext, self.isHandshakeComplete, !self.hasFailed else { return reading }
+                if case .refused(let reason) = self.encryptKept() { return .failed(reason) }
                 return reading
             }
         }
@@ -133,11 +134,10 @@ final class TLSConnection {
     }
 
     /// Appends to the output of the `read` it is called from.
-    private func encryptKept() {
+    private func encryptKept() -> Writing {
         let bytes = self.kept
         self.kept = ByteBuffer()
-        // A refusal can only follow a failure of libssl, and the next write or read reports that.
-        _ = bytes.withUnsafeReadableBytes { self.encrypt($0) }
+        return bytes.withUnsafeReadableBytes { self.encrypt($0) }
     }
 
     /// Puts our close_notify into the output, once. Nothing can be written afterwards; the peer's is not waited for.

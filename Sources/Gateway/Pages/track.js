@@ -1,0 +1,291 @@
+// The customer's page: follows one job and shows it. The connection knows nothing of the page, and what is shown is
+// derived from one state, so that a late, lost or repeated message leaves nothing behind.
+
+const STALE_AFTER = 30_000;        // ms without a position until it is called old
+const SMOOTHING = 900;             // ms in which the marker glides to a new position
+const RECONNECT_FIRST = 3_000;     // ms, then full jitter up to
+const RECONNECT_LONGEST = 30_000;
+const SILENCE = 40_000;            // ms without any message, in spite of our pings, until the connection is given up
+const PING = 20_000;
+
+const job = decodeURIComponent(location.pathname.split('/').pop());
+const link = location.hash.slice(1);
+
+const state = {
+  snapshot: null,    // the last whole state
+  position: null,    // the newest location message
+  ended: null,       // reason, once following has ended
+  online: false,
+  refused: null,     // a sentence, when coming back is of no use
+  clockOffset: 0,    // the server's clock minus ours, ms
+};
+
+// ---- the connection ----
+
+let socket = null;
+let attempts = 0;
+let lastHeard = 0;
+
+function connect() {
+  const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
+  socket = new WebSocket(`${scheme}//${location.host}/v1`, 'enroute.v1');
+  socket.onopen = () => say({type: 'auth', link});
+  socket.onmessage = (event) => { lastHeard = Date.now(); heard(JSON.parse(event.data)); };
+  socket.onclose = (event) => closed(event.code);
+}
+
+function say(message) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+}
+
+let retryIn = null;
+
+function closed(code) {
+  state.online = false;
+  socket = null;
+  if (code >= 4500) {
+    state.refused = code === 4500 || code === 4502
+      ? 'This link is not valid any more.' : 'This page can not be shown at the moment.';
+  } else if (!state.ended) {
+    const ceiling = attempts === 0 ? RECONNECT_FIRST : Math.min(RECONNECT_LONGEST, 1000 * 2 ** attempts);
+    attempts += 1;
+    setTimeout(connect, retryIn ?? Math.random() * ceiling);
+    retryIn = null;
+  }
+  render();
+}
+
+setInterval(() => {
+  if (!socket || socket.readyState !== WebSocket.OPEN) return;
+  if (Date.now() - lastHeard > SILENCE) socket.close();
+  else if (Date.now() - lastHeard > PING) say({type: 'ping'});
+}, 5_000);
+
+addEventListener('online', () => { if (!socket) { attempts = 0; connect(); } });
+addEventListener('offline', () => { state.online = false; render(); });
+
+// ---- what is heard ----
+
+function heard(message) {
+  switch (message.type) {
+    case 'welcome': {
+      state.clockOffset = message.serverTime - Date.now();
+      attempts = 0;
+      const seen = state.snapshot;
+      say({type: 'subscribe', job, ...(seen && {since: {epoch: seen.epoch, id: seen.id}})});
+      break;
+    }
+    case 'subscribed':
+    case 'reset':
+      state.online = true;
+      state.snapshot = message.snapshot;
+      take(message.snapshot.position, message.type === 'reset');
+      break;
+    case 'status':
+      Object.assign(state.snapshot, {
+        status: message.status, statusAt: message.at, epoch: message.epoch, id: message.id,
+      });
+      announce(headline());
+      break;
+    case 'location':
+      state.snapshot.tracking = 'live';
+      take(message);
+      break;
+    case 'tracking':
+      state.snapshot.tracking = message.state;
+      state.snapshot.reason = message.reason;
+      if (message.state !== 'live' && message.state !== 'stale') take(null, true);
+      announce(headline());
+      break;
+    case 'ended':
+      state.ended = message.reason;
+      socket.close(1000);
+      break;
+    case 'error':
+      if (message.re === 'subscribe' && !message.retry) { state.refused = 'There is nothing to follow here.'; socket.close(1000); }
+      else if (message.retry) setTimeout(() => socket?.close(), message.retryIn ?? 1000);
+      break;
+    case 'goaway': retryIn = message.retryIn; break;
+  }
+  render();
+}
+
+/** A newer position is kept; an older one never takes its place, unless everything begins anew. */
+function take(position, anew = false) {
+  if (position === null || position === undefined) {
+    if (anew) { state.position = null; map.forget(); }
+    return;
+  }
+  if (!anew && state.position && BigInt(position.id) <= BigInt(state.position.id)) return;
+  state.position = position;
+  map.show(position, anew);
+}
+
+// ---- words ----
+
+const WORDS = {
+  pending_vendor_acceptance: 'Waiting for vendor to accept your order', accepted: 'Your order is accepted',
+  preparing: 'Your order is being prepared', ready_for_pickup: 'Ready for pickup', in_transit: 'Your order is on its way',
+  delivered: 'Delivered', allocation_failed: 'We\u2019re having trouble finding a rider',
+  assigned: 'A technician is assigned', on_the_way: 'The technician is on the way',
+  work_in_progress: 'The technician has arrived.', completed: 'The visit is completed', cancelled: 'Cancelled',
+};
+
+const isTravelling = () => ['on_the_way', 'in_transit'].includes(state.snapshot?.status);
+const isTracked = () => isTravelling() && ['live', 'stale'].includes(state.snapshot.tracking) && state.position;
+
+function headline() {
+  if (state.refused) return state.refused;
+  if (!state.snapshot) return 'One moment \u2026';
+  return WORDS[state.snapshot.status] ?? state.snapshot.status;
+}
+
+function detail() {
+  if (!state.snapshot || state.refused) return '';
+  if (isTravelling() && !isTracked()) {
+    if (state.snapshot.reason === 'time_limit') return 'Live location has ended for this visit.';
+    if (state.snapshot.tracking === 'ended') return 'Live location is switched off.';
+    return state.snapshot.kind === 'service'
+      ? 'Technician is on the way. Live location will be available once the technician enables it.'
+      : 'Live location will be available once the rider enables it.';
+  }
+  return 'Since ' + new Intl.DateTimeFormat(undefined, {hour: 'numeric', minute: '2-digit'}).format(state.snapshot.statusAt);
+}
+
+function ago(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const format = new Intl.RelativeTimeFormat(undefined, {numeric: 'auto'});
+  return seconds < 60 ? format.format(-seconds, 'second') : format.format(-Math.floor(seconds / 60), 'minute');
+}
+
+const age = () => Date.now() + state.clockOffset - state.position.received;
+
+/** Great-circle distance, m. */
+function distance(a, b) {
+  const radians = Math.PI / 180;
+  const h = Math.sin((b.lat - a.lat) * radians / 2) ** 2
+    + Math.cos(a.lat * radians) * Math.cos(b.lat * radians) * Math.sin((b.lon - a.lon) * radians / 2) ** 2;
+  return 2 * 6_371_008.8 * Math.asin(Math.sqrt(h));
+}
+
+function twin() {
+  const destination = state.snapshot.destination;
+  if (!destination) return '';
+  const metres = distance(state.position, destination);
+  const far = metres < 1000
+    ? new Intl.NumberFormat(undefined, {style: 'unit', unit: 'meter'}).format(Math.round(metres / 10) * 10)
+    : new Intl.NumberFormat(undefined, {style: 'unit', unit: 'kilometer', maximumFractionDigits: 1}).format(metres / 1000);
+  return `${state.snapshot.kind === 'service' ? 'Technician' : 'Rider'} is ${far} away.`;
+}
+
+// ---- what is shown ----
+
+const element = (id) => document.getElementById(id);
+const show = (id, text) => { if (element(id).textContent !== text) element(id).textContent = text; };
+
+let announced = 0;
+function announce(text) {
+  if (Date.now() - announced < 2_000 && element('announcer').textContent === text) return;
+  announced = Date.now();
+  show('announcer', text);
+}
+
+function render() {
+  show('headline', headline());
+  show('detail', detail());
+  element('offline').hidden = state.online || Boolean(state.refused) || Boolean(state.ended) || !state.snapshot;
+  element('tracking').hidden = !isTracked();
+  if (!isTracked()) return;
+  map.open();
+  const isStale = age() > STALE_AFTER;
+  map.mark(isStale);
+  show('age', isStale || !state.online ? `Last updated ${ago(age())}` : `Updated ${ago(age())}`);
+  show('twin', twin());
+}
+setInterval(render, 1_000);
+
+// ---- the map ----
+
+const map = {
+  leaflet: null, rider: null, home: null, from: null, to: null, since: 0, heading: 0, follows: true,
+
+  open() {
+    if (this.leaflet) return;
+    this.leaflet = L.map('map', {tap: false, preferCanvas: true, attributionControl: false, zoomSnap: 0.5});
+    L.control.scale().addTo(this.leaflet);
+    this.drawStreets();
+    const destination = state.snapshot.destination;
+    const bounds = L.latLngBounds([[state.position.lat, state.position.lon]]);
+    if (destination) {
+      const svg = '<svg viewBox="-14 -14 28 28" width="36" height="36" aria-hidden="true">'
+        + '<path class="body" d="M0-12 12 0H9v11H-9V0h-3z"/></svg>';
+      this.home = L.marker([destination.lat, destination.lon], {
+        icon: L.divIcon({className: 'home', html: svg, iconSize: [36, 36]}), alt: 'Your address', keyboard: false,
+      }).addTo(this.leaflet);
+      bounds.extend([destination.lat, destination.lon]);
+    }
+    this.leaflet.fitBounds(bounds, {padding: [40, 40], maxZoom: 17, animate: false});
+    this.leaflet.on('dragstart zoomstart', () => { if (!this.moving) { this.follows = false; element('follow').hidden = false; } });
+    element('follow').onclick = () => { this.follows = true; element('follow').hidden = true; };
+    this.show(state.position, true);
+    requestAnimationFrame(() => this.frame());
+  },
+
+  async drawStreets() {
+    const answer = await fetch('/assets/streets.geojson');
+    if (answer.status !== 200) return;
+    const colour = getComputedStyle(document.documentElement).getPropertyValue('--street').trim();
+    L.geoJSON(await answer.json(), {style: {color: colour, weight: 1.5}, interactive: false}).addTo(this.leaflet);
+  },
+
+  show(position, atOnce) {
+    if (!this.leaflet) return;
+    const to = {lat: position.lat, lon: position.lon};
+    const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    this.from = atOnce || still || !this.to ? to : this.here();
+    this.to = to;
+    this.since = performance.now();
+    if (position.hdg !== undefined && (position.spd ?? 2) > 1.5) this.heading = position.hdg;
+    if (!this.rider) {
+      const svg = '<svg viewBox="-14 -14 28 28" width="40" height="40" aria-hidden="true">'
+        + '<path class="body" d="M0-13 9 11 0 6-9 11z"/></svg>';
+      this.rider = L.marker([to.lat, to.lon], {
+        icon: L.divIcon({className: 'rider', html: svg, iconSize: [40, 40]}), alt: 'Technician', zIndexOffset: 1000,
+        keyboard: false,
+      }).addTo(this.leaflet);
+    }
+  },
+
+  here() {
+    const part = Math.min(1, (performance.now() - this.since) / SMOOTHING);
+    return {
+      lat: this.from.lat + (this.to.lat - this.from.lat) * part,
+      lon: this.from.lon + (this.to.lon - this.from.lon) * part,
+    };
+  },
+
+  frame() {
+    if (this.rider && this.to) {
+      const here = this.here();
+      this.rider.setLatLng([here.lat, here.lon]);
+      const icon = this.rider.getElement()?.firstChild;
+      if (icon) icon.style.transform = `rotate(${this.heading}deg)`;
+      if (this.follows && !this.leaflet.getBounds().pad(-0.15).contains([here.lat, here.lon])) {
+        this.moving = true;
+        this.leaflet.panTo([here.lat, here.lon], {animate: false});
+        this.moving = false;
+      }
+    }
+    requestAnimationFrame(() => this.frame());
+  },
+
+  mark(isStale) { this.rider?.getElement()?.classList.toggle('stale', isStale); },
+
+  forget() {
+    this.rider?.remove();
+    this.rider = this.from = this.to = null;
+  },
+};
+
+if (link) connect(); else { state.refused = 'This link is not complete.'; }
+addEventListener('load', render);

@@ -1,0 +1,22 @@
+// The command line: one word for each thing the process can be.
+
+import ArgumentParser
+
+@main
+struct Enroute: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enroute",
+        abstract: "Live tracking of deliveries and service visits.",
+        discussion: """
+            Exit codes: 0 done, 1 failed while running, 64 wrong command line, 65 unusable input file,
+            69 something it needs is not there (Redis, a port, redis-server), 78 wrong configuration.
+
+            Examples:
+              enroute demo                          a live trip in your browser, nothing else needed
+              enroute serve                         a gateway, configured by ENROUTE_... variables
+              enroute token --role rider rider-7    a token for development
+              enroute replay trip.gpx --job job-1   a rider that travels a recorded trip
+            """,
+        version: "0.1.0",
+        subcommands: [ServeCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self])
+}

@@ -1,0 +1,137 @@
+// What the environment and a file say, turned into the gateway's settings. README.md lists the names.
+
+import Access
+import Configuration
+import EnrouteWire
+import Foundation
+import Gateway
+import Journeys
+import LiveState
+import Logging
+import Redis
+import SecureSocket
+import SystemPackage
+
+/// Settings by their names in the environment, which go before those of the file.
+struct ProcessConfiguration {
+    private let reader: ConfigReader
+
+    /// - Parameter file: lines of `NAME=value`, as for systemd's EnvironmentFile; `nil` for the environment alone.
+    init(file: String?) async throws {
+        var providers: [any ConfigProvider] = [EnvironmentVariablesProvider()]
+        if let file {
+            do {
+                providers.append(try await EnvironmentVariablesProvider(environmentFilePath: .init(file)))
+            } catch {
+                throw ConfigurationError(description: "The configuration file \(file) can not be read: \(error)")
+            }
+        }
+        self.reader = ConfigReader(providers: providers)
+    }
+
+    // MARK: values
+
+    func text(_ name: String) -> String? {
+        let value = self.reader.string(forKey: ConfigKey(name.lowercased().split(separator: "_").map(String.init)))
+        return value.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    func required(_ name: String, _ why: String) throws -> String {
+        guard let value = self.text(name) else { throw ConfigurationError(description: "\(name) is not set: \(why)") }
+        return value
+    }
+
+    func integer(_ name: String, in range: ClosedRange<Int>, default fallback: Int) throws -> Int {
+        guard let text = self.text(name) else { return fallback }
+        guard let value = Int(text), range.contains(value) else {
+            throw ConfigurationError(
+                description: "\(name) is \(text); it must be a whole number from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return value
+    }
+
+    // MARK: settings
+
+    func logger() throws -> Logger {
+        var logger = Logger(label: "enroute")
+        let level = self.text("ENROUTE_LOG_LEVEL") ?? "info"
+        guard let parsed = Logger.Level(rawValue: level) else {
+            throw ConfigurationError(
+                description: "ENROUTE_LOG_LEVEL is \(level); it must be one of "
+                    + Logger.Level.allCases.map(\.rawValue).joined(separator: ", ") + ".")
+        }
+        logger.logLevel = parsed
+        return logger
+    }
+
+    func loops() throws -> Int {
+        try self.integer("ENROUTE_LOOPS", in: 1...256, default: ProcessInfo.processInfo.activeProcessorCount)
+    }
+
+    func gateway(host: String?, port: Int?) async throws -> GatewaySettings {
+        let live = try RedisAddress(
+            url: self.required(
+                "ENROUTE_REDIS_LIVE_URL", "where Redis is, for example redis://127.0.0.1:6379. `enroute demo` needs none."))
+        let ledger = try self.text("ENROUTE_REDIS_LEDGER_URL").map { try RedisAddress(url: $0) } ?? live
+        var settings = GatewaySettings(
+            host: host ?? self.text("ENROUTE_HOST") ?? "0.0.0.0",
+            port: try port ?? self.integer("ENROUTE_PORT", in: 0...65535, default: 8443),
+            credentials: try self.credentials(), live: live, ledger: ledger, tokens: try await self.tokens())
+        settings.liveState.keyspace = Keyspace(prefix: try self.prefix())
+        settings.liveState.travelCap = .seconds(
+            try self.integer("ENROUTE_TRAVEL_CAP_SECONDS", in: 1...14_400, default: 14_400))
+        settings.liveState.positionLifetime = .seconds(
+            try self.integer("ENROUTE_POSITION_LIFETIME_SECONDS", in: 1...3_600, default: 600))
+        settings.liveState.retention = .seconds(
+            try self.integer("ENROUTE_RETENTION_SECONDS", in: 60...31_536_000, default: 172_800))
+        settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))
+        settings.leafletFolder = self.text("ENROUTE_LEAFLET_FOLDER") ?? settings.leafletFolder
+        settings.streets = try self.text("ENROUTE_STREETS").map { try Streets.load(path: $0) }
+        return settings
+    }
+
+    private func prefix() throws -> String {
+        let prefix = self.text("ENROUTE_REDIS_PREFIX") ?? ""
+        guard prefix.utf8.count <= 64, !prefix.contains(where: { "{}*?[]\\ ".contains($0) || !$0.isASCII }) else {
+            throw ConfigurationError(
+                description: "ENROUTE_REDIS_PREFIX must be at most 64 ASCII characters, none of { } * ? [ ] \\ or a space.")
+        }
+        return prefix
+    }
+
+    private func credentials() throws -> TLSCredentials? {
+        switch self.text("ENROUTE_TLS") ?? "on" {
+        case "off": return nil
+        case "on":
+            let why = "a PEM file. Behind a balancer that terminates TLS set ENROUTE_TLS=off."
+            return try TLSCredentials(
+                certificateChain: self.required("ENROUTE_TLS_CERTIFICATE", why),
+                privateKey: self.required("ENROUTE_TLS_KEY", why))
+        case let other: throw ConfigurationError(description: "ENROUTE_TLS is \(other); it must be on or off.")
+        }
+    }
+
+    func tokenIssuer() -> String { self.text("ENROUTE_TOKEN_ISSUER") ?? "enroute" }
+    func tokenAudience() -> String { self.text("ENROUTE_TOKEN_AUDIENCE") ?? "enroute" }
+
+    private func tokens() async throws -> TokenVerifier {
+        var keys: [TokenVerifier.Key] = []
+        do {
+            if let file = self.text("ENROUTE_TOKEN_PUBLIC_KEY") {
+                guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
+                    throw ConfigurationError(description: "ENROUTE_TOKEN_PUBLIC_KEY names \(file), which can not be read.")
+                }
+                keys.append(try await .es256(pem: pem, kid: self.text("ENROUTE_TOKEN_KID"), source: file))
+            }
+            if let secret = self.text("ENROUTE_TOKEN_SECRET") { keys.append(try await .hs256(secret: secret)) }
+        } catch let error as TokenVerifier.Key.Unusable {
+            throw ConfigurationError(description: error.description)
+        }
+        guard !keys.isEmpty else {
+            throw ConfigurationError(
+                description: "No key to check tokens with: set ENROUTE_TOKEN_PUBLIC_KEY (a PEM file, ES256) "
+                    + "or, for development, ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes).")
+        }
+        return TokenVerifier(keys: keys, issuer: self.tokenIssuer(), audience: self.tokenAudience())
+    }
+}

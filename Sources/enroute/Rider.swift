@@ -1,0 +1,132 @@
+// A rider's phone, as far as a gateway can tell: signs in, switches travel mode on, reports where it is, comes back when
+// the connection ends. It travels a recorded or generated trip, as fast as it is told.
+
+import EnrouteClient
+import EnrouteWire
+import Gateway
+import Journeys
+
+/// Travels one journey for one job.
+struct Rider: Sendable {
+    var url: String
+    var token: String
+    var trust: ServerTrust
+    var job: JobID
+    var journey: Journey
+    /// How many times faster than it was recorded.
+    var speed: Double
+    /// Told of every refusal.
+    var onRefusal: @Sendable (Refusal) -> Void = { _ in }
+
+    /// What a trip came to.
+    struct Summary: Sendable {
+        var sent = 0
+        var accepted = 0
+        var refused: [ErrorCode: Int] = [:]
+        var reconnects = 0
+    }
+
+    /// Waits between attempts to connect: rand(0, min(longest, shortest * 2^n)).
+    static let shortestBackoff = Duration.milliseconds(250)
+    static let longestBackoff = Duration.seconds(10)
+    /// How long the last answers are waited for.
+    static let lastAnswers = Duration.seconds(2)
+
+    /// Travels from the first fix to the last. Reports carry the time at which they are sent.
+    ///
+    /// - Throws: `ClientError` when coming back is of no use, and when travel mode is refused.
+    func travel() async throws -> Summary {
+        let clock = ContinuousClock()
+        let start = clock.now
+        var summary = Summary()
+        var next = 0
+        var failures = 0
+        while next < self.journey.fixes.count {
+            let before = next
+            do {
+                try await GatewayConnection.open(self.url, token: self.token, trust: self.trust) { connection in
+                    try await self.travel(connection, from: start, &next, &summary)
+                }
+            } catch let error as ClientError {
+                if case .closed(let code, _) = error, CloseCode(rawValue: code)?.reconnects == false { throw error }
+                if case .upgradeRefused = error { throw error }
+                guard next < self.journey.fixes.count else { break }
+                failures = next > before ? 0 : failures + 1
+                if case .unreachable = error, failures > 8 { throw error }
+                summary.reconnects += 1
+                let ceiling = min(Self.longestBackoff, Self.shortestBackoff * (1 << min(failures, 10)))
+                try await clock.sleep(for: ceiling * Double.random(in: 0...1))
+            }
+        }
+        return summary
+    }
+
+    private func travel(
+        _ connection: GatewayConnection, from start: ContinuousClock.Instant, _ next: inout Int, _ summary: inout Summary
+    ) async throws {
+        let last = Int64(self.journey.fixes.count - 1)
+        let (isOn, switchedOn) = AsyncStream.makeStream(of: Void.self)
+        let counted = try await withThrowingTaskGroup(of: Summary?.self) { group in
+            group.addTask { try await self.listen(connection.messages, switchedOn, last: last) }
+            defer { group.cancelAll() }
+            try await connection.send(.travel(job: self.job, active: true))
+            // Ends without a word when the listener has failed; its error then comes from the group.
+            guard await isOn.first(where: { true }) != nil else { return try await group.next() ?? nil }
+            while next < self.journey.fixes.count {
+                let fix = self.journey.fixes[next]
+                let offset = Duration.milliseconds(fix.at - self.journey.fixes[0].at) / self.speed
+                try await ContinuousClock().sleep(until: start + offset)
+                if let reading = Self.reading(of: fix) {
+                    try await connection.send(
+                        .location(LocationReport(job: self.job, sequence: Int64(next), fixes: [reading])))
+                    summary.sent += 1
+                }
+                next += 1
+            }
+            group.addTask {
+                try await ContinuousClock().sleep(for: Self.lastAnswers)
+                return nil
+            }
+            if let counted = try await group.next() ?? nil { return counted }
+            // The time for the last answers is over: what was counted until now is what there is.
+            group.cancelAll()
+            return try await group.next() ?? nil
+        }
+        summary.accepted += counted?.accepted ?? 0
+        summary.refused.merge(counted?.refused ?? [:], uniquingKeysWith: +)
+    }
+
+    /// Hears the answers until the last report's has come.
+    private func listen(
+        _ messages: GatewayConnection.Messages, _ switchedOn: AsyncStream<Void>.Continuation, last: Int64
+    ) async throws -> Summary {
+        defer { switchedOn.finish() }
+        var summary = Summary()
+        for try await message in messages {
+            switch message {
+            case .ok("travel", _, _, _): switchedOn.yield()
+            case .ok("location", _, let sequence?, _):
+                summary.accepted += 1
+                if sequence == last { return summary }
+            case .error(let refusal) where refusal.re == "travel" && !refusal.code.isRetryable:
+                throw Unavailable(
+                    description: "Travel mode is refused for \(self.job) (\(refusal.code.rawValue)): \(refusal.message)")
+            case .error(let refusal):
+                summary.refused[refusal.code, default: 0] += 1
+                self.onRefusal(refusal)
+            default: continue
+            }
+        }
+        if Task.isCancelled { return summary }
+        throw ClientError.connectionLost
+    }
+
+    /// A reading taken now, where the recording was then.
+    private static func reading(of fix: Journeys.Fix) -> EnrouteWire.Fix? {
+        Coordinate(latitude: fix.latitude, longitude: fix.longitude).map { place in
+            EnrouteWire.Fix(
+                at: .now, place: place, accuracyMeters: fix.accuracyMeters.map { min($0, 10_000) },
+                speedMetersPerSecond: fix.speedMetersPerSecond.map { min($0, 340) }, headingDegrees: fix.headingDegrees)
+        }
+    }
+}

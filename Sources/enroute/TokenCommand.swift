@@ -1,0 +1,71 @@
+// enroute token: tokens for development. In production the app's own sign-in makes them.
+
+import Access
+import ArgumentParser
+import EnrouteWire
+import Foundation
+
+struct TokenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token",
+        abstract: "Makes a token for development.",
+        discussion: """
+            Signed with ENROUTE_TOKEN_SECRET (HS256), or with --key, a P-256 private key in PEM (ES256).
+
+            Examples:
+              ENROUTE_TOKEN_SECRET=$(openssl rand -hex 32) enroute token --role customer customer-1
+              enroute token --role rider rider-7 --key key.pem --lifetime 3600
+            """)
+
+    @Argument(help: "Who the token is for: 1 to 64 of [A-Za-z0-9_-].")
+    var person: String
+
+    @Option(help: "One of \(Role.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var role: String
+
+    @Option(help: "Seconds until it expires, 1 to 86400.")
+    var lifetime: Int64 = 900
+
+    @Option(help: ArgumentHelp("Private key in PEM, instead of the secret.", valueName: "file"))
+    var key: String?
+
+    @Option(help: "Key id to put into the header, with --key.")
+    var kid: String?
+
+    @Option(help: ArgumentHelp("Settings that the environment does not name.", valueName: "file"))
+    var config: String?
+
+    func validate() throws {
+        guard PersonID(self.person) != nil else {
+            throw ValidationError("\(self.person) is not a name: 1 to 64 of [A-Za-z0-9_-].")
+        }
+        guard Role(rawValue: self.role) != nil else {
+            throw ValidationError(
+                "\(self.role) is not a role: one of \(Role.allCases.map(\.rawValue).joined(separator: ", ")).")
+        }
+        guard (1...86_400).contains(self.lifetime) else { throw ValidationError("--lifetime must be 1 to 86400.") }
+    }
+
+    func run() async throws {
+        try await exitingCleanly {
+            let configuration = try await ProcessConfiguration(file: self.config)
+            let (issuer, audience) = (configuration.tokenIssuer(), configuration.tokenAudience())
+            let mint: TokenMint
+            if let key {
+                guard let pem = try? String(contentsOfFile: key, encoding: .utf8) else {
+                    throw ConfigurationError(description: "--key names \(key), which can not be read.")
+                }
+                mint = try await TokenMint(privateKeyPEM: pem, kid: self.kid, issuer: issuer, audience: audience)
+            } else {
+                let secret = try configuration.required(
+                    "ENROUTE_TOKEN_SECRET", "the secret that the gateway checks tokens with; or use --key.")
+                mint = try await TokenMint(secret: secret, issuer: issuer, audience: audience)
+            }
+            // Both were checked by `validate`.
+            let now = Int64(Date.now.timeIntervalSince1970)
+            say(
+                try await mint.token(
+                    for: PersonID(self.person)!, role: Role(rawValue: self.role)!, now: now, lifetime: self.lifetime))
+        }
+    }
+}
