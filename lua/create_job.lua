@@ -15,7 +15,7 @@
 -- ARGV[7]  status                 first status, 1 to 40 of [a-z_]
 -- ARGV[8]  epoch                  nonce of this record, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[9]  actor                  who created it, 1 to 64 of [A-Za-z0-9_-]
--- ARGV[10] retention_ms           ms the record is kept after its last change, at least 1
+-- ARGV[10] retention_ms           ms the record is kept after its last change, 1 to 1,000,000,000,000
 -- Errors   'ERR create_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, id} created   {0, epoch, head} it exists
 -- Cost     O(1)
@@ -55,8 +55,8 @@ end
 if not is_name(actor) then
   return redis.error_reply('ERR create_job: actor must be 1 to 64 of [A-Za-z0-9_-]')
 end
-if not retention or retention % 1 ~= 0 or retention < 1 then
-  return redis.error_reply('ERR create_job: retention_ms must be a whole number of at least 1')
+if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
+  return redis.error_reply('ERR create_job: retention_ms must be 1 to 1000000000000')
 end
 
 local existing = redis.call('HMGET', KEYS[1], 'epoch', 'head')

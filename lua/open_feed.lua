@@ -23,7 +23,7 @@ local deadline = tonumber(ARGV[2])
 if #rider > 64 or not string.match(rider, '^[%w_-]+$') then
   return redis.error_reply('ERR open_feed: rider must be 1 to 64 of [A-Za-z0-9_-]')
 end
-if not deadline or deadline % 1 ~= 0 or deadline < 1e12 or deadline >= 1e13 then
+if not deadline or #ARGV[2] ~= 13 or deadline < 1e12 or string.find(ARGV[2], '%D') then
   return redis.error_reply('ERR open_feed: deadline must be ms since the epoch, 13 digits')
 end
 if string.byte(message) ~= 123 or string.byte(message, -1) ~= 125 then

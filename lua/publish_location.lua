@@ -29,7 +29,7 @@ local at, lifetime = tonumber(ARGV[2]), tonumber(ARGV[4])
 if #rider == 0 or #rider > 64 then
   return redis.error_reply('ERR publish_location: rider must be 1 to 64 characters')
 end
-if not at or #ARGV[2] ~= 13 or at < 1e12 or at % 1 ~= 0 then
+if not at or #ARGV[2] ~= 13 or at < 1e12 or string.find(ARGV[2], '%D') then
   return redis.error_reply('ERR publish_location: captured_at must be ms since the epoch, 13 digits')
 end
 if string.byte(tail) ~= 44 or string.byte(tail, -1) ~= 125 then

@@ -9,14 +9,14 @@
 -- KEYS[2]  job:{<job>}:log        stream   status events in order, at most 64
 -- KEYS[3]  job:{<job>}:events     channel
 -- ARGV[1]  job                    1 to 64 of [A-Za-z0-9_-]
--- ARGV[2]  from                   statuses that allow this one, joined by commas
+-- ARGV[2]  from                   statuses that allow this one, joined by commas; '' when none does
 -- ARGV[3]  status                 the next one, 1 to 40 of [a-z_]
 -- ARGV[4]  actor                  who caused it, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[5]  source                 where it came from: rest | socket | event
 -- ARGV[6]  occurred_at            ms since the epoch, 13 digits, or '' for now
 -- ARGV[7]  request                id of the request, 0 to 128 printable characters
 -- ARGV[8]  ends_travel            1 when travel mode ends with this status, else 0
--- ARGV[9]  retention_ms           ms the record is kept after this change, at least 1
+-- ARGV[9]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR publish_status: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms} published   {0} no such job   {-1, status, head} not allowed from this status
 -- Cost     O(1) plus one PUBLISH
@@ -29,7 +29,7 @@ local retention = tonumber(ARGV[9])
 if #job > 64 or not string.match(job, '^[%w_-]+$') then
   return redis.error_reply('ERR publish_status: job must be 1 to 64 of [A-Za-z0-9_-]')
 end
-if not string.match(from, '^[a-z_,]+$') then
+if not string.match(from, '^[a-z_,]*$') then
   return redis.error_reply('ERR publish_status: from must be statuses joined by commas')
 end
 if #status > 40 or not string.match(status, '^[a-z_]+$') then
@@ -50,8 +50,8 @@ end
 if ends_travel ~= '0' and ends_travel ~= '1' then
   return redis.error_reply('ERR publish_status: ends_travel must be 0 or 1')
 end
-if not retention or retention % 1 ~= 0 or retention < 1 then
-  return redis.error_reply('ERR publish_status: retention_ms must be a whole number of at least 1')
+if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
+  return redis.error_reply('ERR publish_status: retention_ms must be 1 to 1000000000000')
 end
 
 local record = redis.call('HMGET', KEYS[1], 'status', 'epoch', 'head')

@@ -9,7 +9,7 @@
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  cap_ms                 ms from the first start, 1,000 to 86,400,000
 -- ARGV[3]  allowed                statuses in which travel mode may be on, joined by commas
--- ARGV[4]  retention_ms           ms the record is kept after this change, at least 1
+-- ARGV[4]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR start_travel: ...' on a bad argument; nothing is written.
 -- Returns  {1, deadline_ms} on (or still on)   {0} no such job   {-1} not this rider's job
 --          {-2, status} not in this status   {-3, deadline_ms} the time allowed for this job is used up
@@ -29,8 +29,8 @@ end
 if not string.match(allowed, '^[a-z_,]+$') then
   return redis.error_reply('ERR start_travel: allowed must be statuses joined by commas')
 end
-if not retention or retention % 1 ~= 0 or retention < 1 then
-  return redis.error_reply('ERR start_travel: retention_ms must be a whole number of at least 1')
+if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
+  return redis.error_reply('ERR start_travel: retention_ms must be 1 to 1000000000000')
 end
 
 local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_deadline')

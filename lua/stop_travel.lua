@@ -6,7 +6,7 @@
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]; '' when the service or operations stop it
--- ARGV[2]  retention_ms           ms the record is kept after this change, at least 1
+-- ARGV[2]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR stop_travel: ...' on a bad argument; nothing is written.
 -- Returns  {1} off   {2} was off   {0} no such job   {-1} not this rider's job
 -- Cost     O(1)
@@ -19,8 +19,8 @@ local retention = tonumber(ARGV[2])
 if rider ~= '' and (#rider > 64 or not string.match(rider, '^[%w_-]+$')) then
   return redis.error_reply("ERR stop_travel: rider must be '' or 1 to 64 of [A-Za-z0-9_-]")
 end
-if not retention or retention % 1 ~= 0 or retention < 1 then
-  return redis.error_reply('ERR stop_travel: retention_ms must be a whole number of at least 1')
+if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
+  return redis.error_reply('ERR stop_travel: retention_ms must be 1 to 1000000000000')
 end
 
 local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_active')

@@ -1,6 +1,7 @@
 // Frames and messages on the client's side of a socket: answers pings, masks what goes out, ends with the close code.
 
 internal import EnrouteWire
+internal import NIOConcurrencyHelpers
 internal import NIOCore
 internal import NIOWebSocket
 
@@ -11,7 +12,11 @@ final class ClientFrameHandler: ChannelDuplexHandler {
     typealias OutboundIn = [UInt8]
     typealias OutboundOut = WebSocketFrame
 
+    /// How the gateway ended the connection: told to whoever reads, and kept for whoever only writes.
+    private let ending: NIOLockedValueBox<ClientError?>
     private var isClosing = false
+
+    init(ending: NIOLockedValueBox<ClientError?>) { self.ending = ending }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = self.unwrapInboundIn(data)
@@ -26,7 +31,9 @@ final class ClientFrameHandler: ChannelDuplexHandler {
             let reason = String(buffer: payload)
             if !self.isClosing { self.write(context, .connectionClose, frame.unmaskedData) }
             self.isClosing = true
-            context.fireErrorCaught(ClientError.closed(code: code, reason: reason))
+            let ending = ClientError.closed(code: code, reason: reason)
+            self.ending.withLockedValue { $0 = ending }
+            context.fireErrorCaught(ending)
             context.close(promise: nil)
         default:
             context.fireErrorCaught(ClientError.connectionLost)

@@ -1,6 +1,7 @@
 // A connection to a gateway: messages out, messages in, for as long as a closure runs.
 
 public import EnrouteWire
+internal import NIOConcurrencyHelpers
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -64,18 +65,20 @@ public struct GatewayConnection: Sendable {
         _ body: (GatewayConnection) async throws -> Result
     ) async throws -> Result {
         let address = try GatewayAddress(url)
-        let channel = try await self.connect(address, url: url, token: token, trust: trust)
+        let ending = NIOLockedValueBox<ClientError?>(nil)
+        let channel = try await self.connect(address, url: url, token: token, trust: trust, ending)
         do {
             return try await channel.executeThenClose { inbound, outbound in
                 try await body(GatewayConnection(messages: Messages(inbound: inbound), outbound: outbound))
             }
         } catch let error as ChannelError where error == .ioOnClosedChannel {
-            throw ClientError.connectionLost
+            throw ending.withLockedValue { $0 } ?? ClientError.connectionLost
         }
     }
 
     private static func connect(
-        _ address: GatewayAddress, url: String, token: String?, trust: ServerTrust
+        _ address: GatewayAddress, url: String, token: String?, trust: ServerTrust,
+        _ ending: NIOLockedValueBox<ClientError?>
     ) async throws -> NIOAsyncChannel<[UInt8], [UInt8]> {
         let tls = address.isSecure ? try NIOSSLContext(configuration: trust.configuration) : nil
         let upgraded: EventLoopFuture<NIOAsyncChannel<[UInt8], [UInt8]>>
@@ -90,7 +93,7 @@ public struct GatewayConnection: Sendable {
                             let name = address.isName ? address.host : nil
                             try sync.addHandler(NIOSSLClientHandler(context: tls, serverHostname: name))
                         }
-                        return try Self.upgrade(sync, address, token)
+                        return try Self.upgrade(sync, address, token, ending)
                     }
                 }
         } catch {
@@ -106,7 +109,8 @@ public struct GatewayConnection: Sendable {
     }
 
     private static func upgrade(
-        _ sync: ChannelPipeline.SynchronousOperations, _ address: GatewayAddress, _ token: String?
+        _ sync: ChannelPipeline.SynchronousOperations, _ address: GatewayAddress, _ token: String?,
+        _ ending: NIOLockedValueBox<ClientError?>
     ) throws -> EventLoopFuture<NIOAsyncChannel<[UInt8], [UInt8]>> {
         let answer = NIOLoopBound(UpgradeAnswer(), eventLoop: sync.eventLoop)
         let upgrader = NIOTypedWebSocketClientUpgrader<NIOAsyncChannel<[UInt8], [UInt8]>>(
@@ -114,7 +118,7 @@ public struct GatewayConnection: Sendable {
             upgradePipelineHandler: { channel, _ in
                 channel.eventLoop.makeCompletedFuture {
                     channel.pipeline.syncOperations.removeHandler(answer.value, promise: nil)
-                    try channel.pipeline.syncOperations.addHandler(ClientFrameHandler())
+                    try channel.pipeline.syncOperations.addHandler(ClientFrameHandler(ending: ending))
                     return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
                 }
             })
@@ -123,16 +127,18 @@ public struct GatewayConnection: Sendable {
             "sec-websocket-protocol": Limits.subprotocol,
         ]
         if let token { headers.add(name: "authorization", value: "Bearer \(token)") }
-        let outcome = try sync.configureUpgradableHTTPClientPipeline(
-            configuration: NIOUpgradableHTTPClientPipelineConfiguration(
-                upgradeConfiguration: NIOTypedHTTPClientUpgradeConfiguration(
-                    upgradeRequestHead: HTTPRequestHead(version: .http1_1, method: .GET, uri: "/v1", headers: headers),
-                    upgraders: [upgrader],
-                    notUpgradingCompletionHandler: { channel in
-                        channel.close(promise: nil)
-                        return channel.eventLoop.makeFailedFuture(
-                            ClientError.upgradeRefused(status: answer.value.status))
-                    })))
+        var configuration = NIOUpgradableHTTPClientPipelineConfiguration(
+            upgradeConfiguration: NIOTypedHTTPClientUpgradeConfiguration(
+                upgradeRequestHead: HTTPRequestHead(version: .http1_1, method: .GET, uri: "/v1", headers: headers),
+                upgraders: [upgrader],
+                notUpgradingCompletionHandler: { channel in
+                    channel.close(promise: nil)
+                    return channel.eventLoop.makeFailedFuture(
+                        ClientError.upgradeRefused(status: answer.value.status))
+                }))
+        // A gateway says welcome in the same breath as it upgrades.
+        configuration.leftOverBytesStrategy = .forwardBytes
+        let outcome = try sync.configureUpgradableHTTPClientPipeline(configuration: configuration)
         typealias Upgrade = NIOTypedHTTPClientUpgradeHandler<NIOAsyncChannel<[UInt8], [UInt8]>>
         try sync.addHandler(answer.value, position: .before(sync.handler(type: Upgrade.self)))
         return outcome
@@ -145,7 +151,8 @@ private final class UpgradeAnswer: ChannelInboundHandler, RemovableChannelHandle
     private(set) var status: UInt = 0
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .head(let head) = self.unwrapInboundIn(data) { self.status = head.status.code }
+        // After the head there may come frames already, which are no HTTP.
+        if self.status == 0, case .head(let head) = self.unwrapInboundIn(data) { self.status = head.status.code }
         context.fireChannelRead(data)
     }
 }

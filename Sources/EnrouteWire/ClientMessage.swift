@@ -8,6 +8,18 @@ public enum Credential: Hashable, Sendable {
     case link(String)
 }
 
+extension Credential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// What it is, never what it says.
+    public var description: String {
+        switch self {
+        case .token: "<a token>"
+        case .link: "<a link>"
+        }
+    }
+    public var debugDescription: String { self.description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// Where a client was when its connection ended.
 public struct ResumePoint: Hashable, Sendable {
     public var epoch: String
@@ -114,6 +126,7 @@ func messageType(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) -> String {
             try reader.value()
         }
     }
+    try reader.end()
     guard let type else { throw BadMessage("a message needs a type") }
     return type
 }

@@ -69,6 +69,20 @@ public struct Snapshot: Hashable, Sendable {
     }
 }
 
+extension Snapshot: CustomReflectable {
+    /// All but the bytes of the position, which would say where somebody is.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "kind": self.kind, "status": self.status, "statusAt": self.statusAt, "epoch": self.epoch,
+                "id": self.id, "tracking": self.tracking, "travelDeadline": self.travelDeadline as Any,
+                "position": self.position == nil ? "none" : "<a place>",
+                "positionAge": self.positionAgeMilliseconds as Any, "missed": self.missed,
+            ], displayStyle: .struct)
+    }
+}
+
 extension StatusEvent {
     func write(into writer: inout JSONWriter) {
         writer.field("epoch", self.epoch)

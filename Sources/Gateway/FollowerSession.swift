@@ -39,6 +39,7 @@ final class FollowedJob {
         if verdict == .show {
             self.session.send(status.frame, .kept)
             self.entered(event.status)
+            if let end = event.status.end { self.end(end) }
         }
         return verdict
     }

@@ -144,7 +144,7 @@ struct Routes: Sendable {
             return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
         } catch let DecodingError.keyNotFound(key, _) {
             throw Self.bad("The body needs \(key.stringValue).")
-        } catch let DecodingError.typeMismatch(_, place) {
+        } catch let DecodingError.typeMismatch(_, place) where !place.codingPath.isEmpty {
             throw Self.bad("\(place.codingPath.map(\.stringValue).joined(separator: ".")) has the wrong type.")
         } catch {
             throw Self.bad("The body must be a JSON object.")

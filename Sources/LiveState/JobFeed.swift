@@ -71,3 +71,12 @@ package struct JobFeed: Sendable {
         [self.keyspace.travel(of: job), self.keyspace.position(of: job), self.keyspace.feed(of: job)]
     }
 }
+
+extension JobFeed.State: CustomReflectable {
+    /// Without the bytes of the position, which would say where somebody is.
+    package var customMirror: Mirror {
+        Mirror(
+            self, children: ["isOpen": self.isOpen, "position": self.position == nil ? "none" : "<a place>"],
+            displayStyle: .struct)
+    }
+}

@@ -41,7 +41,8 @@ package final class RESPTape {
     }
 
     func append(_ kind: Kind, value: Int64 = 0) -> Bool {
-        guard kind != .array || value <= Int64(Self.mostElements) else {
+        // hiredis 0.14 hands lengths over as Int32: 2^32 - 1 arrives as -1.
+        guard kind != .array || (0...Int64(Self.mostElements)).contains(value) else {
             self.refusal = "an array of \(value) elements"
             return false
         }

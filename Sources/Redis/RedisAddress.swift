@@ -29,17 +29,19 @@ package struct RedisAddress: Hashable, Sendable {
         switch scheme {
         case "redis":
             guard let host = parts.host, !host.isEmpty else { throw Malformed(reason: "it names no host") }
+            let port = parts.port ?? 6379
+            guard (1...65_535).contains(port) else { throw Malformed(reason: "its port is not 1 to 65535") }
             let path = parts.path.drop { $0 == "/" }
-            guard path.isEmpty || Int(path) != nil else {
+            guard path.isEmpty || UInt16(path) != nil else {
                 throw Malformed(reason: "what follows the last slash is not a database number")
             }
             self.init(
-                endpoint: .tcp(host: host, port: parts.port ?? 6379), user: parts.user.flatMap { $0.isEmpty ? nil : $0 },
+                endpoint: .tcp(host: host, port: port), user: parts.user.flatMap { $0.isEmpty ? nil : $0 },
                 password: parts.password, database: Int(path) ?? 0)
         case "unix":
-            guard !parts.path.isEmpty else { throw Malformed(reason: "it names no socket file") }
+            guard !parts.path.isEmpty, parts.host?.isEmpty ?? true else { throw Malformed(reason: "it names no socket file") }
             let database = parts.queryItems?.first { $0.name == "database" }?.value
-            guard database == nil || database.flatMap(Int.init) != nil else {
+            guard database == nil || database.flatMap(UInt16.init) != nil else {
                 throw Malformed(reason: "database is not a number")
             }
             self.init(
@@ -59,7 +61,7 @@ package struct RedisAddress: Hashable, Sendable {
     }
 }
 
-extension RedisAddress: CustomStringConvertible {
+extension RedisAddress: CustomStringConvertible, CustomReflectable {
     /// Without credentials.
     package var description: String {
         switch self.endpoint {
@@ -67,4 +69,6 @@ extension RedisAddress: CustomStringConvertible {
         case .unix(let path): "unix:\(path)"
         }
     }
+
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -177,6 +177,12 @@ final class RedisChannelHandler: ChannelInboundHandler {
         self.close(.connectionLost)
     }
 
+    /// Comes without `channelInactive` when the connection could not be made.
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        self.health?.cancel()
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
         let reason = self.failure ?? .connectionLost
         self.failure = reason

@@ -81,6 +81,8 @@ final class RedisLink {
         if database != 0 {
             steps.append(
                 handler.send(["SELECT", .integer(database)]).map { _ in }.flatMapErrorThrowing { error in
+                    // Not about the database: PING, the last step, says it in its own words.
+                    if case RedisError.refused("NOAUTH", _) = error { return }
                     throw RedisError.databaseRefused(
                         address: address.description, database: database, reason: reason(error))
                 })

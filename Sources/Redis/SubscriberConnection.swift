@@ -9,8 +9,8 @@ package import NIOCore
 /// Subscriptions of one event loop at one Redis. Confined to that loop.
 package final class SubscriberConnection {
     private enum State {
-        /// Sent or to be sent; who waits for the acknowledgement. Empty when a lost connection is being made good.
-        case subscribing([EventLoopPromise<Void>])
+        /// Sent or to be sent; who waits for the acknowledgement. `isRepair` when a lost connection is being made good.
+        case subscribing([EventLoopPromise<Void>], isRepair: Bool)
         case subscribed
     }
 
@@ -18,6 +18,8 @@ package final class SubscriberConnection {
     private var channels: [String: State] = [:]
     private var toSubscribe: [String] = []
     private var toUnsubscribe: [String] = []
+    /// Ends without an acknowledgement yet: until it comes, what is acknowledged is the subscription before it.
+    private var leaving: [String: Int] = [:]
     private var willSend = false
 
     /// Names in one SUBSCRIBE: one command with 100,000 was 15 times slower than batches.
@@ -50,13 +52,14 @@ package final class SubscriberConnection {
         let promise = self.link.eventLoop.makePromise(of: Void.self)
         switch self.channels[channel] {
         case .subscribed: promise.succeed()
-        case .subscribing(let waiting): self.channels[channel] = .subscribing(waiting + [promise])
+        case .subscribing(let waiting, let isRepair):
+            self.channels[channel] = .subscribing(waiting + [promise], isRepair: isRepair)
         case nil:
             guard self.isUp else {
                 promise.fail(RedisError.disconnected)
                 break
             }
-            self.channels[channel] = .subscribing([promise])
+            self.channels[channel] = .subscribing([promise], isRepair: false)
             self.toSubscribe.append(channel)
             self.sendSoon()
         }
@@ -67,8 +70,9 @@ package final class SubscriberConnection {
     package func unsubscribe(_ channel: String) {
         self.link.eventLoop.preconditionInEventLoop()
         guard let state = self.channels.removeValue(forKey: channel) else { return }
-        if case .subscribing(let waiting) = state { waiting.forEach { $0.fail(RedisError.disconnected) } }
+        if case .subscribing(let waiting, _) = state { waiting.forEach { $0.fail(RedisError.disconnected) } }
         self.toUnsubscribe.append(channel)
+        self.leaving[channel, default: 0] += 1
         self.sendSoon()
     }
 
@@ -88,7 +92,7 @@ package final class SubscriberConnection {
         (self.toUnsubscribe, self.toSubscribe) = ([], [])
         guard let handler = self.link.handler else { return }
         for batch in ended.batches(of: Self.batch) {
-            handler.sendSubscription("UNSUBSCRIBE", batch, failed: { _ in })
+            handler.sendSubscription("UNSUBSCRIBE", batch) { [weak self] _ in batch.forEach { self?.left($0) } }
         }
         for batch in begun.filter({ self.channels[$0] != nil }).batches(of: Self.batch) {
             handler.sendSubscription("SUBSCRIBE", batch) { [weak self] error in self?.refused(batch, error) }
@@ -100,37 +104,43 @@ package final class SubscriberConnection {
     private func stands(_ handler: RedisChannelHandler) {
         handler.onMessage = self.onMessage
         handler.onAcknowledged = { [weak self] channel, isSubscription in
-            if isSubscription { self?.acknowledged(channel) }
+            if isSubscription { self?.acknowledged(channel) } else { self?.left(channel) }
         }
-        self.toUnsubscribe = []
+        (self.toUnsubscribe, self.leaving) = ([], [:])
         self.toSubscribe = Array(self.channels.keys)
         self.send()
         self.onState?(true)
     }
 
     private func acknowledged(_ channel: String) {
-        guard case .subscribing(let waiting)? = self.channels[channel] else { return }
+        guard self.leaving[channel] == nil, case .subscribing(let waiting, let isRepair)? = self.channels[channel]
+        else { return }
         self.channels[channel] = .subscribed
-        if waiting.isEmpty { self.onResubscribed?(channel) }
+        if isRepair { self.onResubscribed?(channel) }
         waiting.forEach { $0.succeed() }
+    }
+
+    private func left(_ channel: String) {
+        guard let count = self.leaving[channel] else { return }
+        self.leaving[channel] = count > 1 ? count - 1 : nil
     }
 
     /// Refused by Redis (an ACL, say), or the connection ended: then `ended` follows and keeps what was followed.
     private func refused(_ channels: [String], _ error: RedisError) {
-        guard self.isUp, !error.isOutage else { return }
+        guard case .refused = error else { return }
         for channel in channels {
-            guard case .subscribing(let waiting)? = self.channels.removeValue(forKey: channel) else { continue }
+            guard case .subscribing(let waiting, _)? = self.channels.removeValue(forKey: channel) else { continue }
             waiting.forEach { $0.fail(error) }
         }
     }
 
     private func ended() {
         for (channel, state) in self.channels {
-            if case .subscribing(let waiting) = state, !waiting.isEmpty {
-                self.channels[channel] = nil
+            switch state {
+            case .subscribing(let waiting, let isRepair):
+                self.channels[channel] = isRepair ? .subscribing([], isRepair: true) : nil
                 waiting.forEach { $0.fail(RedisError.connectionLost) }
-            } else {
-                self.channels[channel] = .subscribing([])
+            case .subscribed: self.channels[channel] = .subscribing([], isRepair: true)
             }
         }
         self.onState?(false)

@@ -1,14 +1,12 @@
 // The first handler of an accepted socket: ciphertext on one side, plaintext on the other, and a short way out.
 //
-// It joins three parts that know nothing of each other: the channel's events, `TLSConnection` (libssl, no socket) and
-// `SocketDoor` (how bytes leave). Behind a balancer that ends TLS there is no `TLSConnection`, and all the rest is the
-// same. Step 7 of the hot path ends here: `writeNow` encrypts into the loop's buffer and offers it to the kernel, with
-// nothing allocated in between.
+// It joins the channel's events with `TLSConnection` (libssl, no socket) and `SocketDoor` (how bytes leave). Behind a
+// balancer that ends TLS there is no `TLSConnection`, and all the rest is the same. Step 7 of the hot path ends here:
+// `writeNow` encrypts into the loop's buffer and offers it to the kernel, with nothing allocated in between.
 //
-// The end of a connection comes in four kinds. The peer says close_notify: we answer it and close, or, with half-closure
-// allowed, tell the pipeline that no more will come. The peer just goes: the channel tells that as it does for any
-// socket. We close: our close_notify follows what was written, and the peer's is not waited for, since it would say
-// nothing that matters (RFC 8446, 6.1 asks for it no more). Or the rules are broken: libssl's alert is sent, the error
+// A connection ends in four ways. The peer says close_notify: we answer it and close, or, with half-closure allowed, tell
+// the pipeline that no more will come. The peer just goes: the channel tells that. We close: our close_notify follows what
+// was written, and the peer's is not waited for (RFC 8446, 6.1). Or the rules are broken: libssl's alert is sent, the error
 // fired once, the socket closed.
 
 package import NIOCore
@@ -19,9 +17,6 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     package typealias InboundOut = ByteBuffer
     package typealias OutboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
-
-    /// Answers of libssl (KeyUpdate, alerts) that a peer leaves unread before it is cut off.
-    static let unreadAnswersLimitBytes = 64 * 1024
 
     private let loop: TLSLoop
     private let door = SocketDoor()
@@ -50,10 +45,9 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
 
     // MARK: The direct write
 
-    /// Writes now: encrypts, and when nothing waits for this socket hands the bytes to the kernel at once. What the kernel
-    /// does not take waits in the channel, and every later byte queues behind it; `flush` is implied for what was written
-    /// before. Never closes, fires events or calls back before it returns: a failure of the socket surfaces later, through
-    /// the channel. Dropped once the output is closed.
+    /// Writes now: encrypts, and when nothing waits for this socket hands the bytes to the kernel at once. What it does not
+    /// take waits in the channel, and every later byte behind it; what was written before is flushed first. Never closes,
+    /// fires events or calls back: a failure of the socket surfaces later. Dropped once the output is closed.
     package func writeNow(_ bytes: UnsafeRawBufferPointer) {
         self.door.loop?.preconditionInEventLoop()
         guard !self.isOutputOver else { return }
@@ -155,9 +149,9 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
             self.door.append(ByteBuffer(), promise: promise)
         }
         guard self.loop.output.count > 0 || isReleased else { return false }
-        let unread = self.door.answerNow(self.loop.output)
+        let isFlooded = self.door.answerNow(self.loop.output)
         if isReleased && !self.door.isWaiting { self.onDrained?() }
-        return unread > Self.unreadAnswersLimitBytes
+        return isFlooded
     }
 
     private func peerEnded(_ context: ChannelHandlerContext, hasBytes: Bool) {
@@ -213,16 +207,14 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         }
         switch plaintext.withUnsafeReadableBytes({ tls.write($0) }) {
         case .encrypted: self.door.append(ByteBuffer(bytes: self.loop.output), promise: promise)
-        case .kept: if let promise { self.keptPromise.setOrCascade(to: promise) }
+        case .kept: self.keptPromise.setOrCascade(to: promise)
         case .refused(let reason):
             promise?.fail(self.error(reason))
             self.failLater(reason)
         }
     }
 
-    package func flush(context: ChannelHandlerContext) {
-        self.door.flush()
-    }
+    package func flush(context: ChannelHandlerContext) { self.door.flush() }
 
     package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if mode != .input && !self.isOutputOver {

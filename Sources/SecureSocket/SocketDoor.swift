@@ -26,6 +26,9 @@ internal import NIOCore
 final class SocketDoor {
     private enum State { case early, open, ended }
 
+    /// Answers of libssl (KeyUpdate, alerts) that a peer may leave unread.
+    static let unreadAnswersLimitBytes = 64 * 1024
+
     /// Never blocks, and a peer that is gone is an error rather than a signal.
     private static let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
 
@@ -101,7 +104,7 @@ final class SocketDoor {
         } else {
             self.queue.writeImmutableBuffer(bytes)
         }
-        if let promise { self.promise.setOrCascade(to: promise) }
+        self.promise.setOrCascade(to: promise)
     }
 
     /// Sends `bytes` after everything that was appended before. Calls nobody.
@@ -118,11 +121,11 @@ final class SocketDoor {
         self.hold()
     }
 
-    /// Sends what libssl has to answer, like `sendNow`. Returns how many bytes of answers the peer leaves unread.
-    func answerNow(_ bytes: UnsafeRawBufferPointer) -> Int {
+    /// Sends what libssl has to answer, like `sendNow`. Whether the peer leaves too much of it unread, and is to be cut off.
+    func answerNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
         self.sendNow(bytes)
         self.unreadAnswerBytes = self.isWaiting ? self.unreadAnswerBytes + bytes.count : 0
-        return self.unreadAnswerBytes
+        return self.unreadAnswerBytes > Self.unreadAnswersLimitBytes
     }
 
     /// Sends everything that was appended. May complete promises, and close the channel if the socket is broken.

@@ -270,7 +270,7 @@ const map = {
       this.rider.setLatLng([here.lat, here.lon]);
       const icon = this.rider.getElement()?.firstChild;
       if (icon) icon.style.transform = `rotate(${this.heading}deg)`;
-      if (this.follows && !this.leaflet.getBounds().pad(-0.15).contains([here.lat, here.lon])) {
+      if (this.follows && !this.leaflet.getBounds().pad(-0.02).contains([here.lat, here.lon])) {
         this.moving = true;
         this.leaflet.panTo([here.lat, here.lon], {animate: false});
         this.moving = false;

@@ -1,0 +1,110 @@
+import EnrouteWire
+import Testing
+
+@Suite struct ClientMessageTests {
+    private static let job = JobID("job-7")!
+    private static let messages: [ClientMessage] = [
+        .auth(.token("aaa.bbb.ccc")), .auth(.link("0123456789abcdef0123456789abcdef")), .auth(.token("a \"b\" \\ é😀\n")),
+        .subscribe(job: job, since: nil),
+        .subscribe(job: job, since: ResumePoint(epoch: "e_1-Z", id: StatusID("1700000000000-3")!)),
+        .unsubscribe(job: job),
+        .location(
+            LocationReport(
+                job: job, sequence: 0,
+                fixes: [
+                    Fix(
+                        at: 1_700_000_000_000, place: .somewhere, accuracyMeters: 4.5, speedMetersPerSecond: 7.25,
+                        headingDegrees: 359.9),
+                    Fix(at: 1_700_000_001_000, place: Coordinate(latitude: -90, longitude: -180)!),
+                ])),
+        .travel(job: job, active: true), .travel(job: job, active: false), .ping,
+    ]
+
+    @Test func `there is an example of every kind of message`() {
+        #expect(
+            Set(Self.messages.map(\.type)) == ["auth", "subscribe", "unsubscribe", "location", "travel", "ping"])
+    }
+
+    @Test(arguments: messages)
+    func `a message comes back from its bytes`(message: ClientMessage) throws {
+        #expect(try message.encoded.withUnsafeBytes { try ClientMessage($0) } == message)
+    }
+
+    @Test(arguments: messages)
+    func `a message cut off anywhere is refused`(message: ClientMessage) {
+        let bytes = message.encoded
+        for count in 0..<bytes.count {
+            let part = Array(bytes.prefix(count))
+            #expect(throws: BadMessage.self, "\(count) bytes") { try part.withUnsafeBytes { try ClientMessage($0) } }
+        }
+    }
+
+    @Test(arguments: messages)
+    func `text after a message is refused, space is not`(message: ClientMessage) throws {
+        for tail in ["x", "{}", ",", "\0"] {
+            let bytes = message.encoded + Array(tail.utf8)
+            #expect(throws: BadMessage("there is text after the message")) {
+                try bytes.withUnsafeBytes { try ClientMessage($0) }
+            }
+        }
+        let spaced = Array(" \n".utf8) + message.encoded + Array(" \r\n\t".utf8)
+        #expect(try spaced.withUnsafeBytes { try ClientMessage($0) } == message)
+    }
+
+    @Test(arguments: messages)
+    func `a message with any one byte changed is refused or still a message, and never ends the process`(
+        message: ClientMessage
+    ) {
+        let bytes = message.encoded
+        for index in bytes.indices {
+            for byte in [0, UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "{"), UInt8(ascii: "9"), 0xFF] {
+                var changed = bytes
+                changed[index] = byte
+                let read = try? changed.withUnsafeBytes { try ClientMessage($0) }
+                // What is read is a message in its own right: it comes back from its own bytes.
+                if let read { #expect((try? read.encoded.withUnsafeBytes { try ClientMessage($0) })?.type == read.type) }
+            }
+        }
+    }
+
+    @Test func `members that are not known are passed over, wherever type stands`() throws {
+        let json = #"{"x":[{"y":null}],"job":"job-7","type":"unsubscribe","z":{"type":"ping"}}"#
+        #expect(try clientMessage(json) == .unsubscribe(job: Self.job))
+    }
+
+    @Test(
+        arguments: [
+            ("{}", "a message needs a type"),
+            ("[]", "an object was expected at byte 0"),
+            (#"{"type":"ping","type":"ping"}"#, "type is named twice"),
+            (#"{"type":"fly"}"#, "type must be one of auth, subscribe, unsubscribe, location, travel, ping"),
+            (#"{"type":"PING"}"#, "type must be one of auth, subscribe, unsubscribe, location, travel, ping"),
+            (#"{"type":null}"#, "a string was expected at byte 8"),
+            (#"{"type":"subscribe"}"#, "subscribe needs job"),
+            (#"{"type":"subscribe","job":"a b"}"#, "job must be 1 to 64 of [A-Za-z0-9_-]"),
+            (#"{"type":"subscribe","job":"{x}"}"#, "job must be 1 to 64 of [A-Za-z0-9_-]"),
+            (#"{"type":"subscribe","job":"a","job":"b"}"#, "subscribe names a member twice"),
+            (#"{"type":"subscribe","job":"a","since":{}}"#, "since needs epoch"),
+            (#"{"type":"subscribe","job":"a","since":{"epoch":"e"}}"#, "since needs id"),
+            (#"{"type":"subscribe","job":"a","since":{"epoch":"","id":"1-0"}}"#, "epoch must be what the snapshot said"),
+            (#"{"type":"subscribe","job":"a","since":{"epoch":"e","id":"1"}}"#, "id must be a status id"),
+            (#"{"type":"subscribe","job":"a","since":{"epoch":"e","epoch":"f","id":"1-0"}}"#, "since names a member twice"),
+            (#"{"type":"travel","job":"a"}"#, "travel needs active, true or false"),
+            (#"{"type":"travel","job":"a","active":1}"#, "true or false was expected"),
+            (#"{"type":"travel","job":"a","active":"true"}"#, "true or false was expected"),
+            (#"{"type":"travel","active":true}"#, "travel needs job"),
+            (#"{"type":"auth"}"#, "auth needs either token or link"),
+            (#"{"type":"auth","token":"a","link":"b"}"#, "auth needs either token or link"),
+            (#"{"\u0074ype":"ping"}"#, "a member's name must not be escaped"),
+            (#"{"type":"unsubscribe","\u006aob":"a"}"#, "a member's name must not be escaped"),
+        ])
+    func `a message that can not be meant is refused with the reason`(json: String, reason: String) {
+        #expect(refusal { _ = try clientMessage(json) } == reason)
+    }
+
+    @Test func `since may be null`() throws {
+        #expect(
+            try clientMessage(#"{"type":"subscribe","job":"job-7","since":null}"#)
+                == .subscribe(job: Self.job, since: nil))
+    }
+}

@@ -1,0 +1,48 @@
+import EnrouteWire
+import Testing
+
+@Suite struct CloseCodeTests {
+    @Test func `of our own codes, 4000 to 4499 reconnect and 4500 to 4999 do not`() {
+        for code in CloseCode.allCases where code.rawValue >= 4000 {
+            #expect(code.reconnects == (4000..<4500).contains(code.rawValue), "\(code)")
+        }
+    }
+
+    @Test func `of the codes of RFC 6455 only an internal error reconnects`() {
+        #expect(CloseCode.allCases.filter { $0.rawValue < 4000 && $0.reconnects } == [.internalError])
+    }
+
+    @Test func `the codes are the ones the protocol lists`() {
+        #expect(
+            CloseCode.allCases.map(\.rawValue) == [
+                1000, 1002, 1003, 1007, 1009, 1011, 4000, 4001, 4002, 4003, 4004, 4005, 4006, 4007, 4500, 4501, 4502,
+                4503, 4504, 4505,
+            ])
+    }
+}
+
+@Suite struct ErrorCodeTests {
+    @Test func `only what passes by itself is worth trying again`() {
+        #expect(ErrorCode.allCases.filter(\.isRetryable) == [.rateLimited, .unavailable, .internal])
+    }
+
+    @Test func `the names are words joined by underscores`() {
+        for code in ErrorCode.allCases {
+            #expect(code.rawValue.utf8.allSatisfy { (97...122).contains($0) || $0 == 95 }, "\(code)")
+        }
+    }
+}
+
+@Suite struct LimitsTests {
+    @Test func `the defaults are the ones the protocol states`() {
+        let limits = Limits()
+        #expect(limits.messageBytes == 4096)
+        #expect(limits.messageFragments == 16)
+        #expect(limits.subscriptions == 10)
+        #expect(limits.operationsSubscriptions == 200)
+        #expect([limits.firstRequestSeconds, limits.signInSeconds, limits.pingSeconds, limits.pongSeconds] == [5, 5, 25, 10])
+        #expect([limits.positionsPerSecond, limits.positionsBurst] == [2, 5])
+        #expect(limits.queueBytes == 65_536)
+        #expect(Limits.subprotocol == "enroute.v1")
+    }
+}

@@ -1,0 +1,100 @@
+import EnrouteWire
+import Testing
+
+@Suite struct CoordinateTests {
+    @Test func `the ends of the ranges are places, and what lies beyond is none`() {
+        for (latitude, longitude) in [(90.0, 180.0), (-90, -180), (0, 0.1), (0.1, 0)] {
+            #expect(Coordinate(latitude: latitude, longitude: longitude) != nil)
+        }
+        for (latitude, longitude) in [
+            (90.000001, 0.0), (-90.000001, 0), (1, 180.000001), (1, -180.000001), (.nan, 1), (1, .nan),
+            (.infinity, 1), (1, -.infinity),
+        ] {
+            #expect(Coordinate(latitude: latitude, longitude: longitude) == nil, "\(latitude), \(longitude)")
+        }
+    }
+
+    @Test func `zero and zero is what broken receivers report, whatever the sign`() {
+        for latitude in [0.0, -0.0] {
+            for longitude in [0.0, -0.0] { #expect(Coordinate(latitude: latitude, longitude: longitude) == nil) }
+        }
+    }
+
+    @Test func `a place comes back from its JSON`() throws {
+        let json = Coordinate.somewhere.json
+        #expect(String(decoding: json, as: UTF8.self) == #"{"lat":52.5201234,"lon":13.4049876}"#)
+        #expect(try json.withUnsafeBytes { try Coordinate(json: $0) } == .somewhere)
+    }
+
+    @Test(arguments: ["{}", #"{"lat":1}"#, #"{"lat":91,"lon":0}"#, #"{"lat":0,"lon":0}"#, "[1,2]", ""])
+    func `JSON without a place is refused`(json: String) {
+        #expect(throws: BadMessage.self) { try Array(json.utf8).withUnsafeBytes { try Coordinate(json: $0) } }
+    }
+}
+
+/// Where somebody is must not reach a log through any of the ways in which Swift turns a value into text.
+@Suite struct RedactionTests {
+    private static let fix = Fix(at: 1_700_000_000_000, place: .somewhere)
+    private static let report = LocationReport(job: .job7, sequence: 1, fixes: [fix])
+    private static let published =
+        #"{"type":"location","id":"1700000000000001","at":1700000000000"#
+        + String(decoding: PublishedLocation.tail(of: fix, job: .job7, receivedAt: 1), as: UTF8.self)
+    private static let snapshot = Snapshot(
+        kind: .delivery, status: .inTransit, statusAt: 1, epoch: "e", id: StatusID("1-0")!, destination: .somewhere,
+        tracking: .live, position: Array(published.utf8))
+
+    private func texts(of value: Any) -> [String] {
+        var dumped = ""
+        dump(value, to: &dumped)
+        return ["\(value)", String(describing: value), String(reflecting: value), dumped]
+    }
+
+    private func saysNothing(_ value: Any, _ secrets: [String]) {
+        for text in self.texts(of: value) {
+            for secret in secrets { #expect(!text.contains(secret), "\(text)") }
+        }
+    }
+
+    private func isRedacted(_ value: Any) {
+        // The digits, and the digits as the numbers of their characters.
+        self.saysNothing(value, ["5201234", "4049876", "52.5", "13.4", "53, 50, 46, 53"])
+    }
+
+    @Test func `a coordinate does not say where it is`() { self.isRedacted(Coordinate.somewhere) }
+    @Test func `an optional coordinate does not say where it is`() { self.isRedacted(Coordinate?.some(.somewhere) as Any) }
+    @Test func `a fix does not say where it is`() { self.isRedacted(Self.fix) }
+    @Test func `a report does not say where it is`() { self.isRedacted(Self.report) }
+    @Test func `a client's message does not say where it is`() { self.isRedacted(ClientMessage.location(Self.report)) }
+
+    @Test func `a decoded location does not say where it is`() throws {
+        let message = try serverMessage(Self.published)
+        self.isRedacted(message)
+        guard case .location(let location) = message else { return #expect(Bool(false), "not a location") }
+        #expect(location.fix.place == .somewhere)
+        self.isRedacted(location)
+    }
+
+    @Test func `a snapshot says neither the destination nor the position`() {
+        self.isRedacted(Self.snapshot)
+        self.isRedacted(ServerMessage.subscribed(job: .job7, Self.snapshot))
+        #expect("\(Self.snapshot)".contains("inTransit"))
+    }
+
+    @Test func `a credential does not say its token`() {
+        for credential in [Credential.token("eyJhbGciOi"), .link("0123456789abcdef")] {
+            self.saysNothing(credential, ["eyJhbGciOi", "0123456789abcdef"])
+            self.saysNothing(ClientMessage.auth(credential), ["eyJhbGciOi", "0123456789abcdef"])
+        }
+    }
+
+    @Test func `a refusal never repeats the bytes it refuses`() {
+        for json in [
+            #"{"type":"location","job":"job-7","seq":1,"fixes":[{"at":1700000000000,"lat":152.5201234,"lon":13.4049876}]}"#,
+            #"{"type":"auth","token":"eyJhbGciOi"#, #"{"type":"subscribe","job":"eyJhbGciOi!"}"#,
+        ] {
+            let reason = refusal { _ = try clientMessage(json) }
+            #expect(reason?.contains("5201234") == false)
+            #expect(reason?.contains("eyJhbGciOi") == false)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import EnrouteWire
+import Testing
+
+@Suite struct IdentifierTests {
+    private static let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-".utf8)
+
+    @Test(arguments: [0, 1, 2])
+    func `of all 256 bytes only 64 may stand in a name, wherever they stand`(position: Int) {
+        for byte in UInt8.min...UInt8.max {
+            var name = Array("abc".utf8)
+            name[position] = byte
+            let isAccepted = name.withUnsafeBytes { JobID(bytes: $0) } != nil
+            #expect(isAccepted == Self.allowed.contains(byte), "byte \(byte)")
+        }
+    }
+
+    @Test func `a name has 1 to 64 characters`() {
+        #expect(JobID("") == nil)
+        #expect(JobID("a") != nil)
+        #expect(JobID(String(repeating: "a", count: 64)) != nil)
+        #expect(JobID(String(repeating: "a", count: 65)) == nil)
+    }
+
+    @Test func `letters and digits of other scripts are refused`() {
+        for name in ["é", "ß", "１２", "日本", "a\u{301}", "job\u{200B}"] { #expect(JobID(name) == nil, "\(name)") }
+    }
+
+    @Test func `nothing that means something to Redis or JSON is a name`() {
+        for name in ["{a}", "a:b", "a b", "a\r\n", "a*", "\"", "\\", "a\0", "a/b", "."] {
+            #expect(JobID(name) == nil, "\(name.debugDescription)")
+        }
+    }
+
+    @Test func `a name says itself, and is read again from what it says`() {
+        #expect(JobID("job_7-B")?.description == "job_7-B")
+        #expect(JobID("job_7-B").flatMap { JobID($0.description) } == JobID("job_7-B"))
+    }
+
+    @Test func `bytes and text give the same name`() {
+        let bytes = Array("rider-1".utf8)
+        #expect(bytes.withUnsafeBytes { PersonID(bytes: $0) } == PersonID("rider-1"))
+        #expect([UInt8]().withUnsafeBytes { PersonID(bytes: $0) } == nil)
+    }
+}
+
+@Suite struct StatusIDTests {
+    @Test func `ids are ordered by time, then by sequence, as numbers and not as text`() throws {
+        let texts = ["0-0", "0-1", "9-0", "9-2", "9-10", "10-0", "1700000000000-0", "18446744073709551615-1"]
+        let ids = try texts.map { try #require(StatusID($0)) }
+        #expect(ids.shuffled().sorted() == ids)
+        for (earlier, later) in zip(ids, ids.dropFirst()) { #expect(earlier < later) }
+    }
+
+    @Test func `an id says itself, and is read again from what it says`() throws {
+        let id = try #require(StatusID("1700000000000-12"))
+        #expect(id.milliseconds == 1_700_000_000_000)
+        #expect(id.sequence == 12)
+        #expect(id.description == "1700000000000-12")
+    }
+
+    @Test(
+        arguments: [
+            "", "-", "1", "1-", "-1", "1-2-3", "1--2", "+1-2", "1-+2", "1 -2", "a-1", "1-a", "1.0-1", "0x1-1",
+            "18446744073709551616-0", "0-18446744073709551616", "１-２", "1-2\n",
+        ])
+    func `what is not two whole numbers is no id`(text: String) {
+        #expect(StatusID(text) == nil)
+    }
+}

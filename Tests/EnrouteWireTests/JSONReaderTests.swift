@@ -1,0 +1,89 @@
+import Testing
+
+@testable import EnrouteWire
+
+@Suite struct JSONReaderTests {
+    private func string(_ json: String) throws -> String { try read(json) { try $0.string() } }
+    private func pass(_ json: String) throws { try read(json) { _ = try $0.value() } }
+
+    @Test(
+        arguments: [
+            (#""""#, ""), (#""plain""#, "plain"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
+            (#""\u0041\u00e9\u20AC""#, "Aé€"), (#""\ud83d\ude00""#, "😀"), (#""\uD83D\uDE00!""#, "😀!"),
+            (#""é€😀""#, "é€😀"), (#""\u0000""#, "\0"), (#""\\u0041""#, #"\u0041"#), ("\"\u{7F}\"", "\u{7F}"),
+        ])
+    func `a string's escapes are resolved`(json: String, text: String) throws {
+        #expect(try self.string(json) == text)
+    }
+
+    @Test(arguments: [#""\ud83d""#, #""\ude00""#, #""\ud83d\ud83d""#, #""\ud83d\u0041""#, #""\ude00\ud83d""#, #""\ud83dx""#])
+    func `a surrogate that stands alone is refused`(json: String) {
+        #expect(throws: BadMessage("a surrogate stands alone")) { try self.string(json) }
+    }
+
+    @Test(arguments: [#""\x""#, #""\u12""#, #""\u12G4""#, #""\u""#, #""\U0041""#, #""\'""#, #""\u１２３４""#, #""\ud83d\u12""#])
+    func `an escape that does not exist is refused`(json: String) {
+        #expect(throws: BadMessage.self) { try self.string(json) }
+    }
+
+    @Test func `every control character in a string is refused, escaped ones are not`() throws {
+        for byte in 0..<0x20 as Range<UInt8> {
+            let character = Character(UnicodeScalar(byte))
+            #expect(throws: BadMessage("a control character stands in a string")) { try self.string("\"a\(character)\"") }
+            let digits = String(byte, radix: 16)
+            let escaped = "\"\\u" + String(repeating: "0", count: 4 - digits.count) + digits + "\""
+            #expect(try self.string(escaped) == String(character))
+        }
+    }
+
+    @Test(arguments: ["\"", "\"abc", #""abc\"#, #""abc\""#, #""\u004"#])
+    func `a string that does not end is refused`(json: String) {
+        #expect(throws: BadMessage.self) { try self.string(json) }
+    }
+
+    @Test func `eight levels are read and nine are refused`() throws {
+        func nested(_ depth: Int, _ open: String, _ close: String, _ inner: String) -> String {
+            String(repeating: open, count: depth) + inner + String(repeating: close, count: depth)
+        }
+        try self.pass(nested(8, "[", "]", "1"))
+        try self.pass(nested(8, #"{"a":"#, "}", "1"))
+        let tooDeep = BadMessage("it is nested deeper than 8")
+        #expect(throws: tooDeep) { try self.pass(nested(9, "[", "]", "1")) }
+        #expect(throws: tooDeep) { try self.pass(nested(9, #"{"a":"#, "}", "1")) }
+        #expect(throws: tooDeep) { try self.pass(nested(100_000, "[", "]", "")) }
+    }
+
+    @Test func `levels that were left are not counted`() throws {
+        try self.pass("[" + Array(repeating: "[[]]", count: 100).joined(separator: ",") + "]")
+    }
+
+    @Test(
+        arguments: [
+            "{}", "[]", "[ ]", "{ }", #"{"a":1,"b":[true,false,null,"x",{"c":-1.5e3}]}"#, " \t\r\n[ 1 , 2 ] \n", "null",
+            "\"x\"",
+        ])
+    func `a value of any kind is passed over`(json: String) throws {
+        try self.pass(json)
+    }
+
+    @Test(
+        arguments: [
+            "", " ", "{", "[", "[1", "[1,", "[1,]", "[,1]", "[1 2]", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{a:1}"#,
+            #"{"a":1 "b":2}"#, #"{"a" 1}"#, "tru", "True", "nul", "nulls", "truefalse", "[1]]", "{}{}", "1 2", "'a'",
+            #"{1:2}"#, "//", "/**/1", "\u{FEFF}1",
+        ])
+    func `what is not JSON is refused`(json: String) {
+        #expect(throws: BadMessage.self) { try self.pass(json) }
+    }
+
+    @Test(arguments: [#"{"\u0061":1}"#, #"{"a\n":1}"#, #"{"type\\":1}"#])
+    func `a member's name may not be escaped`(json: String) {
+        #expect(throws: BadMessage("a member's name must not be escaped")) { try self.pass(json) }
+    }
+
+    @Test func `what is passed over comes back as its bytes, without the space around`() throws {
+        let json = #"  {"a": [1, 2]}  "#
+        let passed = try read(json) { Array(try $0.value()) }
+        #expect(String(decoding: passed, as: UTF8.self) == #"{"a": [1, 2]}"#)
+    }
+}

@@ -1,0 +1,78 @@
+import EnrouteWire
+import Testing
+
+@Suite struct LifecycleTests {
+    /// All that can be reached from a status, itself included, without leaving the kind's own statuses.
+    private func reachable(from first: JobStatus, in statuses: [JobStatus]) -> Set<JobStatus> {
+        var found: Set<JobStatus> = [first]
+        while true {
+            let next = statuses.filter { !found.contains($0) && $0.predecessors.contains(where: found.contains) }
+            if next.isEmpty { return found }
+            found.formUnion(next)
+        }
+    }
+
+    @Test(arguments: JobKind.allCases)
+    func `every status of a kind can be reached from its first, and no other`(kind: JobKind) {
+        #expect(self.reachable(from: kind.firstStatus, in: JobStatus.allCases) == Set(kind.statuses))
+        #expect(Set(kind.statuses).count == kind.statuses.count)
+        #expect(kind.statuses.first == kind.firstStatus)
+    }
+
+    @Test func `every status belongs to a kind`() {
+        #expect(Set(JobKind.allCases.flatMap(\.statuses)) == Set(JobStatus.allCases))
+    }
+
+    @Test func `only a first status has nothing before it`() {
+        let first = Set(JobKind.allCases.map(\.firstStatus))
+        for status in JobStatus.allCases { #expect(status.predecessors.isEmpty == first.contains(status), "\(status)") }
+    }
+
+    @Test func `no status follows itself, and none is named twice`() {
+        for status in JobStatus.allCases {
+            #expect(!status.predecessors.contains(status))
+            #expect(Set(status.predecessors).count == status.predecessors.count)
+        }
+    }
+
+    @Test func `nothing follows the end, and the end can be reached from everywhere else`() {
+        let ends: Set<JobStatus> = [.delivered, .completed, .cancelled]
+        for status in JobStatus.allCases {
+            let successors = JobStatus.allCases.filter { $0.predecessors.contains(status) }
+            #expect((status.end != nil) == ends.contains(status))
+            #expect(successors.isEmpty == ends.contains(status), "\(status)")
+            #expect(!self.reachable(from: status, in: JobStatus.allCases).isDisjoint(with: ends))
+        }
+    }
+
+    @Test func `everything that has not ended can be cancelled`() {
+        #expect(Set(JobStatus.cancelled.predecessors) == Set(JobStatus.allCases.filter { $0.end == nil }))
+    }
+
+    @Test func `a rider shares its position while in transit or on the way, and in no other status`() {
+        #expect(Set(JobStatus.allCases.filter(\.allowsTravel)) == [.inTransit, .onTheWay])
+        #expect(JobStatus.travelling == [.inTransit, .onTheWay])
+    }
+
+    @Test func `travel ends with every status that may follow a travelling one`() {
+        for status in JobStatus.allCases where status.predecessors.contains(where: \.allowsTravel) {
+            #expect(status.endOfTravel != nil, "\(status)")
+        }
+        for status in JobStatus.travelling { #expect(status.endOfTravel == nil) }
+    }
+
+    @Test func `the reason of an end says what happened`() {
+        #expect(JobStatus.delivered.end == .completed)
+        #expect(JobStatus.completed.end == .completed)
+        #expect(JobStatus.cancelled.end == .cancelled)
+        #expect(JobStatus.workInProgress.end == nil)
+        #expect(JobStatus.workInProgress.endOfTravel == .arrived)
+    }
+
+    @Test func `the names on the wire are words joined by underscores, each used once`() {
+        let names =
+            JobStatus.allCases.map(\.rawValue) + EndReason.allCases.map(\.rawValue) + TrackingState.allCases.map(\.rawValue)
+        for name in names { #expect(name.utf8.allSatisfy { (97...122).contains($0) || $0 == 95 } && name.utf8.count <= 40) }
+        #expect(Set(JobStatus.allCases.map(\.rawValue)).count == JobStatus.allCases.count)
+    }
+}

@@ -1,0 +1,125 @@
+import EnrouteWire
+import Testing
+
+@Suite struct LocationReportTests {
+    private static let fix = #"{"at":1700000000000,"lat":52.5,"lon":13.4}"#
+
+    private static func message(_ fixes: String, job: String = #""job":"job-7","#, seq: String = #""seq":1,"#) -> String {
+        #"{"type":"location",\#(job)\#(seq)"fixes":[\#(fixes)]}"#
+    }
+
+    private static func fix(_ members: String) -> String { self.message("{\(members)}") }
+
+    private func report(_ json: String) throws -> LocationReport? {
+        guard case .location(let report) = try clientMessage(json) else { return nil }
+        return report
+    }
+
+    @Test func `a report is read to the last member`() throws {
+        let json = Self.fix(#""at":1700000000000,"lat":52.5201234,"lon":13.4049876,"acc":4.5,"spd":7.25,"hdg":359.9"#)
+        let report = try #require(try self.report(json))
+        #expect(report.job == .job7)
+        #expect(report.sequence == 1)
+        #expect(
+            report.fixes == [
+                Fix(
+                    at: 1_700_000_000_000, place: .somewhere, accuracyMeters: 4.5, speedMetersPerSecond: 7.25,
+                    headingDegrees: 359.9)
+            ])
+    }
+
+    @Test(
+        arguments: [
+            #""lat":90,"lon":180"#, #""lat":-90,"lon":-180"#, #""lat":0,"lon":1e-7"#, #""lat":1,"lon":1,"acc":0"#,
+            #""lat":1,"lon":1,"acc":10000"#, #""lat":1,"lon":1,"spd":0"#, #""lat":1,"lon":1,"spd":340"#,
+            #""lat":1,"lon":1,"hdg":0"#, #""lat":1,"lon":1,"hdg":360"#, #""lat":1,"lon":1,"acc":null,"spd":null,"hdg":null"#,
+            #""lat":5.25e1,"lon":1"#,
+        ])
+    func `the ends of the ranges are accepted`(members: String) throws {
+        #expect(try self.report(Self.fix(#""at":1700000000000,"# + members)) != nil)
+    }
+
+    @Test(
+        arguments: [
+            (#""lat":90.1,"lon":1"#, "lat must be"), (#""lat":-90.1,"lon":1"#, "lat must be"),
+            (#""lat":1,"lon":180.1"#, "lon -180 to 180"), (#""lat":1,"lon":-180.1"#, "lon -180 to 180"),
+            (#""lat":0,"lon":0"#, "not both 0"), (#""lat":-0.0,"lon":0e5"#, "not both 0"),
+            (#""lat":1"#, "lat and lon"), (#""lon":1"#, "lat and lon"), (#""lat":null,"lon":1"#, "a number was expected"),
+            (#""lat":"1","lon":1"#, "a number was expected"), (#""lat":NaN,"lon":1"#, "a number was expected"),
+            (#""lat":Infinity,"lon":1"#, "a number was expected"), (#""lat":-Infinity,"lon":1"#, "a number is malformed"),
+            (#""lat":1e999,"lon":1"#, "a number is out of range"), (#""lat":-1e999,"lon":1"#, "a number is out of range"),
+            (#""lat":1.0000000000000000000000000000001,"lon":1"#, "longer than 32"),
+            (#""lat":1,"lon":1,"acc":-0.1"#, "acc is"), (#""lat":1,"lon":1,"acc":10000.1"#, "acc is"),
+            (#""lat":1,"lon":1,"spd":-0.1"#, "spd is"), (#""lat":1,"lon":1,"spd":340.1"#, "spd is"),
+            (#""lat":1,"lon":1,"hdg":-0.1"#, "hdg is"), (#""lat":1,"lon":1,"hdg":360.1"#, "hdg is"),
+            (#""lat":1,"lat":1,"lon":1"#, "names a member twice"), (#""lat":1,"lon":1,"lon":2"#, "names a member twice"),
+            (#""lat":1,"lon":1,"at":1700000000001"#, "names a member twice"),
+            (#""lat":1,"lon":1,"acc":1,"acc":1"#, "names a member twice"),
+            (#""lat":1,"lon":1,"spd":1,"spd":1"#, "names a member twice"),
+            (#""lat":1,"lon":1,"hdg":1,"hdg":1"#, "names a member twice"),
+            (#""l\u0061t":1,"lon":1"#, "must not be escaped"),
+            (#""lat":1,"lon":1,"x":[[[[[[1]]]]]]"#, "nested deeper than 8"),
+        ])
+    func `a fix that can not be is refused with the reason`(members: String, reason: String) {
+        let given = refusal { _ = try self.report(Self.fix(#""at":1700000000000,"# + members)) }
+        #expect(given?.contains(reason) == true, "\(given ?? "accepted")")
+    }
+
+    @Test(arguments: ["0", "-1", "999999999999", "10000000000000", "1700000000", "1e12", "1700000000000.0", "\"1700000000000\"", "null"])
+    func `the time of a fix has thirteen digits`(at: String) {
+        #expect(throws: BadMessage.self) { try self.report(Self.fix(#""at":\#(at),"lat":1,"lon":1"#)) }
+    }
+
+    @Test func `a fix without a time is refused`() {
+        #expect(refusal { _ = try self.report(Self.fix(#""lat":1,"lon":1"#)) } == "a fix needs at, ms since the epoch")
+    }
+
+    @Test func `job, seq and fixes are needed, once each`() {
+        for (json, reason) in [
+            (Self.message(Self.fix, job: ""), "location needs job"),
+            (Self.message(Self.fix, seq: ""), "location needs seq, a whole number from 0"),
+            (Self.message(Self.fix, seq: #""seq":-1,"#), "location needs seq, a whole number from 0"),
+            (Self.message(Self.fix, seq: #""seq":1.5,"#), "a whole number was expected"),
+            (Self.message(Self.fix, seq: #""seq":1,"seq":1,"#), "location names a member twice"),
+            (Self.message(Self.fix, job: #""job":"a","job":"a","#), "location names a member twice"),
+            (Self.message(""), "location needs at least one fix"),
+            (#"{"type":"location","job":"a","seq":1}"#, "location needs at least one fix"),
+            (#"{"type":"location","job":"a","seq":1,"fixes":[],"fixes":[]}"#, "location names a member twice"),
+            (#"{"type":"location","job":"a","seq":1,"fixes":{}}"#, "an array was expected at byte 44"),
+        ] {
+            #expect(refusal { _ = try self.report(json) } == reason, "\(json)")
+        }
+    }
+
+    @Test func `fifty fixes are accepted and fifty-one are refused`() throws {
+        func fixes(_ count: Int) -> String { Array(repeating: Self.fix, count: count).joined(separator: ",") }
+        #expect(try self.report(Self.message(fixes(50)))?.fixes.count == 50)
+        #expect(
+            refusal { _ = try self.report(Self.message(fixes(51))) } == "a location message holds at most 50 fixes")
+    }
+
+    @Test func `seq may be zero, and has up to 18 digits`() throws {
+        #expect(try self.report(Self.message(Self.fix, seq: #""seq":0,"#))?.sequence == 0)
+        #expect(
+            try self.report(Self.message(Self.fix, seq: #""seq":999999999999999999,"#))?.sequence
+                == 999_999_999_999_999_999)
+    }
+
+    @Test func `the newest fix is the one taken last, in whatever order they come`() throws {
+        let times = [3, 1, 7, 2].map { 1_700_000_000_000 + Int64($0) }
+        let report = LocationReport(
+            job: .job7, sequence: 1, fixes: times.map { Fix(at: $0, place: .somewhere) })
+        #expect(report.newest?.at == 1_700_000_000_007)
+        #expect(LocationReport(job: .job7, sequence: 1, fixes: []).newest == nil)
+    }
+
+    @Test func `nothing but the whole message is read, wherever it is cut`() throws {
+        let json = Self.fix(#""at":1700000000000,"lat":52.5201234,"lon":13.4049876,"hdg":10"#)
+        let bytes = Array(json.utf8)
+        for count in 0..<bytes.count {
+            let part = Array(bytes.prefix(count))
+            #expect(throws: BadMessage.self, "\(count) bytes") { try part.withUnsafeBytes { try ClientMessage($0) } }
+        }
+        #expect(try self.report(json) != nil)
+    }
+}

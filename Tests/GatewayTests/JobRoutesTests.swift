@@ -1,0 +1,151 @@
+import Access
+import EnrouteWire
+import Foundation
+import Testing
+
+@testable import Gateway
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// REST, over a real socket.
+@Suite struct JobRoutesTests {
+    private struct Answer {
+        let status: Int
+        let text: String
+        let headers: [String: String]
+    }
+
+    private static func ask(
+        _ gateway: RunningGateway, _ method: String, _ path: String, as token: String? = nil, _ body: String? = nil
+    ) async throws -> Answer {
+        var request = URLRequest(url: URL(string: "http://localhost:\(gateway.port)\(path)")!)
+        request.httpMethod = method
+        request.httpBody = body.map { Data($0.utf8) }
+        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+        let (data, response) = try await URLSession.shared.data(for: request)
+        let answer = response as! HTTPURLResponse
+        let headers = answer.allHeaderFields.reduce(into: [String: String]()) { $0["\($1.key)".lowercased()] = "\($1.value)" }
+        return Answer(status: answer.statusCode, text: String(decoding: data, as: UTF8.self), headers: headers)
+    }
+
+    private static let job =
+        #"{"job":"j1","kind":"service","customer":"anna","rider":"rider-1","destination":{"lat":41.9,"lon":12.5}}"#
+
+    @Test func `a job is created, read by its customer, taken through its statuses, and by nobody else`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let service = try await gateway.token("orders", .service)
+                let anna = try await gateway.token("anna", .customer)
+                let bert = try await gateway.token("bert", .customer)
+                let rider = try await gateway.token("rider-1", .rider)
+
+                let created = try await Self.ask(gateway, "POST", "/api/v1/jobs", as: service, Self.job)
+                #expect(created.status == 201)
+                #expect(created.text.contains(#""status":"assigned""#))
+                #expect(try await Self.ask(gateway, "POST", "/api/v1/jobs", as: service, Self.job).status == 409)
+
+                let read = try await Self.ask(gateway, "GET", "/api/v1/jobs/j1", as: anna)
+                #expect(read.status == 200)
+                #expect(read.text.contains(#""destination":{"lat":41.9,"lon":12.5}"#))
+                #expect(read.headers["cache-control"] == "no-store")
+                let foreign = try await Self.ask(gateway, "GET", "/api/v1/jobs/j1", as: bert)
+                let absent = try await Self.ask(gateway, "GET", "/api/v1/jobs/j2", as: bert)
+                #expect(foreign.status == 404)
+                #expect(foreign.text == absent.text)
+
+                let early = try await Self.ask(gateway, "PUT", "/api/v1/jobs/j1/travel", as: rider)
+                #expect(early.status == 409)
+                #expect(early.text.contains(#""jobStatus":"assigned""#))
+                let onTheWay = #"{"status":"on_the_way"}"#
+                #expect(try await Self.ask(gateway, "POST", "/api/v1/jobs/j1/status", as: service, onTheWay).status == 200)
+                let twice = try await Self.ask(gateway, "POST", "/api/v1/jobs/j1/status", as: service, onTheWay)
+                #expect(twice.status == 409)
+                #expect(twice.text.contains(#""jobStatus":"on_the_way""#))
+                #expect(try await Self.ask(gateway, "PUT", "/api/v1/jobs/j1/travel", as: rider).status == 200)
+                #expect(try await gateway.feed.read(JobID("j1")!).get().isOpen)
+                #expect(try await Self.ask(gateway, "DELETE", "/api/v1/jobs/j1/travel", as: rider).status == 200)
+                #expect(try await !gateway.feed.read(JobID("j1")!).get().isOpen)
+            }
+        }
+    }
+
+    @Test func `each role does what the table allows and nothing else`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let requests: [(Verb, String, String, String?)] = [
+                    (.createJob, "POST", "/api/v1/jobs", Self.job), (.readJob, "GET", "/api/v1/jobs/none", nil),
+                    (.changeStatus, "POST", "/api/v1/jobs/none/status", #"{"status":"cancelled"}"#),
+                    (.switchTravel, "PUT", "/api/v1/jobs/none/travel", nil),
+                ]
+                for role in Role.allCases {
+                    let token = try await gateway.token("somebody", role)
+                    for (verb, method, path, body) in requests {
+                        let answer = try await Self.ask(gateway, method, path, as: token, body)
+                        let isAllowed = Grant(person: PersonID("somebody")!, role: role).allows(verb)
+                        #expect((answer.status == 403) == !isAllowed, "\(role) \(method) \(path): \(answer)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("", "JSON object"), ("[1]", "JSON object"), (#"{"kind":"service"}"#, "needs job"),
+        (#"{"job":"a b","kind":"service","customer":"c"}"#, "job must be"),
+        (#"{"job":"j","kind":"pizza","customer":"c"}"#, "kind must be"),
+        (#"{"job":"j","kind":"service","customer":7}"#, "customer has the wrong type"),
+        (#"{"job":"j","kind":"service","customer":"c","destination":{"lat":91,"lon":0}}"#, "lat must be"),
+        (#"{"job":"j","kind":"service","customer":"c","destination":{"lat":0,"lon":0}}"#, "lat must be"),
+    ])
+    func `a body that can not be used is refused with the reason`(body: String, reason: String) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let token = try await gateway.token("orders", .service)
+                let answer = try await Self.ask(gateway, "POST", "/api/v1/jobs", as: token, body)
+                #expect(answer.status == 400)
+                #expect(answer.headers["content-type"] == "application/problem+json")
+                #expect(answer.text.contains(reason), "\(answer.text)")
+                #expect(try await gateway.client.send(["DBSIZE"]).get().integer == 0)
+            }
+        }
+    }
+
+    @Test func `pages are served with a policy that lets nobody else in, probes answer, and other paths do not`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let page = try await Self.ask(gateway, "GET", "/track/j1")
+                #expect(page.status == 200)
+                #expect(page.headers["content-security-policy"]?.contains("script-src 'self';") == true)
+                #expect(page.headers["referrer-policy"] == "no-referrer")
+                #expect(!page.text.contains("http://") && !page.text.contains("https://"))
+                for asset in ["track.js", "track.css", "leaflet/leaflet.js", "leaflet/leaflet.css"] {
+                    #expect(try await Self.ask(gateway, "GET", "/assets/\(asset)").status == 200, "\(asset)")
+                }
+                #expect(try await Self.ask(gateway, "GET", "/assets/streets.geojson").status == 204)
+                #expect(try await Self.ask(gateway, "GET", "/livez").status == 200)
+                #expect(try await Self.ask(gateway, "GET", "/readyz").status == 200)
+                #expect(try await Self.ask(gateway, "GET", "/assets/../Package.swift").status == 404)
+                #expect(try await Self.ask(gateway, "GET", "/debug").status == 404)
+            }
+        }
+    }
+
+    @Test func `without Redis the gateway lives and is not ready`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { settings in
+                settings.redisTiming.answer = .milliseconds(500)
+            } _: { gateway in
+                kill(gateway.redis.processID, SIGSTOP)
+                defer { kill(gateway.redis.processID, SIGCONT) }
+                #expect(try await Self.ask(gateway, "GET", "/livez").status == 200)
+                #expect(try await Self.ask(gateway, "GET", "/readyz").status == 503)
+                let token = try await gateway.token("anna", .customer)
+                let answer = try await Self.ask(gateway, "GET", "/api/v1/jobs/j1", as: token)
+                #expect(answer.status == 503)
+                #expect(answer.text.contains(#""retryable":true"#))
+            }
+        }
+    }
+}

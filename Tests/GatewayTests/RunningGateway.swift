@@ -1,0 +1,212 @@
+// A real gateway on a free port, with a real redis-server behind it and real TLS in front, for as long as a test runs.
+
+import Access
+import Embedded
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import Gateway
+import LiveState
+import Logging
+import NIOCore
+import NIOPosix
+import Redis
+import SecureSocket
+
+struct RunningGateway: Sendable {
+    let port: Int
+    let redis: RedisServer
+    let settings: GatewaySettings
+    /// PEM file to trust.
+    let certificate: String
+    let mint: TokenMint
+    let client: RedisClient
+    /// Asks the gateway to end, as SIGTERM does.
+    let stop: @Sendable () -> Void
+
+    var ledger: JobLedger { JobLedger(ledger: self.client, settings: self.settings.liveState) }
+    var feed: JobFeed { JobFeed(live: self.client, settings: self.settings.liveState) }
+    var url: String { "\(self.settings.credentials == nil ? "ws" : "wss")://localhost:\(self.port)" }
+
+    /// - Parameters:
+    ///   - isSecure: with TLS, or plain as behind a balancer.
+    ///   - change: what differs from the defaults.
+    static func run(
+        isSecure: Bool = true, _ change: @Sendable (inout GatewaySettings) -> Void = { _ in },
+        _ body: @escaping @Sendable (RunningGateway) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-test-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let files = try DevelopmentCertificate().write(to: folder)
+        let credentials = try TLSCredentials(certificateChain: files.certificate, privateKey: files.key)
+        let secret = "a secret of at least thirty-two bytes"
+        let tokens = TokenVerifier(keys: [try await .hs256(secret: secret)], issuer: "test", audience: "test")
+        let mint = try await TokenMint(secret: secret, issuer: "test", audience: "test")
+        try await RedisServer.running { redis in
+            let address = try RedisAddress(url: redis.url)
+            var settings = GatewaySettings(
+                host: "127.0.0.1", port: 0, credentials: isSecure ? credentials : nil, live: address, ledger: address,
+                tokens: tokens)
+            settings.drain = .seconds(1)
+            change(&settings)
+            try await self.run(settings, redis, files.certificate, mint, body)
+        }
+    }
+
+    private static func run(
+        _ settings: GatewaySettings, _ redis: RedisServer, _ certificate: String, _ mint: TokenMint,
+        _ body: @escaping @Sendable (RunningGateway) async throws -> Void
+    ) async throws {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        let loop = group.next()
+        let client = try await loop.submit { [logger] in
+            RedisClient(address: settings.live, eventLoop: loop, logger: logger)
+        }.get()
+        try await client.start().get()
+        let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+        let gateway = GatewayServer(settings: settings, group: group, logger: logger) { listening.yield($0) }
+        // Ended below, or before by a test that wants to see it end.
+        let running = Task {
+            defer { listening.finish() }
+            try await gateway.run()
+        }
+        if let port = await ports.first(where: { _ in true }) {
+            let gateway = RunningGateway(
+                port: port, redis: redis, settings: settings, certificate: certificate, mint: mint, client: client,
+                stop: { running.cancel() })
+            let outcome = await Result { try await body(gateway) }
+            running.cancel()
+            try outcome.get()
+        }
+        try await running.value
+        client.stop()
+        try await group.shutdownGracefully()
+    }
+
+    func token(_ person: String, _ role: Role, lifetime: Int64 = 900) async throws -> String {
+        try await self.mint.token(
+            for: PersonID(person)!, role: role, now: Int64(Date.now.timeIntervalSince1970), lifetime: lifetime)
+    }
+
+    /// A service visit on its way: its rider may switch travel mode on.
+    func travellingJob(_ name: String = "job-1", customer: String = "anna", rider: String = "rider-1") async throws -> JobID {
+        let job = JobID(name)!
+        _ = try await self.ledger.create(
+            NewJob(
+                job: job, kind: .service, customer: PersonID(customer)!, rider: PersonID(rider)!,
+                destination: Coordinate(latitude: 41.9, longitude: 12.5), actor: PersonID("service")!),
+            epoch: "epoch-\(name)"
+        ).get()
+        _ = try await self.ledger.publish(.onTheWay, of: job, by: PersonID("service")!, source: "event").get()
+        return job
+    }
+
+    func connect<Result: Sendable>(
+        _ person: String, _ role: Role,
+        _ body: (GatewayConnection, inout GatewayConnection.Messages.AsyncIterator) async throws -> Result
+    ) async throws -> Result {
+        try await GatewayConnection.open(
+            self.url, token: try await self.token(person, role), trust: .authorities(file: self.certificate)
+        ) { connection in
+            var messages = connection.messages.makeAsyncIterator()
+            return try await body(connection, &messages)
+        }
+    }
+}
+
+/// A message that was waited for and did not come before the connection ended.
+struct Missing: Error {}
+
+/// What took longer than a healthy gateway ever does.
+struct TookTooLong: Error {}
+
+/// Fails when `body` is not done in time: the bound of a hanging test, never a measurement.
+func within<Result: Sendable>(
+    _ bound: Duration = .seconds(30), _ body: @escaping @Sendable () async throws -> Result
+) async throws -> Result {
+    try await withThrowingTaskGroup(of: Result.self) { group in
+        group.addTask { try await body() }
+        group.addTask {
+            try await ContinuousClock().sleep(for: bound)
+            throw TookTooLong()
+        }
+        defer { group.cancelAll() }
+        guard let first = try await group.next() else { throw TookTooLong() }
+        return first
+    }
+}
+
+extension GatewayConnection.Messages.AsyncIterator {
+    /// The next message that `choose` makes something of; what comes before is passed over.
+    mutating func first<Result>(_ choose: (ServerMessage) throws -> Result?) async throws -> Result {
+        while let message = try await self.next() {
+            if let result = try choose(message) { return result }
+        }
+        throw Missing()
+    }
+
+    mutating func subscribed() async throws -> Snapshot {
+        try await self.first { message in
+            switch message {
+            case .subscribed(_, let snapshot): snapshot
+            case .error(let refusal): throw refusal.code
+            default: nil
+            }
+        }
+    }
+
+    mutating func refusal() async throws -> Refusal {
+        try await self.first { if case .error(let refusal) = $0 { refusal } else { nil } }
+    }
+
+    mutating func location() async throws -> Location {
+        try await self.first { if case .location(let location) = $0 { location } else { nil } }
+    }
+
+    /// Switched on, or refused with a code.
+    mutating func travelAnswer() async throws -> Int64? {
+        try await self.first { message -> Int64?? in
+            switch message {
+            case .ok("travel", _, _, let deadline): .some(deadline)
+            case .error(let refusal): throw refusal.code
+            default: nil
+            }
+        }
+    }
+}
+
+extension GatewayConnection {
+    /// Reports one fix, `step` hundred-thousandths of a degree along a street, captured now.
+    func report(_ job: JobID, step: Int, sequence: Int? = nil) async throws {
+        let place = Coordinate(latitude: 41.9 + Double(step) / 100_000, longitude: 12.5)!
+        try await self.send(
+            .location(
+                LocationReport(
+                    job: job, sequence: Int64(sequence ?? step),
+                    fixes: [Fix(at: Self.captureTime.next(), place: place, accuracyMeters: 5)])))
+    }
+
+    private static let captureTime = CaptureTimes()
+}
+
+/// Times that grow by at least a millisecond, as a phone's fixes do.
+private final class CaptureTimes: @unchecked Sendable {
+    private let lock = NSLock()
+    private var last: Int64 = 0
+
+    func next() -> Int64 {
+        self.lock.withLock {
+            self.last = max(self.last + 1, Int64(Date.now.timeIntervalSince1970 * 1000))
+            return self.last
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}

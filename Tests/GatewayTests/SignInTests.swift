@@ -1,0 +1,139 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import Testing
+
+@testable import Gateway
+
+/// Ways in, and what keeps people out.
+@Suite struct SignInTests {
+    @Test func `a token comes with the request or in the first message`() async throws {
+        try await within {
+            try await RunningGateway.run { gateway in
+                try await gateway.connect("anna", .customer) { _, messages in
+                    let welcome = try await messages.welcome()
+                    #expect(welcome.pingIntervalSeconds == 25)
+                }
+                let token = try await gateway.token("anna", .customer)
+                try await gateway.unsigned { connection, messages in
+                    try await connection.send(.auth(.token(token)))
+                    #expect(try await messages.welcome().limits.messageBytes == 4096)
+                }
+            }
+        }
+    }
+
+    @Test func `a tracking link follows its job and no other`() async throws {
+        try await within {
+            try await RunningGateway.run { gateway in
+                let job = try await gateway.travellingJob()
+                let other = try await gateway.travellingJob("job-2")
+                let links = TrackingLinks(live: gateway.client, settings: gateway.settings.liveState)
+                let secret = try await links.issue(for: job, lifetime: .seconds(60)).get()
+                try await gateway.unsigned { connection, messages in
+                    try await connection.send(.auth(.link(secret)))
+                    _ = try await messages.welcome()
+                    try await connection.send(.subscribe(job: job, since: nil))
+                    #expect(try await messages.subscribed().status == .onTheWay)
+                    try await connection.send(.subscribe(job: other, since: nil))
+                    #expect(try await messages.refusal().code == .notFound)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ClientMessage.auth(.token("no token")), .auth(.link(String(repeating: "0", count: 32))), .auth(.link("*")), .ping,
+    ])
+    func `what does not sign in closes 4500`(message: ClientMessage) async throws {
+        try await within {
+            try await RunningGateway.run { gateway in
+                let code = try await gateway.closeCode { try await $0.send(message) }
+                #expect(code == 4500)
+            }
+        }
+    }
+
+    @Test func `an expired token closes 4005, in the first message and in the middle`() async throws {
+        try await within {
+            try await RunningGateway.run { gateway in
+                let expired = try await gateway.token("anna", .customer, lifetime: -3600)
+                #expect(try await gateway.closeCode { try await $0.send(.auth(.token(expired))) } == 4005)
+                // One that is over, but within the skew of 30 s, is good for the second that is left of it.
+                let ending = try await gateway.token("anna", .customer, lifetime: -29)
+                #expect(try await gateway.closeCode { try await $0.send(.auth(.token(ending))) } == 4005)
+            }
+        }
+    }
+
+    @Test func `who does not sign in at all is closed 4501`() async throws {
+        try await within {
+            try await RunningGateway.run { settings in
+                settings.limits.signInSeconds = 0
+            } _: { gateway in
+                let code = try await gateway.closeCode { _ in }
+                #expect(code == 4501)
+            }
+        }
+    }
+
+    @Test func `a request with a bad token, a token in the URL or no subprotocol is refused before the upgrade`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let good = "Sec-WebSocket-Protocol: enroute.v1\r\n"
+                let token = try await gateway.token("anna", .customer)
+                for (path, headers, status, word) in [
+                    ("/v1", good + "Authorization: Bearer x.y.z\r\n", 401, "unauthorized"),
+                    ("/v1", good + "Authorization: Basic eA==\r\n", 401, "unauthorized"),
+                    ("/v1?token=\(token)", good, 400, "must not be in a URL"),
+                    ("/v1?a=b&access_token=\(token)", good, 400, "must not be in a URL"),
+                    ("/v1", "", 400, "subprotocol"), ("/v1", "Sec-WebSocket-Protocol: mqtt\r\n", 400, "subprotocol"),
+                    ("/other", good, 404, "nothing at this path"),
+                ] {
+                    let bytes = try await blocking {
+                        let socket = try RawSocket(port: gateway.port)
+                        try socket.send(RawSocket.upgrade(path, headers))
+                        socket.finish()
+                        return try socket.readToEnd()
+                    }
+                    let answer = String(decoding: bytes, as: UTF8.self)
+                    #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(path) \(headers) \(answer)")
+                    #expect(answer.contains(word), "\(answer)")
+                    #expect(!answer.contains(token))
+                }
+            }
+        }
+    }
+}
+
+extension RunningGateway {
+    func unsigned<Result: Sendable>(
+        _ body: (GatewayConnection, inout GatewayConnection.Messages.AsyncIterator) async throws -> Result
+    ) async throws -> Result {
+        try await GatewayConnection.open(self.url, trust: .authorities(file: self.certificate)) { connection in
+            var messages = connection.messages.makeAsyncIterator()
+            return try await body(connection, &messages)
+        }
+    }
+
+    /// The code with which the gateway closes a connection that did `body` and not more.
+    func closeCode(_ body: (GatewayConnection) async throws -> Void) async throws -> UInt16 {
+        try await self.unsigned { connection, messages in
+            try await body(connection)
+            do {
+                while try await messages.next() != nil {}
+            } catch ClientError.closed(let code, _) {
+                return code
+            }
+            throw Missing()
+        }
+    }
+}
+
+extension GatewayConnection.Messages.AsyncIterator {
+    mutating func welcome() async throws -> Welcome {
+        try await self.first { if case .welcome(let welcome) = $0 { welcome } else { nil } }
+    }
+}

@@ -1,0 +1,138 @@
+// Certificates and keys from files: what is refused and how it is explained, and what a reload changes.
+
+import COpenSSL
+import Testing
+
+@testable import SecureSocket
+
+@Suite struct TLSConfigurationTests {
+    let files: CertificateFiles
+
+    init() throws { self.files = try CertificateFiles() }
+
+    private func refusal(certificate: String? = nil, key: String? = nil) -> TLSConfigurationError? {
+        do throws(TLSConfigurationError) {
+            _ = try TLSContext(
+                certificateChain: certificate ?? self.files.certificatePath, privateKey: key ?? self.files.keyPath)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `a missing file is named`() {
+        let path = self.files.folder.path + "/none.pem"
+        #expect(self.refusal(certificate: path) == .unreadable(path: path, reason: "No such file or directory"))
+        #expect(self.refusal(key: path) == .unreadable(path: path, reason: "No such file or directory"))
+        #expect("\(TLSConfigurationError.unreadable(path: path, reason: "x"))".contains(path))
+    }
+
+    @Test func `a folder in place of a file is named`() {
+        let path = self.files.folder.path
+        #expect(self.refusal(certificate: path) == .unreadable(path: path, reason: "Is a directory"))
+    }
+
+    @Test func `what is not PEM is called so`() throws {
+        let path = try self.files.folder.write("\u{30}\u{82}rubbish", to: "binary.der")
+        #expect(self.refusal(certificate: path) == .notPEM(path: path))
+        #expect(self.refusal(key: path) == .notPEM(path: path))
+    }
+
+    @Test func `an empty file is not PEM`() throws {
+        let path = try self.files.folder.write("", to: "empty.pem")
+        #expect(self.refusal(certificate: path) == .notPEM(path: path))
+    }
+
+    @Test func `a key where the certificate belongs, and the other way round, is noticed`() {
+        #expect(self.refusal(certificate: self.files.keyPath) == .noCertificate(path: self.files.keyPath))
+        #expect(self.refusal(key: self.files.certificatePath) == .noPrivateKey(path: self.files.certificatePath))
+    }
+
+    @Test func `a key of another certificate does not match`() throws {
+        let path = try self.files.folder.write(TestCertificate().keyPEM, to: "other.pem")
+        #expect(self.refusal(key: path) == .keyDoesNotMatch(certificateChain: self.files.certificatePath, privateKey: path))
+    }
+
+    @Test func `a key of another kind than the certificate's does not match`() throws {
+        let path = try self.files.folder.write(self.pem(ofKey: "ED25519", passphrase: nil), to: "ed25519.pem")
+        #expect(self.refusal(key: path) == .keyDoesNotMatch(certificateChain: self.files.certificatePath, privateKey: path))
+    }
+
+    @Test func `an encrypted key is refused without a question at the terminal`() throws {
+        let path = try self.files.folder.write(self.pem(ofKey: "ED25519", passphrase: "secret"), to: "encrypted.pem")
+        #expect(self.refusal(key: path) == .encryptedKey(path: path))
+    }
+
+    @Test func `a damaged certificate is refused in the words of libssl`() throws {
+        let lines = self.files.certificate.certificatePEM.split(separator: "\n")
+        let damaged = ([lines[0], "AAAA"] + lines[2...]).joined(separator: "\n")
+        let path = try self.files.folder.write(damaged, to: "damaged.pem")
+        guard case .refused(path, let reason)? = self.refusal(certificate: path) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(!reason.isEmpty && reason != "no reason given")
+    }
+
+    private func pem(ofKey kind: String, passphrase: String?) throws -> String {
+        let parameters = EVP_PKEY_CTX_new_from_name(nil, kind, nil)
+        defer { EVP_PKEY_CTX_free(parameters) }
+        var key: OpaquePointer?
+        EVP_PKEY_keygen_init(parameters)
+        EVP_PKEY_keygen(parameters, &key)
+        let key2 = try #require(key)
+        defer { EVP_PKEY_free(key2) }
+        let bio = BIO_new(BIO_s_mem())
+        defer { BIO_free(bio) }
+        let cipher = passphrase == nil ? nil : EVP_aes_256_cbc()
+        PEM_write_bio_PKCS8PrivateKey(bio, key2, cipher, passphrase, CInt(passphrase?.utf8.count ?? 0), nil, nil)
+        var text = [UInt8](repeating: 0, count: BIO_ctrl_pending(bio))
+        BIO_read(bio, &text, CInt(text.count))
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+@Suite struct TLSCredentialsTests {
+    @Test func `after a reload new connections get the new certificate and the old one lives on`() async throws {
+        let files = try CertificateFiles()
+        let credentials = try TLSCredentials(certificateChain: files.certificatePath, privateKey: files.keyPath)
+        let listener = try await Listener.start(tls: { credentials.current })
+        let early = try await Peer.connect(to: listener)
+        try await early.handshake()
+
+        let next = try TestCertificate()
+        try files.replace(certificate: next.certificatePEM, key: next.keyPEM)
+        try credentials.reload()
+        let late = try await Peer.connect(to: listener)
+        try await late.handshake()
+
+        let (first, second) = (try await listener.connection(0), try await listener.connection(1))
+        #expect(try await early.run { $0.peerCertificateDER } == files.certificate.der)
+        #expect(try await late.run { $0.peerCertificateDER } == next.der)
+        try await early.run { $0.send("still here") }
+        try await first.seen.until("still here") { $0.text == "still here" }
+        try await first.writeNow("so am I")
+        try await second.writeNow("hello")
+        try await early.seen.until("so am I") { $0.text == "so am I" }
+        try await late.seen.until("hello") { $0.text == "hello" }
+        try await listener.stop()
+    }
+
+    @Test func `a reload of a broken file keeps the old certificate and says why`() throws {
+        let files = try CertificateFiles()
+        let credentials = try TLSCredentials(certificateChain: files.certificatePath, privateKey: files.keyPath)
+        let before = credentials.current
+        try files.replace(certificate: "half a fi", key: files.certificate.keyPEM)
+        #expect(throws: TLSConfigurationError.notPEM(path: files.certificatePath)) { try credentials.reload() }
+        #expect(credentials.current === before)
+        try files.replace(certificate: TestCertificate().certificatePEM, key: files.certificate.keyPEM)
+        #expect(
+            throws: TLSConfigurationError.keyDoesNotMatch(
+                certificateChain: files.certificatePath, privateKey: files.keyPath)
+        ) { try credentials.reload() }
+        #expect(credentials.current === before)
+        try files.replace(certificate: files.certificate.certificatePEM, key: files.certificate.keyPEM)
+        try credentials.reload()
+        #expect(credentials.current !== before)
+    }
+}

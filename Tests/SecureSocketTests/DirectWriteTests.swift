@@ -1,0 +1,171 @@
+// The door: what the kernel takes at once, what waits, in which order it leaves, and that nothing is written to a socket that
+// is not ours any more.
+
+import Glibc
+import NIOCore
+import NIOEmbedded
+import NIOPosix
+import Testing
+
+@testable import SecureSocket
+
+@Suite struct DirectWriteTests {
+    @Test(arguments: Listener.Door.allCases)
+    func `what is written directly and through the pipeline arrives in order`(door: Listener.Door) async throws {
+        let (listener, connection, peer) = try await self.connect(door)
+        let completed = Signal<[String]>([])
+        try await connection.run { socket in
+            let channel = connection.channel
+            socket.writeNow("a")
+            channel.write(ByteBuffer(string: "b")).whenSuccess { completed.update { $0.append("b") } }
+            channel.write(ByteBuffer(string: "c")).whenSuccess { completed.update { $0.append("c") } }
+            socket.writeNow("d")
+            #expect(completed.value == [], "writeNow calls nobody")
+            channel.writeAndFlush(ByteBuffer(string: "e")).whenSuccess { completed.update { $0.append("e") } }
+            #expect(completed.value == ["e"], "a flush that the kernel takes completes at once")
+            socket.writeNow("f")
+            #expect(!socket.isWaiting && socket.waitingBytes == 0)
+        }
+        try await peer.seen.until("all") { $0.text == "abcdef" }
+        try await completed.until("all promises") { $0.count == 3 }
+        #expect(connection.seen.value.events.contains("handshakeCompleted") == (door == .tls))
+        try await listener.stop()
+    }
+
+    @Test(arguments: Listener.Door.allCases)
+    func `for a peer that stops reading bytes wait, bounded and in order`(door: Listener.Door) async throws {
+        let drained = Signal(0)
+        let (listener, connection, peer) = try await self.connect(door, sendBuffer: 4096, receiveBuffer: 4096)
+        try await peer.channel.setOption(.autoRead, value: false).get()
+        let text = try await connection.run { socket -> String in
+            socket.onDrained = { drained.update { $0 += 1 } }
+            var text = ""
+            func say() -> String {
+                let piece = "\(text.utf8.count);" + String(repeating: "-", count: 1000)
+                text += piece
+                return piece
+            }
+            while !socket.isWaiting { socket.writeNow(say()) }
+            let before = socket.waitingBytes
+            #expect(before > 0 && before <= 1100)
+            for turn in 0..<30 {
+                if turn.isMultiple(of: 3) {
+                    connection.channel.write(ByteBuffer(string: say()), promise: nil)
+                    if turn.isMultiple(of: 2) { connection.channel.flush() }
+                } else {
+                    socket.writeNow(say())
+                }
+            }
+            // At most 22 bytes a record of 1.3 (RFC 8446, 5.2) on top of the plaintext.
+            #expect(socket.isWaiting && socket.waitingBytes > before && socket.waitingBytes <= before + 30 * 1100)
+            return text
+        }
+        #expect(drained.value == 0)
+        try await peer.channel.setOption(.autoRead, value: true).get()
+        try await peer.seen.until("everything") { $0.text == text }
+        try await drained.until("drained") { $0 > 0 }
+        #expect(try await connection.run { !$0.isWaiting && $0.waitingBytes == 0 })
+        try await connection.writeNow("after")
+        try await peer.seen.until("after") { $0.text == text + "after" }
+        try await listener.stop()
+    }
+
+    @Test func `a peer that resets is noticed by the channel, never within writeNow`() async throws {
+        let listener = try await Listener.start(.plain)
+        let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        try listener.address.withSockAddr { address, size in
+            #expect(Glibc.connect(client, address, socklen_t(size)) == 0)
+        }
+        let connection = try await listener.connection()
+        try await connection.seen.until("the start") { $0.isActive }
+        try await connection.run { socket in
+            var option = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(client, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+            close(client)
+            for _ in 0..<10 { socket.writeNow("to nobody") }
+            let seen = connection.seen.value
+            #expect(connection.channel.isActive && !seen.isInactive && seen.errors.isEmpty)
+        }
+        try await connection.seen.until("the end") { $0.isInactive }
+        try await listener.stop()
+    }
+
+    @Test(arguments: Listener.Door.allCases)
+    func `the descriptor of a closed socket is never written to`(door: Listener.Door) async throws {
+        // The number of the closed descriptor is given to one end of a pair, twice: while the channel is still closing, from
+        // the promise of a write that it fails, and after it has closed. Other tests open files too, so it takes some tries.
+        for _ in 0..<50 {
+            let (listener, connection, peer) = try await self.connect(door, sendBuffer: 4096, receiveBuffer: 4096)
+            try await peer.channel.setOption(.autoRead, value: false).get()
+            let outcome = try await connection.run { socket -> (isReused: Bool, strayBytes: Int) in
+                let handle = try connection.channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+                    of: NIOBSDSocket.Handle.self) { $0 }
+                let number = try #require(handle)
+                let piece = String(repeating: "-", count: 1000)
+                while !socket.isWaiting { socket.writeNow(piece) }
+                let promise = connection.channel.eventLoop.makePromise(of: Void.self)
+                let outcome = NIOLoopBoundBox((isReused: false, strayBytes: 0), eventLoop: connection.channel.eventLoop)
+                promise.futureResult.assumeIsolated().whenFailure { _ in
+                    outcome.value = Self.strayBytes(at: number) { socket.writeNow("secret") }
+                }
+                connection.channel.writeAndFlush(ByteBuffer(string: piece), promise: promise)
+                // As the channel closes itself when the peer is gone: the handler learns of it from `channelInactive` only,
+                // which comes after the promises.
+                try connection.channel.pipeline.syncOperations.context(handler: socket).close(promise: nil)
+                let later = Self.strayBytes(at: number) { socket.writeNow("secret") }
+                return (outcome.value.isReused && later.isReused, outcome.value.strayBytes + later.strayBytes)
+            }
+            try await peer.channel.close().get()
+            try await listener.stop()
+            #expect(outcome.strayBytes == 0)
+            if outcome.isReused { return }
+        }
+        Issue.record("the number was never free")
+    }
+
+    /// Makes `number` name a socket of somebody else, does something, and returns how many bytes that somebody got.
+    private static func strayBytes(at number: CInt, after body: () -> Void) -> (isReused: Bool, strayBytes: Int) {
+        var ends: [CInt] = [0, 0]
+        socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends)
+        // Of the two, one may have the number already; else a duplicate takes it if nobody else has.
+        let copy = ends.contains(number) ? -1 : fcntl(ends[0], F_DUPFD, number)
+        let isReused = ends.contains(number) || copy == number
+        body()
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = ends.map { max(0, recv($0, &bytes, bytes.count, CInt(MSG_DONTWAIT))) }.reduce(0, +)
+        for descriptor in ends + (copy >= 0 ? [copy] : []) { close(descriptor) }
+        return (isReused, count)
+    }
+
+    @Test func `a channel that is no socket gets its bytes through the channel`() throws {
+        let socket = SecureSocketHandler(loop: TLSLoop(), tls: nil)
+        let channel = EmbeddedChannel(handler: socket)
+        socket.writeNow("early ")
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        var drained = 0
+        socket.onDrained = { drained += 1 }
+        socket.writeNow("one ")
+        socket.writeNow("two")
+        #expect(socket.isWaiting && drained == 0)
+        channel.embeddedEventLoop.run()
+        #expect(!socket.isWaiting && drained == 1)
+        var text = ""
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
+        #expect(text == "early one two")
+        _ = try channel.finish()
+    }
+
+    private func connect(
+        _ door: Listener.Door, sendBuffer: Int? = nil, receiveBuffer: Int? = nil
+    ) async throws -> (Listener, Connection, Peer) {
+        let listener = try await Listener.start(door, sendBuffer: sendBuffer)
+        let settings = door == .tls ? LibsslClient.Settings() : nil
+        let peer = try await Peer.connect(to: listener, settings, receiveBuffer: receiveBuffer)
+        let connection = try await listener.connection()
+        if door == .tls {
+            try await peer.handshake()
+            try await connection.seen.until("handshake") { $0.events.contains("handshakeCompleted") }
+        }
+        return (listener, connection, peer)
+    }
+}

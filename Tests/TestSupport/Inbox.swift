@@ -1,0 +1,68 @@
+// What comes from an event loop, taken out one at a time by a test: each wait has a bound, and a test that waits for
+// what never comes fails with a sentence instead of hanging.
+
+package import NIOCore
+
+/// Things in the order they came. Filled on its event loop, read from anywhere, by one reader at a time.
+package final class Inbox<Element: Sendable>: Sendable {
+    /// A reference, so that what is bound to the loop can be changed in place.
+    private final class Box {
+        var elements: [Element] = []
+        var reader: EventLoopPromise<Element>?
+    }
+
+    private let eventLoop: any EventLoop
+    private let box: NIOLoopBound<Box>
+
+    /// Nothing came in time.
+    package struct NothingCame: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Must be called on `eventLoop`.
+    package init(eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+        self.box = NIOLoopBound(Box(), eventLoop: eventLoop)
+    }
+
+    /// Must be called on the event loop.
+    package func put(_ element: Element) {
+        if let reader = self.box.value.reader {
+            self.box.value.reader = nil
+            reader.succeed(element)
+        } else {
+            self.box.value.elements.append(element)
+        }
+    }
+
+    /// The oldest that was not taken yet, or the next to come.
+    package func next(within bound: TimeAmount = .seconds(10)) async throws -> Element {
+        try await self.eventLoop.flatSubmit { () -> EventLoopFuture<Element> in
+            let box = self.box.value
+            if !box.elements.isEmpty {
+                return self.eventLoop.makeSucceededFuture(box.elements.removeFirst())
+            }
+            precondition(box.reader == nil, "an inbox has one reader at a time")
+            let promise = self.eventLoop.makePromise(of: Element.self)
+            box.reader = promise
+            let limit = self.eventLoop.scheduleTask(in: bound) {
+                self.box.value.reader = nil
+                promise.fail(NothingCame(description: "no \(Element.self) came within \(bound)"))
+            }
+            promise.futureResult.whenComplete { _ in limit.cancel() }
+            return promise.futureResult
+        }.get()
+    }
+
+    /// The next so many.
+    package func next(_ count: Int, within bound: TimeAmount = .seconds(10)) async throws -> [Element] {
+        var elements: [Element] = []
+        while elements.count < count { elements.append(try await self.next(within: bound)) }
+        return elements
+    }
+
+    /// How many wait to be taken.
+    package var count: Int {
+        get async throws { try await self.eventLoop.submit { self.box.value.elements.count }.get() }
+    }
+}

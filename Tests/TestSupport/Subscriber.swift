@@ -1,0 +1,77 @@
+// A SubscriberConnection that a test can use from its own task: what it says comes into inboxes.
+
+package import NIOCore
+package import Redis
+
+private import Logging
+private import NIOPosix
+
+/// A message as it came: channel and payload.
+package struct ReceivedMessage: Hashable, Sendable {
+    package var channel: String
+    package var payload: [UInt8]
+
+    package init(channel: String, payload: [UInt8]) {
+        self.channel = channel
+        self.payload = payload
+    }
+
+    package var text: String { String(decoding: self.payload, as: UTF8.self) }
+}
+
+/// A subscriber connection on a loop of the shared group.
+package struct Subscriber: Sendable {
+    package let eventLoop: any EventLoop
+    package let connection: NIOLoopBound<SubscriberConnection>
+    package let messages: Inbox<ReceivedMessage>
+    /// Ended (false), stands again (true).
+    package let states: Inbox<Bool>
+    package let resubscribed: Inbox<String>
+
+    /// Connects, or fails with the reason.
+    package static func started(
+        at address: RedisAddress, timing: RedisTiming = RedisTiming()
+    ) async throws -> Subscriber {
+        let subscriber = try await Self.made(at: address, timing: timing)
+        try await subscriber.onLoop { $0.start() }.get()
+        guard try await subscriber.states.next() else { throw RedisError.disconnected }
+        return subscriber
+    }
+
+    private static func made(at address: RedisAddress, timing: RedisTiming) async throws -> Subscriber {
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+        return try await eventLoop.submit {
+            let connection = SubscriberConnection(
+                address: address, eventLoop: eventLoop, timing: timing, logger: .quiet)
+            let subscriber = Subscriber(
+                eventLoop: eventLoop, connection: NIOLoopBound(connection, eventLoop: eventLoop),
+                messages: Inbox(eventLoop: eventLoop), states: Inbox(eventLoop: eventLoop),
+                resubscribed: Inbox(eventLoop: eventLoop))
+            connection.onMessage = { channel, payload in
+                subscriber.messages.put(
+                    ReceivedMessage(channel: String(decoding: channel, as: UTF8.self), payload: Array(payload)))
+            }
+            connection.onState = { subscriber.states.put($0) }
+            connection.onResubscribed = { subscriber.resubscribed.put($0) }
+            return subscriber
+        }.get()
+    }
+
+    /// Runs on its event loop, within one tick.
+    package func onLoop<Value: Sendable>(
+        _ body: @escaping @Sendable (SubscriberConnection) -> EventLoopFuture<Value>
+    ) -> EventLoopFuture<Value> {
+        self.eventLoop.flatSubmit { body(self.connection.value) }
+    }
+
+    /// Succeeds when Redis has acknowledged it.
+    package func subscribe(_ channel: String) async throws {
+        try await self.onLoop { $0.subscribe(channel) }.get()
+    }
+
+    package func unsubscribe(_ channel: String) async throws {
+        try await self.eventLoop.submit { self.connection.value.unsubscribe(channel) }.get()
+    }
+
+    package func stop() { self.eventLoop.execute { self.connection.value.stop() } }
+}

@@ -1,0 +1,98 @@
+// A redis-server of the test's own, and a client of it. At most eight servers run at a time, so that a whole suite in
+// parallel does not make the machine too slow for the waits that are under test.
+
+package import Embedded
+package import Logging
+package import Redis
+
+private import NIOCore
+private import NIOPosix
+
+/// Runs a server, and a client that is signed in, for as long as `body` does.
+package func withRedis<Result: Sendable>(
+    options: [String] = [], timing: RedisTiming = RedisTiming(),
+    _ body: (RedisClient, RedisServer) async throws -> Result
+) async throws -> Result {
+    try await withServer(options: options) { server in
+        let client = try await RedisClient.started(at: server.address, timing: timing)
+        defer { client.stop() }
+        return try await body(client, server)
+    }
+}
+
+/// Runs a server alone.
+package func withServer<Result: Sendable>(
+    options: [String] = [], _ body: (RedisServer) async throws -> Result
+) async throws -> Result {
+    try await Turns.servers.take {
+        try await RedisServer.running(options: options, body)
+    }
+}
+
+extension RedisServer {
+    /// Where it is, to be varied by a test.
+    package var address: RedisAddress { RedisAddress(endpoint: .unix(path: self.socketPath)) }
+}
+
+extension RedisClient {
+    /// A client on a loop of the shared group that does not stand yet.
+    package static func made(at address: RedisAddress, timing: RedisTiming = RedisTiming()) async throws -> RedisClient {
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+        return try await eventLoop.submit {
+            RedisClient(address: address, eventLoop: eventLoop, timing: timing, logger: .quiet)
+        }.get()
+    }
+
+    /// A client that stands, or the reason why not.
+    package static func started(
+        at address: RedisAddress, timing: RedisTiming = RedisTiming()
+    ) async throws -> RedisClient {
+        let client = try await Self.made(at: address, timing: timing)
+        try await client.start().get()
+        return client
+    }
+
+    /// The answer to a command made of words.
+    @discardableResult
+    package func run(_ words: String...) async throws -> RESPValue {
+        try await self.send(RedisCommand(words.map { .text($0) })).get()
+    }
+}
+
+extension Logger {
+    /// Says nothing.
+    package static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+/// A number of turns, given out in the order they are asked for.
+package actor Turns {
+    package static let servers = Turns(8)
+
+    private var free: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    package init(_ count: Int) { self.free = count }
+
+    package nonisolated(nonsending) func take<Result: Sendable>(
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        await self.begin()
+        do {
+            let result = try await body()
+            await self.end()
+            return result
+        } catch {
+            await self.end()
+            throw error
+        }
+    }
+
+    private func begin() async {
+        if self.free > 0 { return self.free -= 1 }
+        await withCheckedContinuation { self.waiting.append($0) }
+    }
+
+    private func end() {
+        if self.waiting.isEmpty { self.free += 1 } else { self.waiting.removeFirst().resume() }
+    }
+}
