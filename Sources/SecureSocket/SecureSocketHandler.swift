@@ -43,8 +43,6 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         self.isHandshakeComplete = tls == nil
     }
 
-    // MARK: The direct write
-
     /// Writes now: encrypts, and when nothing waits for this socket hands the bytes to the kernel at once. What it does not
     /// take waits in the channel, and every later byte behind it; what was written before is flushed first. Never closes,
     /// fires events or calls back: a failure of the socket surfaces later. Dropped once the output is closed.
@@ -73,8 +71,6 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         get { self.door.onDrained }
         set { self.door.onDrained = newValue }
     }
-
-    // MARK: Life
 
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -227,8 +223,6 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         }
         context.close(mode: mode, promise: promise)
     }
-
-    // MARK: Failure
 
     private func error(_ reason: String) -> TLSError {
         self.isHandshakeComplete ? .protocolViolation(reason) : .handshakeFailed(reason)

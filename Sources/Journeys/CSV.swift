@@ -1,0 +1,96 @@
+// Comma-separated values (RFC 4180) with a header: the names say which column is what.
+
+internal import Foundation
+
+enum CSV {
+    /// Names a column may have, by what it holds.
+    private static let names: [String: [String]] = [
+        "time": ["unix_ms", "unix_s", "time", "timestamp"], "latitude": ["lat", "latitude"],
+        "longitude": ["lon", "lng", "longitude"], "accuracy": ["accuracy_m", "accuracy", "acc"],
+        "speed": ["speed_mps", "speed", "spd"],
+        "heading": ["heading_deg", "heading", "hdg", "bearing", "course"], "trip": ["trip_id", "trip"],
+    ]
+
+    /// - Parameter trip: value of the trip column; `nil` for the first trip of the file.
+    static func fixes(_ data: Data, trip: String?) throws(JourneyError) -> [LocatedFix] {
+        let lines = RecordingFile.lines(data).filter { !$0.text.isEmpty }
+        guard let header = lines.first else { throw .empty }
+        let titles = try self.fields(header.text, header.number).map { $0.lowercased() }
+        func column(_ what: String) -> Int? { self.names[what]?.lazy.compactMap { titles.firstIndex(of: $0) }.first }
+        guard let time = column("time"), let latitude = column("latitude"), let longitude = column("longitude") else {
+            throw .malformed(
+                line: header.number, reason: "the header must name a time, a latitude and a longitude, such as unix_ms,lat,lon")
+        }
+        let (accuracy, speed, heading) = (column("accuracy"), column("speed"), column("heading"))
+        let tripColumn = column("trip")
+        var wanted = trip
+        var fixes: [LocatedFix] = []
+        for line in lines.dropFirst() {
+            let fields = try self.fields(line.text, line.number)
+            guard fields.count == titles.count else {
+                throw .malformed(
+                    line: line.number, reason: "there are \(fields.count) fields where the header names \(titles.count)")
+            }
+            if let tripColumn {
+                if wanted == nil { wanted = fields[tripColumn] }
+                guard fields[tripColumn] == wanted else { continue }
+            }
+            func number(_ column: Int?) throws(JourneyError) -> Double? {
+                guard let column, !fields[column].isEmpty else { return nil }
+                guard let value = Double(fields[column]), value.isFinite else {
+                    throw .malformed(line: line.number, reason: "\(titles[column]) is not a number")
+                }
+                return value
+            }
+            guard let latitude = try number(latitude), let longitude = try number(longitude) else {
+                throw .malformed(line: line.number, reason: "latitude or longitude is missing")
+            }
+            fixes.append(
+                LocatedFix(
+                    fix: Fix(
+                        at: try self.time(fields[time], titles[time], line.number), latitude: latitude,
+                        longitude: longitude, accuracyMeters: try number(accuracy),
+                        speedMetersPerSecond: try number(speed), headingDegrees: try number(heading)),
+                    line: line.number))
+        }
+        if let trip, fixes.isEmpty { throw .noSuchTrip(trip) }
+        return fixes
+    }
+
+    /// Milliseconds, seconds or ISO 8601: by the column's name, and where that leaves it open by the size.
+    private static func time(_ text: String, _ title: String, _ line: Int) throws(JourneyError) -> Int64 {
+        guard !text.isEmpty else { throw .missingTime(line: line) }
+        if let value = Double(text), value.isFinite, abs(value) < 1e15 {
+            let isMilliseconds = title == "unix_ms" || (title != "unix_s" && value > 1e11)
+            return Int64((isMilliseconds ? value : value * 1000).rounded())
+        }
+        guard let time = GPX.time(text) else {
+            throw .malformed(line: line, reason: "\(title) is neither a time since the epoch nor ISO 8601")
+        }
+        return time
+    }
+
+    /// The fields of one line; a quoted one may hold commas and doubled quotes.
+    private static func fields(_ line: String, _ number: Int) throws(JourneyError) -> [String] {
+        var fields: [String] = []
+        var field = ""
+        var isQuoted = false
+        var characters = line.makeIterator()
+        var next = characters.next()
+        while let character = next {
+            next = characters.next()
+            switch character {
+            case "\"" where isQuoted && next == "\"":
+                field.append("\"")
+                next = characters.next()
+            case "\"": isQuoted.toggle()
+            case "," where !isQuoted:
+                fields.append(field.trimmingCharacters(in: .whitespaces))
+                field = ""
+            default: field.append(character)
+            }
+        }
+        guard !isQuoted else { throw .malformed(line: number, reason: "a quoted field does not end") }
+        return fields + [field.trimmingCharacters(in: .whitespaces)]
+    }
+}

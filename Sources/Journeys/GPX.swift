@@ -1,0 +1,89 @@
+// GPX 1.1 (and 1.0): the points of all tracks, in the order of the file.
+
+internal import Foundation
+
+#if canImport(FoundationXML)
+internal import FoundationXML
+#endif
+
+enum GPX {
+    /// Track points with time; `speed` and `course` are read where a receiver wrote them, as in GPX 1.0 or in extensions.
+    static func fixes(_ data: Data) throws(JourneyError) -> [LocatedFix] {
+        // Nothing a recording needs is declared in a document type; what is can only grow (entities within entities).
+        guard data.range(of: Data("<!DOCTYPE".utf8)) == nil, data.range(of: Data("<!ENTITY".utf8)) == nil else {
+            throw .malformed(line: 1, reason: "a document type is not accepted in GPX")
+        }
+        guard !data.isEmpty else { throw .empty }
+        let parser = XMLParser(data: data)
+        parser.shouldResolveExternalEntities = false
+        let points = TrackPoints()
+        parser.delegate = points
+        let isWhole = parser.parse()
+        if let failure = points.failure { throw failure }
+        guard isWhole else {
+            let reason = parser.parserError.map { "\(($0 as NSError).code)" } ?? "unknown"
+            throw .malformed(line: parser.lineNumber, reason: "this is no well-formed XML (libxml2 error \(reason))")
+        }
+        return points.fixes
+    }
+
+    static func time(_ text: String) -> Int64? {
+        let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let whole = Date.ISO8601FormatStyle()
+        let date = (try? whole.parse(text)) ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+        return date.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) }
+    }
+}
+
+/// Collects track points while the parser walks the file.
+private final class TrackPoints: NSObject, XMLParserDelegate {
+    private(set) var fixes: [LocatedFix] = []
+    private(set) var failure: JourneyError?
+    private var point: (latitude: Double, longitude: Double, line: Int)?
+    private var time: Int64?
+    private var speed: Double?
+    private var course: Double?
+    private var text = ""
+
+    func parser(
+        _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+        attributes: [String: String]
+    ) {
+        self.text = ""
+        guard name == "trkpt" else { return }
+        guard let latitude = attributes["lat"].flatMap(Double.init), let longitude = attributes["lon"].flatMap(Double.init),
+            latitude.isFinite, longitude.isFinite
+        else { return self.fail(parser, .malformed(line: parser.lineNumber, reason: "trkpt needs lat and lon, in degrees")) }
+        self.point = (latitude, longitude, parser.lineNumber)
+        (self.time, self.speed, self.course) = (nil, nil, nil)
+    }
+
+    func parser(_ parser: XMLParser, foundCharacters string: String) { self.text += string }
+
+    func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
+        guard let point else { return }
+        switch name.split(separator: ":").last {
+        case "time":
+            guard let time = GPX.time(self.text) else {
+                return self.fail(parser, .malformed(line: parser.lineNumber, reason: "the time is not ISO 8601"))
+            }
+            self.time = time
+        case "speed": self.speed = Double(self.text.trimmingCharacters(in: .whitespacesAndNewlines))
+        case "course": self.course = Double(self.text.trimmingCharacters(in: .whitespacesAndNewlines))
+        case "trkpt":
+            guard let time else { return self.fail(parser, .missingTime(line: point.line)) }
+            self.fixes.append(
+                LocatedFix(
+                    fix: Fix(
+                        at: time, latitude: point.latitude, longitude: point.longitude, speedMetersPerSecond: self.speed,
+                        headingDegrees: self.course), line: point.line))
+            self.point = nil
+        default: break
+        }
+    }
+
+    private func fail(_ parser: XMLParser, _ failure: JourneyError) {
+        if self.failure == nil { self.failure = failure }
+        parser.abortParsing()
+    }
+}

@@ -1,0 +1,70 @@
+// A trip along a grid's streets: accelerates, slows down for corners, waits at some of them, arrives.
+
+extension StreetGrid {
+    /// m/s between corners, m/s around them, and m/s gained or lost in a second.
+    private static let cruise = 12.0
+    private static let cornering = 4.0
+    private static let acceleration = 1.8
+    /// One corner in so many has a light that is red, for so many seconds.
+    private static let lightsOneIn = 5
+    private static let redSeconds = 4...14
+
+    /// One fix a second from one corner of the town to the opposite one.
+    ///
+    /// - Parameter start: ms since the epoch.
+    package func trip(seed: UInt64, startingAt start: Int64) -> Journey {
+        var random = SeededGenerator(seed: seed ^ 0x7472_6970)
+        let route = self.route(&random)
+        var fixes: [Fix] = []
+        var second: Int64 = 0
+        var speed = 0.0
+        func add(_ place: Place, heading: Double) {
+            fixes.append(
+                Fix(
+                    at: start + second * 1000, latitude: place.latitude, longitude: place.longitude, accuracyMeters: 5,
+                    speedMetersPerSecond: speed, headingDegrees: heading))
+            second += 1
+        }
+        for (index, (from, to)) in zip(route, route.dropFirst()).enumerated() {
+            let (a, b) = (Fix(from), Fix(to))
+            let (length, heading) = (Geodesy.meters(from: a, to: b), Geodesy.heading(from: a, to: b))
+            let isLast = index == route.count - 2
+            var covered = 0.0
+            if fixes.isEmpty { add(from, heading: heading) }
+            while covered < length {
+                // As fast as still allows to be slow at the next corner: v^2 = u^2 + 2as.
+                let atCorner = isLast ? 1.0 : Self.cornering
+                let allowed = (atCorner * atCorner + 2 * Self.acceleration * (length - covered)).squareRoot()
+                speed = max(1, min(Self.cruise, allowed, speed + Self.acceleration))
+                covered = min(length, covered + speed)
+                let part = covered / length
+                add(
+                    Place(
+                        latitude: from.latitude + (to.latitude - from.latitude) * part,
+                        longitude: from.longitude + (to.longitude - from.longitude) * part), heading: heading)
+            }
+            if !isLast, Int.random(in: 0..<Self.lightsOneIn, using: &random) == 0 {
+                speed = 0
+                for _ in 0..<Int.random(in: Self.redSeconds, using: &random) { add(to, heading: heading) }
+            }
+        }
+        return Journey(name: "generated trip \(seed)", fixes: fixes)
+    }
+
+    /// Corners from the south-west to the north-east, turning at random.
+    private func route(_ random: inout SeededGenerator) -> [Place] {
+        var (row, column) = (0, 0)
+        var route = [self.corners[0][0]]
+        while row < self.corners.count - 1 || column < self.corners[0].count - 1 {
+            let mayGoNorth = row < self.corners.count - 1
+            let mayGoEast = column < self.corners[0].count - 1
+            if mayGoNorth && (!mayGoEast || Bool.random(using: &random)) { row += 1 } else { column += 1 }
+            route.append(self.corners[row][column])
+        }
+        return route
+    }
+}
+
+extension Fix {
+    fileprivate init(_ place: Place) { self.init(at: 0, latitude: place.latitude, longitude: place.longitude) }
+}

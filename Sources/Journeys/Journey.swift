@@ -1,0 +1,104 @@
+// A trip somebody made, or could have made: readings in the order they were taken. What is read from a file is checked
+// once, here, so that whoever travels it later has nothing to doubt.
+
+/// One reading of a recording (WGS 84).
+package struct Fix: Sendable, Hashable {
+    /// ms since the epoch
+    package var at: Int64
+    /// Degrees north and east.
+    package var latitude: Double
+    package var longitude: Double
+    package var accuracyMeters: Double?
+    package var speedMetersPerSecond: Double?
+    /// Degrees clockwise from north.
+    package var headingDegrees: Double?
+
+    package init(
+        at: Int64, latitude: Double, longitude: Double, accuracyMeters: Double? = nil,
+        speedMetersPerSecond: Double? = nil, headingDegrees: Double? = nil
+    ) {
+        self.at = at
+        self.latitude = latitude
+        self.longitude = longitude
+        self.accuracyMeters = accuracyMeters
+        self.speedMetersPerSecond = speedMetersPerSecond
+        self.headingDegrees = headingDegrees
+    }
+}
+
+/// At least two fixes whose times only grow.
+package struct Journey: Sendable {
+    package let name: String
+    package let fixes: [Fix]
+
+    package var duration: Duration { .milliseconds((self.fixes.last?.at ?? 0) - (self.fixes.first?.at ?? 0)) }
+
+    package var lengthMeters: Double {
+        zip(self.fixes, self.fixes.dropFirst()).reduce(0) { $0 + Geodesy.meters(from: $1.0, to: $1.1) }
+    }
+}
+
+/// A fix and the line of the file it stands on, counted from 1.
+struct LocatedFix {
+    var fix: Fix
+    var line: Int
+}
+
+extension Journey {
+    /// Checks what a reader found: order, ranges, and that there is a trip at all.
+    ///
+    /// A second fix of the same time is passed over: receivers repeat themselves.
+    init(name: String, checking located: [LocatedFix]) throws(JourneyError) {
+        var fixes: [Fix] = []
+        fixes.reserveCapacity(located.count)
+        var previousLine = 0
+        for (fix, line) in located.map({ ($0.fix, $0.line) }) {
+            guard (-90...90).contains(fix.latitude), (-180...180).contains(fix.longitude) else {
+                throw .outOfRange(line: line)
+            }
+            if let last = fixes.last {
+                guard fix.at >= last.at else { throw .backwards(line: line, previousLine: previousLine) }
+                guard fix.at > last.at else { continue }
+            }
+            fixes.append(fix)
+            previousLine = line
+        }
+        guard !fixes.isEmpty else { throw .empty }
+        guard fixes.count > 1 else { throw .tooShort }
+        self.init(name: name, fixes: fixes)
+    }
+}
+
+/// Why a recording can not be travelled: what, where, and what to do.
+package enum JourneyError: Error, Hashable, Sendable, CustomStringConvertible {
+    case unreadable(path: String, reason: String)
+    case unknownFormat(path: String)
+    case corruptGzip(reason: String)
+    case tooLarge(limitBytes: Int)
+    case empty
+    case tooShort
+    case malformed(line: Int, reason: String)
+    case missingTime(line: Int)
+    case outOfRange(line: Int)
+    case backwards(line: Int, previousLine: Int)
+    case noSuchTrip(String)
+
+    package var description: String {
+        switch self {
+        case .unreadable(let path, let reason): "\(path) can not be read: \(reason)."
+        case .unknownFormat(let path):
+            "\(path) is of no known kind. Its name should end in .gpx, .csv or .nmea, or one of these and .gz."
+        case .corruptGzip(let reason): "The gzip data is damaged: \(reason). Fetch the file again."
+        case .tooLarge(let limit): "The file holds more than \(limit / 1_048_576) MiB. Cut out the trip you want."
+        case .empty: "The file holds no fix: there is nothing to travel."
+        case .tooShort: "The file holds one fix only: a trip needs at least two."
+        case .malformed(let line, let reason): "Line \(line): \(reason)."
+        case .missingTime(let line): "Line \(line): the fix has no time, so its speed is not known. Export with times."
+        case .outOfRange(let line):
+            "Line \(line): latitude must be -90 to 90 and longitude -180 to 180 degrees. Are they swapped?"
+        case .backwards(let line, let previous):
+            "Line \(line): the time is before the one on line \(previous). Sort the recording by time."
+        case .noSuchTrip(let trip): "The file holds no trip named \(trip)."
+        }
+    }
+}

@@ -1,0 +1,49 @@
+// From a file to a journey: the name says which format, a .gz behind it that it is compressed.
+
+internal import Foundation
+
+extension Journey {
+    /// Reads a recording.
+    ///
+    /// - Parameters:
+    ///   - path: ends in `.gpx`, `.csv`, `.nmea`, `.nma` or `.log`, or one of these and `.gz`.
+    ///   - trip: which one of a CSV file that holds several; `nil` for the first.
+    package static func load(path: String, trip: String? = nil) throws(JourneyError) -> Journey {
+        var name = path.split(separator: "/").last.map(String.init) ?? path
+        let bytes = try RecordingFile.bytes(path)
+        if name.hasSuffix(".gz") { name.removeLast(3) }
+        let located: [LocatedFix]
+        switch name.split(separator: ".").last?.lowercased() {
+        case "gpx": located = try GPX.fixes(bytes)
+        case "csv": located = try CSV.fixes(bytes, trip: trip)
+        case "nmea", "nma", "log": located = try NMEA.fixes(bytes)
+        default: throw .unknownFormat(path: path)
+        }
+        return try Journey(name: name, checking: located)
+    }
+}
+
+/// Files with recordings and streets, plain or compressed.
+enum RecordingFile {
+    /// Bytes of a file, unpacked, at most.
+    static let largest = 256 * 1_048_576
+
+    static func bytes(_ path: String) throws(JourneyError) -> Data {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            let reason = (error as NSError).code == NSFileReadNoSuchFileError ? "there is no such file" : "\(error.localizedDescription)"
+            throw .unreadable(path: path, reason: reason)
+        }
+        guard data.count <= self.largest else { throw .tooLarge(limitBytes: self.largest) }
+        return path.hasSuffix(".gz") ? try Gzip.inflate(data, limitBytes: self.largest) : data
+    }
+
+    /// Lines with their numbers from 1, without what ends them; a byte order mark is passed over.
+    static func lines(_ data: Data) -> [(number: Int, text: String)] {
+        var text = String(decoding: data, as: UTF8.self)
+        if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
+        return text.split(omittingEmptySubsequences: false) { $0.isNewline }.enumerated().map { ($0 + 1, String($1)) }
+    }
+}
