@@ -147,15 +147,18 @@ let package = Package(
         .testTarget(
             name: "SecureSocketTests",
             dependencies: [
-                "SecureSocket", "Embedded", nio("NIOCore"), nio("NIOPosix"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "COpenSSL", "SecureSocket", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"),
+                nio("NIOPosix"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ], swiftSettings: testing),
         .testTarget(name: "FanoutTests", dependencies: ["Fanout"], swiftSettings: testing),
         .testTarget(
             name: "AccessTests",
             dependencies: ["Access", "EnrouteWire", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: testing),
-        .testTarget(name: "JourneysTests", dependencies: ["Journeys"], swiftSettings: testing),
+        .testTarget(name: "JourneysTests", dependencies: ["CZlib", "Journeys"], swiftSettings: testing),
         .testTarget(
             name: "LiveStateTests",
             dependencies: ["LiveState", "EnrouteWire", "Redis", "Embedded", "TestSupport", nio("NIOCore")],
@@ -168,7 +171,10 @@ let package = Package(
             ], swiftSettings: testing),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["enroute", .product(name: "Subprocess", package: "swift-subprocess")], swiftSettings: testing),
+            dependencies: [
+                "enroute", .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ], swiftSettings: testing),
         .testTarget(name: "TidyTests", swiftSettings: testing),
     ]
 )

@@ -47,7 +47,7 @@ package struct RedisServer: Sendable {
         let words =
             [
                 "--pdeathsig", "KILL", "redis-server", "--port", "0", "--unixsocket", socketPath, "--save", "",
-                "--appendonly", "no", "--dir", folder.path, "--loglevel", "notice",
+                "--appendonly", "no", "--dir", folder.path, "--pidfile", folder.appending(path: "redis.pid").path, "--loglevel", "notice",
             ] + options
         var platform = PlatformOptions()
         platform.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(2))]

@@ -20,8 +20,9 @@ final class LoopRelay {
     private let events: SubscriberConnection
     private let logger: Logger
     private var table = FollowTable<JobID, FollowedJob>()
-    /// Jobs being read again because something may be missing: one read at a time for each.
-    private var rereading: Set<JobID> = []
+    /// Jobs being read again because something may be missing: one read at a time for each, and whether one more has to
+    /// follow, because the reason for it came after the read was sent.
+    private var rereading: [JobID: Bool] = [:]
 
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: SubscriberConnection,
@@ -101,14 +102,16 @@ final class LoopRelay {
     /// Reads a job again for all its followers here, who are sent a `reset`.
     private func reread(_ job: JobID) {
         let followers = self.table.followers(of: job)
-        guard !followers.isEmpty, self.rereading.insert(job).inserted else { return }
+        guard !followers.isEmpty else { return }
+        guard self.rereading[job] == nil else { return self.rereading[job] = true }
+        self.rereading[job] = false
         for follower in followers { follower.unsynchronise() }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         self.jobs.view(job).whenComplete { bound.value.reread(job, $0) }
     }
 
     private func reread(_ job: JobID, _ result: Result<JobView?, any Error>) {
-        self.rereading.remove(job)
+        if self.rereading.removeValue(forKey: job) == true { return self.reread(job) }
         switch result {
         case .success(let view?):
             let frame = Frame.text(ServerMessage.reset(job: job, view.snapshot).encoded)

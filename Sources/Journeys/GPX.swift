@@ -58,6 +58,14 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
         (self.time, self.speed, self.course) = (nil, nil, nil)
     }
 
+    /// Reported before elements are closed on the file's behalf, so the first failure is the true one.
+    func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
+        self.fail(
+            parser,
+            .malformed(
+                line: parser.lineNumber, reason: "this is no well-formed XML (libxml2 error \((error as NSError).code))"))
+    }
+
     func parser(_ parser: XMLParser, foundCharacters string: String) { self.text += string }
 
     func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {

@@ -1,4 +1,4 @@
-// How long things are kept.
+// How long things are kept, and under which prefix: one value that every call into Redis is made with.
 
 /// Lifetimes of what is kept in Redis, and the prefix of its names.
 package struct LiveStateSettings: Sendable {

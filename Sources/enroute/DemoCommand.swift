@@ -78,7 +78,7 @@ struct DemoCommand: AsyncParsableCommand {
         let address = try RedisAddress(url: redis.url)
         let verifier = TokenVerifier(keys: [try await .hs256(secret: secret)], issuer: "demo", audience: "demo")
         var settings = GatewaySettings(
-            host: "127.0.0.1", port: try self.freePort(),
+            host: "127.0.0.1", port: self.port,
             credentials: self.plain
                 ? nil : try TLSCredentials(certificateChain: files.certificate, privateKey: files.key),
             live: address, ledger: address, tokens: verifier)
@@ -86,10 +86,26 @@ struct DemoCommand: AsyncParsableCommand {
         settings.drain = .seconds(1)
         var logger = Logger(label: "enroute")
         logger.logLevel = .warning
-        let performance = DemoPerformance(
-            scene: scene, redis: address, settings: settings, speed: self.speed,
-            mint: try await TokenMint(secret: secret, issuer: "demo", audience: "demo"), certificate: files.certificate,
-            logger: logger)
+        let mint = try await TokenMint(secret: secret, issuer: "demo", audience: "demo")
+        for port in self.port..<min(self.port + Self.mostPorts, 65_536) {
+            settings.port = port
+            let performance = DemoPerformance(
+                scene: scene, redis: address, settings: settings, speed: self.speed, mint: mint,
+                certificate: files.certificate, logger: logger)
+            do {
+                try await self.run(performance, settings, logger)
+            } catch GatewayServer.StartFailure.portTaken {
+                say("enroute demo: port \(port) is taken; trying \(port + 1).")
+                continue
+            }
+            return say("enroute demo: ended; its redis-server is gone and nothing is left.")
+        }
+        throw Unavailable(
+            description: "Ports \(self.port) to \(self.port + Self.mostPorts - 1) are taken. Choose another with --port.")
+    }
+
+    /// Until a signal ends it; throws when the port is taken.
+    private func run(_ performance: DemoPerformance, _ settings: GatewaySettings, _ logger: Logger) async throws {
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let gateway = GatewayServer(
             settings: settings, group: MultiThreadedEventLoopGroup.singleton, logger: logger
@@ -103,16 +119,5 @@ struct DemoCommand: AsyncParsableCommand {
                 .init(service: DemoService(performance: performance, ports: ports), successTerminationBehavior: .ignore),
             ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         try await ServiceGroup(configuration: lifecycle).run()
-        say("enroute demo: ended; its redis-server is gone and nothing is left.")
-    }
-
-    /// The port asked for, or the next one that nobody listens on.
-    private func freePort() throws -> Int {
-        for port in self.port..<min(self.port + Self.mostPorts, 65_536) where Loopback.isFree(port) {
-            if port != self.port { say("enroute demo: port \(self.port) is taken; using \(port).") }
-            return port
-        }
-        throw Unavailable(
-            description: "Ports \(self.port) to \(self.port + Self.mostPorts - 1) are taken. Choose another with --port.")
     }
 }

@@ -85,7 +85,7 @@ import Testing
             (Self.message(""), "location needs at least one fix"),
             (#"{"type":"location","job":"a","seq":1}"#, "location needs at least one fix"),
             (#"{"type":"location","job":"a","seq":1,"fixes":[],"fixes":[]}"#, "location names a member twice"),
-            (#"{"type":"location","job":"a","seq":1,"fixes":{}}"#, "an array was expected at byte 44"),
+            (#"{"type":"location","job":"a","seq":1,"fixes":{}}"#, "an array was expected at byte 45"),
         ] {
             #expect(refusal { _ = try self.report(json) } == reason, "\(json)")
         }

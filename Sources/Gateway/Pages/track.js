@@ -168,6 +168,15 @@ function distance(a, b) {
   return 2 * 6_371_008.8 * Math.asin(Math.sqrt(h));
 }
 
+/** Degrees clockwise from north. */
+function bearing(a, b) {
+  const radians = Math.PI / 180;
+  const y = Math.sin((b.lon - a.lon) * radians) * Math.cos(b.lat * radians);
+  const x = Math.cos(a.lat * radians) * Math.sin(b.lat * radians)
+    - Math.sin(a.lat * radians) * Math.cos(b.lat * radians) * Math.cos((b.lon - a.lon) * radians);
+  return Math.atan2(y, x) / radians;
+}
+
 function twin() {
   const destination = state.snapshot.destination;
   if (!destination) return '';
@@ -242,10 +251,13 @@ const map = {
     if (!this.leaflet) return;
     const to = {lat: position.lat, lon: position.lon};
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    // A phone that does not say where it heads still shows it by moving.
+    const moved = this.to && distance(this.to, to) > 3;
+    if (position.hdg !== undefined && (position.spd ?? 2) > 1.5) this.heading = position.hdg;
+    else if (position.hdg === undefined && moved && !atOnce) this.heading = bearing(this.to, to);
     this.from = atOnce || still || !this.to ? to : this.here();
     this.to = to;
     this.since = performance.now();
-    if (position.hdg !== undefined && (position.spd ?? 2) > 1.5) this.heading = position.hdg;
     if (!this.rider) {
       const svg = '<svg viewBox="-14 -14 28 28" width="40" height="40" aria-hidden="true">'
         + '<path class="body" d="M0-13 9 11 0 6-9 11z"/></svg>';

@@ -1,0 +1,37 @@
+# Enroute. `make run` shows a live trip, `make test` runs every test; both install what is missing first.
+
+PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-linux
+SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+# Words for `enroute demo`, for example DEMO="--plain --speed 4".
+DEMO =
+
+.PHONY: run test install build format lint clean
+
+run: install build
+	.build/debug/enroute demo $(DEMO)
+
+test: install
+	swift build --build-tests --explicit-target-dependency-import-check error
+	swift test --skip-build --disable-xctest
+
+build: install
+	swift build
+
+# Asks apt only when something is missing. Debian starts a redis-server with the package; ours are our own.
+install:
+	@command -v swift >/dev/null || { echo "Swift is not installed: https://www.swift.org/install/linux/" >&2; exit 1; }
+	@missing=$$(for package in $(PACKAGES); do \
+	    dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || echo $$package; done); \
+	if [ -n "$$missing" ]; then \
+	    echo "installing: $$missing"; \
+	    $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq $$missing >/dev/null; \
+	fi
+
+format:
+	swift format --in-place --recursive Sources Tests Package.swift
+
+lint:
+	swift format lint --strict --recursive Sources Tests Package.swift
+
+clean:
+	rm -rf .build

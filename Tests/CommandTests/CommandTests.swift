@@ -1,0 +1,110 @@
+import Foundation
+import Subprocess
+import Testing
+
+/// The commands, run as a user runs them.
+@Suite struct CommandTests {
+    struct Outcome {
+        let code: Int32
+        let output: String
+        let error: String
+    }
+
+    /// Built beside the tests' own executable.
+    static let binary = URL(filePath: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "")
+        .deletingLastPathComponent().appending(path: "enroute").path
+
+    static func run(_ words: [String], environment: [String: String] = [:]) async throws -> Outcome {
+        let variables = Environment.custom(
+            ["PATH": "/usr/bin:/bin:/usr/sbin"].merging(environment) { $1 }
+                .reduce(into: [Environment.Key: String]()) { $0[Environment.Key(rawValue: $1.key)!] = $1.value })
+        let outcome = try await Subprocess.run(
+            .path(.init(self.binary)), arguments: Arguments(words), environment: variables,
+            output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+        guard case .exited(let code) = outcome.terminationStatus else { throw Crashed() }
+        return Outcome(code: code, output: outcome.standardOutput, error: outcome.standardError)
+    }
+
+    struct Crashed: Error {}
+
+    @Test(arguments: [[], ["serve"], ["demo"], ["replay"], ["token"]])
+    func `every command has help with examples`(words: [String]) async throws {
+        let outcome = try await Self.run(words + ["--help"])
+        #expect(outcome.code == 0)
+        #expect(outcome.output.contains("Examples:") || outcome.output.contains("EXAMPLES"))
+    }
+
+    @Test(arguments: [
+        (["serve"], 78, "ENROUTE_REDIS_LIVE_URL is not set"), (["serve", "--port", "x"], 64, "port"),
+        (["token", "--role", "king", "a"], 64, "king is not a role"), (["token", "--role", "rider", "a b"], 64, "not a name"),
+        (["token", "--role", "rider", "a"], 78, "ENROUTE_TOKEN_SECRET is not set"),
+        (["replay", "/nowhere.gpx", "--job", "j"], 65, "/nowhere.gpx can not be read"),
+        (["replay", "a.gpx", "--job", "j j"], 64, "--job must be"), (["replay", "a.gpx", "--job", "j", "--speed", "0"], 64, "--speed"),
+        (["demo", "--trip", "/nowhere.gpx"], 65, "/nowhere.gpx can not be read"), (["dance"], 64, "dance"),
+    ])
+    func `what can not be done is said, with an exit code of its own`(words: [String], code: Int32, reason: String) async throws {
+        let outcome = try await Self.run(words)
+        #expect(outcome.code == code, "\(outcome)")
+        #expect(outcome.error.contains(reason), "\(outcome.error)")
+    }
+
+    private static let good = [
+        "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_PORT": "0",
+        "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
+    ]
+
+    @Test(arguments: [
+        ([:], 69, "Redis at unix:/nowhere.sock can not be reached"),
+        (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "its scheme is neither redis nor unix"),
+        (["ENROUTE_TLS": "maybe"], 78, "ENROUTE_TLS is maybe"), (["ENROUTE_TLS": "on"], 78, "ENROUTE_TLS_CERTIFICATE is not set"),
+        (["ENROUTE_TLS": "on", "ENROUTE_TLS_CERTIFICATE": "/no.pem", "ENROUTE_TLS_KEY": "/no.pem"], 78, "/no.pem"),
+        (["ENROUTE_TOKEN_SECRET": "short"], 78, "shorter than 32 bytes"), (["ENROUTE_TOKEN_SECRET": ""], 78, "No key to check tokens"),
+        (["ENROUTE_TOKEN_PUBLIC_KEY": "/no.pem"], 78, "/no.pem, which can not be read"),
+        (["ENROUTE_PORT": "99999"], 78, "ENROUTE_PORT is 99999"), (["ENROUTE_TRAVEL_CAP_SECONDS": "14401"], 78, "ENROUTE_TRAVEL_CAP_SECONDS"),
+        (["ENROUTE_REDIS_PREFIX": "a{b}"], 78, "ENROUTE_REDIS_PREFIX"), (["ENROUTE_LOG_LEVEL": "loud"], 78, "ENROUTE_LOG_LEVEL is loud"),
+        (["ENROUTE_STREETS": "/no.geojson"], 65, "/no.geojson can not be read"),
+    ] as [([String: String], Int32, String)])
+    func `a setting that can not be used is named, with what it should be`(
+        settings: [String: String], code: Int32, reason: String
+    ) async throws {
+        let outcome = try await Self.run(["serve"], environment: Self.good.merging(settings) { $1 })
+        #expect(outcome.code == code, "\(outcome)")
+        #expect(outcome.error.contains(reason), "\(outcome.error)")
+        #expect(!outcome.error.contains("a secret of at least"))
+    }
+
+    @Test func `settings come from a file, and the environment goes before it`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).env")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let lines = Self.good.map { "\($0.key)=\($0.value)" }.joined(separator: "\n") + "\nENROUTE_LOG_LEVEL=loud\n"
+        try Data(lines.utf8).write(to: file)
+        let words = ["serve", "--config", file.path]
+        #expect(try await Self.run(words).error.contains("ENROUTE_LOG_LEVEL is loud"))
+        let outcome = try await Self.run(words, environment: ["ENROUTE_LOG_LEVEL": "error"])
+        #expect(outcome.error.contains("unix:/nowhere.sock"))
+        #expect(try await Self.run(["serve", "--config", "/no.env"]).code == 78)
+    }
+
+    @Test(arguments: [
+        ("bad.gpx", "<gpx><trk>\n<trkpt lat=\"1\"", "Line 2"), ("empty.csv", "", "holds no fix"),
+        ("one.csv", "unix_ms,lat,lon\n1000,1,1\n", "one fix only"),
+        ("back.csv", "unix_ms,lat,lon\n2000,1,1\n1000,1,1\n", "Line 3: the time is before the one on line 2"),
+    ])
+    func `a recording that can not be travelled is refused before anything is started`(
+        name: String, text: String, reason: String
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: name)
+        try Data(text.utf8).write(to: file)
+        for words in [["demo", "--trip", file.path], ["replay", file.path, "--job", "j"]] {
+            let outcome = try await Self.run(words, environment: ["TMPDIR": folder.path])
+            #expect(outcome.code == 65)
+            #expect(outcome.error.contains(reason), "\(outcome.error)")
+            #expect(outcome.output.isEmpty)
+        }
+        // No redis-server, no certificate: nothing else is in the folder.
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [name])
+    }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+@testable import Fanout
+
+@Suite struct FollowTableTests {
+    private final class Phone {}
+
+    @Test func `the first follower subscribes, the last one to leave unsubscribes, the others do neither`() {
+        var table = FollowTable<String, Phone>()
+        let (a, b) = (Phone(), Phone())
+        #expect(table.follow("job", by: a) == .subscribe)
+        #expect(table.follow("job", by: b) == .nothing)
+        #expect(table.unfollow("job", by: a) == .nothing)
+        #expect(table.unfollow("job", by: b) == .unsubscribe)
+        #expect(table.topics.isEmpty)
+    }
+
+    @Test func `leaving what is not followed does nothing`() {
+        var table = FollowTable<String, Phone>()
+        let (a, b) = (Phone(), Phone())
+        _ = table.follow("job", by: a)
+        #expect(table.unfollow("job", by: b) == .nothing)
+        #expect(table.unfollow("other", by: a) == .nothing)
+        #expect(table.followers(of: "job").count == 1)
+    }
+
+    @Test func `a follower may leave while the followers are walked`() {
+        var table = FollowTable<String, Phone>()
+        let phones = (0..<5).map { _ in Phone() }
+        for phone in phones { _ = table.follow("job", by: phone) }
+        var walked = 0
+        for phone in table.followers(of: "job") {
+            _ = table.unfollow("job", by: phone)
+            walked += 1
+        }
+        #expect(walked == 5)
+        #expect(table.followers(of: "job").isEmpty)
+    }
+
+    @Test(arguments: 0..<20)
+    func `any sequence of coming and going leaves what a plain set of pairs would hold`(seed: UInt64) {
+        var random = Seeded(state: seed)
+        var table = FollowTable<Int, Phone>()
+        let phones = (0..<8).map { _ in Phone() }
+        var model: [Int: Set<ObjectIdentifier>] = [:]
+        for _ in 0..<2000 {
+            let topic = Int.random(in: 0..<4, using: &random)
+            let phone = phones.randomElement(using: &random)!
+            let id = ObjectIdentifier(phone)
+            if model[topic, default: []].contains(id) {
+                model[topic]?.remove(id)
+                let isLast = model[topic]?.isEmpty == true
+                #expect(table.unfollow(topic, by: phone) == (isLast ? .unsubscribe : .nothing))
+            } else {
+                let isFirst = model[topic, default: []].isEmpty
+                model[topic, default: []].insert(id)
+                #expect(table.follow(topic, by: phone) == (isFirst ? .subscribe : .nothing))
+            }
+            #expect(Set(table.followers(of: topic).map { ObjectIdentifier($0) }) == model[topic, default: []])
+        }
+    }
+}
+
+/// SplitMix64, so that a failing seed fails again.
+struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var value = self.state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}

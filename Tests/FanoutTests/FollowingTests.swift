@@ -1,0 +1,98 @@
+import Testing
+
+@testable import Fanout
+
+@Suite struct FollowingTests {
+    private typealias View = Following<Int>
+
+    private static func status(_ id: Int, after previous: Int?, epoch: String = "e") -> View.Status {
+        View.Status(id: id, previous: previous, epoch: epoch, frame: [UInt8(id)])
+    }
+
+    @Test func `what comes before the snapshot waits, and only what is newer than it is shown`() {
+        var view = View()
+        #expect(view.position(5, [5]) == false)
+        #expect(view.position(7, [7]) == false)
+        #expect(view.status(Self.status(2, after: 1)) == .pass)
+        #expect(view.status(Self.status(3, after: 2)) == .pass)
+        #expect(view.snapshot(position: 6, epoch: "e", status: 2) == [[3], [7]])
+        #expect(view.isLive)
+    }
+
+    @Test func `a waiting position that the snapshot already holds is passed over`() {
+        var view = View()
+        _ = view.position(5, [5])
+        #expect(view.snapshot(position: 5, epoch: "e", status: 1) == [])
+    }
+
+    @Test func `positions never go back and never come twice`() {
+        var view = View()
+        _ = view.snapshot(position: 10, epoch: "e", status: 1)
+        #expect(view.position(9, [9]) == false)
+        #expect(view.position(10, [10]) == false)
+        #expect(view.position(11, [11]) == true)
+        #expect(view.position(11, [11]) == false)
+    }
+
+    @Test func `a status is shown once, and a missing one before it is a gap`() {
+        var view = View()
+        _ = view.snapshot(position: nil, epoch: "e", status: 1)
+        #expect(view.status(Self.status(2, after: 1)) == .show)
+        #expect(view.status(Self.status(2, after: 1)) == .pass)
+        #expect(view.status(Self.status(4, after: 3)) == .gap)
+        #expect(view.seen?.id == 2)
+    }
+
+    @Test func `another epoch is a gap even when its ids look newer or older`() {
+        var view = View()
+        _ = view.snapshot(position: nil, epoch: "e", status: 5)
+        #expect(view.status(Self.status(6, after: 5, epoch: "f")) == .gap)
+        #expect(view.status(Self.status(1, after: nil, epoch: "f")) == .gap)
+    }
+
+    @Test func `a gap between the snapshot and what waited is noticed`() {
+        var view = View()
+        _ = view.status(Self.status(4, after: 3))
+        #expect(view.snapshot(position: nil, epoch: "e", status: 2) == nil)
+    }
+
+    @Test func `while it is read again positions wait, and none older than the last shown comes back`() {
+        var view = View()
+        _ = view.snapshot(position: 10, epoch: "e", status: 1)
+        #expect(view.position(20, [20]) == true)
+        view.unsynchronise()
+        #expect(view.position(21, [21]) == false)
+        #expect(view.snapshot(position: 15, epoch: "e", status: 1) == [[21]])
+        #expect(view.position(20, [20]) == false)
+    }
+
+    @Test func `more statuses than may wait are a gap`() {
+        var view = View()
+        for id in 1...View.mostWaitingStatuses { #expect(view.status(Self.status(id, after: id - 1)) == .pass) }
+        #expect(view.status(Self.status(65, after: 64)) == .gap)
+    }
+}
+
+@Suite struct TokenBucketTests {
+    @Test func `a burst passes at once, then the rate`() {
+        var bucket = TokenBucket(perSecond: 2, burst: 3)
+        let taken = (0..<4).map { _ in bucket.take(at: 1_000_000_000) }
+        #expect(taken == [true, true, true, false])
+        #expect(bucket.take(at: 1_400_000_000) == false)
+        #expect(bucket.take(at: 1_600_000_000) == true)
+        #expect(bucket.take(at: 1_700_000_000) == false)
+    }
+
+    @Test func `a long rest fills it to the burst and not further`() {
+        var bucket = TokenBucket(perSecond: 2, burst: 3)
+        _ = bucket.take(at: 0)
+        let taken = (0..<5).count { _ in bucket.take(at: 3_600_000_000_000) }
+        #expect(taken == 3)
+    }
+
+    @Test func `a clock that goes back gives nothing away`() {
+        var bucket = TokenBucket(perSecond: 1, burst: 1)
+        #expect(bucket.take(at: 5_000_000_000) == true)
+        #expect(bucket.take(at: 1_000_000_000) == false)
+    }
+}

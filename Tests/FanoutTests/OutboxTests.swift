@@ -1,0 +1,94 @@
+import Testing
+
+@testable import Fanout
+
+@Suite struct OutboxTests {
+    private static func frames(_ outbox: inout Outbox<String>) -> [[UInt8]] {
+        var frames: [[UInt8]] = []
+        while let frame = outbox.take() { frames.append(frame) }
+        return frames
+    }
+
+    @Test func `a newer position takes the place of the one still waiting, behind what came between`() {
+        var outbox = Outbox<String>(mostBytes: 100)
+        #expect(outbox.add([1], .replaceable("a")) == .waits)
+        #expect(outbox.add([2], .kept) == .waits)
+        #expect(outbox.add([3], .replaceable("a")) == .replaced)
+        #expect(outbox.bytes == 2)
+        #expect(Self.frames(&outbox) == [[2], [3]])
+        #expect(outbox.isEmpty)
+    }
+
+    @Test func `positions of different jobs do not touch each other`() {
+        var outbox = Outbox<String>(mostBytes: 100)
+        _ = outbox.add([1], .replaceable("a"))
+        _ = outbox.add([2], .replaceable("b"))
+        #expect(Self.frames(&outbox) == [[1], [2]])
+    }
+
+    @Test func `a status that does not fit overflows instead of being dropped`() {
+        var outbox = Outbox<String>(mostBytes: 3)
+        #expect(outbox.add([1, 1], .kept) == .waits)
+        #expect(outbox.add([2, 2], .kept) == .overflows)
+        #expect(outbox.add([2], .kept) == .waits)
+        #expect(Self.frames(&outbox) == [[1, 1], [2]])
+    }
+
+    @Test func `replacing counts only the difference against the bound`() {
+        var outbox = Outbox<String>(mostBytes: 4)
+        _ = outbox.add([1, 1, 1], .replaceable("a"))
+        #expect(outbox.add([2, 2, 2, 2], .replaceable("a")) == .replaced)
+        #expect(outbox.add([3, 3, 3, 3, 3], .replaceable("a")) == .overflows)
+        #expect(Self.frames(&outbox) == [[2, 2, 2, 2]])
+    }
+
+    @Test func `a dropped position is never taken and gives its bytes back`() {
+        var outbox = Outbox<String>(mostBytes: 4)
+        _ = outbox.add([1, 1, 1], .replaceable("a"))
+        _ = outbox.add([2], .kept)
+        outbox.drop("a")
+        outbox.drop("b")
+        #expect(outbox.bytes == 1)
+        #expect(Self.frames(&outbox) == [[2]])
+    }
+
+    @Test(arguments: 0..<20)
+    func `whatever comes, statuses keep their order, positions their newest, and the bound holds`(seed: UInt64) {
+        var random = Seeded(state: seed)
+        var outbox = Outbox<Int>(mostBytes: 300)
+        // The model: frames in the order they would be taken.
+        var model: [(topic: Int?, frame: [UInt8])] = []
+        for step in 0..<5000 {
+            let frame = [UInt8](repeating: UInt8(step % 251), count: .random(in: 1...20, using: &random))
+            let waiting = model.reduce(0) { $0 + $1.frame.count }
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<5:
+                let topic = Int.random(in: 0..<6, using: &random)
+                let place = model.firstIndex { $0.topic == topic }
+                let freed = place.map { model[$0].frame.count } ?? 0
+                if waiting - freed + frame.count > 300 {
+                    #expect(outbox.add(frame, .replaceable(topic)) == .overflows)
+                } else {
+                    #expect(outbox.add(frame, .replaceable(topic)) == (place == nil ? .waits : .replaced))
+                    if let place { model.remove(at: place) }
+                    model.append((topic, frame))
+                }
+            case 5..<7:
+                if waiting + frame.count > 300 {
+                    #expect(outbox.add(frame, .kept) == .overflows)
+                } else {
+                    #expect(outbox.add(frame, .kept) == .waits)
+                    model.append((nil, frame))
+                }
+            case 7:
+                let topic = Int.random(in: 0..<6, using: &random)
+                outbox.drop(topic)
+                model.removeAll { $0.topic == topic }
+            default:
+                #expect(outbox.take() == model.first?.frame)
+                if !model.isEmpty { model.removeFirst() }
+            }
+            #expect(outbox.bytes == model.reduce(0) { $0 + $1.frame.count })
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Testing
+
+@testable import Journeys
+
+@Suite struct JourneyFileTests {
+    private static let trip = StreetGrid.generate(seed: 3).trip(seed: 3, startingAt: 1_795_000_000_000)
+
+    private static func isSame(_ journey: Journey, _ other: Journey) -> Bool {
+        journey.fixes.count == other.fixes.count
+            && zip(journey.fixes, other.fixes).allSatisfy { a, b in
+                a.at == b.at && abs(a.latitude - b.latitude) < 1e-6 && abs(a.longitude - b.longitude) < 1e-6
+            }
+    }
+
+    @Test func `a trip written as GPX, CSV or NMEA is read as it was, plain and compressed`() throws {
+        for (name, text) in [("a.gpx", Self.trip.asGPX), ("a.csv", Self.trip.asCSV), ("a.nmea", Self.trip.asNMEA)] {
+            #expect(Self.isSame(try load(name, text), Self.trip), "\(name)")
+            let packed = try withFile(name + ".gz", gzip(Data(text.utf8))) { try Journey.load(path: $0) }
+            #expect(Self.isSame(packed, Self.trip), "\(name).gz")
+        }
+    }
+
+    @Test func `the southern and the western half are read too`() throws {
+        let grid = StreetGrid.generate(seed: 1, around: Place(latitude: -33.45, longitude: -70.66))
+        let trip = grid.trip(seed: 1, startingAt: 1_795_000_000_000)
+        #expect(Self.isSame(try load("a.nmea", trip.asNMEA), trip))
+    }
+
+    @Test(arguments: [
+        ("a.gpx", "<gpx><trk><trkseg>\n<trkpt lat=\"1\" lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt>\n</trk></gpx>", "Line 3: this is no well-formed XML"),
+        ("a.gpx", "<gpx><trk>\n<trkpt lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt></trk></gpx>", "Line 2: trkpt needs"),
+        ("a.gpx", "<gpx><trk>\n\n<trkpt lat=\"1\" lon=\"2\"/></trk></gpx>", "Line 3: the fix has no time"),
+        ("a.gpx", "<gpx><trk><trkpt lat=\"1\" lon=\"2\">\n<time>yesterday</time></trkpt></trk></gpx>", "Line 2: the time is not"),
+        ("a.gpx", "<!DOCTYPE a [<!ENTITY a \"aa\">]>\n<gpx/>", "Line 1: a document type"),
+        ("a.gpx", "", "holds no fix"), ("a.gpx", "<gpx/>", "holds no fix"), ("a.csv", "", "holds no fix"),
+        ("a.gpx", "<gpx><trkpt lat=\"1\" lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt></gpx>", "one fix only"),
+        ("a.csv", "unix_ms,lat,lon\n1000,1,1\n\n3000,1,1\n2000,1,1\n", "Line 5: the time is before the one on line 4"),
+        ("a.csv", "unix_ms,lat,lon\n1000,91,1\n", "Line 2: latitude must be"),
+        ("a.csv", "unix_ms,lat,lon\n1000,1,181\n", "Line 2: latitude must be"),
+        ("a.csv", "unix_ms,lat,lon\n1000,1\n", "Line 2: there are 2 fields where the header names 3"),
+        ("a.csv", "unix_ms,lat,lon\n1000,x,1\n", "Line 2: lat is not a number"),
+        ("a.csv", "unix_ms,lat,lon\n1000,nan,1\n", "Line 2: lat is not a number"),
+        ("a.csv", "unix_ms,lat,lon\n,1,1\n", "Line 2: the fix has no time"),
+        ("a.csv", "unix_ms,lat,lon\n1000,\"1,1\n", "Line 2: a quoted field does not end"),
+        ("a.csv", "name,where\n", "Line 1: the header must name"),
+        ("a.nmea", "$GPRMC,120000,A,4154.0,N,01230.0,E,0,0,010126,,*00\n", "Line 1: the checksum does not fit"),
+        ("a.nmea", "hello\n", "Line 1: this is no NMEA sentence"),
+        ("a.txt", "", "is of no known kind"), ("a.gpx.gz", "not gzip", "gzip data is damaged"),
+    ])
+    func `what can not be travelled is refused with its line and a way out`(name: String, text: String, reason: String) {
+        #expect {
+            try load(name, text)
+        } throws: { "\($0)".contains(reason) || { print("got: \($0)"); return false }($0) }
+    }
+
+    @Test func `a file that is not there is named`() {
+        #expect {
+            try Journey.load(path: "/nowhere/trip.gpx")
+        } throws: { "\($0)".contains("/nowhere/trip.gpx can not be read: there is no such file") }
+    }
+
+    @Test func `gzip that is cut off or unpacks to too much is refused`() throws {
+        let packed = gzip(Data(Self.trip.asCSV.utf8))
+        #expect {
+            try withFile("a.csv.gz", packed.dropLast(20)) { try Journey.load(path: $0) }
+        } throws: { "\($0)".contains("damaged") }
+        let bomb = gzip(Data(count: 4_000_000))
+        #expect(throws: JourneyError.tooLarge(limitBytes: 1_000_000)) {
+            try Gzip.inflate(bomb, limitBytes: 1_000_000)
+        }
+        #expect(try Gzip.inflate(packed + packed, limitBytes: 10_000_000).count == 2 * Self.trip.asCSV.utf8.count)
+    }
+
+    @Test func `of a CSV file with several trips the one that is named, or the first`() throws {
+        let text = "trip_id,unix_ms,lat,lon\na,1000,1,1\nb,1000,2,2\na,2000,1,1.001\nb,2000,2,2.001\n"
+        #expect(try load("a.csv", text).fixes[0].latitude == 1)
+        #expect(try load("a.csv", text, trip: "b").fixes[0].latitude == 2)
+        #expect(throws: JourneyError.noSuchTrip("c")) { try load("a.csv", text, trip: "c") }
+    }
+
+    @Test func `void NMEA fixes are passed over and a repeated time counts once`() throws {
+        let void = "GPRMC,120000,V,,,,,,,010126,,"
+        let line = String(format: "$%@*%02X\n", void, Int(void.utf8.reduce(UInt8(0), ^)))
+        #expect(try load("a.nmea", line + Self.trip.asNMEA).fixes.count == Self.trip.fixes.count)
+        #expect(try load("a.csv", "unix_ms,lat,lon\n1000,1,1\n1000,1,2\n2000,1,1\n").fixes.count == 2)
+    }
+
+    private static let recordings = URL(filePath: #filePath).appending(path: "../../../../shared/data").standardized
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: recordings.path)))
+    func `every real recording beside the project is read`() throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: Self.recordings.appending(path: "trips").path) {
+            #expect(try Journey.load(path: Self.recordings.appending(path: "trips/\(name)").path).fixes.count > 100, "\(name)")
+        }
+        let agents = Self.recordings.appending(path: "delivery-agents-805-trips.csv.gz").path
+        #expect(try Journey.load(path: agents).fixes.count > 10)
+        for name in ["rome", "petersburg"] {
+            #expect(try Streets.load(path: Self.recordings.appending(path: "\(name).streets.geojson.gz").path).count > 10_000)
+        }
+    }
+}

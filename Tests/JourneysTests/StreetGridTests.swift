@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+@testable import Journeys
+
+@Suite struct StreetGridTests {
+    @Test(arguments: 0..<10)
+    func `a made-up trip stays on the streets, within a city's speeds, and arrives`(seed: UInt64) {
+        let grid = StreetGrid.generate(seed: seed)
+        let trip = grid.trip(seed: seed, startingAt: 1_795_000_000_000)
+        #expect(trip.duration > .seconds(240) && trip.duration < .seconds(1200))
+        for (a, b) in zip(trip.fixes, trip.fixes.dropFirst()) {
+            #expect(b.at == a.at + 1000)
+            #expect(Geodesy.meters(from: a, to: b) < 12.5)
+        }
+        let segments = grid.streets.flatMap { zip($0, $0.dropFirst()).map { ($0, $1) } }
+        for fix in trip.fixes {
+            // On a segment: the way over it is no longer than the segment itself.
+            let isOnStreet = segments.contains { from, to in
+                let (a, b) = (Self.fix(from), Self.fix(to))
+                return Geodesy.meters(from: a, to: fix) + Geodesy.meters(from: fix, to: b)
+                    - Geodesy.meters(from: a, to: b) < 0.01
+            }
+            #expect(isOnStreet)
+        }
+        let end = grid.streets[13][13]
+        #expect((trip.fixes.last?.latitude, trip.fixes.last?.longitude) == (end.latitude, end.longitude))
+        #expect(trip.fixes.contains { $0.speedMetersPerSecond == 0 })
+    }
+
+    private static func fix(_ place: Place) -> Fix { Fix(at: 0, latitude: place.latitude, longitude: place.longitude) }
+
+    @Test func `the same seed makes the same town and trip, another one another`() {
+        func trip(_ seed: UInt64) -> [Fix] { StreetGrid.generate(seed: seed).trip(seed: seed, startingAt: 0).fixes }
+        #expect(trip(1) == trip(1))
+        #expect(trip(1) != trip(2))
+    }
+
+    @Test func `the streets are GeoJSON that the street reader takes`() throws {
+        let text = StreetGrid.generate(seed: 1).geoJSON
+        let bytes = try withFile("a.geojson", Data(text.utf8)) { try Streets.load(path: $0) }
+        #expect(String(decoding: bytes, as: UTF8.self).components(separatedBy: "LineString").count == 29)
+    }
+
+    @Test(arguments: ["", "{}", #"{"type":"FeatureCollection","features":[]}"#,
+        #"{"type":"FeatureCollection","features":[{"geometry":{"type":"LineString","coordinates":[[500,0],[1,1]]}}]}"#])
+    func `what is no street map is refused`(text: String) {
+        #expect(throws: JourneyError.self) {
+            try withFile("a.geojson", Data(text.utf8)) { try Streets.load(path: $0) }
+        }
+    }
+
+    @Test func `distances and headings are those of the globe`() {
+        let rome = Fix(at: 0, latitude: 41.9028, longitude: 12.4964)
+        let milan = Fix(at: 0, latitude: 45.4642, longitude: 9.1900)
+        #expect(abs(Geodesy.meters(from: rome, to: milan) - 477_000) < 1000)
+        #expect(abs(Geodesy.heading(from: rome, to: Fix(at: 0, latitude: 42, longitude: 12.4964))) < 0.01)
+        #expect(abs(Geodesy.heading(from: rome, to: Fix(at: 0, latitude: 41.9028, longitude: 12.5)) - 90) < 0.01)
+    }
+}

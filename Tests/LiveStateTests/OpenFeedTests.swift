@@ -1,0 +1,93 @@
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct OpenFeedTests {
+    private static let message = #"{"type":"tracking"}"#
+
+    private func keys(_ stage: Stage) -> [String] { [stage.travelKey, stage.positionKey, stage.feedChannel] }
+
+    private func open(_ stage: Stage, _ rider: String, until deadline: Int64) async throws -> RESPValue {
+        try await stage.run(Scripts.openFeed, keys: self.keys(stage), [rider, String(deadline), Self.message])
+    }
+
+    private func expiry(_ stage: Stage) async throws -> Int64? {
+        try await stage.client.run("PEXPIRETIME", stage.travelKey).integer
+    }
+
+    @Test func `a feed opens until its deadline, and its followers are told`() async throws {
+        try await Stage.set { stage in
+            let deadline = try await stage.now() + 3_600_000
+            let answer = try await self.open(stage, "rider-1", until: deadline)
+            #expect(answer == .answer(1))
+            #expect(try await stage.client.run("GET", stage.travelKey).text == "rider-1")
+            #expect(try await self.expiry(stage) == deadline)
+            let told = try await stage.subscriber.messages.next()
+            #expect(told == ReceivedMessage(channel: stage.feedChannel, payload: Array(Self.message.utf8)))
+        }
+    }
+
+    @Test func `opening again tells nobody, keeps the position and takes the deadline given`() async throws {
+        try await Stage.set { stage in
+            let deadline = try await stage.now() + 3_600_000
+            _ = try await self.open(stage, "rider-1", until: deadline)
+            _ = try await stage.subscriber.messages.next()
+            try await stage.client.run("SET", stage.positionKey, "where it was")
+            let again = try await self.open(stage, "rider-1", until: deadline)
+            #expect(again == .answer(2))
+            #expect(try await self.expiry(stage) == deadline)
+            #expect(try await stage.client.run("GET", stage.positionKey).text == "where it was")
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `another rider takes over, and the position of the first is gone at once`() async throws {
+        try await Stage.set { stage in
+            let deadline = try await stage.now() + 3_600_000
+            _ = try await self.open(stage, "rider-1", until: deadline)
+            try await stage.client.run("SET", stage.positionKey, "where the first was")
+            let answer = try await self.open(stage, "rider-2", until: deadline + 1)
+            #expect(answer == .answer(1))
+            #expect(try await stage.client.run("GET", stage.travelKey).text == "rider-2")
+            #expect(try await stage.client.run("EXISTS", stage.positionKey) == .integer(0))
+            #expect(try await self.expiry(stage) == deadline + 1)
+            #expect(try await stage.subscriber.messages.next(2).map(\.text) == [Self.message, Self.message])
+        }
+    }
+
+    @Test func `after the deadline nothing opens, and what was open stays as it is`() async throws {
+        try await Stage.set { stage in
+            let now = try await stage.now()
+            try await stage.client.run("SET", stage.travelKey, "rider-1")
+            try await stage.client.run("SET", stage.positionKey, "here")
+            for rider in ["rider-1", "rider-2"] {
+                try await stage.leavesAllAsItIs {
+                    let answer = try await self.open(stage, rider, until: now)
+                    #expect(answer.array?.first == .integer(0))
+                    #expect((now...now + 20_000).contains(answer.array?.last?.integer ?? 0))
+                }
+            }
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `a bad argument is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            // Another rider shares: the position would be deleted before the deadline is used.
+            try await stage.client.run("SET", stage.travelKey, "rider-2")
+            try await stage.client.run("SET", stage.positionKey, "here")
+            let call = GoodCall(
+                script: Scripts.openFeed, keys: self.keys(stage), arguments: ["rider-1", "9000000000000", Self.message])
+            let deadlines = [
+                "", "x", "999999999999", "10000000000000", "1700000000.00", "0x7fffffffff0", "9.0000000e+12",
+                "9e12         ", "nan", "inf",
+            ]
+            try await call.refuses(
+                (badNames + [""]).map { (0, $0, "rider must be") } + deadlines.map { (1, $0, "deadline must be") }
+                    + ["", "{", "}", "[]", "x"].map { (2, $0, "message must be") }, on: stage)
+            let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
+            #expect(answer == .answer(1))
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import EnrouteWire
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct PublishLocationTests {
+    private static let tail = #","job":"job-7","received":1,"lat":1,"lon":2}"#
+
+    private func keys(_ stage: Stage) -> [String] { [stage.travelKey, stage.positionKey, stage.feedChannel] }
+
+    private func share(_ stage: Stage) async throws { try await stage.client.run("SET", stage.travelKey, "rider-1") }
+
+    private func publish(_ stage: Stage, at: Int64, rider: String = "rider-1", lifetime: String = "600000")
+        async throws -> RESPValue
+    {
+        try await stage.run(Scripts.publishLocation, keys: self.keys(stage), [rider, String(at), Self.tail, lifetime])
+    }
+
+    private func id(_ answer: RESPValue) -> Int64? {
+        answer.array?.first == .integer(1) ? answer.array?.last?.integer : nil
+    }
+
+    @Test func `an accepted position is stored for its lifetime, as the bytes that were published`() async throws {
+        try await Stage.set { stage in
+            try await self.share(stage)
+            let now = try await stage.now()
+            let id = try #require(self.id(try await self.publish(stage, at: now)))
+            let published = try await stage.subscriber.messages.next()
+            #expect(published.channel == stage.feedChannel)
+            #expect(try await stage.client.run("GET", stage.positionKey).bytes == published.payload)
+            #expect(published.text == #"{"type":"location","id":"\#(id)","at":\#(now)\#(Self.tail)"#)
+            #expect(published.payload.withUnsafeBytes { PublishedLocation.id(of: $0) } == UInt64(id))
+            #expect((599_000...600_000).contains(try await stage.client.timeLeft(of: stage.positionKey)))
+            // The id is the time of Redis in microseconds.
+            #expect((now * 1000..<now * 1000 + 10_000_000).contains(id))
+        }
+    }
+
+    @Test func `every position has a greater id than the one before`() async throws {
+        try await Stage.set { stage in
+            try await self.share(stage)
+            let now = try await stage.now()
+            var last: Int64 = 0
+            for number in 0..<100 as Range<Int64> {
+                let id = try #require(self.id(try await self.publish(stage, at: now + number)))
+                #expect(id > last)
+                last = id
+            }
+        }
+    }
+
+    @Test func `an id from a clock that was ahead is followed by the next one, not by an older one`() async throws {
+        try await Stage.set { stage in
+            try await self.share(stage)
+            let stored = #"{"type":"location","id":"9000000000000000","at":1700000000000\#(Self.tail)"#
+            try await stage.client.run("SET", stage.positionKey, stored)
+            for next in 1...3 as ClosedRange<Int64> {
+                #expect(self.id(try await self.publish(stage, at: 1_700_000_000_000 + next)) == 9_000_000_000_000_000 + next)
+            }
+        }
+    }
+
+    @Test func `a position captured no later than the one kept is stale, and changes nothing`() async throws {
+        try await Stage.set { stage in
+            try await self.share(stage)
+            let now = try await stage.now()
+            _ = try await self.publish(stage, at: now)
+            _ = try await stage.subscriber.messages.next()
+            for at in [now, now - 1, 1_000_000_000_000] {
+                try await stage.leavesAllAsItIs {
+                    let answer = try await self.publish(stage, at: at)
+                    #expect(answer == .answer(0, now))
+                }
+            }
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `without travel mode nothing is stored and nobody is told`() async throws {
+        try await Stage.set { stage in
+            let answer = try await self.publish(stage, at: try await stage.now())
+            #expect(answer == .answer(-1))
+            #expect(try await stage.client.dump().isEmpty)
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `a rider who does not share is refused, and changes nothing`() async throws {
+        try await Stage.set { stage in
+            try await self.share(stage)
+            let now = try await stage.now()
+            for rider in ["rider-2", "rider-", "rider-11"] {
+                try await stage.leavesAllAsItIs {
+                    let answer = try await self.publish(stage, at: now, rider: rider)
+                    #expect(answer == .answer(-2))
+                }
+            }
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `a position from more than thirty seconds ahead is refused, one from less is not`() async throws {
+        try await Stage.set { stage in
+            try await self.share(stage)
+            let now = try await stage.now()
+            let refused = try await self.publish(stage, at: now + 60_000)
+            #expect(refused.array?.first == .integer(-3))
+            #expect((now...now + 20_000).contains(refused.array?.last?.integer ?? 0))
+            #expect(try await stage.client.run("EXISTS", stage.positionKey) == .integer(0))
+            #expect(try await stage.isSilent())
+            #expect(self.id(try await self.publish(stage, at: now + 29_000)) != nil)
+        }
+    }
+
+    @Test func `a bad argument is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            try await self.share(stage)
+            let call = GoodCall(
+                script: Scripts.publishLocation, keys: self.keys(stage),
+                arguments: ["rider-1", String(try await stage.now()), Self.tail, "600000"])
+            let times = [
+                "", "x", "170000000000", "17000000000000", "0999999999999", "1700000000.00", "-170000000000",
+                "0x0e8d4a51000", "1.6000000e+12", "1e12         ", " 170000000000", "nan",
+            ]
+            let lifetimes = ["", "0", "-1", "1.5", "86400001", "x", "nan", "inf"]
+            try await call.refuses(
+                [(0, "", "rider must"), (0, String(repeating: "a", count: 65), "rider must")]
+                    + times.map { (1, $0, "captured_at must be") }
+                    + ["", ",", "}", #""a":1}"#, #","a":1"#, "{}"].map { (2, $0, "tail must") }
+                    + lifetimes.map { (3, $0, "lifetime_ms must be") }, on: stage)
+            let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
+            #expect(self.id(answer) != nil)
+        }
+    }
+
+    @Test func `of many at once the newest is kept, and ids never repeat`() async throws {
+        try await Stage.set { stage in
+            try await self.share(stage)
+            let now = try await stage.now()
+            let answers = (0..<200).shuffled().map { number in
+                stage.client.evaluate(
+                    Scripts.publishLocation, keys: self.keys(stage),
+                    arguments: ["rider-1", .integer(now + Int64(number)), .text(Self.tail), 600_000])
+            }
+            let ids = try await EventLoopFuture.whenAllSucceed(answers, on: stage.client.eventLoop).get().compactMap(self.id)
+            #expect(ids == Array(Set(ids)).sorted())
+            let kept = try await stage.client.run("GET", stage.positionKey).text
+            #expect(kept?.contains(#","at":\#(now + 199),"#) == true)
+        }
+    }
+}

@@ -1,0 +1,132 @@
+// What every test of a script needs: a server, a client, one job's names, and an ear at its channels.
+
+import Embedded
+import EnrouteWire
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+/// One Redis with (perhaps) one job in it.
+struct Stage: Sendable {
+    let client: RedisClient
+    let subscriber: Subscriber
+    let socketPath: String
+    let keyspace = Keyspace()
+    let settings = LiveStateSettings()
+
+    static let job = JobID("job-7")!
+    static let rider = PersonID("rider-1")!
+    static let customer = PersonID("customer-1")!
+
+    var ledger: JobLedger { JobLedger(ledger: self.client, settings: self.settings) }
+    var feed: JobFeed { JobFeed(live: self.client, settings: self.settings) }
+    var publisher: LocationPublisher { LocationPublisher(live: self.client, settings: self.settings) }
+
+    var jobKey: String { self.keyspace.job(Self.job) }
+    var logKey: String { self.keyspace.log(of: Self.job) }
+    var travelKey: String { self.keyspace.travel(of: Self.job) }
+    var positionKey: String { self.keyspace.position(of: Self.job) }
+    var feedChannel: String { self.keyspace.feed(of: Self.job) }
+    var eventsChannel: String { self.keyspace.events(of: Self.job) }
+
+    static func set(_ body: (Stage) async throws -> Void) async throws {
+        try await withRedis { client, server in
+            let subscriber = try await Subscriber.started(at: server.address)
+            defer { subscriber.stop() }
+            let stage = Stage(client: client, subscriber: subscriber, socketPath: server.socketPath)
+            try await subscriber.subscribe(stage.feedChannel)
+            try await subscriber.subscribe(stage.eventsChannel)
+            try await body(stage)
+        }
+    }
+
+    func run(_ script: RedisScript, keys: [String], _ arguments: [String]) async throws -> RESPValue {
+        try await self.client.evaluate(script, keys: keys, arguments: arguments.map { .text($0) }).get()
+    }
+
+    /// ms since the epoch, by the clock of Redis.
+    func now() async throws -> Int64 {
+        let parts = try await self.client.run("TIME").array?.compactMap(\.text).compactMap(Int64.init) ?? []
+        return parts[0] * 1000 + parts[1] / 1000
+    }
+
+    /// Claims that what `body` does, a refused call say, changes no key, no value and no time to live.
+    func leavesAllAsItIs(
+        _ comment: Comment? = nil, at sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+    ) async throws {
+        let before = try await self.client.dump()
+        try await body()
+        let after = try await self.client.dump()
+        #expect(after == before, comment, sourceLocation: sourceLocation)
+    }
+
+    /// Nothing was published since the last message that was taken.
+    func isSilent() async throws -> Bool {
+        try await self.client.run("PUBLISH", self.feedChannel, "the end")
+        let first = try await self.subscriber.messages.next().text
+        try await self.client.run("PUBLISH", self.eventsChannel, "the end")
+        let second = try await self.subscriber.messages.next().text
+        return first == "the end" && second == "the end"
+    }
+}
+
+/// A call that is right, from which each wrong one differs in one word.
+struct GoodCall: Sendable {
+    var script: RedisScript
+    var keys: [String]
+    var arguments: [String]
+
+    /// Every one of these values in place of one argument must be refused, with nothing written and nobody told.
+    func refuses(_ bad: [(index: Int, value: String, reason: String)], on stage: Stage) async throws {
+        for (index, value, reason) in bad {
+            var arguments = self.arguments
+            arguments[index] = value
+            try await self.refuses(self.keys, arguments, reason, on: stage)
+        }
+        try await self.refusesOtherCounts(on: stage)
+        #expect(try await stage.isSilent())
+    }
+
+    private func refusesOtherCounts(on stage: Stage) async throws {
+        func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+        let reason = "takes \(count(self.keys.count, "key")) and \(count(self.arguments.count, "argument"))"
+        try await self.refuses(self.keys, Array(self.arguments.dropLast()), reason, on: stage)
+        try await self.refuses(self.keys, self.arguments + [""], reason, on: stage)
+        try await self.refuses(self.keys, [], reason, on: stage)
+        try await self.refuses(Array(self.keys.dropLast()), self.arguments, reason, on: stage)
+        try await self.refuses(self.keys + ["job:{job-7}:more"], self.arguments, reason, on: stage)
+    }
+
+    private func refuses(_ keys: [String], _ arguments: [String], _ reason: String, on stage: Stage) async throws {
+        try await stage.leavesAllAsItIs("\(arguments) of \(keys.count) keys") {
+            let words = arguments.map { RedisCommand.Word.text($0) }
+            let error = await failure(of: stage.client.evaluate(self.script, keys: keys, arguments: words))
+            let start = "ERR \(self.script.name): \(reason)"
+            guard case .refused("ERR", let message)? = error, message.hasPrefix(start) else {
+                #expect(Bool(false), "\(arguments) of \(keys.count) keys: \(error as Any)")
+                return
+            }
+        }
+    }
+}
+
+/// Values that no name may have.
+let badNames = ["a b", "a:b", "{a}", "é", "a\n", "a\"", String(repeating: "a", count: 65)]
+/// Values that are no retention.
+let badRetentions = ["", "0", "-1", "1.5", "x", "nan", "inf", "1e300", "1000000000001"]
+
+extension RESPValue {
+    /// An array of texts and numbers, as a test writes it.
+    static func answer(_ parts: Any...) -> RESPValue {
+        .array(
+            parts.map { part in
+                switch part {
+                case let number as Int: .integer(Int64(number))
+                case let number as Int64: .integer(number)
+                default: .string(Array("\(part)".utf8))
+                }
+            })
+    }
+}

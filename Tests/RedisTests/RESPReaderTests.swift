@@ -1,0 +1,148 @@
+import TestSupport
+import Testing
+
+@testable import Redis
+
+@Suite struct RESPReaderTests {
+    /// Every type, empty and nested, and strings that look like protocol.
+    private static let values: [RESPValue] = [
+        .string(Array("OK".utf8)), .string([]), .string(Array("a\r\n*1\r\n\0b".utf8)), .integer(0), .integer(-42),
+        .integer(.max), .integer(.min), .null, .error("ERR no"), .array([]), .array([.null, .integer(1)]),
+        .array([.array([.array([.string([0xFF])]), .error("WRONGTYPE x")]), .array([]), .string(Array("end".utf8))]),
+    ]
+
+    @Test func `replies of every type are read`() throws {
+        for value in Self.values { #expect(try RESPReader().replies(to: value.encoded) == [value]) }
+    }
+
+    @Test func `a status is read as text, and a missing array as nothing`() throws {
+        #expect(try RESPReader().replies(to: Array("+OK\r\n*-1\r\n".utf8)) == [.string(Array("OK".utf8)), .null])
+    }
+
+    @Test func `where the bytes are cut makes no difference`() throws {
+        let bytes = Self.values.flatMap(\.encoded)
+        for cut in 0...bytes.count {
+            let reader = RESPReader()
+            let replies = try reader.replies(to: bytes.prefix(cut)) + reader.replies(to: bytes.dropFirst(cut))
+            #expect(replies == Self.values, "cut after \(cut) bytes")
+        }
+    }
+
+    @Test func `bytes that come one at a time are read`() throws {
+        let reader = RESPReader()
+        #expect(try Self.values.flatMap(\.encoded).flatMap { try reader.replies(to: [$0]) } == Self.values)
+    }
+
+    @Test func `eight levels of arrays are read and nine are refused`() throws {
+        func nested(_ depth: Int) -> [UInt8] { Array((String(repeating: "*1\r\n", count: depth) + ":1\r\n").utf8) }
+        #expect(try RESPReader().replies(to: nested(8)).count == 1)
+        #expect(throws: RedisError.self) { try RESPReader().replies(to: nested(9)) }
+    }
+
+    @Test func `ten thousand random replies in random pieces come out as they went in`() throws {
+        var random = SeededGenerator(seed: 6379)
+        let values = (0..<10_000).map { _ in RESPValue.any(depth: 3, using: &random) }
+        let bytes = values.flatMap(\.encoded)
+        let reader = RESPReader()
+        var (offset, replies) = (0, [RESPValue]())
+        while offset < bytes.count {
+            let longest = Int.random(in: 0...3, using: &random) == 0 ? 40_000 : 60
+            let end = min(bytes.count, offset + Int.random(in: 1...longest, using: &random))
+            replies += try reader.replies(to: bytes[offset..<end])
+            offset = end
+        }
+        try #require(replies.count == values.count)
+        for (index, (read, written)) in zip(replies, values).enumerated() {
+            try #require(read == written, "reply \(index)")
+        }
+    }
+}
+
+/// What no Redis of ours sends: refused with a reason, and before it costs memory.
+@Suite struct RESPLimitsTests {
+    private func refusal(of text: String) -> String? {
+        do {
+            _ = try RESPReader().replies(to: text.utf8)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func `an array may announce a Mi of elements and not one more`() {
+        #expect(self.refusal(of: "*1048576\r\n") == nil)
+        #expect(
+            self.refusal(of: "*1048577\r\n")
+                == "Redis sent what RESP2 does not allow: an array of 1048577 elements, more than we accept.")
+    }
+
+    @Test(arguments: ["2147483647", "2147483648", "4294967295", "4294967297", "9223372036854775807", "99999999999999999999"])
+    func `a length that does not fit an Int32 ends neither the process nor in another length`(length: String) {
+        #expect(self.refusal(of: "*\(length)\r\n:1\r\n:2\r\n") != nil)
+    }
+
+    @Test func `a string of a MiB is read`() throws {
+        let value = RESPValue.string([UInt8](repeating: 0x61, count: 1 << 20))
+        #expect(try RESPReader().replies(to: value.encoded) == [value])
+    }
+
+    @Test func `a string of two MiB is refused before they are kept`() throws {
+        let reader = RESPReader()
+        let piece = [UInt8](repeating: 0x61, count: 16_384)
+        var taken = try reader.replies(to: "$2097152\r\n".utf8).count
+        let error = #expect(throws: RedisError.self) {
+            while taken < 2 << 20 {
+                _ = try reader.replies(to: piece)
+                taken += piece.count
+            }
+        }
+        #expect(taken <= 1 << 20 + 16_384)
+        #expect(error == .protocolViolation("a string longer than 1048576 bytes"))
+    }
+
+    @Test func `a string one byte too long is refused although all of it came`() {
+        let value = RESPValue.string([UInt8](repeating: 0x61, count: 1 << 20 + 1))
+        #expect(throws: RedisError.protocolViolation("a string of 1048577 bytes, more than we accept")) {
+            try RESPReader().replies(to: value.encoded)
+        }
+    }
+
+    @Test func `a line that does not end is refused before it is kept`() throws {
+        let reader = RESPReader()
+        var taken = 0
+        _ = try reader.replies(to: "+".utf8)
+        #expect(throws: RedisError.self) {
+            while taken < 4 << 20 {
+                _ = try reader.replies(to: [UInt8](repeating: 0x61, count: 16_384))
+                taken += 16_384
+            }
+        }
+        #expect(taken <= 2 << 20)
+    }
+
+    @Test(
+        arguments: ["_\r\n", "#t\r\n", ",1.5\r\n", "(1\r\n", "!3\r\nERR\r\n", "=5\r\ntxt:a\r\n", "%1\r\n", "~1\r\n", ">1\r\n", "|1\r\n"])
+    func `a type of RESP3 is refused and named`(text: String) {
+        let reason = self.refusal(of: text)
+        #expect(reason?.contains("RESP2") == true)
+        #expect(reason?.contains(String(text.prefix(1))) == true, "\(reason ?? "accepted")")
+    }
+
+    @Test(
+        arguments: [
+            "HTTP/1.1 400 Bad Request\r\n", "\0", "\r\n", "garbage\r\n", ":abc\r\n", "*abc\r\n", "$abc\r\n", "*-2\r\n",
+            "$-2\r\n", ":99999999999999999999\r\n", "$99999999999999999999\r\n",
+        ])
+    func `what is no RESP is refused with a sentence`(text: String) {
+        let reason = self.refusal(of: text)
+        #expect(reason?.hasPrefix("Redis sent what RESP2 does not allow: ") == true)
+        #expect((reason?.count ?? 0) > 45, "\(reason ?? "accepted")")
+    }
+
+    @Test func `a reader that has refused goes on refusing`() {
+        let reader = RESPReader()
+        for text in ["?\r\n", "+OK\r\n", ":1\r\n"] {
+            #expect(throws: RedisError.self) { try reader.replies(to: text.utf8) }
+        }
+    }
+}

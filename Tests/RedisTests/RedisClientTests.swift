@@ -1,0 +1,160 @@
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import Redis
+
+@Suite struct RedisClientTests {
+    @Test func `ten thousand commands in a row are answered in their order`() async throws {
+        try await withRedis { client, _ in
+            let answers = (0..<10_000).map { _ in client.send(["INCR", "n"]) }
+            let values = try await EventLoopFuture.whenAllSucceed(answers, on: client.eventLoop).get()
+            #expect(values == (1...10_000).map { .integer($0) })
+        }
+    }
+
+    @Test func `commands from many tasks each get their own answer`() async throws {
+        try await withRedis { client, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for task in 0..<8 {
+                    group.addTask {
+                        for number in 0..<250 {
+                            let text = "\(task)-\(number)"
+                            let echo = try await client.run("ECHO", text)
+                            #expect(echo.text == text)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test func `every byte goes in and comes out as it was`() async throws {
+        try await withRedis { client, _ in
+            let bytes = (UInt8.min...UInt8.max).map { $0 } + Array("\r\n$3\r\n".utf8)
+            _ = try await client.send(["SET", .bytes(bytes), .bytes(bytes)]).get()
+            #expect(try await client.send(["GET", .bytes(bytes)]).get() == .string(bytes))
+        }
+    }
+
+    @Test func `answers of every type come as what they are`() async throws {
+        try await withRedis { client, _ in
+            let answer = try await client.run("SET", "a", "1")
+            #expect(answer.text == "OK")
+            #expect(try await client.run("GET", "missing") == .null)
+            #expect(try await client.run("INCR", "a").integer == 2)
+            #expect(try await client.run("MGET", "a", "missing") == .array([.string([0x32]), .null]))
+            #expect(
+                try await client.run("EVAL", "return {1, {'x', {}}, false}", "0")
+                    == .array([.integer(1), .array([.string([0x78]), .array([])]), .null]))
+        }
+    }
+
+    @Test func `what Redis refuses fails with its word and its sentence, and the next command goes on`() async throws {
+        try await withRedis { client, _ in
+            let error = await failure(of: client.send(["NOSUCH"]))
+            guard case .refused("ERR", let message)? = error else { return #expect(Bool(false), "\(error as Any)") }
+            #expect(message.hasPrefix("ERR unknown command 'NOSUCH'"))
+            #expect(error?.isOutage == false)
+            try await client.run("SET", "a", "x")
+            let wrongType = await failure(of: client.send(["LPUSH", "a", "1"]))
+            #expect(wrongType?.description.contains("WRONGTYPE") == true)
+            #expect(try await client.run("GET", "a").text == "x")
+        }
+    }
+
+    @Test func `a server without memory is an outage and not a mistake`() async throws {
+        try await withRedis(options: ["--maxmemory", "1", "--maxmemory-policy", "noeviction"]) { client, _ in
+            let error = await failure(of: client.send(["SET", "a", "1"]))
+            guard case .refused("OOM", _)? = error else { return #expect(Bool(false), "\(error as Any)") }
+            #expect(error?.isOutage == true)
+        }
+    }
+
+    @Test func `a server busy with a script says so, and goes on when the script is ended`() async throws {
+        try await withRedis(options: ["--busy-reply-threshold", "10"]) { client, server in
+            let other = try await RedisClient.started(at: server.address)
+            defer { other.stop() }
+            let endless = client.send(["EVAL", "while true do end", "0"])
+            var error: RedisError?
+            #expect(
+                await eventually {
+                    error = await failure(of: other.send(["GET", "a"]))
+                    return error != nil
+                })
+            guard case .refused("BUSY", _)? = error else { return #expect(Bool(false), "\(error as Any)") }
+            #expect(error?.isOutage == true)
+            try await other.run("SCRIPT", "KILL")
+            guard case .refused? = await failure(of: endless) else { return #expect(Bool(false), "not refused") }
+            #expect(try await client.run("GET", "a") == .null)
+        }
+    }
+
+    @Test func `more commands in one tick than may wait are refused, and none of the others is lost`() async throws {
+        try await withRedis { client, _ in
+            let bound = 65_536
+            let outcomes = try await client.eventLoop.flatSubmit {
+                EventLoopFuture.whenAllComplete(
+                    (0..<bound + 3).map { _ in client.send(["INCR", "n"]) }, on: client.eventLoop)
+            }.get()
+            let refused = outcomes.filter { outcome in
+                if case .failure(RedisError.overloaded) = outcome { true } else { false }
+            }
+            #expect(refused.count == 3)
+            #expect(try await client.run("GET", "n").text == String(bound))
+        }
+    }
+
+    @Test func `a string longer than we accept ends the connection, which comes back`() async throws {
+        try await withRedis { client, _ in
+            try await client.run("SETRANGE", "long", String(1 << 20), "x")
+            guard case .protocolViolation(let what)? = await failure(of: client.send(["GET", "long"])) else {
+                return #expect(Bool(false), "not refused")
+            }
+            #expect(what.contains("1048577"))
+            #expect(await eventually { await failure(of: client.send(["PING"])) == nil })
+        }
+    }
+
+    @Test func `a stopped client refuses at once and does not come back`() async throws {
+        try await withRedis { _, server in
+            let client = try await RedisClient.started(at: server.address)
+            client.stop()
+            #expect(await failure(of: client.send(["PING"])) == .disconnected)
+            let name = try await RedisClient.started(at: server.address)
+            defer { name.stop() }
+            #expect(await failure(of: client.send(["PING"])) == .disconnected)
+        }
+    }
+
+    @Test func `an answer that nobody asked for ends the connection, which comes back`() async throws {
+        try await ScriptedServer.running { words in words == ["ECHO", "a"] ? "+a\r\n+b\r\n" : "+\(words[0])\r\n" } _: {
+            server in
+            let client = try await RedisClient.started(at: server.address)
+            defer { client.stop() }
+            #expect(try await client.run("ECHO", "a").text == "a")
+            #expect(await eventually { (try? await client.run("GET", "x"))?.text == "GET" })
+        }
+    }
+
+    @Test func `an answer in RESP3 fails what waits with a protocol violation`() async throws {
+        try await ScriptedServer.running { words in words == ["PING"] ? "+PONG\r\n" : "%1\r\n" } _: { server in
+            let client = try await RedisClient.started(at: server.address)
+            defer { client.stop() }
+            guard case .protocolViolation? = await failure(of: client.send(["HGETALL", "a"])) else {
+                return #expect(Bool(false), "not refused")
+            }
+        }
+    }
+}
+
+@Suite struct RedisCommandTests {
+    @Test func `a command is written as an array of strings with their lengths in bytes`() {
+        var buffer = ByteBuffer()
+        RedisCommand(["SET", .text("é"), .bytes([0, 13, 10]), .integer(-7), 42, ""]).write(into: &buffer)
+        #expect(
+            Array(buffer.readableBytesView)
+                == Array("*6\r\n$3\r\nSET\r\n$2\r\né\r\n$3\r\n\0\r\n\r\n$2\r\n-7\r\n$2\r\n42\r\n$0\r\n\r\n".utf8))
+    }
+}

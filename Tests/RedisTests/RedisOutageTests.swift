@@ -1,0 +1,141 @@
+import NIOCore
+import NIOEmbedded
+import TestSupport
+import Testing
+
+@testable import Redis
+
+@Suite struct RedisOutageTests {
+    private func counts(_ client: RedisClient, _ count: Int) -> [EventLoopFuture<RESPValue>] {
+        (0..<count).map { _ in client.send(["INCR", "n"]) }
+    }
+
+    @Test func `commands in flight fail as lost when the server is killed`() async throws {
+        try await withRedis { client, server in
+            server.freeze()
+            let answers = self.counts(client, 100)
+            server.crash()
+            for answer in answers { #expect(await failure(of: answer) == .connectionLost) }
+        }
+    }
+
+    @Test func `without a connection commands fail at once`() async throws {
+        try await withRedis { client, server in
+            server.crash()
+            #expect(await eventually { await failure(of: client.send(["PING"])) == .disconnected })
+            let start = ContinuousClock.now
+            for answer in self.counts(client, 1000) { #expect(await failure(of: answer) == .disconnected) }
+            #expect(ContinuousClock.now - start < .seconds(5))
+        }
+    }
+
+    @Test(arguments: ["unix", "tcp"])
+    func `a client comes back by itself when a server runs again at the same address`(endpoint: String) async throws {
+        let port = try await freePort()
+        let options = ["--port", String(port), "--bind", "127.0.0.1"]
+        try await withServer(options: options) { server in
+            var address = endpoint == "tcp" ? try RedisAddress(url: "redis://127.0.0.1:\(port)") : server.address
+            address.database = 2
+            let client = try await RedisClient.started(at: address)
+            defer { client.stop() }
+            try await client.run("SET", "a", "of the first")
+            server.crash()
+            #expect(await eventually { await failure(of: client.send(["PING"])) == .disconnected })
+            try await server.successor(options: options) {
+                #expect(await eventually { await failure(of: client.send(["PING"])) == nil })
+                let value = try await client.run("GET", "a")
+                #expect(value == .null)
+                #expect(try await client.run("CLIENT", "INFO").text?.contains(" db=2 ") == true)
+            }
+        }
+    }
+
+    @Test func `a server that hangs is given up within the bound, and used again when it goes on`() async throws {
+        var timing = RedisTiming()
+        timing.answer = .milliseconds(200)
+        try await withRedis(timing: timing) { client, server in
+            server.freeze()
+            let start = ContinuousClock.now
+            let answers = self.counts(client, 10)
+            for answer in answers { #expect(await failure(of: answer) == .timedOut) }
+            // Looked at every half second, on a machine that may be busy.
+            #expect(ContinuousClock.now - start < .seconds(5))
+            server.thaw()
+            #expect(await eventually { await failure(of: client.send(["PING"])) == nil })
+        }
+    }
+
+    @Test func `an idle connection to a server that hangs is found out`() async throws {
+        var timing = RedisTiming()
+        (timing.answer, timing.health) = (.milliseconds(100), .milliseconds(100))
+        try await withServer { server in
+            let subscriber = try await Subscriber.started(at: server.address, timing: timing)
+            defer { subscriber.stop() }
+            server.freeze()
+            #expect(try await subscriber.states.next() == false)
+            server.thaw()
+            #expect(try await subscriber.states.next() == true)
+        }
+    }
+
+    @Test func `an idle connection to a server that is well is left alone`() async throws {
+        var timing = RedisTiming()
+        (timing.health, timing.answer) = (.milliseconds(100), .seconds(10))
+        let pings = LockedCounter()
+        try await ScriptedServer.running { words in
+            if words == ["PING"] { _ = pings.next() }
+            return "+\(words[0])\r\n"
+        } _: { server in
+            let client = try await RedisClient.started(at: server.address, timing: timing)
+            defer { client.stop() }
+            // One of signing in, two of being idle; a second connection would count its own.
+            #expect(await eventually { pings.count >= 3 })
+            #expect(try await server.connectionCount == 1)
+        }
+    }
+
+    @Test func `a client waits for a server that loads its data`() async throws {
+        // The first connection ends at QUIT; the next two attempts meet a server that loads.
+        let turn = LockedCounter()
+        try await ScriptedServer.running { words in
+            switch words[0] {
+            case "QUIT": return nil
+            case "PING":
+                let number = turn.next()
+                return (2...3).contains(number) ? "-LOADING wait\r\n" : "+PONG\r\n"
+            default: return "+\(words[0])\r\n"
+            }
+        } _: { server in
+            let client = try await RedisClient.started(at: server.address)
+            defer { client.stop() }
+            #expect(await failure(of: client.send(["QUIT"])) == .connectionLost)
+            #expect(await eventually { (try? await client.run("GET", "a"))?.text == "GET" })
+            #expect(turn.count == 4)
+        }
+    }
+
+    @Test func `an attempt that fails leaves nothing behind`() throws {
+        weak var handler: RedisChannelHandler?
+        do {
+            let channel = EmbeddedChannel()
+            let made = RedisChannelHandler(eventLoop: channel.eventLoop, timing: RedisTiming())
+            try channel.pipeline.syncOperations.addHandler(made)
+            handler = made
+            _ = try? channel.finish()
+        }
+        #expect(handler == nil)
+    }
+
+    @Test func `only what was certainly not carried out may be repeated`() {
+        let safe: [RedisError] = [
+            .unreachable(address: "a", reason: "r"), .authenticationRefused(address: "a", reason: "r"),
+            .databaseRefused(address: "a", database: 1, reason: "r"), .disconnected, .overloaded,
+        ]
+        let unsafe: [RedisError] = [
+            .connectionLost, .timedOut, .protocolViolation("x"), .refused(code: "ERR", message: "ERR"),
+            .unexpectedAnswer(command: "GET"),
+        ]
+        for error in safe { #expect(error.isSafeToRepeat, "\(error)") }
+        for error in unsafe { #expect(!error.isSafeToRepeat, "\(error)") }
+    }
+}

@@ -1,0 +1,139 @@
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct RedisSigningInTests {
+    private func startFailure(_ address: RedisAddress, timing: RedisTiming = RedisTiming()) async throws -> RedisError? {
+        let client = try await RedisClient.made(at: address, timing: timing)
+        defer { client.stop() }
+        return await failure(of: client.start())
+    }
+
+    @Test func `the right password signs in`() async throws {
+        try await withServer(options: ["--requirepass", "hunter2"]) { server in
+            var address = server.address
+            address.password = "hunter2"
+            let client = try await RedisClient.started(at: address)
+            defer { client.stop() }
+            #expect(try await client.run("PING").text == "PONG")
+        }
+    }
+
+    @Test(arguments: [0, 3])
+    func `a wrong or missing password is refused with what to do, whatever the database`(database: Int) async throws {
+        try await withServer(options: ["--requirepass", "hunter2"]) { server in
+            for (password, word) in [("wrong-secret", "WRONGPASS"), (nil, "NOAUTH")] {
+                var address = server.address
+                (address.password, address.database) = (password, database)
+                let error = try await self.startFailure(address)
+                guard case .authenticationRefused(address.description, let reason)? = error else {
+                    #expect(Bool(false), "\(error as Any)")
+                    continue
+                }
+                #expect(reason.hasPrefix(word))
+                #expect(error?.description.contains("Check user and password in the URL.") == true)
+                #expect(error?.description.contains("wrong-secret") == false)
+                #expect(error?.isOutage == false)
+            }
+        }
+    }
+
+    @Test func `a user of the access list signs in by name, and is held to what it may`() async throws {
+        try await withRedis { admin, server in
+            try await admin.run("ACL", "SETUSER", "alice", "on", ">hunter2", "~mine:*", "&*", "+@all")
+            var address = server.address
+            (address.user, address.password) = ("alice", "hunter2")
+            let client = try await RedisClient.started(at: address)
+            defer { client.stop() }
+            #expect(try await client.run("ACL", "WHOAMI").text == "alice")
+            try await client.run("SET", "mine:a", "1")
+            guard case .refused("NOPERM", _)? = await failure(of: client.send(["SET", "a", "1"])) else {
+                return #expect(Bool(false), "not refused")
+            }
+            address.user = "bob"
+            guard case .authenticationRefused? = try await self.startFailure(address) else {
+                return #expect(Bool(false), "not refused")
+            }
+        }
+    }
+
+    @Test func `a password without need is refused by Redis and said so`() async throws {
+        try await withServer { server in
+            var address = server.address
+            (address.user, address.password) = ("alice", "hunter2")
+            guard case .authenticationRefused? = try await self.startFailure(address) else {
+                return #expect(Bool(false), "not refused")
+            }
+        }
+    }
+
+    @Test func `the database of the address is the one that is used`() async throws {
+        try await withRedis { client, server in
+            var address = server.address
+            address.database = 3
+            let third = try await RedisClient.started(at: address)
+            defer { third.stop() }
+            try await third.run("SET", "a", "1")
+            #expect(try await client.run("GET", "a") == .null)
+            #expect(try await third.run("GET", "a").text == "1")
+        }
+    }
+
+    @Test func `a database that does not exist is refused with its number and what to do`() async throws {
+        try await withServer { server in
+            var address = server.address
+            address.database = 99
+            let error = try await self.startFailure(address)
+            guard case .databaseRefused(address.description, 99, let reason)? = error else {
+                return #expect(Bool(false), "\(error as Any)")
+            }
+            #expect(reason == "ERR DB index is out of range")
+            #expect(error?.description.contains("Check the number after the last slash of the URL.") == true)
+        }
+    }
+
+    @Test func `a server on TCP is reached by host and port`() async throws {
+        let port = try await freePort()
+        try await withServer(options: ["--port", String(port), "--bind", "127.0.0.1"]) { _ in
+            let client = try await RedisClient.started(at: RedisAddress(url: "redis://127.0.0.1:\(port)/1"))
+            defer { client.stop() }
+            #expect(try await client.run("PING").text == "PONG")
+        }
+    }
+
+    @Test func `where nobody listens, the error says where, why and what to look at`() async throws {
+        let port = try await freePort()
+        for url in ["unix:/nowhere/redis.sock", "redis://127.0.0.1:\(port)", "redis://no-such-host.invalid"] {
+            let address = try RedisAddress(url: url)
+            let error = try await self.startFailure(address)
+            guard case .unreachable(address.description, let reason)? = error else {
+                #expect(Bool(false), "\(url): \(error as Any)")
+                continue
+            }
+            #expect(!reason.isEmpty)
+            #expect(error?.description.contains("can not be reached") == true)
+            #expect(error?.description.hasSuffix("Is it running there, and is the URL right?") == true)
+            #expect(error?.isOutage == true)
+            #expect(error?.isSafeToRepeat == true)
+        }
+    }
+
+    @Test func `a server that still loads its data is an outage, with its own words`() async throws {
+        let line = "LOADING Redis is loading the dataset in memory"
+        try await ScriptedServer.running { _ in "-\(line)\r\n" } _: { server in
+            let error = try await self.startFailure(server.address)
+            #expect(error == .refused(code: "LOADING", message: line))
+            #expect(error?.isOutage == true)
+        }
+    }
+
+    @Test func `a server that accepts and says nothing is given up in time`() async throws {
+        var timing = RedisTiming()
+        timing.answer = .milliseconds(100)
+        try await ScriptedServer.running { _ in "" } _: { server in
+            let error = try await self.startFailure(server.address, timing: timing)
+            #expect(error == .timedOut)
+        }
+    }
+}

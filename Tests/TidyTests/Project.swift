@@ -1,0 +1,28 @@
+import Foundation
+
+/// The project's own files, as text.
+enum Project {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    struct File {
+        /// From the top of the project.
+        let path: String
+        let text: String
+        var lines: [Substring] { self.text.split(separator: "\n", omittingEmptySubsequences: false) }
+        var name: String { self.path.split(separator: "/").last.map(String.init) ?? self.path }
+    }
+
+    /// Files below `folder` that end in `suffix`.
+    static func files(_ folder: String, _ suffix: String) throws -> [File] {
+        let top = self.root.appending(path: folder)
+        let paths = FileManager.default.enumerator(atPath: top.path)?.compactMap { $0 as? String } ?? []
+        return try paths.filter { $0.hasSuffix(suffix) }.sorted().map {
+            File(path: "\(folder)/\($0)", text: try String(contentsOf: top.appending(path: $0), encoding: .utf8))
+        }
+    }
+
+    static func file(_ path: String) throws -> File {
+        File(path: path, text: try String(contentsOf: self.root.appending(path: path), encoding: .utf8))
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import Testing
+
+/// The style that is checked rather than remembered.
+@Suite struct TidyTests {
+    /// Layers of ARCHITECTURE.md, from the bottom; a target may import those below its own, never beside or above.
+    private static let layers = [
+        ["EnrouteWire", "Telemetry"],
+        ["CHiredis", "COpenSSL", "CZlib"],
+        ["Redis", "SecureSocket", "Fanout", "Access", "Journeys", "Embedded", "EnrouteClient"],
+        ["LiveState"], ["Gateway"], ["enroute"],
+    ]
+
+    @Test func `imports go down only`() throws {
+        let rank = Dictionary(
+            uniqueKeysWithValues: Self.layers.enumerated().flatMap { rank, targets in targets.map { ($0, rank) } })
+        let files = try Project.files("Sources", ".swift")
+        #expect(files.count > 60)
+        for file in files {
+            let target = String(file.path.split(separator: "/")[1])
+            let own = try #require(rank[target], "\(target) stands in no layer")
+            for line in file.lines where line.contains("import ") && !line.hasPrefix("//") {
+                guard let imported = line.split(separator: " ").last.map(String.init), let other = rank[imported] else {
+                    continue
+                }
+                #expect(other < own, "\(file.path) imports \(imported)")
+            }
+        }
+        let client = files.filter { $0.path.hasPrefix("Sources/EnrouteClient/") }
+        #expect(client.allSatisfy { !$0.text.contains("import Telemetry") })
+    }
+
+    @Test func `every target stands in a layer and in the manifest`() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Project.root.appending(path: "Sources").path)
+        #expect(Set(folders) == Set(Self.layers.joined()))
+        let architecture = try Project.file("ARCHITECTURE.md").text
+        for target in folders { #expect(architecture.contains("`\(target)`"), "\(target) is not in ARCHITECTURE.md") }
+    }
+
+    @Test func `no file is over 400 lines`() throws {
+        let files = try ["Sources", "Tests"].flatMap { try Project.files($0, ".swift") } + Project.files("lua", ".lua")
+        for file in files { #expect(file.lines.count <= 400, "\(file.path)") }
+    }
+
+    @Test func `no type is named Manager, Helper, Utils or Common`() throws {
+        let declaration = /\b(class|struct|enum|actor|protocol)\s+\w*(Manager|Helper|Utils|Common)\b/
+        for file in try ["Sources", "Tests"].flatMap({ try Project.files($0, ".swift") }) {
+            #expect(file.text.firstMatch(of: declaration) == nil, "\(file.path)")
+        }
+    }
+
+    @Test func `every source file opens with its idea`() throws {
+        for file in try Project.files("Sources", ".swift") {
+            let opening = file.lines.prefix { $0.hasPrefix("//") }.joined(separator: " ")
+            #expect(opening.count > 30, "\(file.path)")
+        }
+    }
+
+    @Test func `Redis names are spelled in Keyspace and nowhere else`() throws {
+        let name = /"[^"\n]*\b(job|rider|riders|ticket|link):[{\\]/
+        let files = try Project.files("Sources", ".swift")
+        #expect(files.first { $0.name == "Keyspace.swift" }?.text.firstMatch(of: name) != nil)
+        for file in files where file.name != "Keyspace.swift" {
+            #expect(file.text.firstMatch(of: name) == nil, "\(file.path)")
+        }
+    }
+
+    @Test func `no pattern subscriptions, no scripts built from strings, no tests that sleep`() throws {
+        for file in try Project.files("Sources", ".swift") {
+            #expect(!file.text.contains("PSUBSCRIBE"), "\(file.path)")
+            #expect(!file.text.contains("\"EVAL\"") || file.name == "RedisScript.swift" || file.text.contains(".text(\"EVAL\")"))
+        }
+        for file in try Project.files("Tests", ".swift") where file.name != "TidyTests.swift" {
+            #expect(!file.text.contains("Task.sleep") && !file.text.contains("usleep("), "\(file.path)")
+        }
+    }
+
+    // MARK: the hot path
+
+    private static let steps = [
+        "Sources/Gateway/RiderSession.swift", "Sources/EnrouteWire/LocationReport.swift",
+        "Sources/LiveState/LocationPublisher.swift", "lua/publish_location.lua",
+        "Sources/Redis/SubscriberConnection.swift", "Sources/Gateway/LoopRelay.swift",
+        "Sources/Gateway/FollowerSession.swift",
+    ]
+
+    @Test func `the seven steps name their number and their neighbours`() throws {
+        for (index, path) in Self.steps.enumerated() {
+            let opening = try Project.file(path).lines.prefix(16).joined(separator: "\n")
+            #expect(opening.contains("Step \(index + 1) of 7"), "\(path)")
+            for neighbour in [index - 1, index + 1] where Self.steps.indices.contains(neighbour) {
+                let name = Self.steps[neighbour].replacing("Sources/", with: "")
+                #expect(opening.contains(name), "\(path) does not name \(name)")
+            }
+        }
+    }
+
+    @Test func `the seven steps await nothing`() throws {
+        for path in Self.steps where path.hasSuffix(".swift") {
+            let code = try Project.file(path).lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }
+            #expect(!code.contains { $0.contains("await ") || $0.contains(" async ") || $0.contains("Task {") }, "\(path)")
+        }
+    }
+
+    // MARK: Lua
+
+    @Test func `every script says its keys, arguments, errors, returns and cost, and is embedded`() throws {
+        let scripts = try Project.files("lua", ".lua")
+        #expect(scripts.count == 8)
+        let embedded = try Project.file("Sources/LiveState/Scripts.swift").text
+        for script in scripts {
+            let name = String(script.name.dropLast(4))
+            let header = script.lines.dropFirst().prefix { $0.hasPrefix("--") }.joined(separator: "\n")
+            #expect(script.lines.first == "#!lua", "\(name)")
+            #expect(header.hasPrefix("-- \(name): "), "\(name)")
+            for title in ["Role ", "KEYS[1]", "ARGV[1]", "Errors   'ERR \(name): ", "Returns ", "Cost "] {
+                #expect(header.contains("-- \(title)"), "\(name) lacks \(title)")
+            }
+            for (title, count) in [("KEYS", script.count(of: "KEYS")), ("ARGV", script.count(of: "ARGV"))] {
+                #expect(header.contains("\(title)[\(count)]") && !header.contains("\(title)[\(count + 1)]"), "\(name) \(title)")
+            }
+            #expect(embedded.contains("\(name)_lua"), "\(name)")
+        }
+    }
+
+    @Test func `every link between documents leads somewhere`() throws {
+        let link = /\]\(([^)#:]+)\)/
+        for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+            for match in try Project.file(name).text.matches(of: link) {
+                let path = Project.root.appending(path: String(match.1)).path
+                #expect(FileManager.default.fileExists(atPath: path), "\(name) leads to \(match.1)")
+            }
+        }
+    }
+}
+
+extension Project.File {
+    /// How many keys or arguments the script checks for: `#KEYS ~= n`.
+    fileprivate func count(of list: String) -> Int {
+        self.text.firstMatch(of: try! Regex("#\(list) ~= (\\d+)")).flatMap { Int($0.output[1].substring ?? "") } ?? 0
+    }
+}
