@@ -19,9 +19,10 @@ let testing: [SwiftSetting] = [
 
 /// The targets of the hot path: exclusivity is checked in debug and in tests, not once per message in release
 /// (10 to 17 % of the CPU of a delivered message, see ARCHITECTURE.md).
-let hot: [SwiftSetting] = strict + [
-    .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
-]
+let hot: [SwiftSetting] =
+    strict + [
+        .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
+    ]
 
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 
@@ -68,7 +69,8 @@ let package = Package(
         .target(
             name: "Redis",
             dependencies: [
-                "CHiredis", "Telemetry", nio("NIOCore"), nio("NIOPosix"), .product(name: "Logging", package: "swift-log"),
+                "CHiredis", "Telemetry", nio("NIOCore"), nio("NIOPosix"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: hot),
         .target(
@@ -140,10 +142,13 @@ let package = Package(
             dependencies: [
                 "Embedded", "Redis", nio("NIOCore"), nio("NIOPosix"), .product(name: "Logging", package: "swift-log"),
             ], path: "Tests/TestSupport", swiftSettings: strict),
-        .testTarget(name: "EnrouteWireTests", dependencies: ["EnrouteWire"], swiftSettings: testing),
+        .testTarget(name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], swiftSettings: testing),
         .testTarget(
-            name: "RedisTests", dependencies: ["Redis", "Embedded", "TestSupport", nio("NIOCore"), nio("NIOPosix")],
-            swiftSettings: testing),
+            name: "RedisTests",
+            dependencies: [
+                "Embedded", "Redis", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"),
+                nio("NIOPosix"), .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: testing),
         .testTarget(
             name: "SecureSocketTests",
             dependencies: [
@@ -161,8 +166,11 @@ let package = Package(
         .testTarget(name: "JourneysTests", dependencies: ["CZlib", "Journeys"], swiftSettings: testing),
         .testTarget(
             name: "LiveStateTests",
-            dependencies: ["LiveState", "EnrouteWire", "Redis", "Embedded", "TestSupport", nio("NIOCore")],
-            swiftSettings: testing),
+            dependencies: [
+                "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ], swiftSettings: testing),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
@@ -172,13 +180,11 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "enroute", .product(name: "Subprocess", package: "swift-subprocess"),
+                "Embedded", "EnrouteWire", "LiveState", "Redis", "enroute", nio("NIOCore"), nio("NIOPosix"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ], swiftSettings: testing),
         .testTarget(name: "TidyTests", swiftSettings: testing),
     ]
 )
-// TEMPORARY
-if let only = Context.environment["ONLY"]?.split(separator: ",").map(String.init) {
-    package.targets.removeAll { $0.isTest && !only.contains($0.name) || $0.name == "TestSupport" && !only.contains("TestSupport") }
-}

@@ -74,4 +74,3 @@ package struct TokenMint: Sendable {
         return try await self.keys.sign(claims, kid: self.kid)
     }
 }
-

@@ -5,9 +5,9 @@ private import FoundationEssentials
 private import Subprocess
 
 #if canImport(System)
-private import System
+    private import System
 #else
-private import SystemPackage
+    private import SystemPackage
 #endif
 
 /// A running redis-server, reached through its unix socket.
@@ -38,7 +38,8 @@ package struct RedisServer: Sendable {
     package nonisolated(nonsending) static func running<Result: Sendable>(
         options: [String] = [], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-redis-\(UUID().uuidString.prefix(8))")
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "enroute-redis-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -47,7 +48,8 @@ package struct RedisServer: Sendable {
         let words =
             [
                 "--pdeathsig", "KILL", "redis-server", "--port", "0", "--unixsocket", socketPath, "--save", "",
-                "--appendonly", "no", "--dir", folder.path, "--pidfile", folder.appending(path: "redis.pid").path, "--loglevel", "notice",
+                "--appendonly", "no", "--dir", folder.path, "--pidfile", folder.appending(path: "redis.pid").path,
+                "--loglevel", "notice",
             ] + options
         var platform = PlatformOptions()
         platform.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(2))]
@@ -62,11 +64,15 @@ package struct RedisServer: Sendable {
                 var lastWords = ""
                 while let line = try await lines.next() {
                     lastWords = line
-                    if line.contains("ready to accept connections") || line.contains("Ready to accept connections") { break }
+                    if line.contains("ready to accept connections") || line.contains("Ready to accept connections") {
+                        break
+                    }
                 }
                 let server = RedisServer(
                     socketPath: socketPath, processID: execution.processIdentifier.value)
-                guard FileManager.default.fileExists(atPath: socketPath) else { throw Failure.ended(lastWords: lastWords) }
+                guard FileManager.default.fileExists(atPath: socketPath) else {
+                    throw Failure.ended(lastWords: lastWords)
+                }
                 let result = try await body(server)
                 try? execution.send(signal: .kill)
                 return result

@@ -17,7 +17,8 @@ public enum ClientError: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .malformedURL(let url): "\(url) is not a gateway's URL. It should be wss://host[:port]."
         case .unreachable(let url, let reason): "\(url) can not be reached: \(reason). Is the gateway running there?"
-        case .upgradeRefused(let status): "The gateway refused the connection with HTTP status \(status). Check the token."
+        case .upgradeRefused(let status):
+            "The gateway refused the connection with HTTP status \(status). Check the token."
         case .closed(let code, let reason): "The gateway closed the connection: \(code) \(reason)."
         case .connectionLost: "The connection ended."
         }

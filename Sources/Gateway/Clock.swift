@@ -1,9 +1,9 @@
 // The time of day, asked for in one place, so that a search finds everything that depends on it.
 
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 
 extension Int64 {

@@ -86,7 +86,8 @@ final class FollowerSession {
         guard self.followed[job] == nil else {
             return self.session.refuse("subscribe", job, .badRequest, "This connection follows the job already.")
         }
-        let most = grant.role == .customer || grant.role == .rider ? limits.subscriptions : limits.operationsSubscriptions
+        let most =
+            grant.role == .customer || grant.role == .rider ? limits.subscriptions : limits.operationsSubscriptions
         guard self.followed.count < most else {
             return self.session.refuse("subscribe", job, .limitExceeded, "A connection follows at most \(most) jobs.")
         }

@@ -81,7 +81,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
     }
 
     private func serve(
-        _ connections: Connections, _ loops: [any EventLoop], _ states: [NIOLoopBound<LoopState>], _ readiness: Readiness
+        _ connections: Connections, _ loops: [any EventLoop], _ states: [NIOLoopBound<LoopState>],
+        _ readiness: Readiness
     ) async throws {
         let logger = self.logger
         // Only connections that stay HTTP become a task; a session costs none.
@@ -93,7 +94,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
             .childChannelOption(.socketOption(.so_sndbuf), value: self.settings.limits.socketSendBytes)
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelOption(
-                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: self.settings.limits.receiveBytes))
+                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: self.settings.limits.receiveBytes)
+            )
             .childChannelInitializer { channel in
                 connections.setup(channel: channel, logger: logger).map { value in
                     value.http.whenSuccess { if let connection = $0 { arrivals.yield(connection) } }

@@ -41,7 +41,8 @@ final class LoopState {
         self.relay = LoopRelay(
             eventLoop: eventLoop, keyspace: state.keyspace, jobs: self.jobs,
             feeds: SubscriberConnection(address: settings.live, eventLoop: eventLoop, timing: timing, logger: logger),
-            events: SubscriberConnection(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger),
+            events: SubscriberConnection(
+                address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger),
             logger: logger)
     }
 

@@ -34,7 +34,8 @@ struct MessageAssembly {
         default: return .refused(.protocolError, "the opcode is not known")
         }
         self.fragments += 1
-        guard self.fragments <= self.mostFragments, self.partial.map(\.readableBytes)! + bytes.readableBytes <= self.mostBytes
+        guard self.fragments <= self.mostFragments,
+            self.partial.map(\.readableBytes)! + bytes.readableBytes <= self.mostBytes
         else { return self.tooBig }
         self.partial?.writeImmutableBuffer(bytes)
         guard isFinal, let whole = self.partial else { return .more }

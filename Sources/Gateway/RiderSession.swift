@@ -27,7 +27,9 @@ final class RiderSession {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.")
         }
-        if let held = self.held[report.job], let newest = held.report.newest, newest.at >= report.newest?.at ?? 0 { return }
+        if let held = self.held[report.job], let newest = held.report.newest, newest.at > report.newest?.at ?? 0 {
+            return
+        }
         guard self.rate.take(at: NIODeadline.now().uptimeNanoseconds) else {
             // As many jobs as may be followed: a rider has few.
             guard self.held[report.job] != nil || self.held.count < self.loop.settings.limits.subscriptions else {
@@ -37,6 +39,8 @@ final class RiderSession {
             self.held[report.job] = (report, .now)
             return
         }
+        // Older than this one, or it would have been passed over above.
+        self.held[report.job] = nil
         self.publish(report, receivedAt: .now, grant)
     }
 

@@ -23,8 +23,11 @@ struct Routes: Sendable {
         router.add(middleware: SecurityHeaders())
         router.get("livez") { _, _ in "live\n" }
         router.get("readyz") { _, _ in
-            await self.isReady() ? Response(status: .ok, body: .text("ready\n")) : Response(
-                status: .serviceUnavailable, body: .text("not ready: Redis does not answer, or the gateway is stopping\n"))
+            await self.isReady()
+                ? Response(status: .ok, body: .text("ready\n"))
+                : Response(
+                    status: .serviceUnavailable,
+                    body: .text("not ready: Redis does not answer, or the gateway is stopping\n"))
         }
         let api = router.group("api/v1")
         api.post("jobs", use: self.create)

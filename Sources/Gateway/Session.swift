@@ -49,7 +49,8 @@ final class Session: ChannelInboundHandler {
         self.logger = logger
         self.limits = loop.settings.limits
         self.outbox = Outbox(mostBytes: self.limits.queueBytes)
-        self.assembly = MessageAssembly(mostBytes: self.limits.messageBytes, mostFragments: self.limits.messageFragments)
+        self.assembly = MessageAssembly(
+            mostBytes: self.limits.messageBytes, mostFragments: self.limits.messageFragments)
         self.state = .signingIn(deadline: .now() + .seconds(Int64(self.limits.signInSeconds)))
         if let grant { self.state = .signedIn(grant) }
     }
@@ -103,7 +104,9 @@ final class Session: ChannelInboundHandler {
         self.lastHeard = .now()
         self.pongDeadline = nil
         guard frame.maskKey != nil else { return self.close(.protocolError, "frames from a client must be masked") }
-        guard !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return self.close(.protocolError, "no extension was agreed") }
+        guard !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
+            return self.close(.protocolError, "no extension was agreed")
+        }
         switch frame.opcode {
         case .connectionClose: self.peerCloses(frame.unmaskedData)
         case .ping: self.send(Frame.pong(Array(frame.unmaskedData.readableBytesView)), .kept)

@@ -66,7 +66,8 @@ final class UpgradeGate: ChannelInboundHandler, RemovableChannelHandler {
             // Refused on every path: what is in a URL ends up in logs and histories.
             return self.refuse(
                 context, head, .badRequest,
-                Problem(.badRequest, status: 400, detail: "A token must not be in a URL: use the Authorization header."))
+                Problem(.badRequest, status: 400, detail: "A token must not be in a URL: use the Authorization header.")
+            )
         }
         guard head.headers.contains(name: "upgrade") else { return context.fireChannelRead(data) }
         let isWebSocket = head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }

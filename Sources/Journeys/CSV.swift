@@ -19,7 +19,8 @@ enum CSV {
         func column(_ what: String) -> Int? { self.names[what]?.lazy.compactMap { titles.firstIndex(of: $0) }.first }
         guard let time = column("time"), let latitude = column("latitude"), let longitude = column("longitude") else {
             throw .malformed(
-                line: header.number, reason: "the header must name a time, a latitude and a longitude, such as unix_ms,lat,lon")
+                line: header.number,
+                reason: "the header must name a time, a latitude and a longitude, such as unix_ms,lat,lon")
         }
         let (accuracy, speed, heading) = (column("accuracy"), column("speed"), column("heading"))
         let tripColumn = column("trip")
@@ -29,7 +30,8 @@ enum CSV {
             let fields = try self.fields(line.text, line.number)
             guard fields.count == titles.count else {
                 throw .malformed(
-                    line: line.number, reason: "there are \(fields.count) fields where the header names \(titles.count)")
+                    line: line.number, reason: "there are \(fields.count) fields where the header names \(titles.count)"
+                )
             }
             if let tripColumn {
                 if wanted == nil { wanted = fields[tripColumn] }

@@ -3,7 +3,7 @@
 internal import Foundation
 
 #if canImport(FoundationXML)
-internal import FoundationXML
+    internal import FoundationXML
 #endif
 
 enum GPX {
@@ -30,7 +30,8 @@ enum GPX {
     static func time(_ text: String) -> Int64? {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         let whole = Date.ISO8601FormatStyle()
-        let date = (try? whole.parse(text)) ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+        let date =
+            (try? whole.parse(text)) ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
         return date.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) }
     }
 }
@@ -51,9 +52,12 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
     ) {
         self.text = ""
         guard name == "trkpt" else { return }
-        guard let latitude = attributes["lat"].flatMap(Double.init), let longitude = attributes["lon"].flatMap(Double.init),
+        guard let latitude = attributes["lat"].flatMap(Double.init),
+            let longitude = attributes["lon"].flatMap(Double.init),
             latitude.isFinite, longitude.isFinite
-        else { return self.fail(parser, .malformed(line: parser.lineNumber, reason: "trkpt needs lat and lon, in degrees")) }
+        else {
+            return self.fail(parser, .malformed(line: parser.lineNumber, reason: "trkpt needs lat and lon, in degrees"))
+        }
         self.point = (latitude, longitude, parser.lineNumber)
         (self.time, self.speed, self.course) = (nil, nil, nil)
     }
@@ -63,7 +67,8 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
         self.fail(
             parser,
             .malformed(
-                line: parser.lineNumber, reason: "this is no well-formed XML (libxml2 error \((error as NSError).code))"))
+                line: parser.lineNumber, reason: "this is no well-formed XML (libxml2 error \((error as NSError).code))"
+            ))
     }
 
     func parser(_ parser: XMLParser, foundCharacters string: String) { self.text += string }
@@ -83,7 +88,8 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
             self.fixes.append(
                 LocatedFix(
                     fix: Fix(
-                        at: time, latitude: point.latitude, longitude: point.longitude, speedMetersPerSecond: self.speed,
+                        at: time, latitude: point.latitude, longitude: point.longitude,
+                        speedMetersPerSecond: self.speed,
                         headingDegrees: self.course), line: point.line))
             self.point = nil
         default: break

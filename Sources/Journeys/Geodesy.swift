@@ -1,9 +1,9 @@
 // Distances and directions on a sphere: close enough for a trip through a city.
 
 #if canImport(Glibc)
-private import Glibc
+    private import Glibc
 #else
-private import Darwin
+    private import Darwin
 #endif
 
 /// Great-circle geometry (haversine, mean earth radius of WGS 84).

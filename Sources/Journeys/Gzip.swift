@@ -34,7 +34,9 @@ enum Gzip {
                 }
                 guard status == Z_OK || status == Z_STREAM_END else {
                     let isCutOff = status == Z_BUF_ERROR
-                    return .corruptGzip(reason: isCutOff ? "it ends too early" : stream.msg.map { String(cString: $0) } ?? "code \(status)")
+                    return .corruptGzip(
+                        reason: isCutOff
+                            ? "it ends too early" : stream.msg.map { String(cString: $0) } ?? "code \(status)")
                 }
                 guard output.count + count <= limitBytes else { return .tooLarge(limitBytes: limitBytes) }
                 output.append(contentsOf: piece[..<count])

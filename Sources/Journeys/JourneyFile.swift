@@ -33,7 +33,9 @@ enum RecordingFile {
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: path))
         } catch {
-            let reason = (error as NSError).code == NSFileReadNoSuchFileError ? "there is no such file" : "\(error.localizedDescription)"
+            let reason =
+                (error as NSError).code == NSFileReadNoSuchFileError
+                ? "there is no such file" : "\(error.localizedDescription)"
             throw .unreadable(path: path, reason: reason)
         }
         guard data.count <= self.largest else { throw .tooLarge(limitBytes: self.largest) }

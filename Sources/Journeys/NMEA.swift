@@ -45,8 +45,10 @@ enum NMEA {
     }
 
     /// `ddmm.mmmm` or `dddmm.mmmm` with a hemisphere.
-    private static func degrees(_ text: String, _ hemisphere: String, _ positive: String, _ negative: String) -> Double? {
-        guard hemisphere == positive || hemisphere == negative, let value = Double(text), value >= 0, value.isFinite else {
+    private static func degrees(_ text: String, _ hemisphere: String, _ positive: String, _ negative: String) -> Double?
+    {
+        guard hemisphere == positive || hemisphere == negative, let value = Double(text), value >= 0, value.isFinite
+        else {
             return nil
         }
         let whole = (value / 100).rounded(.down)

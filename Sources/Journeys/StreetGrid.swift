@@ -32,7 +32,8 @@ package struct StreetGrid: Sendable {
     /// - Parameters:
     ///   - rows, columns: streets from west to east, and from south to north; at least 2.
     package static func generate(
-        seed: UInt64, around centre: Place = Place(latitude: 41.9028, longitude: 12.4964), rows: Int = 14, columns: Int = 14
+        seed: UInt64, around centre: Place = Place(latitude: 41.9028, longitude: 12.4964), rows: Int = 14,
+        columns: Int = 14
     ) -> StreetGrid {
         var random = SeededGenerator(seed: seed)
         let scale = Geodesy.degreesPerMeter(atLatitude: centre.latitude)

@@ -31,7 +31,8 @@ package struct LocationPublisher: Sendable {
     }
 
     /// - Throws: (in the future) `RedisError`.
-    package func publish(_ fix: Fix, for job: JobID, by rider: PersonID, receivedAt: Int64) -> EventLoopFuture<Verdict> {
+    package func publish(_ fix: Fix, for job: JobID, by rider: PersonID, receivedAt: Int64) -> EventLoopFuture<Verdict>
+    {
         self.live.evaluate(
             Scripts.publishLocation,
             keys: [self.keyspace.travel(of: job), self.keyspace.position(of: job), self.keyspace.feed(of: job)],

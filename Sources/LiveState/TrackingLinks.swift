@@ -33,7 +33,8 @@ package struct TrackingLinks: Sendable {
 
     /// - Returns: the job that a secret stands for; `nil` when there is none (any more).
     package func job(of secret: String) -> EventLoopFuture<JobID?> {
-        guard secret.utf8.count == Self.length, secret.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
+        guard secret.utf8.count == Self.length,
+            secret.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
         else { return self.live.eventLoop.makeSucceededFuture(nil) }
         return self.live.send(["GET", .text(self.keyspace.link(secret))]).map { $0.text.flatMap { JobID($0) } }
     }

@@ -39,7 +39,9 @@ package struct RedisAddress: Hashable, Sendable {
                 endpoint: .tcp(host: host, port: port), user: parts.user.flatMap { $0.isEmpty ? nil : $0 },
                 password: parts.password, database: Int(path) ?? 0)
         case "unix":
-            guard !parts.path.isEmpty, parts.host?.isEmpty ?? true else { throw Malformed(reason: "it names no socket file") }
+            guard !parts.path.isEmpty, parts.host?.isEmpty ?? true else {
+                throw Malformed(reason: "it names no socket file")
+            }
             let database = parts.queryItems?.first { $0.name == "database" }?.value
             guard database == nil || database.flatMap(UInt16.init) != nil else {
                 throw Malformed(reason: "database is not a number")

@@ -138,7 +138,11 @@ final class RedisChannelHandler: ChannelInboundHandler {
         switch self.waiting.popFirst() {
         case .answer(let promise, _):
             let value = tape.value
-            if case .error(let line) = value { promise.fail(RedisError(errorLine: line)) } else { promise.succeed(value) }
+            if case .error(let line) = value {
+                promise.fail(RedisError(errorLine: line))
+            } else {
+                promise.succeed(value)
+            }
         case .acknowledgements(_, let failed, _):
             failed(RedisError(errorLine: tape.value.errorLine ?? "ERR unexpected answer to SUBSCRIBE"))
         case nil: self.close(.protocolViolation("an answer nobody asked for"))

@@ -71,7 +71,8 @@ final class SocketDoor {
         guard self.state == .early, let context = self.context else { return }
         self.state = .open
         self.descriptor = try? context.channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
-            of: NIOBSDSocket.Handle.self) { $0 }
+            of: NIOBSDSocket.Handle.self
+        ) { $0 }
         if self.isHeld { self.flush() }
     }
 
@@ -168,7 +169,9 @@ final class SocketDoor {
 
     /// How many bytes the kernel takes, now.
     private func offer(_ bytes: UnsafeRawBufferPointer) -> Int {
-        guard !bytes.isEmpty, let descriptor = self.descriptor, let channel = self.channel, channel.isActive else { return 0 }
+        guard !bytes.isEmpty, let descriptor = self.descriptor, let channel = self.channel, channel.isActive else {
+            return 0
+        }
         while true {
             let taken = send(descriptor, bytes.baseAddress, bytes.count, Self.flags)
             guard taken < 0 else { return taken }

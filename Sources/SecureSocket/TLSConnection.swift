@@ -144,7 +144,9 @@ final class TLSConnection {
     func shutdown() {
         self.loop.empty()
         // Neither is allowed by libssl: there is no connection to close yet, or none any more.
-        guard self.isHandshakeComplete, !self.hasFailed, SSL_get_shutdown(self.ssl) & SSL_SENT_SHUTDOWN == 0 else { return }
+        guard self.isHandshakeComplete, !self.hasFailed, SSL_get_shutdown(self.ssl) & SSL_SENT_SHUTDOWN == 0 else {
+            return
+        }
         ERR_clear_error()
         SSL_shutdown(self.ssl)
         ERR_clear_error()

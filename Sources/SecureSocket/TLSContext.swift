@@ -43,7 +43,8 @@ package final class TLSContext: @unchecked Sendable {
         let isLoaded = SSL_CTX_use_PrivateKey_file(self.pointer, privateKey, SSL_FILETYPE_PEM) == 1
         // A key of another kind than the certificate's (RSA, ECDSA) is loaded and fails the check; one of the same kind
         // fails while it is loaded, with an error of the X509 part.
-        let isOther = isLoaded ? SSL_CTX_check_private_key(self.pointer) != 1 : ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_X509
+        let isOther =
+            isLoaded ? SSL_CTX_check_private_key(self.pointer) != 1 : ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_X509
         let reason = takeReason()
         if isOther { throw .keyDoesNotMatch(certificateChain: certificateChain, privateKey: privateKey) }
         if !isLoaded { throw .diagnose(privateKey: privateKey, reason: reason) }

@@ -31,7 +31,9 @@ struct DemoCommand: AsyncParsableCommand {
               enroute demo --plain --port 8080
             """)
 
-    @Option(help: ArgumentHelp("Recorded trip instead of a generated one: .gpx, .csv or .nmea, also .gz.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Recorded trip instead of a generated one: .gpx, .csv or .nmea, also .gz.", valueName: "file"))
     var trip: String?
 
     @Option(help: ArgumentHelp("Streets to draw, GeoJSON, also .gz.", valueName: "file"))
@@ -60,7 +62,8 @@ struct DemoCommand: AsyncParsableCommand {
     func run() async throws {
         try await exitingCleanly {
             let scene = try DemoScene(trip: self.trip, streets: self.streets, seed: self.seed)
-            let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-demo-\(UUID().uuidString.prefix(8))")
+            let folder = FileManager.default.temporaryDirectory.appending(
+                path: "enroute-demo-\(UUID().uuidString.prefix(8))")
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -101,7 +104,8 @@ struct DemoCommand: AsyncParsableCommand {
             return say("enroute demo: ended; its redis-server is gone and nothing is left.")
         }
         throw Unavailable(
-            description: "Ports \(self.port) to \(self.port + Self.mostPorts - 1) are taken. Choose another with --port.")
+            description:
+                "Ports \(self.port) to \(self.port + Self.mostPorts - 1) are taken. Choose another with --port.")
     }
 
     /// Until a signal ends it; throws when the port is taken.
@@ -116,7 +120,8 @@ struct DemoCommand: AsyncParsableCommand {
         let lifecycle = ServiceGroupConfiguration(
             services: [
                 .init(service: gateway),
-                .init(service: DemoService(performance: performance, ports: ports), successTerminationBehavior: .ignore),
+                .init(
+                    service: DemoService(performance: performance, ports: ports), successTerminationBehavior: .ignore),
             ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         try await ServiceGroup(configuration: lifecycle).run()
     }

@@ -65,7 +65,9 @@ struct DemoPerformance: Sendable {
         let summary = try await rider.travel()
         _ = try await ledger.publish(.workInProgress, of: Self.job, by: Self.rider, source: "event").get()
         _ = try await JobFeed(live: client, settings: self.settings.liveState).close(Self.job, because: .arrived).get()
-        say("enroute demo: the technician has arrived; \(summary.accepted) of \(summary.sent) positions were shown. Ctrl-C ends it.")
+        say(
+            "enroute demo: the technician has arrived; \(summary.accepted) of \(summary.sent) positions were shown. Ctrl-C ends it."
+        )
     }
 }
 

@@ -45,7 +45,8 @@ struct ProcessConfiguration {
         guard let text = self.text(name) else { return fallback }
         guard let value = Int(text), range.contains(value) else {
             throw ConfigurationError(
-                description: "\(name) is \(text); it must be a whole number from \(range.lowerBound) to \(range.upperBound).")
+                description:
+                    "\(name) is \(text); it must be a whole number from \(range.lowerBound) to \(range.upperBound).")
         }
         return value
     }
@@ -71,7 +72,8 @@ struct ProcessConfiguration {
     func gateway(host: String?, port: Int?) async throws -> GatewaySettings {
         let live = try RedisAddress(
             url: self.required(
-                "ENROUTE_REDIS_LIVE_URL", "where Redis is, for example redis://127.0.0.1:6379. `enroute demo` needs none."))
+                "ENROUTE_REDIS_LIVE_URL",
+                "where Redis is, for example redis://127.0.0.1:6379. `enroute demo` needs none."))
         let ledger = try self.text("ENROUTE_REDIS_LEDGER_URL").map { try RedisAddress(url: $0) } ?? live
         var settings = GatewaySettings(
             host: host ?? self.text("ENROUTE_HOST") ?? "0.0.0.0",
@@ -94,7 +96,8 @@ struct ProcessConfiguration {
         let prefix = self.text("ENROUTE_REDIS_PREFIX") ?? ""
         guard prefix.utf8.count <= 64, !prefix.contains(where: { "{}*?[]\\ ".contains($0) || !$0.isASCII }) else {
             throw ConfigurationError(
-                description: "ENROUTE_REDIS_PREFIX must be at most 64 ASCII characters, none of { } * ? [ ] \\ or a space.")
+                description:
+                    "ENROUTE_REDIS_PREFIX must be at most 64 ASCII characters, none of { } * ? [ ] \\ or a space.")
         }
         return prefix
     }
@@ -119,7 +122,8 @@ struct ProcessConfiguration {
         do {
             if let file = self.text("ENROUTE_TOKEN_PUBLIC_KEY") {
                 guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
-                    throw ConfigurationError(description: "ENROUTE_TOKEN_PUBLIC_KEY names \(file), which can not be read.")
+                    throw ConfigurationError(
+                        description: "ENROUTE_TOKEN_PUBLIC_KEY names \(file), which can not be read.")
                 }
                 keys.append(try await .es256(pem: pem, kid: self.text("ENROUTE_TOKEN_KID"), source: file))
             }

@@ -63,7 +63,9 @@ struct ReplayCommand: AsyncParsableCommand {
             ) { refusal in
                 FileHandle.standardError.write(Data("refused: \(refusal.code.rawValue): \(refusal.message)\n".utf8))
             }
-            say("\(journey.name): \(journey.fixes.count) fixes, \(Int(journey.lengthMeters)) m, at \(self.speed) times the speed")
+            say(
+                "\(journey.name): \(journey.fixes.count) fixes, \(Int(journey.lengthMeters)) m, at \(self.speed) times the speed"
+            )
             do {
                 let summary = try await rider.travel()
                 let refused = summary.refused.values.reduce(0, +)

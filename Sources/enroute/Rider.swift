@@ -62,7 +62,8 @@ struct Rider: Sendable {
     }
 
     private func travel(
-        _ connection: GatewayConnection, from start: ContinuousClock.Instant, _ next: inout Int, _ summary: inout Summary
+        _ connection: GatewayConnection, from start: ContinuousClock.Instant, _ next: inout Int,
+        _ summary: inout Summary
     ) async throws {
         let last = Int64(self.journey.fixes.count - 1)
         let (isOn, switchedOn) = AsyncStream.makeStream(of: Void.self)
@@ -72,11 +73,14 @@ struct Rider: Sendable {
             try await connection.send(.travel(job: self.job, active: true))
             // Ends without a word when the listener has failed; its error then comes from the group.
             guard await isOn.first(where: { true }) != nil else { return try await group.next() ?? nil }
+            var lastAt: Int64 = 0
             while next < self.journey.fixes.count {
                 let fix = self.journey.fixes[next]
                 let offset = Duration.milliseconds(fix.at - self.journey.fixes[0].at) / self.speed
                 try await ContinuousClock().sleep(until: start + offset)
-                if let reading = Self.reading(of: fix) {
+                // A receiver never takes two fixes at once, however late this task comes to run.
+                lastAt = max(lastAt + 1, .now)
+                if let reading = Self.reading(of: fix, at: lastAt) {
                     try await connection.send(
                         .location(LocationReport(job: self.job, sequence: Int64(next), fixes: [reading])))
                     summary.sent += 1
@@ -88,7 +92,6 @@ struct Rider: Sendable {
                 return nil
             }
             if let counted = try await group.next() ?? nil { return counted }
-            // The time for the last answers is over: what was counted until now is what there is.
             group.cancelAll()
             return try await group.next() ?? nil
         }
@@ -102,30 +105,34 @@ struct Rider: Sendable {
     ) async throws -> Summary {
         defer { switchedOn.finish() }
         var summary = Summary()
-        for try await message in messages {
-            switch message {
-            case .ok("travel", _, _, _): switchedOn.yield()
-            case .ok("location", _, let sequence?, _):
-                summary.accepted += 1
-                if sequence == last { return summary }
-            case .error(let refusal) where refusal.re == "travel" && !refusal.code.isRetryable:
-                throw Unavailable(
-                    description: "Travel mode is refused for \(self.job) (\(refusal.code.rawValue)): \(refusal.message)")
-            case .error(let refusal):
-                summary.refused[refusal.code, default: 0] += 1
-                self.onRefusal(refusal)
-            default: continue
+        do {
+            for try await message in messages {
+                switch message {
+                case .ok("travel", _, _, _): switchedOn.yield()
+                case .ok("location", _, let sequence?, _):
+                    summary.accepted += 1
+                    if sequence == last { return summary }
+                case .error(let refusal) where refusal.re == "travel" && !refusal.code.isRetryable:
+                    throw Unavailable(
+                        description: "Travel mode is refused for \(self.job) (\(refusal.code.rawValue)): "
+                            + refusal.message)
+                case .error(let refusal):
+                    summary.refused[refusal.code, default: 0] += 1
+                    self.onRefusal(refusal)
+                default: continue
+                }
             }
-        }
+        } catch is CancellationError {}
+        // The time for the last answers is over.
         if Task.isCancelled { return summary }
         throw ClientError.connectionLost
     }
 
-    /// A reading taken now, where the recording was then.
-    private static func reading(of fix: Journeys.Fix) -> EnrouteWire.Fix? {
+    /// A reading as a phone reports it, where the recording was then.
+    private static func reading(of fix: Journeys.Fix, at: Int64) -> EnrouteWire.Fix? {
         Coordinate(latitude: fix.latitude, longitude: fix.longitude).map { place in
             EnrouteWire.Fix(
-                at: .now, place: place, accuracyMeters: fix.accuracyMeters.map { min($0, 10_000) },
+                at: at, place: place, accuracyMeters: fix.accuracyMeters.map { min($0, 10_000) },
                 speedMetersPerSecond: fix.speedMetersPerSecond.map { min($0, 340) }, headingDegrees: fix.headingDegrees)
         }
     }

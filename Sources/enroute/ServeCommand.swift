@@ -39,7 +39,9 @@ struct ServeCommand: AsyncParsableCommand {
             let logger = try configuration.logger()
             let group = MultiThreadedEventLoopGroup(numberOfThreads: try configuration.loops())
             let gateway = GatewayServer(settings: settings, group: group, logger: logger) { port in
-                say("enroute: listening on \(settings.host) port \(port)\(settings.credentials == nil ? ", without TLS" : "")")
+                say(
+                    "enroute: listening on \(settings.host) port \(port)\(settings.credentials == nil ? ", without TLS" : "")"
+                )
             }
             var services: [ServiceGroupConfiguration.ServiceConfiguration] = [.init(service: gateway)]
             if let credentials = settings.credentials {

@@ -110,9 +110,11 @@ import Testing
 
     @Test func `a job is reached by its customer, its rider, operations and services`() {
         func reaches(_ person: String, _ role: Role, only: JobID? = nil) -> Bool {
-            Grant(person: PersonID(person)!, role: role, job: only).reaches(Self.job, customer: Self.anna, rider: Self.rider)
+            Grant(person: PersonID(person)!, role: role, job: only).reaches(
+                Self.job, customer: Self.anna, rider: Self.rider)
         }
-        #expect(reaches("anna", .customer) && reaches("rider-1", .rider) && reaches("x", .ops) && reaches("x", .service))
+        #expect(
+            reaches("anna", .customer) && reaches("rider-1", .rider) && reaches("x", .ops) && reaches("x", .service))
         #expect(!reaches("bert", .customer) && !reaches("rider-2", .rider))
         #expect(!reaches("rider-1", .customer) && !reaches("anna", .rider))
         #expect(!reaches("anna", .customer, only: JobID("j2")!))

@@ -11,8 +11,10 @@ import Testing
     }
 
     /// Built beside the tests' own executable.
-    static let binary = URL(filePath: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "")
-        .deletingLastPathComponent().appending(path: "enroute").path
+    static let binary = URL(
+        filePath: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    )
+    .deletingLastPathComponent().appending(path: "enroute").path
 
     static func run(_ words: [String], environment: [String: String] = [:]) async throws -> Outcome {
         let variables = Environment.custom(
@@ -36,13 +38,17 @@ import Testing
 
     @Test(arguments: [
         (["serve"], 78, "ENROUTE_REDIS_LIVE_URL is not set"), (["serve", "--port", "x"], 64, "port"),
-        (["token", "--role", "king", "a"], 64, "king is not a role"), (["token", "--role", "rider", "a b"], 64, "not a name"),
+        (["token", "--role", "king", "a"], 64, "king is not a role"),
+        (["token", "--role", "rider", "a b"], 64, "not a name"),
         (["token", "--role", "rider", "a"], 78, "ENROUTE_TOKEN_SECRET is not set"),
         (["replay", "/nowhere.gpx", "--job", "j"], 65, "/nowhere.gpx can not be read"),
-        (["replay", "a.gpx", "--job", "j j"], 64, "--job must be"), (["replay", "a.gpx", "--job", "j", "--speed", "0"], 64, "--speed"),
+        (["replay", "a.gpx", "--job", "j j"], 64, "--job must be"),
+        (["replay", "a.gpx", "--job", "j", "--speed", "0"], 64, "--speed"),
         (["demo", "--trip", "/nowhere.gpx"], 65, "/nowhere.gpx can not be read"), (["dance"], 64, "dance"),
     ])
-    func `what can not be done is said, with an exit code of its own`(words: [String], code: Int32, reason: String) async throws {
+    func `what can not be done is said, with an exit code of its own`(words: [String], code: Int32, reason: String)
+        async throws
+    {
         let outcome = try await Self.run(words)
         #expect(outcome.code == code, "\(outcome)")
         #expect(outcome.error.contains(reason), "\(outcome.error)")
@@ -53,17 +59,22 @@ import Testing
         "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
     ]
 
-    @Test(arguments: [
-        ([:], 69, "Redis at unix:/nowhere.sock can not be reached"),
-        (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "its scheme is neither redis nor unix"),
-        (["ENROUTE_TLS": "maybe"], 78, "ENROUTE_TLS is maybe"), (["ENROUTE_TLS": "on"], 78, "ENROUTE_TLS_CERTIFICATE is not set"),
-        (["ENROUTE_TLS": "on", "ENROUTE_TLS_CERTIFICATE": "/no.pem", "ENROUTE_TLS_KEY": "/no.pem"], 78, "/no.pem"),
-        (["ENROUTE_TOKEN_SECRET": "short"], 78, "shorter than 32 bytes"), (["ENROUTE_TOKEN_SECRET": ""], 78, "No key to check tokens"),
-        (["ENROUTE_TOKEN_PUBLIC_KEY": "/no.pem"], 78, "/no.pem, which can not be read"),
-        (["ENROUTE_PORT": "99999"], 78, "ENROUTE_PORT is 99999"), (["ENROUTE_TRAVEL_CAP_SECONDS": "14401"], 78, "ENROUTE_TRAVEL_CAP_SECONDS"),
-        (["ENROUTE_REDIS_PREFIX": "a{b}"], 78, "ENROUTE_REDIS_PREFIX"), (["ENROUTE_LOG_LEVEL": "loud"], 78, "ENROUTE_LOG_LEVEL is loud"),
-        (["ENROUTE_STREETS": "/no.geojson"], 65, "/no.geojson can not be read"),
-    ] as [([String: String], Int32, String)])
+    @Test(
+        arguments: [
+            ([:], 69, "Redis at unix:/nowhere.sock can not be reached"),
+            (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "its scheme is neither redis nor unix"),
+            (["ENROUTE_TLS": "maybe"], 78, "ENROUTE_TLS is maybe"),
+            (["ENROUTE_TLS": "on"], 78, "ENROUTE_TLS_CERTIFICATE is not set"),
+            (["ENROUTE_TLS": "on", "ENROUTE_TLS_CERTIFICATE": "/no.pem", "ENROUTE_TLS_KEY": "/no.pem"], 78, "/no.pem"),
+            (["ENROUTE_TOKEN_SECRET": "short"], 78, "shorter than 32 bytes"),
+            (["ENROUTE_TOKEN_SECRET": ""], 78, "No key to check tokens"),
+            (["ENROUTE_TOKEN_PUBLIC_KEY": "/no.pem"], 78, "/no.pem, which can not be read"),
+            (["ENROUTE_PORT": "99999"], 78, "ENROUTE_PORT is 99999"),
+            (["ENROUTE_TRAVEL_CAP_SECONDS": "14401"], 78, "ENROUTE_TRAVEL_CAP_SECONDS"),
+            (["ENROUTE_REDIS_PREFIX": "a{b}"], 78, "ENROUTE_REDIS_PREFIX"),
+            (["ENROUTE_LOG_LEVEL": "loud"], 78, "ENROUTE_LOG_LEVEL is loud"),
+            (["ENROUTE_STREETS": "/no.geojson"], 65, "/no.geojson can not be read"),
+        ] as [([String: String], Int32, String)])
     func `a setting that can not be used is named, with what it should be`(
         settings: [String: String], code: Int32, reason: String
     ) async throws {

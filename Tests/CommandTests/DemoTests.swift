@@ -3,9 +3,9 @@ import Subprocess
 import Testing
 
 #if canImport(System)
-import System
+    import System
 #else
-import SystemPackage
+    import SystemPackage
 #endif
 
 /// `enroute demo` from its first line to its last.
@@ -13,7 +13,9 @@ import SystemPackage
     /// Runs the demonstration until it has printed its link, then ends it with a signal.
     ///
     /// - Returns: the link, what it printed, and the redis-servers whose folder it made and that still live.
-    private static func run(_ words: [String], ending signal: Signal) async throws -> (link: String, lines: [String], left: [String]) {
+    private static func run(_ words: [String], ending signal: Signal) async throws -> (
+        link: String, lines: [String], left: [String]
+    ) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -47,7 +49,9 @@ import SystemPackage
 
     /// The process that wrote its id below `folder`.
     private static func redisServer(in folder: URL) throws -> Int32? {
-        let made = try FileManager.default.contentsOfDirectory(atPath: folder.path).first { $0.hasPrefix("enroute-redis-") }
+        let made = try FileManager.default.contentsOfDirectory(atPath: folder.path).first {
+            $0.hasPrefix("enroute-redis-")
+        }
         let file = folder.appending(path: made ?? "").appending(path: "redis.pid")
         return Int32(try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines))
     }

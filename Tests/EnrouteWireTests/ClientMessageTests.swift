@@ -4,7 +4,8 @@ import Testing
 @Suite struct ClientMessageTests {
     private static let job = JobID("job-7")!
     private static let messages: [ClientMessage] = [
-        .auth(.token("aaa.bbb.ccc")), .auth(.link("0123456789abcdef0123456789abcdef")), .auth(.token("a \"b\" \\ é😀\n")),
+        .auth(.token("aaa.bbb.ccc")), .auth(.link("0123456789abcdef0123456789abcdef")),
+        .auth(.token("a \"b\" \\ é😀\n")),
         .subscribe(job: job, since: nil),
         .subscribe(job: job, since: ResumePoint(epoch: "e_1-Z", id: StatusID("1700000000000-3")!)),
         .unsubscribe(job: job),
@@ -62,7 +63,9 @@ import Testing
                 changed[index] = byte
                 let read = try? changed.withUnsafeBytes { try ClientMessage($0) }
                 // What is read is a message in its own right: it comes back from its own bytes.
-                if let read { #expect((try? read.encoded.withUnsafeBytes { try ClientMessage($0) })?.type == read.type) }
+                if let read {
+                    #expect((try? read.encoded.withUnsafeBytes { try ClientMessage($0) })?.type == read.type)
+                }
             }
         }
     }
@@ -86,9 +89,15 @@ import Testing
             (#"{"type":"subscribe","job":"a","job":"b"}"#, "subscribe names a member twice"),
             (#"{"type":"subscribe","job":"a","since":{}}"#, "since needs epoch"),
             (#"{"type":"subscribe","job":"a","since":{"epoch":"e"}}"#, "since needs id"),
-            (#"{"type":"subscribe","job":"a","since":{"epoch":"","id":"1-0"}}"#, "epoch must be what the snapshot said"),
+            (
+                #"{"type":"subscribe","job":"a","since":{"epoch":"","id":"1-0"}}"#,
+                "epoch must be what the snapshot said"
+            ),
             (#"{"type":"subscribe","job":"a","since":{"epoch":"e","id":"1"}}"#, "id must be a status id"),
-            (#"{"type":"subscribe","job":"a","since":{"epoch":"e","epoch":"f","id":"1-0"}}"#, "since names a member twice"),
+            (
+                #"{"type":"subscribe","job":"a","since":{"epoch":"e","epoch":"f","id":"1-0"}}"#,
+                "since names a member twice"
+            ),
             (#"{"type":"travel","job":"a"}"#, "travel needs active, true or false"),
             (#"{"type":"travel","job":"a","active":1}"#, "true or false was expected"),
             (#"{"type":"travel","job":"a","active":"true"}"#, "true or false was expected"),

@@ -40,7 +40,10 @@ import Testing
         #expect(limits.messageFragments == 16)
         #expect(limits.subscriptions == 10)
         #expect(limits.operationsSubscriptions == 200)
-        #expect([limits.firstRequestSeconds, limits.signInSeconds, limits.pingSeconds, limits.pongSeconds] == [5, 5, 25, 10])
+        #expect(
+            [limits.firstRequestSeconds, limits.signInSeconds, limits.pingSeconds, limits.pongSeconds] == [
+                5, 5, 25, 10,
+            ])
         #expect([limits.positionsPerSecond, limits.positionsBurst] == [2, 5])
         #expect(limits.queueBytes == 65_536)
         #expect(Limits.subprotocol == "enroute.v1")

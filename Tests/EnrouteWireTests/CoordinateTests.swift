@@ -61,7 +61,9 @@ import Testing
     }
 
     @Test func `a coordinate does not say where it is`() { self.isRedacted(Coordinate.somewhere) }
-    @Test func `an optional coordinate does not say where it is`() { self.isRedacted(Coordinate?.some(.somewhere) as Any) }
+    @Test func `an optional coordinate does not say where it is`() {
+        self.isRedacted(Coordinate?.some(.somewhere) as Any)
+    }
     @Test func `a fix does not say where it is`() { self.isRedacted(Self.fix) }
     @Test func `a report does not say where it is`() { self.isRedacted(Self.report) }
     @Test func `a client's message does not say where it is`() { self.isRedacted(ClientMessage.location(Self.report)) }

@@ -16,12 +16,16 @@ import Testing
         #expect(try self.string(json) == text)
     }
 
-    @Test(arguments: [#""\ud83d""#, #""\ude00""#, #""\ud83d\ud83d""#, #""\ud83d\u0041""#, #""\ude00\ud83d""#, #""\ud83dx""#])
+    @Test(arguments: [
+        #""\ud83d""#, #""\ude00""#, #""\ud83d\ud83d""#, #""\ud83d\u0041""#, #""\ude00\ud83d""#, #""\ud83dx""#,
+    ])
     func `a surrogate that stands alone is refused`(json: String) {
         #expect(throws: BadMessage("a surrogate stands alone")) { try self.string(json) }
     }
 
-    @Test(arguments: [#""\x""#, #""\u12""#, #""\u12G4""#, #""\u""#, #""\U0041""#, #""\'""#, #""\u１２３４""#, #""\ud83d\u12""#])
+    @Test(arguments: [
+        #""\x""#, #""\u12""#, #""\u12G4""#, #""\u""#, #""\U0041""#, #""\'""#, #""\u１２３４""#, #""\ud83d\u12""#,
+    ])
     func `an escape that does not exist is refused`(json: String) {
         #expect(throws: BadMessage.self) { try self.string(json) }
     }
@@ -29,7 +33,9 @@ import Testing
     @Test func `every control character in a string is refused, escaped ones are not`() throws {
         for byte in 0..<0x20 as Range<UInt8> {
             let character = Character(UnicodeScalar(byte))
-            #expect(throws: BadMessage("a control character stands in a string")) { try self.string("\"a\(character)\"") }
+            #expect(throws: BadMessage("a control character stands in a string")) {
+                try self.string("\"a\(character)\"")
+            }
             let digits = String(byte, radix: 16)
             let escaped = "\"\\u" + String(repeating: "0", count: 4 - digits.count) + digits + "\""
             #expect(try self.string(escaped) == String(character))

@@ -78,7 +78,9 @@ import Testing
 
     @Test func `the smallest and the largest whole number are written`() {
         #expect(
-            self.written { $0.field("a", Int64.min); $0.field("b", Int64.max) }
+            self.written {
+                $0.field("a", Int64.min); $0.field("b", Int64.max)
+            }
                 == #"{"a":-9223372036854775808,"b":9223372036854775807}"#)
     }
 }

@@ -71,8 +71,11 @@ import Testing
 
     @Test func `the names on the wire are words joined by underscores, each used once`() {
         let names =
-            JobStatus.allCases.map(\.rawValue) + EndReason.allCases.map(\.rawValue) + TrackingState.allCases.map(\.rawValue)
-        for name in names { #expect(name.utf8.allSatisfy { (97...122).contains($0) || $0 == 95 } && name.utf8.count <= 40) }
+            JobStatus.allCases.map(\.rawValue) + EndReason.allCases.map(\.rawValue)
+            + TrackingState.allCases.map(\.rawValue)
+        for name in names {
+            #expect(name.utf8.allSatisfy { (97...122).contains($0) || $0 == 95 } && name.utf8.count <= 40)
+        }
         #expect(Set(JobStatus.allCases.map(\.rawValue)).count == JobStatus.allCases.count)
     }
 }

@@ -4,7 +4,8 @@ import Testing
 @Suite struct LocationReportTests {
     private static let fix = #"{"at":1700000000000,"lat":52.5,"lon":13.4}"#
 
-    private static func message(_ fixes: String, job: String = #""job":"job-7","#, seq: String = #""seq":1,"#) -> String {
+    private static func message(_ fixes: String, job: String = #""job":"job-7","#, seq: String = #""seq":1,"#) -> String
+    {
         #"{"type":"location",\#(job)\#(seq)"fixes":[\#(fixes)]}"#
     }
 
@@ -32,7 +33,8 @@ import Testing
         arguments: [
             #""lat":90,"lon":180"#, #""lat":-90,"lon":-180"#, #""lat":0,"lon":1e-7"#, #""lat":1,"lon":1,"acc":0"#,
             #""lat":1,"lon":1,"acc":10000"#, #""lat":1,"lon":1,"spd":0"#, #""lat":1,"lon":1,"spd":340"#,
-            #""lat":1,"lon":1,"hdg":0"#, #""lat":1,"lon":1,"hdg":360"#, #""lat":1,"lon":1,"acc":null,"spd":null,"hdg":null"#,
+            #""lat":1,"lon":1,"hdg":0"#, #""lat":1,"lon":1,"hdg":360"#,
+            #""lat":1,"lon":1,"acc":null,"spd":null,"hdg":null"#,
             #""lat":5.25e1,"lon":1"#,
         ])
     func `the ends of the ranges are accepted`(members: String) throws {
@@ -44,15 +46,19 @@ import Testing
             (#""lat":90.1,"lon":1"#, "lat must be"), (#""lat":-90.1,"lon":1"#, "lat must be"),
             (#""lat":1,"lon":180.1"#, "lon -180 to 180"), (#""lat":1,"lon":-180.1"#, "lon -180 to 180"),
             (#""lat":0,"lon":0"#, "not both 0"), (#""lat":-0.0,"lon":0e5"#, "not both 0"),
-            (#""lat":1"#, "lat and lon"), (#""lon":1"#, "lat and lon"), (#""lat":null,"lon":1"#, "a number was expected"),
+            (#""lat":1"#, "lat and lon"), (#""lon":1"#, "lat and lon"),
+            (#""lat":null,"lon":1"#, "a number was expected"),
             (#""lat":"1","lon":1"#, "a number was expected"), (#""lat":NaN,"lon":1"#, "a number was expected"),
-            (#""lat":Infinity,"lon":1"#, "a number was expected"), (#""lat":-Infinity,"lon":1"#, "a number is malformed"),
-            (#""lat":1e999,"lon":1"#, "a number is out of range"), (#""lat":-1e999,"lon":1"#, "a number is out of range"),
+            (#""lat":Infinity,"lon":1"#, "a number was expected"),
+            (#""lat":-Infinity,"lon":1"#, "a number is malformed"),
+            (#""lat":1e999,"lon":1"#, "a number is out of range"),
+            (#""lat":-1e999,"lon":1"#, "a number is out of range"),
             (#""lat":1.0000000000000000000000000000001,"lon":1"#, "longer than 32"),
             (#""lat":1,"lon":1,"acc":-0.1"#, "acc is"), (#""lat":1,"lon":1,"acc":10000.1"#, "acc is"),
             (#""lat":1,"lon":1,"spd":-0.1"#, "spd is"), (#""lat":1,"lon":1,"spd":340.1"#, "spd is"),
             (#""lat":1,"lon":1,"hdg":-0.1"#, "hdg is"), (#""lat":1,"lon":1,"hdg":360.1"#, "hdg is"),
-            (#""lat":1,"lat":1,"lon":1"#, "names a member twice"), (#""lat":1,"lon":1,"lon":2"#, "names a member twice"),
+            (#""lat":1,"lat":1,"lon":1"#, "names a member twice"),
+            (#""lat":1,"lon":1,"lon":2"#, "names a member twice"),
             (#""lat":1,"lon":1,"at":1700000000001"#, "names a member twice"),
             (#""lat":1,"lon":1,"acc":1,"acc":1"#, "names a member twice"),
             (#""lat":1,"lon":1,"spd":1,"spd":1"#, "names a member twice"),
@@ -65,7 +71,10 @@ import Testing
         #expect(given?.contains(reason) == true, "\(given ?? "accepted")")
     }
 
-    @Test(arguments: ["0", "-1", "999999999999", "10000000000000", "1700000000", "1e12", "1700000000000.0", "\"1700000000000\"", "null"])
+    @Test(arguments: [
+        "0", "-1", "999999999999", "10000000000000", "1700000000", "1e12", "1700000000000.0", "\"1700000000000\"",
+        "null",
+    ])
     func `the time of a fix has thirteen digits`(at: String) {
         #expect(throws: BadMessage.self) { try self.report(Self.fix(#""at":\#(at),"lat":1,"lon":1"#)) }
     }

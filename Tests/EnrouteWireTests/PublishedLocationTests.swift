@@ -38,7 +38,8 @@ import Testing
     @Test func `no other message has an id of a position`() {
         for text in [
             "", "{}", #"{"type":"location"}"#, #"{"type":"location","id":"123"}"#,
-            #"{"type":"location","id":"170000000045678x","at":1}"#, #"{"type":"location","id":"-700000000456789","at":1}"#,
+            #"{"type":"location","id":"170000000045678x","at":1}"#,
+            #"{"type":"location","id":"-700000000456789","at":1}"#,
             #"{"type": "location","id":"1700000000456789"}"#, #"{"id":"1700000000456789","type":"location"}"#,
             #"{"type":"status","job":"a","epoch":"e","prev":"","id":"1-0","status":"accepted","at":1}"#,
         ] {

@@ -29,7 +29,9 @@ import Testing
             .ok(re: "location", job: job, sequence: 7, deadline: 1_700_000_000_000),
             .ok(re: "auth", job: nil, sequence: nil, deadline: nil),
             .pong(serverTime: 1_700_000_000_000), .goaway(retryInMilliseconds: 1500),
-            .error(Refusal(re: "subscribe", job: job, code: .rateLimited, message: "Slow \"down\".", retryInMilliseconds: 50)),
+            .error(
+                Refusal(
+                    re: "subscribe", job: job, code: .rateLimited, message: "Slow \"down\".", retryInMilliseconds: 50)),
         ]
         + TrackingState.allCases.map { .tracking(job: job, $0, nil) }
         + EndReason.allCases.map { .tracking(job: job, .ended, $0) }

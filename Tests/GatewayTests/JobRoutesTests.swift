@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 
 #if canImport(FoundationNetworking)
-import FoundationNetworking
+    import FoundationNetworking
 #endif
 
 /// REST, over a real socket.
@@ -26,7 +26,9 @@ import FoundationNetworking
         if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
         let (data, response) = try await URLSession.shared.data(for: request)
         let answer = response as! HTTPURLResponse
-        let headers = answer.allHeaderFields.reduce(into: [String: String]()) { $0["\($1.key)".lowercased()] = "\($1.value)" }
+        let headers = answer.allHeaderFields.reduce(into: [String: String]()) {
+            $0["\($1.key)".lowercased()] = "\($1.value)"
+        }
         return Answer(status: answer.statusCode, text: String(decoding: data, as: UTF8.self), headers: headers)
     }
 
@@ -59,7 +61,8 @@ import FoundationNetworking
                 #expect(early.status == 409)
                 #expect(early.text.contains(#""jobStatus":"assigned""#))
                 let onTheWay = #"{"status":"on_the_way"}"#
-                #expect(try await Self.ask(gateway, "POST", "/api/v1/jobs/j1/status", as: service, onTheWay).status == 200)
+                #expect(
+                    try await Self.ask(gateway, "POST", "/api/v1/jobs/j1/status", as: service, onTheWay).status == 200)
                 let twice = try await Self.ask(gateway, "POST", "/api/v1/jobs/j1/status", as: service, onTheWay)
                 #expect(twice.status == 409)
                 #expect(twice.text.contains(#""jobStatus":"on_the_way""#))
@@ -112,7 +115,9 @@ import FoundationNetworking
         }
     }
 
-    @Test func `pages are served with a policy that lets nobody else in, probes answer, and other paths do not`() async throws {
+    @Test func `pages are served with a policy that lets nobody else in, probes answer, and other paths do not`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let page = try await Self.ask(gateway, "GET", "/track/j1")

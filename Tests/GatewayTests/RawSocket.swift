@@ -3,7 +3,7 @@
 import Foundation
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #endif
 
 /// Runs what blocks on a thread of its own: the pool that runs tests also runs the gateway's routes.

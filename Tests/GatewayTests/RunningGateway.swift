@@ -92,7 +92,9 @@ struct RunningGateway: Sendable {
     }
 
     /// A service visit on its way: its rider may switch travel mode on.
-    func travellingJob(_ name: String = "job-1", customer: String = "anna", rider: String = "rider-1") async throws -> JobID {
+    func travellingJob(_ name: String = "job-1", customer: String = "anna", rider: String = "rider-1") async throws
+        -> JobID
+    {
         let job = JobID(name)!
         _ = try await self.ledger.create(
             NewJob(

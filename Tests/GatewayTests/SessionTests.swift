@@ -83,7 +83,8 @@ import Testing
         #expect(try await Self.closeCode(after: RawSocket.frame(0x88, [0x03])) == 1002)
     }
 
-    @Test func `a ping between fragments is answered with its bytes, and the message is still understood`() async throws {
+    @Test func `a ping between fragments is answered with its bytes, and the message is still understood`() async throws
+    {
         let answer = try await Self.answer(to: [
             RawSocket.frame(0x01, Array(Self.ping.prefix(5))), RawSocket.frame(0x89, [1, 2, 3]),
             RawSocket.frame(0x80, Array(Self.ping.dropFirst(5))), RawSocket.frame(0x88, []),

@@ -45,7 +45,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ClientMessage.auth(.token("no token")), .auth(.link(String(repeating: "0", count: 32))), .auth(.link("*")), .ping,
+        ClientMessage.auth(.token("no token")), .auth(.link(String(repeating: "0", count: 32))), .auth(.link("*")),
+        .ping,
     ])
     func `what does not sign in closes 4500`(message: ClientMessage) async throws {
         try await within {
@@ -79,7 +80,9 @@ import Testing
         }
     }
 
-    @Test func `a request with a bad token, a token in the URL or no subprotocol is refused before the upgrade`() async throws {
+    @Test func `a request with a bad token, a token in the URL or no subprotocol is refused before the upgrade`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let good = "Sec-WebSocket-Protocol: enroute.v1\r\n"

@@ -76,22 +76,29 @@ import Testing
             try await RunningGateway.run { gateway in
                 let job = try await gateway.travellingJob()
                 let before = try #require(try await gateway.ledger.recover(job).get()).record
-                let event = try await gateway.ledger.publish(.workInProgress, of: job, by: Self.service, source: "event").get()
+                let event = try await gateway.ledger.publish(
+                    .workInProgress, of: job, by: Self.service, source: "event"
+                ).get()
                 guard case .published(let missed) = event else { throw Missing() }
                 try await gateway.connect("anna", .customer) { connection, messages in
-                    try await connection.send(.subscribe(job: job, since: ResumePoint(epoch: before.epoch, id: before.head)))
+                    try await connection.send(
+                        .subscribe(job: job, since: ResumePoint(epoch: before.epoch, id: before.head)))
                     #expect(try await messages.subscribed().missed == [missed])
                 }
                 try await gateway.connect("anna", .customer) { connection, messages in
                     try await connection.send(.subscribe(job: job, since: ResumePoint(epoch: "other", id: before.head)))
-                    let snapshot = try await messages.first { if case .reset(_, let snapshot) = $0 { snapshot } else { nil } }
+                    let snapshot = try await messages.first {
+                        if case .reset(_, let snapshot) = $0 { snapshot } else { nil }
+                    }
                     #expect(snapshot.id == missed.id)
                 }
             }
         }
     }
 
-    @Test func `when travel mode ends the position is gone, its followers know why, and reports are refused`() async throws {
+    @Test func `when travel mode ends the position is gone, its followers know why, and reports are refused`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run { gateway in
                 let job = try await gateway.travellingJob()
@@ -177,7 +184,9 @@ import Testing
                     try await connection.send(.subscribe(job: job, since: nil))
                     _ = try await messages.subscribed()
                     gateway.stop()
-                    let retryIn = try await messages.first { if case .goaway(let retryIn) = $0 { retryIn } else { nil } }
+                    let retryIn = try await messages.first {
+                        if case .goaway(let retryIn) = $0 { retryIn } else { nil }
+                    }
                     #expect((0...1000).contains(retryIn))
                     await #expect(throws: ClientError.closed(code: 4000, reason: "going away")) {
                         while try await messages.next() != nil {}

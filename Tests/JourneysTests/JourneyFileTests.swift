@@ -28,10 +28,20 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a.gpx", "<gpx><trk><trkseg>\n<trkpt lat=\"1\" lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt>\n</trk></gpx>", "Line 3: this is no well-formed XML"),
-        ("a.gpx", "<gpx><trk>\n<trkpt lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt></trk></gpx>", "Line 2: trkpt needs"),
+        (
+            "a.gpx",
+            "<gpx><trk><trkseg>\n<trkpt lat=\"1\" lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt>\n</trk></gpx>",
+            "Line 3: this is no well-formed XML"
+        ),
+        (
+            "a.gpx", "<gpx><trk>\n<trkpt lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt></trk></gpx>",
+            "Line 2: trkpt needs"
+        ),
         ("a.gpx", "<gpx><trk>\n\n<trkpt lat=\"1\" lon=\"2\"/></trk></gpx>", "Line 3: the fix has no time"),
-        ("a.gpx", "<gpx><trk><trkpt lat=\"1\" lon=\"2\">\n<time>yesterday</time></trkpt></trk></gpx>", "Line 2: the time is not"),
+        (
+            "a.gpx", "<gpx><trk><trkpt lat=\"1\" lon=\"2\">\n<time>yesterday</time></trkpt></trk></gpx>",
+            "Line 2: the time is not"
+        ),
         ("a.gpx", "<!DOCTYPE a [<!ENTITY a \"aa\">]>\n<gpx/>", "Line 1: a document type"),
         ("a.gpx", "", "holds no fix"), ("a.gpx", "<gpx/>", "holds no fix"), ("a.csv", "", "holds no fix"),
         ("a.gpx", "<gpx><trkpt lat=\"1\" lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt></gpx>", "one fix only"),
@@ -48,10 +58,16 @@ import Testing
         ("a.nmea", "hello\n", "Line 1: this is no NMEA sentence"),
         ("a.txt", "", "is of no known kind"), ("a.gpx.gz", "not gzip", "gzip data is damaged"),
     ])
-    func `what can not be travelled is refused with its line and a way out`(name: String, text: String, reason: String) {
+    func `what can not be travelled is refused with its line and a way out`(name: String, text: String, reason: String)
+    {
         #expect {
             try load(name, text)
-        } throws: { "\($0)".contains(reason) || { print("got: \($0)"); return false }($0) }
+        } throws: {
+            "\($0)".contains(reason)
+                || {
+                    print("got: \($0)"); return false
+                }($0)
+        }
     }
 
     @Test func `a file that is not there is named`() {
@@ -91,12 +107,16 @@ import Testing
     @Test(.enabled(if: FileManager.default.fileExists(atPath: recordings.path)))
     func `every real recording beside the project is read`() throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: Self.recordings.appending(path: "trips").path) {
-            #expect(try Journey.load(path: Self.recordings.appending(path: "trips/\(name)").path).fixes.count > 100, "\(name)")
+            #expect(
+                try Journey.load(path: Self.recordings.appending(path: "trips/\(name)").path).fixes.count > 100,
+                "\(name)")
         }
         let agents = Self.recordings.appending(path: "delivery-agents-805-trips.csv.gz").path
         #expect(try Journey.load(path: agents).fixes.count > 10)
         for name in ["rome", "petersburg"] {
-            #expect(try Streets.load(path: Self.recordings.appending(path: "\(name).streets.geojson.gz").path).count > 10_000)
+            #expect(
+                try Streets.load(path: Self.recordings.appending(path: "\(name).streets.geojson.gz").path).count
+                    > 10_000)
         }
     }
 }

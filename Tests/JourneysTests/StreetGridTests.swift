@@ -42,8 +42,10 @@ import Testing
         #expect(String(decoding: bytes, as: UTF8.self).components(separatedBy: "LineString").count == 29)
     }
 
-    @Test(arguments: ["", "{}", #"{"type":"FeatureCollection","features":[]}"#,
-        #"{"type":"FeatureCollection","features":[{"geometry":{"type":"LineString","coordinates":[[500,0],[1,1]]}}]}"#])
+    @Test(arguments: [
+        "", "{}", #"{"type":"FeatureCollection","features":[]}"#,
+        #"{"type":"FeatureCollection","features":[{"geometry":{"type":"LineString","coordinates":[[500,0],[1,1]]}}]}"#,
+    ])
     func `what is no street map is refused`(text: String) {
         #expect(throws: JourneyError.self) {
             try withFile("a.geojson", Data(text.utf8)) { try Streets.load(path: $0) }

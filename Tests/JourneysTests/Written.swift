@@ -20,7 +20,8 @@ func load(_ name: String, _ text: String, trip: String? = nil) throws -> Journey
 /// gzip by zlib.
 func gzip(_ data: Data) -> Data {
     var stream = z_stream()
-    deflateInit2_(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+    deflateInit2_(
+        &stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
     defer { deflateEnd(&stream) }
     var input = [UInt8](data)
     var output = [UInt8](repeating: 0, count: data.count + 1000)

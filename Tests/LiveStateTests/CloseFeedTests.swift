@@ -62,9 +62,11 @@ import Testing
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
-            let call = GoodCall(script: Scripts.closeFeed, keys: self.keys(stage), arguments: ["rider-1", Self.message])
+            let call = GoodCall(
+                script: Scripts.closeFeed, keys: self.keys(stage), arguments: ["rider-1", Self.message])
             try await call.refuses(
-                badNames.map { (0, $0, "rider must be") } + ["", "{", "}", "[]", "x"].map { (1, $0, "message must be") },
+                badNames.map { (0, $0, "rider must be") }
+                    + ["", "{", "}", "[]", "x"].map { (1, $0, "message must be") },
                 on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer == .answer(1, 2))

@@ -74,8 +74,10 @@ import Testing
     @Test func `creating again after a change answers the newest status event`() async throws {
         try await Stage.set { stage in
             _ = try await self.create(stage)
-            guard case .published(let event) = try await stage.ledger.publish(
-                .accepted, of: Stage.job, by: Stage.rider, source: "rest").get()
+            guard
+                case .published(let event) = try await stage.ledger.publish(
+                    .accepted, of: Stage.job, by: Stage.rider, source: "rest"
+                ).get()
             else { return #expect(Bool(false), "not published") }
             let again = try await self.create(stage)
             #expect(again == .answer(0, "epoch-1", event.id))

@@ -57,7 +57,9 @@ import Testing
             let stored = #"{"type":"location","id":"9000000000000000","at":1700000000000\#(Self.tail)"#
             try await stage.client.run("SET", stage.positionKey, stored)
             for next in 1...3 as ClosedRange<Int64> {
-                #expect(self.id(try await self.publish(stage, at: 1_700_000_000_000 + next)) == 9_000_000_000_000_000 + next)
+                #expect(
+                    self.id(try await self.publish(stage, at: 1_700_000_000_000 + next)) == 9_000_000_000_000_000 + next
+                )
             }
         }
     }
@@ -144,7 +146,8 @@ import Testing
                     Scripts.publishLocation, keys: self.keys(stage),
                     arguments: ["rider-1", .integer(now + Int64(number)), .text(Self.tail), 600_000])
             }
-            let ids = try await EventLoopFuture.whenAllSucceed(answers, on: stage.client.eventLoop).get().compactMap(self.id)
+            let ids = try await EventLoopFuture.whenAllSucceed(answers, on: stage.client.eventLoop).get().compactMap(
+                self.id)
             #expect(ids == Array(Set(ids)).sorted())
             let kept = try await stage.client.run("GET", stage.positionKey).text
             #expect(kept?.contains(#","at":\#(now + 199),"#) == true)

@@ -130,3 +130,41 @@ extension RESPValue {
             })
     }
 }
+
+extension Stage {
+    /// Creates the job and takes it through these statuses.
+    @discardableResult
+    func createJob(_ kind: JobKind = .delivery, through statuses: [JobStatus] = []) async throws -> JobRecord {
+        let new = NewJob(
+            job: Self.job, kind: kind, customer: Self.customer, rider: Self.rider, zone: ZoneID("berlin"),
+            destination: Coordinate(latitude: 52.5, longitude: 13.4), actor: PersonID("service-1")!)
+        _ = try await self.ledger.create(new, epoch: "epoch-1").get()
+        for status in statuses { try await self.publish(status) }
+        _ = try await self.subscriber.messages.next(statuses.count)
+        return try #require(try await self.ledger.recover(Self.job).get()).record
+    }
+
+    /// Takes the job to a status that is allowed.
+    @discardableResult
+    func publish(_ status: JobStatus) async throws -> StatusEvent {
+        let transition = try await self.ledger.publish(status, of: Self.job, by: Self.rider, source: "rest").get()
+        guard case .published(let event) = transition else {
+            throw BadMessage("\(status) was not published: \(transition)")
+        }
+        return event
+    }
+
+    /// Statuses without an end: each is allowed after the one before, the first after `accepted`.
+    static func round(_ count: Int) -> [JobStatus] {
+        (0..<count).map { $0.isMultiple(of: 2) ? .preparing : .allocationFailed }
+    }
+
+    /// The job's way until its rider may share its position.
+    static let wayToTransit: [JobStatus] = [.accepted, .preparing, .readyForPickup, .inTransit]
+
+    /// Fields of the job's record.
+    func record(_ fields: String...) async throws -> [String?] {
+        let words = ["HMGET", self.jobKey] + fields
+        return try await self.client.send(RedisCommand(words.map { .text($0) })).get().array?.map(\.text) ?? []
+    }
+}

@@ -76,7 +76,9 @@ import Testing
                 == "Redis sent what RESP2 does not allow: an array of 1048577 elements, more than we accept.")
     }
 
-    @Test(arguments: ["2147483647", "2147483648", "4294967295", "4294967297", "9223372036854775807", "99999999999999999999"])
+    @Test(arguments: [
+        "2147483647", "2147483648", "4294967295", "4294967297", "9223372036854775807", "99999999999999999999",
+    ])
     func `a length that does not fit an Int32 ends neither the process nor in another length`(length: String) {
         #expect(self.refusal(of: "*\(length)\r\n:1\r\n:2\r\n") != nil)
     }
@@ -121,7 +123,10 @@ import Testing
     }
 
     @Test(
-        arguments: ["_\r\n", "#t\r\n", ",1.5\r\n", "(1\r\n", "!3\r\nERR\r\n", "=5\r\ntxt:a\r\n", "%1\r\n", "~1\r\n", ">1\r\n", "|1\r\n"])
+        arguments: [
+            "_\r\n", "#t\r\n", ",1.5\r\n", "(1\r\n", "!3\r\nERR\r\n", "=5\r\ntxt:a\r\n", "%1\r\n", "~1\r\n", ">1\r\n",
+            "|1\r\n",
+        ])
     func `a type of RESP3 is refused and named`(text: String) {
         let reason = self.refusal(of: text)
         #expect(reason?.contains("RESP2") == true)

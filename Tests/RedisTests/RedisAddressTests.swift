@@ -9,7 +9,10 @@ import Testing
             ("redis://10.0.0.1:7000/3", RedisAddress(endpoint: .tcp(host: "10.0.0.1", port: 7000), database: 3)),
             ("redis://:secret@h:1", RedisAddress(endpoint: .tcp(host: "h", port: 1), password: "secret")),
             ("redis://u:p@h:65535/0", RedisAddress(endpoint: .tcp(host: "h", port: 65_535), user: "u", password: "p")),
-            ("redis://u:p%40%2F%3A@h", RedisAddress(endpoint: .tcp(host: "h", port: 6379), user: "u", password: "p@/:")),
+            (
+                "redis://u:p%40%2F%3A@h",
+                RedisAddress(endpoint: .tcp(host: "h", port: 6379), user: "u", password: "p@/:")
+            ),
             ("unix:/run/redis.sock", RedisAddress(endpoint: .unix(path: "/run/redis.sock"))),
             ("unix:///run/redis.sock", RedisAddress(endpoint: .unix(path: "/run/redis.sock"))),
             ("unix:/run/redis.sock?database=2", RedisAddress(endpoint: .unix(path: "/run/redis.sock"), database: 2)),
@@ -24,7 +27,8 @@ import Testing
             ("http://localhost", "scheme is neither"), ("rediss://localhost", "scheme is neither"),
             ("redis://", "names no host"), ("redis:///3", "names no host"), ("redis://:6379", "names no host"),
             ("redis://h/three", "not a database number"), ("redis://h/1/2", "not a database number"),
-            ("redis://h/-1", "not a database number"), ("redis://h:0", "port is not"), ("redis://h:65536", "port is not"),
+            ("redis://h/-1", "not a database number"), ("redis://h:0", "port is not"),
+            ("redis://h:65536", "port is not"),
             ("unix:", "no socket file"), ("unix://", "no socket file"), ("unix://run/redis.sock", "no socket file"),
             ("unix:/a?database=x", "database is not a number"), ("unix:/a?database=-1", "database is not a number"),
         ])
@@ -46,7 +50,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["redis://alice:hunter2@h/x", "redis://alice:hunter2@", "http://alice:hunter2@h", "redis://a:hunter2@h:0"])
+    @Test(arguments: [
+        "redis://alice:hunter2@h/x", "redis://alice:hunter2@", "http://alice:hunter2@h", "redis://a:hunter2@h:0",
+    ])
     func `a refused URL does not repeat its password`(url: String) throws {
         let error = try #require(throws: RedisAddress.Malformed.self) { try RedisAddress(url: url) }
         #expect(!"\(error)".contains("hunter2"))

@@ -129,7 +129,9 @@ import Testing
     }
 
     @Test func `an answer that nobody asked for ends the connection, which comes back`() async throws {
-        try await ScriptedServer.running { words in words == ["ECHO", "a"] ? "+a\r\n+b\r\n" : "+\(words[0])\r\n" } _: {
+        try await ScriptedServer.running { words in
+            words == ["ECHO", "a"] ? "+a\r\n+b\r\n" : "+\(words[0])\r\n"
+        } _: {
             server in
             let client = try await RedisClient.started(at: server.address)
             defer { client.stop() }
@@ -139,7 +141,9 @@ import Testing
     }
 
     @Test func `an answer in RESP3 fails what waits with a protocol violation`() async throws {
-        try await ScriptedServer.running { words in words == ["PING"] ? "+PONG\r\n" : "%1\r\n" } _: { server in
+        try await ScriptedServer.running { words in
+            words == ["PING"] ? "+PONG\r\n" : "%1\r\n"
+        } _: { server in
             let client = try await RedisClient.started(at: server.address)
             defer { client.stop() }
             guard case .protocolViolation? = await failure(of: client.send(["HGETALL", "a"])) else {

@@ -10,7 +10,8 @@ import Testing
     private func calls(of command: String, _ client: RedisClient) async throws -> Int {
         let lines = try await client.run("INFO", "commandstats").text?.split(separator: "\r\n") ?? []
         let prefix = "cmdstat_\(command):calls="
-        return lines.first { $0.hasPrefix(prefix) }.flatMap { Int($0.dropFirst(prefix.count).prefix { $0 != "," }) } ?? 0
+        return lines.first { $0.hasPrefix(prefix) }.flatMap { Int($0.dropFirst(prefix.count).prefix { $0 != "," }) }
+            ?? 0
     }
 
     @Test func `the digest is the one Redis computes`() async throws {
@@ -45,7 +46,8 @@ import Testing
     @Test func `keys and arguments reach the script in their order`() async throws {
         try await withRedis { client, _ in
             let script = RedisScript(name: "all", source: Array("return {KEYS[1], KEYS[2], ARGV[1], #ARGV}".utf8))
-            let answer = try await client.evaluate(script, keys: ["{a}:1", "{a}:2"], arguments: [.bytes([0, 255])]).get()
+            let answer = try await client.evaluate(script, keys: ["{a}:1", "{a}:2"], arguments: [.bytes([0, 255])])
+                .get()
             let texts = ["{a}:1", "{a}:2"].map { RESPValue.string(Array($0.utf8)) }
             #expect(answer == .array(texts + [.string([0, 255]), .integer(1)]))
         }

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 @Suite struct RedisSigningInTests {
-    private func startFailure(_ address: RedisAddress, timing: RedisTiming = RedisTiming()) async throws -> RedisError? {
+    private func startFailure(_ address: RedisAddress, timing: RedisTiming = RedisTiming()) async throws -> RedisError?
+    {
         let client = try await RedisClient.made(at: address, timing: timing)
         defer { client.stop() }
         return await failure(of: client.start())
@@ -121,7 +122,9 @@ import Testing
 
     @Test func `a server that still loads its data is an outage, with its own words`() async throws {
         let line = "LOADING Redis is loading the dataset in memory"
-        try await ScriptedServer.running { _ in "-\(line)\r\n" } _: { server in
+        try await ScriptedServer.running { _ in
+            "-\(line)\r\n"
+        } _: { server in
             let error = try await self.startFailure(server.address)
             #expect(error == .refused(code: "LOADING", message: line))
             #expect(error?.isOutage == true)
@@ -131,7 +134,9 @@ import Testing
     @Test func `a server that accepts and says nothing is given up in time`() async throws {
         var timing = RedisTiming()
         timing.answer = .milliseconds(100)
-        try await ScriptedServer.running { _ in "" } _: { server in
+        try await ScriptedServer.running { _ in
+            ""
+        } _: { server in
             let error = try await self.startFailure(server.address, timing: timing)
             #expect(error == .timedOut)
         }

@@ -141,7 +141,9 @@ import Testing
     }
 
     @Test func `a subscribe succeeds when it is acknowledged and not before`() async throws {
-        try await ScriptedServer.running { $0 == ["PING"] ? "+PONG\r\n" : "" } _: { server in
+        try await ScriptedServer.running {
+            $0 == ["PING"] ? "+PONG\r\n" : ""
+        } _: { server in
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
             let isDone = LockedCounter()
@@ -157,7 +159,9 @@ import Testing
     }
 
     @Test func `an acknowledgement of the subscription before does not count for the one after`() async throws {
-        try await ScriptedServer.running { $0 == ["PING"] ? "+PONG\r\n" : "" } _: { server in
+        try await ScriptedServer.running {
+            $0 == ["PING"] ? "+PONG\r\n" : ""
+        } _: { server in
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
             let first = subscriber.onLoop { $0.subscribe("a") }
@@ -171,10 +175,12 @@ import Testing
             #expect(try await server.commands.next(2) == [["UNSUBSCRIBE", "a"], ["SUBSCRIBE", "a"]])
             #expect(await failure(of: first) == .disconnected)
             // Between this acknowledgement and the next two, a message would be missed.
-            try await server.write("*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n")
+            try await server.write(
+                "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n")
             _ = try await subscriber.messages.next()
             #expect(isDone.count == 0)
-            try await server.write("*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n")
+            try await server.write(
+                "*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n")
             try await second.get()
         }
     }

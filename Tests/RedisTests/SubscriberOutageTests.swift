@@ -94,7 +94,9 @@ import Testing
         }
     }
 
-    @Test func `a subscribe in flight fails when the connection is lost, and leaves nothing to be made good`() async throws {
+    @Test func `a subscribe in flight fails when the connection is lost, and leaves nothing to be made good`()
+        async throws
+    {
         try await withServer { server in
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
@@ -118,7 +120,8 @@ import Testing
             let subscriber = try await Subscriber.started(at: address)
             defer { subscriber.stop() }
             try await subscriber.subscribe("mine:a")
-            guard case .refused("NOPERM", let message)? = await failure(of: subscriber.onLoop { $0.subscribe("foreign") })
+            guard
+                case .refused("NOPERM", let message)? = await failure(of: subscriber.onLoop { $0.subscribe("foreign") })
             else { return #expect(Bool(false), "not refused") }
             #expect(message.contains("channel"))
             try await subscriber.subscribe("mine:b")
@@ -145,7 +148,9 @@ import Testing
     }
 
     @Test func `a connection that says garbage is given up and made again`() async throws {
-        try await ScriptedServer.running { $0 == ["PING"] ? "+PONG\r\n" : "" } _: { server in
+        try await ScriptedServer.running {
+            $0 == ["PING"] ? "+PONG\r\n" : ""
+        } _: { server in
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
             try await server.write("HTTP/1.1 200 OK\r\n")

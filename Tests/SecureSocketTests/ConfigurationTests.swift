@@ -50,12 +50,14 @@ import Testing
 
     @Test func `a key of another certificate does not match`() throws {
         let path = try self.files.folder.write(TestCertificate().keyPEM, to: "other.pem")
-        #expect(self.refusal(key: path) == .keyDoesNotMatch(certificateChain: self.files.certificatePath, privateKey: path))
+        #expect(
+            self.refusal(key: path) == .keyDoesNotMatch(certificateChain: self.files.certificatePath, privateKey: path))
     }
 
     @Test func `a key of another kind than the certificate's does not match`() throws {
         let path = try self.files.folder.write(self.pem(ofKey: "ED25519", passphrase: nil), to: "ed25519.pem")
-        #expect(self.refusal(key: path) == .keyDoesNotMatch(certificateChain: self.files.certificatePath, privateKey: path))
+        #expect(
+            self.refusal(key: path) == .keyDoesNotMatch(certificateChain: self.files.certificatePath, privateKey: path))
     }
 
     @Test func `an encrypted key is refused without a question at the terminal`() throws {

@@ -99,7 +99,8 @@ import Testing
             try await peer.channel.setOption(.autoRead, value: false).get()
             let outcome = try await connection.run { socket -> (isReused: Bool, strayBytes: Int) in
                 let handle = try connection.channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
-                    of: NIOBSDSocket.Handle.self) { $0 }
+                    of: NIOBSDSocket.Handle.self
+                ) { $0 }
                 let number = try #require(handle)
                 let piece = String(repeating: "-", count: 1000)
                 while !socket.isWaiting { socket.writeNow(piece) }

@@ -65,7 +65,9 @@ import Testing
     func `a socket that ends without close_notify is passed on as the channel tells it`(half: Bool) async throws {
         let (listener, connection, peer) = try await self.connect(allowsHalfClosure: half)
         try await peer.channel.close(mode: .output).get()
-        let seen = try await connection.seen.until("the end") { half ? $0.events.contains("inputClosed") : $0.isInactive }
+        let seen = try await connection.seen.until("the end") {
+            half ? $0.events.contains("inputClosed") : $0.isInactive
+        }
         #expect(seen.errors.isEmpty)
         try await listener.stop()
     }

@@ -60,7 +60,9 @@ import Testing
     }
 
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
-    func `a client that does not trust the certificate is told apart from a broken connection`(version: CInt) async throws {
+    func `a client that does not trust the certificate is told apart from a broken connection`(version: CInt)
+        async throws
+    {
         let listener = try await Listener.start()
         var settings = TLSConfiguration.makeClientConfiguration()
         settings.minimumTLSVersion = version == TLS1_2_VERSION ? .tlsv12 : .tlsv13
@@ -110,7 +112,9 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `with automatic reading off, one read is answered by bytes, however many the handshake takes`() async throws {
+    @Test func `with automatic reading off, one read is answered by bytes, however many the handshake takes`()
+        async throws
+    {
         /// Asks for bytes once.
         final class AsksOnce: ChannelInboundHandler {
             typealias InboundIn = ByteBuffer

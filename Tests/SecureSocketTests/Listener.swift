@@ -27,7 +27,9 @@ struct Connection: Sendable {
 
     /// Does something on the loop of the socket.
     @discardableResult
-    func run<Result: Sendable>(_ body: @escaping @Sendable (SecureSocketHandler) throws -> Result) async throws -> Result {
+    func run<Result: Sendable>(_ body: @escaping @Sendable (SecureSocketHandler) throws -> Result) async throws
+        -> Result
+    {
         try await self.channel.eventLoop.submit { try body(self.socket.value) }.get()
     }
 
@@ -53,7 +55,9 @@ struct Listener: Sendable {
     let channel: any Channel
     private let connections: Signal<[Connection]>
 
-    var address: SocketAddress { get throws { try self.channel.localAddress ?? { throw ChannelError.unknownLocalAddress }() } }
+    var address: SocketAddress {
+        get throws { try self.channel.localAddress ?? { throw ChannelError.unknownLocalAddress }() }
+    }
 
     /// - Parameters:
     ///   - tls: asked for each connection

@@ -157,7 +157,8 @@ struct Peer: Sendable {
     /// - Parameter settings: nil for a plain socket
     static func connect(
         to listener: Listener, _ settings: LibsslClient.Settings? = LibsslClient.Settings(),
-        receiveBuffer: Int? = nil, autoRead: Bool = true, then handlers: @escaping @Sendable () -> [any ChannelHandler] = { [] }
+        receiveBuffer: Int? = nil, autoRead: Bool = true,
+        then handlers: @escaping @Sendable () -> [any ChannelHandler] = { [] }
     ) async throws -> Peer {
         let recorder = Recorder()
         let made = Signal<NIOLoopBound<LibsslClient>?>(nil)

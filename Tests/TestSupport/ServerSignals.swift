@@ -7,11 +7,11 @@ private import NIOCore
 private import NIOPosix
 
 #if canImport(Glibc)
-private import Glibc
+    private import Glibc
 #elseif canImport(Musl)
-private import Musl
+    private import Musl
 #else
-private import Darwin
+    private import Darwin
 #endif
 
 extension RedisServer {

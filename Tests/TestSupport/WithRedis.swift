@@ -36,7 +36,8 @@ extension RedisServer {
 
 extension RedisClient {
     /// A client on a loop of the shared group that does not stand yet.
-    package static func made(at address: RedisAddress, timing: RedisTiming = RedisTiming()) async throws -> RedisClient {
+    package static func made(at address: RedisAddress, timing: RedisTiming = RedisTiming()) async throws -> RedisClient
+    {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         return try await eventLoop.submit {
             RedisClient(address: address, eventLoop: eventLoop, timing: timing, logger: .quiet)

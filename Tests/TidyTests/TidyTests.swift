@@ -68,7 +68,9 @@ import Testing
     @Test func `no pattern subscriptions, no scripts built from strings, no tests that sleep`() throws {
         for file in try Project.files("Sources", ".swift") {
             #expect(!file.text.contains("PSUBSCRIBE"), "\(file.path)")
-            #expect(!file.text.contains("\"EVAL\"") || file.name == "RedisScript.swift" || file.text.contains(".text(\"EVAL\")"))
+            #expect(
+                !file.text.contains("\"EVAL\"") || file.name == "RedisScript.swift"
+                    || file.text.contains(".text(\"EVAL\")"))
         }
         for file in try Project.files("Tests", ".swift") where file.name != "TidyTests.swift" {
             #expect(!file.text.contains("Task.sleep") && !file.text.contains("usleep("), "\(file.path)")
@@ -98,7 +100,8 @@ import Testing
     @Test func `the seven steps await nothing`() throws {
         for path in Self.steps where path.hasSuffix(".swift") {
             let code = try Project.file(path).lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }
-            #expect(!code.contains { $0.contains("await ") || $0.contains(" async ") || $0.contains("Task {") }, "\(path)")
+            #expect(
+                !code.contains { $0.contains("await ") || $0.contains(" async ") || $0.contains("Task {") }, "\(path)")
         }
     }
 
@@ -117,7 +120,9 @@ import Testing
                 #expect(header.contains("-- \(title)"), "\(name) lacks \(title)")
             }
             for (title, count) in [("KEYS", script.count(of: "KEYS")), ("ARGV", script.count(of: "ARGV"))] {
-                #expect(header.contains("\(title)[\(count)]") && !header.contains("\(title)[\(count + 1)]"), "\(name) \(title)")
+                #expect(
+                    header.contains("\(title)[\(count)]") && !header.contains("\(title)[\(count + 1)]"),
+                    "\(name) \(title)")
             }
             #expect(embedded.contains("\(name)_lua"), "\(name)")
         }

@@ -1,0 +1,148 @@
+import Embedded
+import EnrouteWire
+import Foundation
+import LiveState
+import Logging
+import NIOCore
+import NIOPosix
+import Redis
+import Subprocess
+import Testing
+
+/// `enroute serve`, `token` and `replay` together, as somebody sets them up by hand.
+@Suite struct RoadTests {
+    private static let secret = "a secret of at least thirty-two bytes"
+
+    /// A folder with a certificate, gone afterwards.
+    private static func withFolder(_ body: (URL) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder)
+    }
+
+    /// Runs `enroute serve` on a free port for as long as `body` does; then SIGTERM must end it with 0.
+    private static func withGateway(
+        _ folder: URL, _ redis: RedisServer,
+        _ body: @Sendable (_ port: Int, _ send: (Signal) throws -> Void) async throws -> Void
+    ) async throws {
+        let files = try DevelopmentCertificate().write(to: folder.path)
+        let environment = Environment.custom([
+            "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url, "ENROUTE_TLS_CERTIFICATE": files.certificate,
+            "ENROUTE_TLS_KEY": files.key, "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_LOG_LEVEL": "critical",
+            "ENROUTE_DRAIN_SECONDS": "1",
+        ])
+        var platform = PlatformOptions()
+        platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(1))]
+        let outcome = try await Subprocess.run(
+            .path(.init(CommandTests.binary)), arguments: ["serve", "--host", "127.0.0.1", "--port", "0"],
+            environment: environment, platformOptions: platform, input: .none, output: .sequence, error: .discarded
+        ) { execution in
+            var lines = execution.standardOutput.strings().makeAsyncIterator()
+            let line = try #require(try await lines.next())
+            let port = try #require(line.firstMatch(of: /listening on 127.0.0.1 port (\d+)/).flatMap { Int($0.1) })
+            try await body(port) { try execution.send(signal: $0) }
+            try execution.send(signal: .terminate)
+            while try await lines.next() != nil {}
+        }
+        #expect(outcome.terminationStatus == .exited(0))
+    }
+
+    /// A visit on its way, written by way of the ledger as an order system's service would by REST.
+    private static func makeVisit(_ name: String, _ redis: RedisServer) async throws {
+        let address = try RedisAddress(url: redis.url)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let client = try await loop.submit {
+            RedisClient(address: address, eventLoop: loop, logger: Logger(label: "test"))
+        }.get()
+        try await client.start().get()
+        defer { client.stop() }
+        let ledger = JobLedger(ledger: client, settings: LiveStateSettings())
+        let (job, service) = (JobID(name)!, PersonID("service")!)
+        _ = try await ledger.create(
+            NewJob(job: job, kind: .service, customer: PersonID("anna")!, rider: PersonID("rider-7")!, actor: service),
+            epoch: "e"
+        ).get()
+        _ = try await ledger.publish(.onTheWay, of: job, by: service, source: "event").get()
+    }
+
+    private static func writeTrip(to folder: URL) throws -> String {
+        let file = folder.appending(path: "trip.csv")
+        let rows = (0..<40).map { "\(1000 + $0 * 1000),\(41.9 + Double($0) / 10_000),12.5" }
+        try Data("unix_ms,lat,lon\n\(rows.joined(separator: "\n"))\n".utf8).write(to: file)
+        return file.path
+    }
+
+    @Test func `a replayed trip arrives at a gateway that was started by hand`() async throws {
+        try await Self.withFolder { folder in
+            try await RedisServer.running { redis in
+                try await Self.makeVisit("visit-1", redis)
+                let trip = try Self.writeTrip(to: folder)
+                let certificate = folder.appending(path: "certificate.pem").path
+                try await Self.withGateway(folder, redis) { port, _ in
+                    let outcome = try await CommandTests.run(
+                        [
+                            "replay", trip, "--job", "visit-1", "--rider", "rider-7", "--speed", "20", "--url",
+                            "wss://localhost:\(port)", "--authorities", certificate,
+                        ], environment: ["ENROUTE_TOKEN_SECRET": Self.secret])
+                    #expect(outcome.code == 0, "\(outcome)")
+                    #expect(outcome.output.contains("sent 40, accepted "), "\(outcome.output)")
+                    #expect(outcome.output.contains("refused 0"))
+
+                    // Somebody else's token, and a job that is not on its way.
+                    let other = try await CommandTests.run(
+                        [
+                            "replay", trip, "--job", "visit-1", "--rider", "rider-8", "--url",
+                            "wss://localhost:\(port)", "--insecure",
+                        ],
+                        environment: ["ENROUTE_TOKEN_SECRET": Self.secret])
+                    #expect(other.code == 69)
+                    #expect(other.error.contains("not_found"))
+                    let forged = try await CommandTests.run(
+                        ["replay", trip, "--job", "visit-1", "--url", "wss://localhost:\(port)", "--insecure"],
+                        environment: ["ENROUTE_TOKEN": "x.y.z"])
+                    #expect(forged.code == 69)
+                    #expect(forged.error.contains("HTTP status 401"), "\(forged.error)")
+                }
+            }
+        }
+    }
+
+    @Test func `on SIGHUP a new certificate is shown, and a broken one changes nothing`() async throws {
+        try await Self.withFolder { folder in
+            try await RedisServer.running { redis in
+                try await Self.makeVisit("visit-1", redis)
+                let trip = try Self.writeTrip(to: folder)
+                let trusted = folder.appending(path: "trusted.pem")
+                try await Self.withGateway(folder, redis) { port, send in
+                    func isTrusted() async throws -> Bool {
+                        let outcome = try await CommandTests.run(
+                            [
+                                "replay", trip, "--job", "visit-1", "--rider", "rider-7", "--speed", "1000", "--url",
+                                "wss://localhost:\(port)", "--authorities", trusted.path,
+                            ], environment: ["ENROUTE_TOKEN_SECRET": Self.secret])
+                        return outcome.code == 0
+                    }
+                    let shown = folder.appending(path: "certificate.pem")
+                    try Data(contentsOf: shown).write(to: trusted)
+                    #expect(try await isTrusted())
+
+                    let key = try Data(contentsOf: folder.appending(path: "key.pem"))
+                    try Data("no certificate".utf8).write(to: shown)
+                    try send(Signal(rawValue: SIGHUP))
+                    #expect(try await isTrusted())
+
+                    try Data(DevelopmentCertificate(name: "another").certificatePEM.utf8).write(to: trusted)
+                    _ = try DevelopmentCertificate(name: "renewed").write(to: folder.path)
+                    #expect(key != (try Data(contentsOf: folder.appending(path: "key.pem"))))
+                    try Data(contentsOf: shown).write(to: trusted)
+                    try send(Signal(rawValue: SIGHUP))
+                    // The signal is handled beside the sockets: soon, not at once.
+                    var isRenewed = false
+                    for _ in 0..<20 where !isRenewed { isRenewed = try await isTrusted() }
+                    #expect(isRenewed)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import EnrouteWire
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import LiveState
+
+@Suite struct JobFeedTests {
+    @Test func `a feed is read as it is: closed, open, with a position, closed again`() async throws {
+        try await Stage.set { stage in
+            let feed = stage.feed
+            #expect(try await feed.read(Stage.job).get() == JobFeed.State(isOpen: false, position: nil))
+            let deadline = try await stage.now() + 3_600_000
+            #expect(try await feed.open(Stage.job, for: Stage.rider, until: deadline).get())
+            #expect(try await feed.open(Stage.job, for: Stage.rider, until: deadline).get())
+            #expect(try await feed.read(Stage.job).get() == JobFeed.State(isOpen: true, position: nil))
+            try await stage.client.run("SET", stage.positionKey, "here")
+            #expect(
+                try await feed.read(Stage.job).get() == JobFeed.State(isOpen: true, position: Array("here".utf8)))
+            #expect(try await feed.close(Stage.job, of: Stage.customer, because: .arrived).get() == false)
+            #expect(try await feed.close(Stage.job, of: Stage.rider, because: .arrived).get())
+            #expect(try await feed.close(Stage.job, because: .arrived).get())
+            #expect(try await feed.read(Stage.job).get() == JobFeed.State(isOpen: false, position: nil))
+            let told = try await stage.subscriber.messages.next(2).map { message in
+                try message.payload.withUnsafeBytes { try ServerMessage($0) }
+            }
+            #expect(told == [.tracking(job: Stage.job, .waiting, nil), .tracking(job: Stage.job, .ended, .arrived)])
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `a position is not shown when nobody shares any more`() async throws {
+        try await Stage.set { stage in
+            try await stage.client.run("SET", stage.positionKey, "here")
+            #expect(try await stage.feed.read(Stage.job).get() == JobFeed.State(isOpen: false, position: nil))
+        }
+    }
+
+    @Test func `after the deadline a feed does not open`() async throws {
+        try await Stage.set { stage in
+            let isOpen = try await stage.feed.open(Stage.job, for: Stage.rider, until: 1_700_000_000_000).get()
+            #expect(!isOpen)
+        }
+    }
+
+    @Test func `a state does not say where somebody is`() {
+        let state = JobFeed.State(isOpen: true, position: Array("52.52".utf8))
+        for text in ["\(state)", String(reflecting: state), "\([state])"] {
+            #expect(!text.contains("53, 50"), "\(text)")
+        }
+    }
+}

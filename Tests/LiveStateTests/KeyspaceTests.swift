@@ -1,0 +1,59 @@
+import EnrouteWire
+import LiveState
+import Testing
+
+@Suite struct KeyspaceTests {
+    private func job(_ keyspace: Keyspace, _ channel: String) -> JobID? {
+        Array(channel.utf8).withUnsafeBytes { keyspace.job(ofChannel: $0) }
+    }
+
+    @Test func `the names are the ones of the schema`() {
+        let keyspace = Keyspace()
+        #expect(keyspace.job(Stage.job) == "job:{job-7}")
+        #expect(keyspace.log(of: Stage.job) == "job:{job-7}:log")
+        #expect(keyspace.travel(of: Stage.job) == "job:{job-7}:travel")
+        #expect(keyspace.position(of: Stage.job) == "job:{job-7}:position")
+        #expect(keyspace.feed(of: Stage.job) == "job:{job-7}:feed")
+        #expect(keyspace.events(of: Stage.job) == "job:{job-7}:events")
+        #expect(keyspace.link("0a1b") == "link:0a1b")
+    }
+
+    @Test(arguments: ["", "staging:", "a{b}c:"])
+    func `a prefix stands before every name`(prefix: String) {
+        let (plain, keyspace) = (Keyspace(), Keyspace(prefix: prefix))
+        let names = [
+            Keyspace.job, Keyspace.log(of:), Keyspace.travel(of:), Keyspace.position(of:), Keyspace.feed(of:),
+            Keyspace.events(of:),
+        ]
+        for name in names { #expect(name(keyspace)(Stage.job) == prefix + name(plain)(Stage.job)) }
+        #expect(keyspace.link("x") == prefix + "link:x")
+    }
+
+    @Test(arguments: ["", "staging:", "ü:", "a{b}c:"])
+    func `a job comes back from its channels`(prefix: String) throws {
+        let keyspace = Keyspace(prefix: prefix)
+        for name in ["a", "job-7", String(repeating: "Z", count: 64), "_-_"] {
+            let job = try #require(JobID(name))
+            #expect(self.job(keyspace, keyspace.feed(of: job)) == job)
+            #expect(self.job(keyspace, keyspace.events(of: job)) == job)
+        }
+    }
+
+    @Test(arguments: ["", "job", "job:{", "job:{}", "job:{}:feed", "job:{a", "job:{a b}:feed", "job:{a{b}:feed"])
+    func `a channel without a job has none`(channel: String) {
+        #expect(self.job(Keyspace(), channel) == nil)
+    }
+
+    @Test func `all that one script touches lies in one slot`() {
+        let keyspace = Keyspace(prefix: "staging:")
+        let names = [
+            keyspace.job(Stage.job), keyspace.log(of: Stage.job), keyspace.travel(of: Stage.job),
+            keyspace.position(of: Stage.job), keyspace.feed(of: Stage.job), keyspace.events(of: Stage.job),
+        ]
+        for name in names {
+            // Redis hashes what stands between the first brace and the first brace after it.
+            let tag = name.drop { $0 != "{" }.dropFirst().prefix { $0 != "}" }
+            #expect(tag == "job-7")
+        }
+    }
+}

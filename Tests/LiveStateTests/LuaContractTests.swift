@@ -1,0 +1,114 @@
+import LiveState
+import Redis
+import Testing
+
+/// Every script says what it takes and gives, in the same words at the same place, and is the one that is in the binary.
+@Suite struct LuaContractTests {
+    private static let embedded = [
+        Scripts.createJob, Scripts.publishStatus, Scripts.recoverJob, Scripts.startTravel, Scripts.stopTravel,
+        Scripts.openFeed, Scripts.closeFeed, Scripts.publishLocation,
+    ]
+
+    /// The comment at the top, without the dashes.
+    private func header(_ text: String) -> [String] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().prefix { $0.hasPrefix("--") }
+            .map { String($0.dropFirst(2).drop { $0 == " " }) }
+    }
+
+    /// How many lines of the header begin with `word[1]`, `word[2]`, … in this order.
+    private func numbered(_ word: String, in header: [String]) -> Int {
+        let lines = header.filter { $0.hasPrefix(word + "[") }
+        for (index, line) in lines.enumerated() { #expect(line.hasPrefix("\(word)[\(index + 1)]"), "\(line)") }
+        return lines.count
+    }
+
+    /// The number a script compares `#word` with.
+    private func checked(_ word: String, in text: String) -> Int? {
+        text.firstRange(of: "#\(word) ~= ").flatMap { Int(text[$0.upperBound...].prefix { $0.isNumber }) }
+    }
+
+    @Test func `every file of the folder is embedded in the binary, under its own name`() throws {
+        let files = try LuaFolder.scripts()
+        #expect(files.count == Self.embedded.count)
+        for (name, text) in files {
+            let script = try #require(Self.embedded.first { $0.name == name }, "\(name)")
+            #expect(script.source == Array(text.utf8), "\(name)")
+        }
+    }
+
+    @Test func `every script begins with its name and a sentence`() throws {
+        for (name, text) in try LuaFolder.scripts() {
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.first == "#!lua", "\(name)")
+            #expect(lines.dropFirst().first?.hasPrefix("-- \(name): ") == true, "\(name)")
+            #expect(self.header(text).first?.hasSuffix(".") == true, "\(name)")
+        }
+    }
+
+    @Test func `every script names its role, errors, answers and cost`() throws {
+        for (name, text) in try LuaFolder.scripts() {
+            let header = self.header(text)
+            let roles = header.filter { $0.hasPrefix("Role     ") }.map { String($0.dropFirst(9)) }
+            #expect(roles == ["live"] || roles == ["ledger"], "\(name)")
+            #expect(
+                header.contains { $0.hasPrefix("Errors   'ERR \(name): ...' on a bad argument; nothing is written") },
+                "\(name)")
+            #expect(header.contains { $0.hasPrefix("Returns  {") }, "\(name)")
+            #expect(header.contains { $0.hasPrefix("Cost     O(") }, "\(name)")
+        }
+    }
+
+    @Test func `every script describes as many keys and arguments as it checks for`() throws {
+        for (name, text) in try LuaFolder.scripts() {
+            let header = self.header(text)
+            #expect(self.numbered("KEYS", in: header) == self.checked("KEYS", in: text), "\(name)")
+            #expect(self.numbered("ARGV", in: header) == self.checked("ARGV", in: text), "\(name)")
+        }
+    }
+
+    @Test func `every key that a script uses is one that was handed to it`() throws {
+        for (name, text) in try LuaFolder.scripts() {
+            let body = text.split(separator: "\n").filter { !$0.hasPrefix("--") }
+            for line in body where line.contains("redis.call(") && !line.contains("'TIME'") {
+                #expect(line.contains("KEYS["), "\(name): \(line)")
+            }
+        }
+    }
+
+    @Test func `every error a script makes begins with its name`() throws {
+        for (name, text) in try LuaFolder.scripts() {
+            let replies = text.split(separator: "\n").filter { $0.contains("redis.error_reply(") }
+            #expect(!replies.isEmpty)
+            for reply in replies { #expect(reply.contains("ERR \(name): "), "\(reply)") }
+        }
+    }
+
+    @Test func `no script writes a global variable`() throws {
+        for (name, text) in try LuaFolder.scripts() {
+            var locals: Set<String> = []
+            for line in text.split(separator: "\n") where !line.hasPrefix("--") {
+                let code = line.drop { $0 == " " }
+                #expect(!code.hasPrefix("function "), "\(name): \(line)")
+                for declaration in line.split(separator: "local ").dropFirst(line.hasPrefix("local ") ? 0 : 1) {
+                    locals.formUnion(self.names(declaration.prefix { $0 != "=" }))
+                }
+                if code.hasPrefix("for ") { locals.formUnion(self.names(code.dropFirst(4).prefix { $0 != "=" })) }
+                guard let target = self.assigned(code) else { continue }
+                for variable in target { #expect(locals.contains(variable), "\(name): \(line)") }
+            }
+        }
+    }
+
+    private func names(_ text: Substring) -> [String] {
+        text.split(whereSeparator: { !($0.isLetter || $0.isNumber || $0 == "_") }).map { String($0) }
+    }
+
+    /// The variables that a statement `a, b = …` or `if … then a = …` assigns to.
+    private func assigned(_ code: Substring) -> [String]? {
+        let statement = code.split(separator: " then ").last ?? code
+        guard let equals = statement.firstRange(of: " = ") else { return nil }
+        let left = statement[..<equals.lowerBound]
+        guard left.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" || $0 == "," || $0 == " " }) else { return nil }
+        return left.hasPrefix("local ") || left.hasPrefix("for ") ? nil : self.names(left)
+    }
+}

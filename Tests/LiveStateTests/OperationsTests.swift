@@ -1,0 +1,69 @@
+import EnrouteWire
+import LiveState
+import NIOCore
+import Redis
+import Subprocess
+import TestSupport
+import Testing
+
+/// The lines that lua/README.md offers to who runs this work as they stand there.
+@Suite struct OperationsTests {
+    /// The lines between ```sh and ```.
+    private func lines(of readme: String) -> [String] {
+        var (lines, isInside) = ([String](), false)
+        for line in readme.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("```") { isInside = line == "```sh" } else if isInside { lines.append(String(line)) }
+        }
+        return lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }
+    }
+
+    /// Runs one line in a shell in which redis-cli means this server.
+    private func run(_ line: String, _ stage: Stage) async throws -> (isSuccess: Bool, output: String) {
+        let script = "alias redis-cli='redis-cli -e -s \(stage.socketPath)'\n\(line)"
+        let outcome = try await Subprocess.run(
+            .name("sh"), arguments: ["-c", script], output: .string(limit: 65_536),
+            error: .combinedWithOutput)
+        return (outcome.terminationStatus.isSuccess, outcome.standardOutput)
+    }
+
+    @Test func `every line of the README prints something about a job that is under way`() async throws {
+        let lines = self.lines(of: try LuaFolder.readme())
+        #expect(lines.count >= 6)
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.wayToTransit)
+            let now = try await stage.now()
+            _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            _ = try await stage.feed.open(Stage.job, for: Stage.rider, until: now + 3_600_000).get()
+            let fix = Fix(at: now, place: Coordinate(latitude: 52.5, longitude: 13.4)!)
+            _ = try await stage.publisher.publish(fix, for: Stage.job, by: Stage.rider, receivedAt: now).get()
+            _ = try await TrackingLinks(live: stage.client, settings: stage.settings)
+                .issue(for: Stage.job, lifetime: .seconds(60)).get()
+            for line in lines {
+                let (isSuccess, output) = try await self.run(line, stage)
+                #expect(isSuccess, "\(line): \(output)")
+                let text = output.filter { !$0.isWhitespace }
+                #expect(
+                    !text.isEmpty && !text.contains("(nil)") && !text.contains("(emptyarray)") && text != "0",
+                    "\(line): \(output)")
+            }
+        }
+    }
+
+    @Test func `a line that fails would be noticed`() async throws {
+        try await Stage.set { stage in
+            let wrong = try await self.run("redis-cli nosuchcommand", stage)
+            #expect(!wrong.isSuccess)
+            #expect(wrong.output.contains("unknown command"))
+        }
+    }
+
+    @Test func `the README names every script and every kind of key`() throws {
+        let readme = try LuaFolder.readme()
+        for (name, _) in try LuaFolder.scripts() { #expect(readme.contains("`\(name)`"), "\(name)") }
+        for key in [
+            "job:{J}", "job:{J}:log", "job:{J}:travel", "job:{J}:position", "job:{J}:feed", "job:{J}:events", "link:S",
+        ] {
+            #expect(readme.contains("`\(key)`"), "\(key)")
+        }
+    }
+}

@@ -1,0 +1,181 @@
+import EnrouteWire
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct PublishStatusTests {
+    /// job, from, status, actor, source, occurred_at, request, ends_travel, retention_ms
+    private static let arguments = [
+        "job-7", "pending_vendor_acceptance", "accepted", "rider-1", "rest", "", "request-1", "0", "172800000",
+    ]
+
+    private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.logKey, stage.eventsChannel] }
+
+    private func publish(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
+        var arguments = Self.arguments
+        change(&arguments)
+        return try await stage.run(Scripts.publishStatus, keys: self.keys(stage), arguments)
+    }
+
+    @Test func `a change is in the record, in the log and with the followers, under one id`() async throws {
+        try await Stage.set { stage in
+            let first = try await stage.createJob().head
+            let now = try await stage.now()
+            let answer = try await self.publish(stage)
+            let id = try #require(answer.array?[3].text)
+            let at = try #require(answer.array?[4].integer)
+            #expect(answer == .answer(1, "epoch-1", first, id, at))
+            #expect((now...now + 20_000).contains(at))
+            #expect(try await stage.record("status", "status_at", "head") == ["accepted", String(at), id])
+
+            let entry = try await stage.client.run("XREVRANGE", stage.logKey, "+", "-", "COUNT", "1").array?.first
+            #expect(entry?.array?.first?.text == id)
+            #expect(
+                entry?.array?.last?.array?.compactMap(\.text) == [
+                    "status", "accepted", "prev", first.description, "at", String(at), "recorded", String(at), "actor",
+                    "rider-1", "source", "rest", "request", "request-1",
+                ])
+
+            let told = try await stage.subscriber.messages.next()
+            #expect(told.channel == stage.eventsChannel)
+            let event = StatusEvent(
+                epoch: "epoch-1", previous: first, id: try #require(StatusID(id)), status: .accepted, at: at)
+            #expect(told.payload == ServerMessage.status(job: Stage.job, event).encoded)
+        }
+    }
+
+    @Test func `each change names the one before it, from the first to the last`() async throws {
+        try await Stage.set { stage in
+            var last = try await stage.createJob().head
+            for status in [JobStatus.accepted] + Stage.round(20) {
+                let event = try await stage.publish(status)
+                #expect(event.previous == last)
+                #expect(event.id > last)
+                last = event.id
+            }
+            #expect(try await stage.record("head") == [last.description])
+        }
+    }
+
+    @Test func `a change lets record and log live from then on`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            for key in [stage.jobKey, stage.logKey] { try await stage.client.run("PEXPIRE", key, "60000") }
+            _ = try await self.publish(stage) { $0[8] = "120000" }
+            for key in [stage.jobKey, stage.logKey] {
+                #expect((100_000...120_000).contains(try await stage.client.timeLeft(of: key)))
+            }
+        }
+    }
+
+    @Test func `what happened earlier keeps its time, and when it was written stands beside it`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let answer = try await self.publish(stage) { $0[5] = "1700000000000" }
+            #expect(answer.array?.last == .integer(1_700_000_000_000))
+            #expect(try await stage.record("status_at") == ["1700000000000"])
+            #expect(try await stage.subscriber.messages.next().text.hasSuffix(#""at":1700000000000}"#))
+            let entry = try await stage.client.run("XREVRANGE", stage.logKey, "+", "-", "COUNT", "1").array?.first
+            #expect(entry?.array?.last?.array?[7].text != "1700000000000")
+        }
+    }
+
+    @Test func `a job that does not exist is not made by a change`() async throws {
+        try await Stage.set { stage in
+            let answer = try await self.publish(stage)
+            #expect(answer == .answer(0))
+            #expect(try await stage.client.dump().isEmpty)
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test(arguments: ["", "preparing", "not_pending_vendor_acceptance,pending_vendor", "pending_vendor_acceptance_too"])
+    func `a status that may not come before is answered with where the job stands, and changes nothing`(
+        from: String
+    ) async throws {
+        try await Stage.set { stage in
+            let head = try await stage.createJob().head
+            try await stage.leavesAllAsItIs {
+                let answer = try await self.publish(stage) { $0[1] = from }
+                #expect(answer == .answer(-1, "pending_vendor_acceptance", head))
+            }
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `any of the statuses named may come before`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let answer = try await self.publish(stage) { $0[1] = "preparing,pending_vendor_acceptance,assigned" }
+            #expect(answer.array?.first == .integer(1))
+        }
+    }
+
+    @Test func `travel mode ends in the record with a status that ends it, and only then`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            try await stage.client.run("HSET", stage.jobKey, "travel_active", "1")
+            _ = try await self.publish(stage)
+            #expect(try await stage.record("travel_active") == ["1"])
+            _ = try await self.publish(stage) { ($0[1], $0[2], $0[7]) = ("accepted", "cancelled", "1") }
+            #expect(try await stage.record("travel_active") == ["0"])
+        }
+    }
+
+    @Test func `the log keeps the newest sixty-four`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: [.accepted])
+            var ids: [String] = []
+            for status in Stage.round(100) { ids.append(try await stage.publish(status).id.description) }
+            let log = try await stage.client.run("XRANGE", stage.logKey, "-", "+").array ?? []
+            #expect(log.compactMap { $0.array?.first?.text } == Array(ids.suffix(64)))
+        }
+    }
+
+    @Test func `of two hundred who change a status at once exactly one does`() async throws {
+        try await withRedis { first, server in
+            let second = try await RedisClient.started(at: server.address)
+            defer { second.stop() }
+            let settings = LiveStateSettings()
+            let ledgers = [first, second].map { JobLedger(ledger: $0, settings: settings) }
+            _ = try await ledgers[0].create(
+                NewJob(job: Stage.job, kind: .delivery, customer: Stage.customer, actor: Stage.rider), epoch: "e"
+            ).get()
+            let attempts = (0..<200).map { number in
+                ledgers[number % 2].publish(.accepted, of: Stage.job, by: Stage.rider, source: "socket")
+            }
+            var winners = 0
+            for attempt in attempts {
+                switch try await attempt.get() {
+                case .published: winners += 1
+                case .notAllowed(from: .accepted): break
+                case let other: #expect(Bool(false), "\(other)")
+                }
+            }
+            #expect(winners == 1)
+            #expect(try await first.run("XLEN", settings.keyspace.log(of: Stage.job)) == .integer(2))
+        }
+    }
+
+    @Test func `a bad argument is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let call = GoodCall(script: Scripts.publishStatus, keys: self.keys(stage), arguments: Self.arguments)
+            let times = ["x", "170000000000", "17000000000000", "0700000000000", "1.6000000e+12", "0x0e8d4a51000"]
+            var bad = (badNames + [""]).map { (0, $0, "job must be") }
+            bad += ["A", "a b", "a-b", "a;b"].map { (1, $0, "from must be") }
+            bad += ["", "A", "a b", "a\"", String(repeating: "a", count: 41)].map { (2, $0, "status must be") }
+            bad += (badNames + [""]).map { (3, $0, "actor must be") }
+            bad += ["", "REST", "other"].map { (4, $0, "source must be") }
+            bad += times.map { (5, $0, "occurred_at must be") }
+            bad += [String(repeating: "a", count: 129), "a\n", "\0", "é", "a\u{7F}"].map { (6, $0, "request must be") }
+            bad += ["", "2", "true"].map { (7, $0, "ends_travel must be") }
+            bad += badRetentions.map { (8, $0, "retention_ms must be") }
+            try await call.refuses(bad, on: stage)
+            let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
+            #expect(answer.array?.first == .integer(1))
+        }
+    }
+}

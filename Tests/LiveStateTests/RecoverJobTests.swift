@@ -1,0 +1,142 @@
+import EnrouteWire
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct RecoverJobTests {
+    private func recover(_ stage: Stage, _ epoch: String = "", _ since: String = "") async throws -> RESPValue {
+        try await stage.run(Scripts.recoverJob, keys: [stage.jobKey, stage.logKey], [epoch, since])
+    }
+
+    /// Code, and the ids of the events.
+    private func events(_ answer: RESPValue) -> (code: Int64?, ids: [String]) {
+        (answer.array?.first?.integer, answer.array?.last?.array?.compactMap { $0.array?.first?.text } ?? [])
+    }
+
+    @Test func `the state is whole, in the order that is promised`() async throws {
+        try await Stage.set { stage in
+            let record = try await stage.createJob(through: Stage.wayToTransit)
+            guard case .on(let deadline) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            else {
+                return #expect(Bool(false), "travel did not start")
+            }
+            let answer = try await self.recover(stage)
+            #expect(
+                answer.array?[1].array?.map(\.text) == [
+                    "delivery", "customer-1", "rider-1", "berlin", #"{"lat":52.5,"lon":13.4}"#, "", "in_transit",
+                    String(record.statusAt), "epoch-1", record.head.description, "1", String(deadline),
+                ])
+            #expect(self.events(answer) == (1, []))
+        }
+    }
+
+    @Test func `fields that a record does not have are empty`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let answer = try await self.recover(stage)
+            #expect(answer.array?[1].array?.suffix(2).map(\.text) == ["", ""])
+            #expect(answer.array?[1].array?.count == 12)
+        }
+    }
+
+    @Test(arguments: [0, 1, 10])
+    func `what was missed comes back in order, each with the one before it`(count: Int) async throws {
+        try await Stage.set { stage in
+            let seen = try await stage.createJob(through: [.accepted]).head
+            var expected: [RESPValue] = []
+            for status in Stage.round(count) {
+                let event = try await stage.publish(status)
+                expected.append(.answer(event.id, event.previous?.description ?? "", status.rawValue, event.at))
+            }
+            let texts = expected.map { $0.array?.map { $0.text ?? String($0.integer ?? 0) } }
+            let answer = try await self.recover(stage, "epoch-1", seen.description)
+            #expect(answer.array?.first == .integer(1))
+            #expect(answer.array?.last?.array?.map { $0.array?.map { $0.text } } == texts.map { $0?.map { $0 } })
+        }
+    }
+
+    @Test func `sixty-three missed are all in the log, and of more the history is lost`() async throws {
+        try await Stage.set { stage in
+            let seen = try await stage.createJob(through: [.accepted]).head.description
+            for status in Stage.round(63) { try await stage.publish(status) }
+            let inReach = self.events(try await self.recover(stage, "epoch-1", seen))
+            #expect(inReach.code == 1)
+            #expect(inReach.ids.count == 63)
+            try await stage.publish(.allocationFailed)
+            #expect(self.events(try await self.recover(stage, "epoch-1", seen)) == (2, []))
+        }
+    }
+
+    @Test func `who missed a hundred gets the state and no part of the history`() async throws {
+        try await Stage.set { stage in
+            let seen = try await stage.createJob(through: [.accepted]).head.description
+            for status in Stage.round(100) { try await stage.publish(status) }
+            let answer = try await self.recover(stage, "epoch-1", seen)
+            #expect(self.events(answer) == (2, []))
+            #expect(answer.array?[1].array?[6].text == "allocation_failed")
+        }
+    }
+
+    @Test func `another epoch is another history`() async throws {
+        try await Stage.set { stage in
+            let head = try await stage.createJob(through: [.accepted]).head.description
+            for epoch in ["epoch-2", "", "epoch-11"] {
+                #expect(self.events(try await self.recover(stage, epoch, head)) == (2, []))
+            }
+        }
+    }
+
+    @Test func `an id that never was is another history`() async throws {
+        try await Stage.set { stage in
+            let head = try await stage.createJob(through: [.accepted]).head
+            for id in ["0-0", "0-1", "\(head.milliseconds + 1)-0", "\(head.milliseconds)-\(head.sequence + 1)"] {
+                #expect(self.events(try await self.recover(stage, "epoch-1", id)) == (2, []), "\(id)")
+            }
+        }
+    }
+
+    @Test func `who has seen the last event has missed nothing, even when the log is gone`() async throws {
+        try await Stage.set { stage in
+            let head = try await stage.createJob(through: [.accepted]).head.description
+            try await stage.client.run("DEL", stage.logKey)
+            #expect(self.events(try await self.recover(stage, "epoch-1", head)) == (1, []))
+        }
+    }
+
+    @Test func `reading changes nothing, not even the time to live`() async throws {
+        try await Stage.set { stage in
+            let head = try await stage.createJob(through: Stage.wayToTransit).head.description
+            try await stage.leavesAllAsItIs {
+                _ = try await self.recover(stage)
+                _ = try await self.recover(stage, "epoch-1", head)
+                _ = try await self.recover(stage, "epoch-2", "0-1")
+            }
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `a job that does not exist is none`() async throws {
+        try await Stage.set { stage in
+            for (epoch, since) in [("", ""), ("epoch-1", "1-0")] {
+                let answer = try await self.recover(stage, epoch, since)
+                #expect(answer == .answer(0))
+            }
+        }
+    }
+
+    @Test func `a bad argument is refused by name`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let call = GoodCall(
+                script: Scripts.recoverJob, keys: [stage.jobKey, stage.logKey], arguments: ["epoch-1", "1-0"])
+            let ids = [
+                "x", "1", "1-", "-1", "-", "+", "(1-0", "1-0-0", "1-0 ", "1.5-0", "$",
+                String(repeating: "1", count: 40) + "-0",
+            ]
+            try await call.refuses(
+                badNames.map { (0, $0, "epoch must be") } + ids.map { (1, $0, "since must be") }, on: stage)
+        }
+    }
+}

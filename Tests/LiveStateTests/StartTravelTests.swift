@@ -1,0 +1,115 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct StartTravelTests {
+    private static let arguments = ["rider-1", "14400000", "in_transit,on_the_way", "172800000"]
+
+    private func start(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
+        var arguments = Self.arguments
+        change(&arguments)
+        return try await stage.run(Scripts.startTravel, keys: [stage.jobKey], arguments)
+    }
+
+    @Test func `the first start sets the deadline, the cap from now`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.wayToTransit)
+            let now = try await stage.now()
+            let answer = try await self.start(stage)
+            let deadline = try #require(answer.array?.last?.integer)
+            #expect(answer == .answer(1, deadline))
+            #expect((now + 14_400_000...now + 14_420_000).contains(deadline))
+            #expect(try await stage.record("travel_active", "travel_deadline") == ["1", String(deadline)])
+        }
+    }
+
+    @Test func `starting again, even after a stop and with a longer cap, does not extend it`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.wayToTransit)
+            let first = try await self.start(stage)
+            let again = try await self.start(stage) { $0[1] = "86400000" }
+            _ = try await stage.run(Scripts.stopTravel, keys: [stage.jobKey], ["", "172800000"])
+            let afterStop = try await self.start(stage) { $0[1] = "86400000" }
+            #expect(again == first)
+            #expect(afterStop == first)
+            #expect(try await stage.record("travel_active") == ["1"])
+        }
+    }
+
+    @Test func `a start lets the record live from then on`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.wayToTransit)
+            _ = try await self.start(stage) { $0[3] = "120000" }
+            #expect((100_000...120_000).contains(try await stage.client.timeLeft(of: stage.jobKey)))
+        }
+    }
+
+    @Test func `when the time is used up travel mode is off, and the deadline comes back`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.wayToTransit)
+            try await stage.client.run(
+                "HSET", stage.jobKey, "travel_deadline", "1700000000000", "travel_active", "1")
+            let answer = try await self.start(stage)
+            #expect(answer == .answer(-3, Int64(1_700_000_000_000)))
+            #expect(try await stage.record("travel_active", "travel_deadline") == ["0", "1700000000000"])
+        }
+    }
+
+    @Test func `a job that does not exist is not made by a start`() async throws {
+        try await Stage.set { stage in
+            let answer = try await self.start(stage)
+            #expect(answer == .answer(0))
+            #expect(try await stage.client.dump().isEmpty)
+        }
+    }
+
+    @Test func `only the job's rider may start, and a job without a rider has none who may`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.wayToTransit)
+            for rider in ["rider-2", "customer-1"] {
+                try await stage.leavesAllAsItIs {
+                    let answer = try await self.start(stage) { $0[0] = rider }
+                    #expect(answer == .answer(-1))
+                }
+            }
+            try await stage.client.run("HSET", stage.jobKey, "rider", "")
+            let answer = try await self.start(stage)
+            #expect(answer == .answer(-1))
+        }
+    }
+
+    @Test(arguments: JobKind.allCases)
+    func `a job is started only in a status of travelling`(kind: JobKind) async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(kind)
+            for status in kind.statuses {
+                try await stage.client.run("HSET", stage.jobKey, "status", status.rawValue)
+                if status.allowsTravel {
+                    let answer = try await self.start(stage)
+                    #expect(answer.array?.first == .integer(1))
+                } else {
+                    try await stage.leavesAllAsItIs {
+                        let answer = try await self.start(stage)
+                        #expect(answer == .answer(-2, status.rawValue))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `a bad argument is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.wayToTransit)
+            let call = GoodCall(script: Scripts.startTravel, keys: [stage.jobKey], arguments: Self.arguments)
+            let caps = ["", "x", "999", "86400001", "1000.5", "-1", "nan", "inf"]
+            try await call.refuses(
+                (badNames + [""]).map { (0, $0, "rider must be") } + caps.map { (1, $0, "cap_ms must be") }
+                    + ["", "A", "a b", "a-b"].map { (2, $0, "allowed must be") }
+                    + badRetentions.map { (3, $0, "retention_ms must be") }, on: stage)
+            let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
+            #expect(answer.array?.first == .integer(1))
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct StopTravelTests {
+    private func stop(_ stage: Stage, _ rider: String, retention: String = "172800000") async throws -> RESPValue {
+        try await stage.run(Scripts.stopTravel, keys: [stage.jobKey], [rider, retention])
+    }
+
+    private func started(_ stage: Stage) async throws -> Int64 {
+        try await stage.createJob(through: Stage.wayToTransit)
+        guard case .on(let deadline) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get() else {
+            return 0
+        }
+        return deadline
+    }
+
+    @Test(arguments: ["rider-1", ""])
+    func `travel mode goes off and its deadline stays`(rider: String) async throws {
+        try await Stage.set { stage in
+            let deadline = try await self.started(stage)
+            let answer = try await self.stop(stage, rider, retention: "120000")
+            #expect(answer == .answer(1))
+            #expect(try await stage.record("travel_active", "travel_deadline") == ["0", String(deadline)])
+            #expect((100_000...120_000).contains(try await stage.client.timeLeft(of: stage.jobKey)))
+        }
+    }
+
+    @Test func `stopping what is off changes nothing`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            try await stage.leavesAllAsItIs {
+                let answer = try await self.stop(stage, "rider-1", retention: "1000")
+                #expect(answer == .answer(2))
+            }
+            _ = try await self.started(stage)
+            _ = try await self.stop(stage, "")
+            try await stage.leavesAllAsItIs {
+                let answer = try await self.stop(stage, "", retention: "1000")
+                #expect(answer == .answer(2))
+            }
+        }
+    }
+
+    @Test func `another rider stops nothing`() async throws {
+        try await Stage.set { stage in
+            _ = try await self.started(stage)
+            try await stage.leavesAllAsItIs {
+                let answer = try await self.stop(stage, "rider-2")
+                #expect(answer == .answer(-1))
+            }
+        }
+    }
+
+    @Test func `a job that does not exist is not made by a stop`() async throws {
+        try await Stage.set { stage in
+            for rider in ["rider-1", ""] {
+                let answer = try await self.stop(stage, rider)
+                #expect(answer == .answer(0))
+            }
+            #expect(try await stage.client.dump().isEmpty)
+        }
+    }
+
+    @Test func `a bad argument is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            _ = try await self.started(stage)
+            let call = GoodCall(script: Scripts.stopTravel, keys: [stage.jobKey], arguments: ["rider-1", "172800000"])
+            try await call.refuses(
+                badNames.map { (0, $0, "rider must be") } + badRetentions.map { (1, $0, "retention_ms must be") },
+                on: stage)
+            let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
+            #expect(answer == .answer(1))
+        }
+    }
+}
