@@ -58,7 +58,8 @@ let package = Package(
     ],
     targets: [
         // 0 vocabulary
-        .target(name: "EnrouteWire", exclude: ["PROTOCOL.md"], swiftSettings: hot),
+        // Without `hot`: a package of somebody else may not depend on a target with unsafe flags.
+        .target(name: "EnrouteWire", exclude: ["PROTOCOL.md"], swiftSettings: strict),
         .target(
             name: "Telemetry", swiftSettings: strict),
 

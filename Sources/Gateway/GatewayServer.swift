@@ -18,6 +18,9 @@ package struct GatewayServer: Service, CustomStringConvertible {
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
 
+    /// HTTP connections that wait to be served, at most; more are closed.
+    private static let mostArrivals = 1024
+
     /// Why a gateway did not start.
     package enum StartFailure: Error, CustomStringConvertible {
         case portTaken(host: String, port: Int)
@@ -86,7 +89,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
     ) async throws {
         let logger = self.logger
         // Only connections that stay HTTP become a task; a session costs none.
-        let (http, arrivals) = AsyncStream.makeStream(of: HTTPConnection.self)
+        let (http, arrivals) = AsyncStream.makeStream(
+            of: HTTPConnection.self, bufferingPolicy: .bufferingOldest(Self.mostArrivals))
         let bootstrap = ServerBootstrap(group: self.group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -98,7 +102,10 @@ package struct GatewayServer: Service, CustomStringConvertible {
             )
             .childChannelInitializer { channel in
                 connections.setup(channel: channel, logger: logger).map { value in
-                    value.http.whenSuccess { if let connection = $0 { arrivals.yield(connection) } }
+                    value.http.whenSuccess { connection in
+                        guard let connection else { return }
+                        if case .dropped = arrivals.yield(connection) { connection.channel.close(promise: nil) }
+                    }
                 }
             }
         let listener: any Channel

@@ -41,8 +41,7 @@ package final class RESPTape {
     }
 
     func append(_ kind: Kind, value: Int64 = 0) -> Bool {
-        // hiredis 0.14 hands lengths over as Int32: 2^32 - 1 arrives as -1.
-        guard kind != .array || (0...Int64(Self.mostElements)).contains(value) else {
+        guard kind != .array || value <= Int64(Self.mostElements) else {
             self.refusal = "an array of \(value) elements"
             return false
         }

@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct RedisSigningInTests {
-    private func startFailure(_ address: RedisAddress, timing: RedisTiming = RedisTiming()) async throws -> RedisError?
-    {
+    private func startFailure(_ address: RedisAddress, timing: RedisTiming = .patient) async throws -> RedisError? {
         let client = try await RedisClient.made(at: address, timing: timing)
         defer { client.stop() }
         return await failure(of: client.start())

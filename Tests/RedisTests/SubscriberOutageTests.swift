@@ -80,7 +80,7 @@ import Testing
             }.get()
             try await client.run("CLIENT", "KILL", "TYPE", "pubsub")
             #expect(try await subscriber.resubscribed.next() == "a")
-            try await second.futureResult.get()
+            try await second.futureResult.within().get()
         }
     }
 
@@ -101,7 +101,7 @@ import Testing
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
             server.freeze()
-            let subscribed = subscriber.onLoop { $0.subscribe("a") }
+            let subscribed = try await subscriber.eventLoop.submit { subscriber.connection.value.subscribe("a") }.get()
             server.crash()
             #expect(await failure(of: subscribed) == .connectionLost)
             try await server.successor {

@@ -14,11 +14,6 @@ package final class Inbox<Element: Sendable>: Sendable {
     private let eventLoop: any EventLoop
     private let box: NIOLoopBound<Box>
 
-    /// Nothing came in time.
-    package struct NothingCame: Error, CustomStringConvertible {
-        package let description: String
-    }
-
     /// Must be called on `eventLoop`.
     package init(eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
@@ -65,4 +60,9 @@ package final class Inbox<Element: Sendable>: Sendable {
     package var count: Int {
         get async throws { try await self.eventLoop.submit { self.box.value.elements.count }.get() }
     }
+}
+
+/// Nothing came in time.
+package struct NothingCame: Error, CustomStringConvertible {
+    package let description: String
 }

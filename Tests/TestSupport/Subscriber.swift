@@ -30,7 +30,7 @@ package struct Subscriber: Sendable {
 
     /// Connects, or fails with the reason.
     package static func started(
-        at address: RedisAddress, timing: RedisTiming = RedisTiming()
+        at address: RedisAddress, timing: RedisTiming = .patient
     ) async throws -> Subscriber {
         let subscriber = try await Self.made(at: address, timing: timing)
         try await subscriber.onLoop { $0.start() }.get()
@@ -57,11 +57,11 @@ package struct Subscriber: Sendable {
         }.get()
     }
 
-    /// Runs on its event loop, within one tick.
+    /// Runs on its event loop, within one tick; what comes of it fails when it does not come in time.
     package func onLoop<Value: Sendable>(
         _ body: @escaping @Sendable (SubscriberConnection) -> EventLoopFuture<Value>
     ) -> EventLoopFuture<Value> {
-        self.eventLoop.flatSubmit { body(self.connection.value) }
+        self.eventLoop.flatSubmit { body(self.connection.value) }.within()
     }
 
     /// Succeeds when Redis has acknowledged it.

@@ -17,10 +17,25 @@ package func eventually(
     return true
 }
 
+extension EventLoopFuture where Value: Sendable {
+    /// The same, but it fails with `NothingCame` when it is not done in time.
+    package func within(_ bound: TimeAmount = .seconds(40)) -> EventLoopFuture<Value> {
+        let promise = self.eventLoop.makePromise(of: Value.self)
+        let limit = self.eventLoop.scheduleTask(in: bound) {
+            promise.fail(NothingCame(description: "no \(Value.self) came within \(bound)"))
+        }
+        self.whenComplete { result in
+            limit.cancel()
+            promise.completeWith(result)
+        }
+        return promise.futureResult
+    }
+}
+
 /// Why a command failed; `nil` when it did not, or not with an error of Redis.
 package func failure<Value: Sendable>(of future: EventLoopFuture<Value>) async -> RedisError? {
     do {
-        _ = try await future.get()
+        _ = try await future.within().get()
         return nil
     } catch {
         return error as? RedisError

@@ -10,7 +10,7 @@ private import NIOPosix
 
 /// Runs a server, and a client that is signed in, for as long as `body` does.
 package func withRedis<Result: Sendable>(
-    options: [String] = [], timing: RedisTiming = RedisTiming(),
+    options: [String] = [], timing: RedisTiming = .patient,
     _ body: (RedisClient, RedisServer) async throws -> Result
 ) async throws -> Result {
     try await withServer(options: options) { server in
@@ -36,8 +36,7 @@ extension RedisServer {
 
 extension RedisClient {
     /// A client on a loop of the shared group that does not stand yet.
-    package static func made(at address: RedisAddress, timing: RedisTiming = RedisTiming()) async throws -> RedisClient
-    {
+    package static func made(at address: RedisAddress, timing: RedisTiming = .patient) async throws -> RedisClient {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         return try await eventLoop.submit {
             RedisClient(address: address, eventLoop: eventLoop, timing: timing, logger: .quiet)
@@ -46,7 +45,7 @@ extension RedisClient {
 
     /// A client that stands, or the reason why not.
     package static func started(
-        at address: RedisAddress, timing: RedisTiming = RedisTiming()
+        at address: RedisAddress, timing: RedisTiming = .patient
     ) async throws -> RedisClient {
         let client = try await Self.made(at: address, timing: timing)
         try await client.start().get()
@@ -57,6 +56,16 @@ extension RedisClient {
     @discardableResult
     package func run(_ words: String...) async throws -> RESPValue {
         try await self.send(RedisCommand(words.map { .text($0) })).get()
+    }
+}
+
+extension RedisTiming {
+    /// For tests that are not about time: on a busy machine an answer may take its time, and coming back may not.
+    package static var patient: RedisTiming {
+        var timing = RedisTiming()
+        timing.answer = .seconds(30)
+        timing.longestBackoff = .milliseconds(200)
+        return timing
     }
 }
 
