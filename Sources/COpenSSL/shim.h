@@ -5,10 +5,16 @@
 #define ENROUTE_COPENSSL_SHIM_H
 
 #include <openssl/bio.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
 #include <openssl/pem.h>
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <string.h>
 
 /// The options of a server of ours: no renegotiation (RFC 9325, 3.5: costs CPU and serves nobody), no compression
 /// (CRIME), our order of ciphers, except that a client without AES in hardware may ask for ChaCha20.
@@ -33,6 +39,66 @@ static inline long enroute_SSL_CTX_set_session_cache_mode(SSL_CTX *context, long
 
 static inline int enroute_SSL_CTX_set1_groups_list(SSL_CTX *context, const char *groups) {
     return (int)SSL_CTX_set1_groups_list(context, (char *)groups);
+}
+
+/// One key for session tickets (RFC 5077, 4): its name in the clear, then what authenticates and what encrypts.
+typedef struct {
+    unsigned char name[16];
+    unsigned char mac[32];
+    unsigned char cipher[32];
+} enroute_ticket_key;
+
+/// The first encrypts, all decrypt.
+typedef struct {
+    int count;
+    enroute_ticket_key keys[8];
+} enroute_ticket_keys;
+
+static void enroute_free_ticket_keys(void *parent, void *keys, CRYPTO_EX_DATA *data, int index, long l, void *p) {
+    if (keys) OPENSSL_clear_free(keys, sizeof(enroute_ticket_keys));
+}
+
+/// Where an SSL_CTX keeps its ticket keys; they are wiped and freed with it. To be called once.
+static inline int enroute_new_ticket_index(void) {
+    return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, enroute_free_ticket_keys);
+}
+
+static int enroute_ticket_index = -1;
+
+/// libssl's ticket callback: 1 goes on, 2 goes on and renews the ticket (its key is not the newest), 0 makes no use of it.
+static int enroute_ticket_callback(
+    SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac, int encrypts
+) {
+    const enroute_ticket_keys *keys = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), enroute_ticket_index);
+    int found = 0;
+    if (!keys || keys->count < 1) return 0;
+    if (encrypts) {
+        memcpy(name, keys->keys[0].name, sizeof keys->keys[0].name);
+        if (RAND_bytes(iv, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) != 1) return -1;
+    } else {
+        while (found < keys->count && memcmp(name, keys->keys[found].name, sizeof keys->keys[found].name) != 0) found++;
+        if (found == keys->count) return 0;
+    }
+    const enroute_ticket_key *key = &keys->keys[found];
+    OSSL_PARAM params[3];
+    params[0] = OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, (void *)key->mac, sizeof key->mac);
+    params[1] = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0);
+    params[2] = OSSL_PARAM_construct_end();
+    if (EVP_MAC_CTX_set_params(mac, params) != 1) return -1;
+    if (EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), NULL, key->cipher, iv, encrypts ? 1 : 0) != 1) return -1;
+    return found == 0 ? 1 : 2;
+}
+
+/// Gives the SSL_CTX a copy of the keys; before its first connection.
+static inline int enroute_SSL_CTX_set_ticket_keys(SSL_CTX *context, int index, const enroute_ticket_keys *keys) {
+    enroute_ticket_keys *copy = OPENSSL_memdup(keys, sizeof *keys);
+    if (!copy) return 0;
+    enroute_ticket_index = index;
+    if (SSL_CTX_set_ex_data(context, index, copy) != 1) {
+        OPENSSL_clear_free(copy, sizeof *copy);
+        return 0;
+    }
+    return (int)SSL_CTX_set_tlsext_ticket_key_evp_cb(context, enroute_ticket_callback);
 }
 
 static inline void enroute_BIO_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }

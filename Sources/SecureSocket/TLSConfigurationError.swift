@@ -23,6 +23,8 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
     case keyDoesNotMatch(certificateChain: String, privateKey: String)
     /// The file was read and libssl does not accept it, for example because the key is too short.
     case refused(path: String, reason: String)
+    /// A file of ticket keys that does not hold 80 bytes, or too many of them.
+    case noTicketKey(path: String, reason: String)
     /// libssl itself failed: no memory, or a build without what we ask of it.
     case library(String)
 
@@ -44,6 +46,8 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
                 + "Give the pair that was issued together; the server's own certificate must come first."
         case .refused(let path, let reason):
             "\(path) is not accepted: \(reason). Have it issued anew, for example with an ECDSA P-256 key."
+        case .noTicketKey(let path, let reason):
+            "\(path) is no key for session tickets: \(reason). Make one with 'openssl rand 80' and give it to every gateway."
         case .library(let reason):
             "libssl can not be set up: \(reason)."
         }

@@ -22,11 +22,16 @@ package final class TLSContext: @unchecked Sendable {
     let pointer: OpaquePointer
 
     /// Reads both files, PEM, now. Blocks on the disk: not for an event loop.
-    package init(certificateChain: String, privateKey: String) throws(TLSConfigurationError) {
+    ///
+    /// - Parameter ticketKeys: `nil` for keys that only this context has: its clients resume here and nowhere else.
+    package init(
+        certificateChain: String, privateKey: String, ticketKeys: TicketKeys? = nil
+    ) throws(TLSConfigurationError) {
         guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeReason()) }
         self.pointer = pointer
         try self.load(certificateChain: certificateChain, privateKey: privateKey)
         try self.choose()
+        try ticketKeys?.install(in: pointer)
     }
 
     deinit {

@@ -1,7 +1,7 @@
 // The certificate of a listener that never stops: what new connections get, replaceable while it runs.
 //
 // Certificates are renewed every few weeks and a gateway holds connections for days. On SIGHUP both files are read
-// again; only when they are good together does the new context take the place of the old. Connections in being hold a
+// again, the ticket keys too; only when they are good together does the new context take the place of the old. Connections in being hold a
 // reference to the context they began with and notice nothing.
 
 internal import Synchronization
@@ -10,19 +10,30 @@ internal import Synchronization
 package final class TLSCredentials: Sendable {
     private let certificateChain: String
     private let privateKey: String
+    private let ticketKeys: [String]
     private let context: Mutex<TLSContext>
 
     /// Reads both PEM files; blocks on the disk.
-    package init(certificateChain: String, privateKey: String) throws(TLSConfigurationError) {
+    ///
+    /// - Parameter ticketKeys: files of session-ticket keys shared by all gateways, the newest first; none for keys that
+    ///   only this process has.
+    package init(
+        certificateChain: String, privateKey: String, ticketKeys: [String] = []
+    ) throws(TLSConfigurationError) {
         self.certificateChain = certificateChain
         self.privateKey = privateKey
-        self.context = Mutex(try TLSContext(certificateChain: certificateChain, privateKey: privateKey))
+        self.ticketKeys = ticketKeys
+        self.context = Mutex(
+            try TLSContext(
+                certificateChain: certificateChain, privateKey: privateKey, ticketKeys: TicketKeys(files: ticketKeys)))
     }
 
     /// Reads both files again. On an error the old certificate stays in use, and it is safe to try again.
     /// Blocks on the disk: not for an event loop.
     package func reload() throws(TLSConfigurationError) {
-        let fresh = try TLSContext(certificateChain: self.certificateChain, privateKey: self.privateKey)
+        let fresh = try TLSContext(
+            certificateChain: self.certificateChain, privateKey: self.privateKey,
+            ticketKeys: TicketKeys(files: self.ticketKeys))
         self.context.withLock { $0 = fresh }
     }
 

@@ -109,7 +109,8 @@ struct ProcessConfiguration {
             let why = "a PEM file. Behind a balancer that terminates TLS set ENROUTE_TLS=off."
             return try TLSCredentials(
                 certificateChain: self.required("ENROUTE_TLS_CERTIFICATE", why),
-                privateKey: self.required("ENROUTE_TLS_KEY", why))
+                privateKey: self.required("ENROUTE_TLS_KEY", why),
+                ticketKeys: (self.text("ENROUTE_TLS_TICKET_KEYS") ?? "").split(separator: ",").map(String.init))
         case let other: throw ConfigurationError(description: "ENROUTE_TLS is \(other); it must be on or off.")
         }
     }

@@ -19,6 +19,8 @@ final class LibsslClient: ChannelInboundHandler {
         var version = TLS1_3_VERSION
         /// Files of a certificate to offer, should it be asked for.
         var certificate: CertificateFiles?
+        /// A session of before, to go on with.
+        var session: ClientSession?
     }
 
     let ssl: OpaquePointer
@@ -49,7 +51,12 @@ final class LibsslClient: ChannelInboundHandler {
         self.ssl = SSL_new(self.settings)
         SSL_set_bio(self.ssl, self.input, self.output)
         SSL_set_connect_state(self.ssl)
+        if let session = settings.session { SSL_set_session(self.ssl, session.pointer) }
     }
+
+    /// What the server's ticket stands for; with TLS 1.3 only after something was read.
+    var session: ClientSession? { SSL_get1_session(self.ssl).map { ClientSession(pointer: $0) } }
+    var isResumed: Bool { SSL_session_reused(self.ssl) == 1 }
 
     deinit {
         SSL_free(self.ssl)
@@ -144,6 +151,15 @@ final class LibsslClient: ChannelInboundHandler {
         }
         return bytes
     }
+}
+
+/// A session that outlives its connection. `@unchecked`: libssl counts references atomically, and nobody changes it.
+final class ClientSession: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init(pointer: OpaquePointer) { self.pointer = pointer }
+
+    deinit { SSL_SESSION_free(self.pointer) }
 }
 
 /// A connected client with its recorder.
