@@ -159,7 +159,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ], swiftSettings: testing),
-        .testTarget(name: "FanoutTests", dependencies: ["Fanout"], swiftSettings: testing),
+        .testTarget(name: "FanoutTests", dependencies: ["Fanout", "TestSupport"], swiftSettings: testing),
         .testTarget(
             name: "AccessTests",
             dependencies: ["Access", "EnrouteWire", .product(name: "Crypto", package: "swift-crypto")],

@@ -7,11 +7,14 @@ public struct Coordinate: Hashable, Sendable, CustomStringConvertible, CustomDeb
     /// Degrees east, -180 to 180.
     public let longitude: Double
 
+    /// What is written as 0 (half of the seventh decimal of a degree, 6 mm) counts as 0.
+    private static let smallest = 5e-8
+
     /// - Returns: `nil` outside the ranges, for what is not finite, and for (0, 0), which is what broken receivers report.
     public init?(latitude: Double, longitude: Double) {
-        guard (-90...90).contains(latitude), (-180...180).contains(longitude), latitude != 0 || longitude != 0 else {
-            return nil
-        }
+        guard (-90...90).contains(latitude), (-180...180).contains(longitude),
+            max(abs(latitude), abs(longitude)) >= Self.smallest
+        else { return nil }
         self.latitude = latitude
         self.longitude = longitude
     }

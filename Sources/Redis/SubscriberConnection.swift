@@ -24,6 +24,8 @@ package final class SubscriberConnection {
 
     /// Names in one SUBSCRIBE: one command with 100,000 was 15 times slower than batches.
     static let batch = 100
+    /// After Redis refused to subscribe again what was subscribed before.
+    static let repairDelay = TimeAmount.milliseconds(500)
 
     /// A message: channel and payload, valid during the call.
     package var onMessage: ((_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Void)?
@@ -128,10 +130,24 @@ package final class SubscriberConnection {
     /// Refused by Redis (an ACL, say), or the connection ended: then `ended` follows and keeps what was followed.
     private func refused(_ channels: [String], _ error: RedisError) {
         guard case .refused = error else { return }
+        var again: [String] = []
         for channel in channels {
-            guard case .subscribing(let waiting, _)? = self.channels.removeValue(forKey: channel) else { continue }
+            guard case .subscribing(let waiting, let isRepair)? = self.channels[channel] else { continue }
             waiting.forEach { $0.fail(error) }
+            // Somebody relies on what was subscribed before: asked for until it is granted, or left.
+            self.channels[channel] = isRepair ? .subscribing([], isRepair: true) : nil
+            if isRepair { again.append(channel) }
         }
+        guard !again.isEmpty else { return }
+        let bound = NIOLoopBound(self, eventLoop: self.link.eventLoop)
+        self.link.eventLoop.scheduleTask(in: Self.repairDelay) { [again] in bound.value.repair(again) }
+    }
+
+    private func repair(_ channels: [String]) {
+        self.toSubscribe += channels.filter { channel in
+            if case .subscribing(_, isRepair: true)? = self.channels[channel] { true } else { false }
+        }
+        self.sendSoon()
     }
 
     private func ended() {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Fanout
@@ -39,7 +40,7 @@ import Testing
 
     @Test(arguments: 0..<20)
     func `any sequence of coming and going leaves what a plain set of pairs would hold`(seed: UInt64) {
-        var random = Seeded(state: seed)
+        var random = SeededGenerator(seed: seed)
         var table = FollowTable<Int, Phone>()
         let phones = (0..<8).map { _ in Phone() }
         var model: [Int: Set<ObjectIdentifier>] = [:]
@@ -58,18 +59,5 @@ import Testing
             }
             #expect(Set(table.followers(of: topic).map { ObjectIdentifier($0) }) == model[topic, default: []])
         }
-    }
-}
-
-/// SplitMix64, so that a failing seed fails again.
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var value = self.state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Fanout
@@ -54,7 +55,7 @@ import Testing
 
     @Test(arguments: 0..<20)
     func `whatever comes, statuses keep their order, positions their newest, and the bound holds`(seed: UInt64) {
-        var random = Seeded(state: seed)
+        var random = SeededGenerator(seed: seed)
         var outbox = Outbox<Int>(mostBytes: 300)
         // The model: frames in the order they would be taken.
         var model: [(topic: Int?, frame: [UInt8])] = []

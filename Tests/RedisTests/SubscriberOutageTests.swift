@@ -28,6 +28,23 @@ import Testing
         }
     }
 
+    @Test func `what Redis refuses to subscribe again is asked for until it is granted`() async throws {
+        try await self.running { client, address in
+            let subscriber = try await Subscriber.started(at: address)
+            defer { subscriber.stop() }
+            try await subscriber.subscribe("kept")
+            try await client.run("ACL", "SETUSER", "default", "resetchannels")
+            try await client.run("CLIENT", "KILL", "TYPE", "pubsub")
+            #expect(try await subscriber.states.next(2) == [false, true])
+            let isRefused = try await eventually { try await client.run("ACL", "LOG").array?.isEmpty == false }
+            #expect(isRefused)
+            #expect(try await client.run("PUBSUB", "CHANNELS").array?.isEmpty == true)
+            try await client.run("ACL", "SETUSER", "default", "allchannels")
+            #expect(try await subscriber.resubscribed.next() == "kept")
+            #expect(try await client.run("PUBLISH", "kept", "x").integer == 1)
+        }
+    }
+
     @Test func `a channel that was left before the connection was lost is not subscribed again`() async throws {
         try await self.running { client, address in
             let subscriber = try await Subscriber.started(at: address)
