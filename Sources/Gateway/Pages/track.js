@@ -7,6 +7,7 @@ const RECONNECT_FIRST = 3_000;     // ms, then full jitter up to
 const RECONNECT_LONGEST = 30_000;
 const SILENCE = 40_000;            // ms without any message, in spite of our pings, until the connection is given up
 const PING = 20_000;
+const PROBE = 4_000;               // ms for an answer once the network is back
 
 const job = decodeURIComponent(location.pathname.split('/').pop());
 const link = location.hash.slice(1);
@@ -25,8 +26,12 @@ const state = {
 let socket = null;
 let attempts = 0;
 let lastHeard = 0;
+let planned;
 
+/** Opens a connection unless there is one; whatever attempt was planned is this one. */
 function connect() {
+  clearTimeout(planned);
+  if (socket) return;
   const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
   socket = new WebSocket(`${scheme}//${location.host}/v1`, 'enroute.v1');
   socket.onopen = () => say({type: 'auth', link});
@@ -49,7 +54,7 @@ function closed(code) {
   } else if (!state.ended) {
     const ceiling = attempts === 0 ? RECONNECT_FIRST : Math.min(RECONNECT_LONGEST, 1000 * 2 ** attempts);
     attempts += 1;
-    setTimeout(connect, retryIn ?? Math.random() * ceiling);
+    planned = setTimeout(connect, retryIn ?? Math.random() * ceiling);
     retryIn = null;
   }
   render();
@@ -61,12 +66,24 @@ setInterval(() => {
   else if (Date.now() - lastHeard > PING) say({type: 'ping'});
 }, 5_000);
 
-addEventListener('online', () => { if (!socket) { attempts = 0; connect(); } });
+/** The network is back: connect at once, or ask whether the connection survived. */
+addEventListener('online', () => {
+  if (!socket) {
+    attempts = 0;
+    connect();
+    return;
+  }
+  const asked = Date.now();
+  say({type: 'ping'});
+  setTimeout(() => { if (lastHeard < asked) socket?.close(); }, PROBE);
+});
 addEventListener('offline', () => { state.online = false; render(); });
 
 // ---- what is heard ----
 
 function heard(message) {
+  // Whatever is heard shows that the connection stands.
+  state.online = state.snapshot !== null;
   switch (message.type) {
     case 'welcome': {
       state.clockOffset = message.serverTime - Date.now();
