@@ -23,10 +23,16 @@ final class RawSocket {
         let code = errno
     }
 
-    init(port: Int) throws {
+    /// - Parameter kernelBytes: what the kernel may hold for us in each direction, about. With a few, what was sent has
+    ///   been read by the gateway, and what was not read waits there.
+    init(port: Int, kernelBytes: Int32? = nil) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: Self.readTimeoutSeconds, tv_usec: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        if var bytes = kernelBytes {
+            setsockopt(self.descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+            setsockopt(self.descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(UInt16(port)).bigEndian
@@ -87,8 +93,8 @@ final class RawSocket {
     }
 
     /// Upgrades and signs in; returns once `welcome` is here.
-    static func session(port: Int, token: String) throws -> RawSocket {
-        let socket = try RawSocket(port: port)
+    static func session(port: Int, token: String, kernelBytes: Int32? = nil) throws -> RawSocket {
+        let socket = try RawSocket(port: port, kernelBytes: kernelBytes)
         try socket.send(
             self.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1\r\nAuthorization: Bearer \(token)\r\n"))
         var heard: [UInt8] = []

@@ -1,0 +1,80 @@
+import EnrouteWire
+import Foundation
+import Testing
+
+@testable import Gateway
+
+/// What happens at each bound of a connection.
+@Suite struct LimitsTests {
+    /// What a plain connection hears until it is closed.
+    private static func heard(
+        _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
+        _ talk: @escaping @Sendable (_ port: Int, _ token: String) throws -> [UInt8]
+    ) async throws -> [UInt8] {
+        try await within {
+            let (answers, answered) = AsyncStream.makeStream(of: [UInt8].self)
+            try await RunningGateway.run(isSecure: false, change) { gateway in
+                let token = try await gateway.token("anna", .customer)
+                answered.yield(try await blocking { try talk(gateway.port, token) })
+            }
+            guard let answer = await answers.first(where: { _ in true }) else { throw Missing() }
+            return answer
+        }
+    }
+
+    @Test func `a connection that asks for nothing is closed without a word`() async throws {
+        let heard = try await Self.heard {
+            $0.limits.firstRequestSeconds = 1
+        } _: { port, _ in
+            try RawSocket(port: port).readToEnd()
+        }
+        #expect(heard == [])
+    }
+
+    @Test func `a request that trickles in is closed as well`() async throws {
+        let heard = try await Self.heard {
+            $0.limits.firstRequestSeconds = 1
+        } _: { port, _ in
+            let socket = try RawSocket(port: port)
+            try socket.send("GET /livez HTTP/1.1\r\nHost: loc")
+            return try socket.readToEnd()
+        }
+        #expect(heard == [])
+    }
+
+    @Test(arguments: [(65, 8), (1, 9000)])
+    func `too many headers, or too long ones, are not served`(count: Int, bytes: Int) async throws {
+        let heard = try await Self.heard { port, _ in
+            let socket = try RawSocket(port: port)
+            let headers = (0..<count).map { "X-\($0): \(String(repeating: "a", count: bytes))\r\n" }.joined()
+            try socket.send("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(headers)\r\n")
+            return (try? socket.readToEnd()) ?? []
+        }
+        #expect(!String(decoding: heard, as: UTF8.self).contains("200 OK"))
+    }
+
+    @Test func `who answers no ping is closed 4001`() async throws {
+        let heard = try await Self.heard {
+            $0.limits.pingSeconds = 0
+            $0.limits.pongSeconds = 0
+        } _: { port, token in
+            try RawSocket.session(port: port, token: token).readToEnd()
+        }
+        #expect(heard == [0x89, 0] + Frame.close(4001, "no pong"))
+    }
+
+    @Test func `who does not read is closed 4002 once the queue is full, and hears everything before it`() async throws
+    {
+        let heard = try await Self.heard { port, token in
+            let socket = try RawSocket.session(port: port, token: token, kernelBytes: 4096)
+            let ping = RawSocket.frame(0x89, [UInt8](repeating: 7, count: 125))
+            for _ in 0..<400 { try socket.send([[UInt8]](repeating: ping, count: 40).flatMap { $0 }) }
+            return try socket.readToEnd()
+        }
+        let end = Frame.close(4002, "too much waits for this connection")
+        #expect(heard.suffix(end.count).elementsEqual(end))
+        let pongs = heard.dropLast(end.count)
+        #expect(pongs.count % 127 == 0 && pongs.count < 16_000 * 127)
+        #expect(pongs.starts(with: Frame.pong([UInt8](repeating: 7, count: 125))))
+    }
+}
