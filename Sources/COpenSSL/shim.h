@@ -9,12 +9,14 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/ocsp.h>
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <string.h>
+#include <time.h>
 
 /// The options of a server of ours: no renegotiation (RFC 9325, 3.5: costs CPU and serves nobody), no compression
 /// (CRIME), our order of ciphers, except that a client without AES in hardware may ask for ChaCha20.
@@ -99,6 +101,69 @@ static inline int enroute_SSL_CTX_set_ticket_keys(SSL_CTX *context, int index, c
         return 0;
     }
     return (int)SSL_CTX_set_tlsext_ticket_key_evp_cb(context, enroute_ticket_callback);
+}
+
+/// An OCSP response (RFC 6960) as it is sent, and until when it holds.
+typedef struct {
+    time_t until;
+    int count;
+    unsigned char bytes[];
+} enroute_ocsp_response;
+
+static void enroute_free_ocsp(void *parent, void *response, CRYPTO_EX_DATA *data, int index, long l, void *p) {
+    OPENSSL_free(response);
+}
+
+/// Where an SSL_CTX keeps its OCSP response, freed with it. To be called once.
+static inline int enroute_new_ocsp_index(void) {
+    return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, enroute_free_ocsp);
+}
+
+static int enroute_ocsp_index = -1;
+
+/// libssl's status callback: staples the response to the handshake, unless it holds no more.
+static int enroute_ocsp_callback(SSL *ssl, void *argument) {
+    const enroute_ocsp_response *response = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), enroute_ocsp_index);
+    if (!response || response->until < time(NULL)) return SSL_TLSEXT_ERR_NOACK;
+    unsigned char *copy = OPENSSL_memdup(response->bytes, response->count);
+    if (!copy) return SSL_TLSEXT_ERR_NOACK;
+    SSL_set_tlsext_status_ocsp_resp(ssl, copy, response->count);
+    return SSL_TLSEXT_ERR_OK;
+}
+
+/// Until when a response holds (the nextUpdate of its first answer); 0 when it names no end; -1 when it is no OCSP
+/// response in DER, -2 when the responder says that it did not succeed.
+static inline time_t enroute_ocsp_until(const unsigned char *bytes, long count) {
+    OCSP_RESPONSE *response = d2i_OCSP_RESPONSE(NULL, &bytes, count);
+    if (!response) return -1;
+    OCSP_BASICRESP *basic = NULL;
+    time_t until = -2;
+    if (OCSP_response_status(response) == OCSP_RESPONSE_STATUS_SUCCESSFUL
+        && (basic = OCSP_response_get1_basic(response)) && OCSP_resp_count(basic) > 0) {
+        ASN1_GENERALIZEDTIME *next = NULL;
+        OCSP_single_get0_status(OCSP_resp_get0(basic, 0), NULL, NULL, NULL, &next);
+        int days = 0, seconds = 0;
+        until = 0;
+        if (next && ASN1_TIME_diff(&days, &seconds, NULL, next) == 1) until = time(NULL) + days * 86400L + seconds;
+    }
+    OCSP_BASICRESP_free(basic);
+    OCSP_RESPONSE_free(response);
+    return until;
+}
+
+/// Gives the SSL_CTX a copy of the response; before its first connection.
+static inline int enroute_SSL_CTX_set_ocsp(SSL_CTX *context, int index, const unsigned char *bytes, int count, time_t until) {
+    enroute_ocsp_response *copy = OPENSSL_malloc(sizeof *copy + count);
+    if (!copy) return 0;
+    copy->until = until;
+    copy->count = count;
+    memcpy(copy->bytes, bytes, count);
+    enroute_ocsp_index = index;
+    if (SSL_CTX_set_ex_data(context, index, copy) != 1) {
+        OPENSSL_free(copy);
+        return 0;
+    }
+    return SSL_CTX_set_tlsext_status_cb(context, enroute_ocsp_callback) == 1;
 }
 
 static inline void enroute_BIO_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }

@@ -58,37 +58,3 @@ public enum CloseCode: UInt16, Sendable, CaseIterable {
         }
     }
 }
-
-/// Bounds of one connection. Each has a stated outcome, in PROTOCOL.md.
-public struct Limits: Hashable, Sendable {
-    /// Bytes of one message from the client; more closes 1009, refused from the header.
-    public var messageBytes = 4096
-    /// Frames of one message; more closes 1009.
-    public var messageFragments = 16
-    /// Jobs followed by one connection; more is answered `limit_exceeded`.
-    public var subscriptions = 10
-    /// The same for role `ops`.
-    public var operationsSubscriptions = 200
-    /// Seconds until a connection must have sent its first request; then it is closed.
-    public var firstRequestSeconds = 5
-    /// Seconds until a session must have signed in; then 4501.
-    public var signInSeconds = 5
-    /// Seconds between pings, and for the pong; then 4001.
-    public var pingSeconds = 25
-    public var pongSeconds = 10
-    /// Positions per second that are published, with a burst; of more only the newest waits.
-    public var positionsPerSecond = 2
-    public var positionsBurst = 5
-    /// Bytes that wait for a socket; more closes 4002.
-    public var queueBytes = 65_536
-    /// Send buffer of the kernel and one read from a socket, bytes.
-    public var socketSendBytes = 65_536
-    public var receiveBytes = 2048
-    /// Messages that could not be understood, in one connection; more closes 4505.
-    public var badMessages = 10
-
-    public init() {}
-
-    /// Name of the WebSocket subprotocol.
-    public static let subprotocol = "enroute.v1"
-}

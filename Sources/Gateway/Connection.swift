@@ -1,6 +1,5 @@
 // The pipeline of an accepted connection: TLS, then HTTP, and from there either the router or a WebSocket session.
 
-internal import Access
 internal import EnrouteWire
 internal import HTTPTypes
 internal import HummingbirdCore
@@ -9,8 +8,8 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP1
-internal import NIOWebSocket
 internal import SecureSocket
+internal import Telemetry
 
 typealias HTTPConnection = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
 
@@ -24,6 +23,8 @@ struct Connections: HTTPChannelHandler {
     let responder: HTTPChannelHandler.Responder
     let settings: GatewaySettings
     let loops: LoopMap
+    /// The management listener: plain, not limited, and nothing but HTTP.
+    var isManagement = false
 
     /// Bytes of a request's headers, at most; with more the connection is closed.
     static let longestHead = 8192
@@ -32,34 +33,35 @@ struct Connections: HTTPChannelHandler {
     /// Seconds a connection may be idle between two requests.
     static let idleSeconds = 60
 
+    /// This address has as many connections as it may.
+    struct TooMany: Error {}
+
     /// - Returns: the connection for the router, or `nil` once it has become a session.
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
             let loop = self.loops[channel.eventLoop]
+            try self.count(channel, loop)
             let sync = channel.pipeline.syncOperations
-            let socket = SecureSocketHandler(loop: loop.sockets, tls: self.settings.credentials?.current)
+            let socket = SecureSocketHandler(
+                loop: loop.sockets, tls: self.isManagement ? nil : self.settings.credentials?.current)
             try sync.addHandler(socket)
-            let gate = UpgradeGate(tokens: self.settings.tokens)
+            let gate = UpgradeGate(loop: loop, allowsUpgrade: !self.isManagement)
             let parts = NIOLoopBound((socket, gate, loop), eventLoop: channel.eventLoop)
-            let upgrader = NIOTypedWebSocketServerUpgrader<HTTPConnection?>(
-                maxFrameSize: self.settings.limits.messageBytes, enableAutomaticErrorHandling: false,
-                shouldUpgrade: { channel, _ in
-                    channel.eventLoop.makeSucceededFuture(["sec-websocket-protocol": Limits.subprotocol])
-                },
-                upgradePipelineHandler: { channel, _ in
-                    channel.eventLoop.makeCompletedFuture {
-                        let (socket, gate, loop) = parts.value
-                        let sync = channel.pipeline.syncOperations
-                        try Self.removeFirstRequestHandlers(sync)
-                        try sync.addHandler(Session(loop: loop, socket: socket, grant: gate.grant, logger: logger))
-                        return nil
-                    }
-                })
+            let upgrader = WebSocketUpgrader { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let (socket, gate, loop) = parts.value
+                    try Self.startSession(channel, socket, gate, loop, logger)
+                    return nil
+                }
+            }
             var configuration = NIOUpgradableHTTPServerPipelineConfiguration<HTTPConnection?>(
                 upgradeConfiguration: NIOTypedHTTPServerUpgradeConfiguration(
                     upgraders: [upgrader],
                     notUpgradingCompletionHandler: { channel in
-                        channel.eventLoop.makeCompletedFuture { try Self.serveHTTP(channel, logger) }
+                        channel.eventLoop.makeCompletedFuture {
+                            let (socket, _, loop) = parts.value
+                            return try Self.serveHTTP(channel, socket, loop, logger)
+                        }
                     }))
             configuration.enablePipelining = false
             configuration.enableErrorHandling = false
@@ -70,16 +72,50 @@ struct Connections: HTTPChannelHandler {
             let outcome = try sync.configureUpgradableHTTPServerPipeline(configuration: configuration)
             try sync.addHandler(
                 gate, position: .before(sync.handler(type: NIOTypedHTTPServerUpgradeHandler<HTTPConnection?>.self)))
-            try sync.addHandler(FirstRequestDeadline(seconds: self.settings.limits.firstRequestSeconds))
+            try sync.addHandler(
+                Arrival(loop: loop, isSecure: !self.isManagement && self.settings.credentials != nil))
             return Value(channel: channel, http: outcome)
         }
     }
 
-    private static func serveHTTP(_ channel: any Channel, _ logger: Logger) throws -> HTTPConnection? {
+    /// Counts the connection for as long as it is open, or refuses it.
+    private func count(_ channel: any Channel, _ loop: LoopState) throws {
+        let (load, quotas) = (loop.load, loop.quotas)
+        load.socketOpened()
+        channel.closeFuture.whenComplete { _ in load.socketClosed() }
+        guard !self.isManagement else { return }
+        loop.counts.add(.connectionsAccepted)
+        let peer = channel.remoteAddress
+        guard !self.settings.trustedProxies.trusts(peer), let address = ClientAddress(peer) else { return }
+        guard quotas.enter(address) else {
+            loop.counts.add(.connectionsRefusedByAddress)
+            throw TooMany()
+        }
+        channel.closeFuture.whenComplete { _ in quotas.leave(address) }
+    }
+
+    private static func startSession(
+        _ channel: any Channel, _ socket: SecureSocketHandler, _ gate: UpgradeGate, _ loop: LoopState, _ logger: Logger
+    ) throws {
+        let sync = channel.pipeline.syncOperations
+        try self.removeFirstRequestHandlers(sync)
+        switch gate.admission {
+        case .session(let admitted):
+            try sync.addHandler(
+                Session(loop: loop, socket: socket, address: gate.address, admitted: admitted, logger: logger))
+        case .echo: try sync.addHandler(EchoSession(socket: socket))
+        case .refused, nil: preconditionFailure("the gate lets only what it admits go on to the upgrade")
+        }
+    }
+
+    private static func serveHTTP(
+        _ channel: any Channel, _ socket: SecureSocketHandler, _ loop: LoopState, _ logger: Logger
+    ) throws -> HTTPConnection? {
         let sync = channel.pipeline.syncOperations
         try self.removeFirstRequestHandlers(sync)
         // The client may end its side and still wait for the answer.
         try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+        try sync.addHandler(AnswerStall(loop: loop, socket: socket))
         try sync.addHandler(HTTP1ToHTTPServerCodec(secure: true))
         try sync.addHandler(HTTPConnectionStateHandler(idleTimeout: .seconds(Self.idleSeconds), logger: logger))
         return try HTTPConnection(
@@ -87,7 +123,7 @@ struct Connections: HTTPChannelHandler {
     }
 
     private static func removeFirstRequestHandlers(_ sync: ChannelPipeline.SynchronousOperations) throws {
-        sync.removeHandler(context: try sync.context(handlerType: FirstRequestDeadline.self), promise: nil)
+        sync.removeHandler(context: try sync.context(handlerType: Arrival.self), promise: nil)
         sync.removeHandler(context: try sync.context(handlerType: UpgradeGate.self), promise: nil)
     }
 

@@ -2,6 +2,8 @@
 // every follower.
 
 internal import EnrouteWire
+internal import NIOCore
+internal import SecureSocket
 
 /// Bytes of whole frames.
 enum Frame {
@@ -11,9 +13,13 @@ enum Frame {
 
     static func text(_ message: UnsafeRawBufferPointer) -> [UInt8] { self.make(0x81, message) }
 
+    static func text(_ message: ByteBuffer) -> [UInt8] { message.withUnsafeReadableBytes { self.make(0x81, $0) } }
+
+    static func binary(_ message: ByteBuffer) -> [UInt8] { message.withUnsafeReadableBytes { self.make(0x82, $0) } }
+
     static let ping: [UInt8] = [0x89, 0]
 
-    static func pong(_ payload: [UInt8]) -> [UInt8] { payload.withUnsafeBytes { self.make(0x8A, $0) } }
+    static func pong(_ payload: ByteBuffer) -> [UInt8] { payload.withUnsafeReadableBytes { self.make(0x8A, $0) } }
 
     /// A close frame: the code and a reason of at most 123 bytes (section 5.5.1).
     static func close(_ code: UInt16, _ reason: String) -> [UInt8] {
@@ -40,5 +46,18 @@ enum Frame {
                 from: payload)
             initialized = header + count
         }
+    }
+}
+
+extension SecureSocketHandler {
+    /// Answers a peer's close frame with its own code (RFC 6455 section 5.5.1).
+    func writeNow(answerTo frame: CloseFrame) {
+        let answer =
+            switch frame {
+            case .empty: Frame.close(CloseCode.normal.rawValue, "")
+            case .valid(let code): Frame.close(code, "")
+            case .malformed: Frame.close(CloseCode.protocolError.rawValue, "")
+            }
+        answer.withUnsafeBytes { self.writeNow($0) }
     }
 }

@@ -19,6 +19,13 @@ package struct GatewaySettings: Sendable {
     package var liveState = LiveStateSettings()
     package var tokens: TokenVerifier
     package var limits = Limits()
+    package var overload = OverloadBounds()
+    /// Balancers whose `X-Forwarded-For` is believed.
+    package var trustedProxies = TrustedProxies.none
+    /// Where probes and metrics are asked for, in plain HTTP: not a place for the public. `nil`: nowhere.
+    package var management: (host: String, port: Int)?
+    /// Opens `/v1/_echo` for conformance suites. Never in production: it has no limits worth the name.
+    package var testEcho = false
     /// Folder of Leaflet's files, from Debian's libjs-leaflet.
     package var leafletFolder = "/usr/share/javascript/leaflet"
     /// Streets to draw where there are no tiles, a GeoJSON FeatureCollection.

@@ -18,6 +18,7 @@ final class LoopRelay {
     private let jobs: JobControl
     private let feeds: SubscriberConnection
     private let events: SubscriberConnection
+    private let counts: LoopCounts
     private let logger: Logger
     private var table = FollowTable<JobID, FollowedJob>()
     /// Jobs being read again because something may be missing: one read at a time for each, and whether one more has to
@@ -26,13 +27,14 @@ final class LoopRelay {
 
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: SubscriberConnection,
-        events: SubscriberConnection, logger: Logger
+        events: SubscriberConnection, counts: LoopCounts, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.keyspace = keyspace
         self.jobs = jobs
         self.feeds = feeds
         self.events = events
+        self.counts = counts
         self.logger = logger
         feeds.onMessage = { [unowned self] channel, payload in self.relayFeed(channel, payload) }
         events.onMessage = { [unowned self] channel, payload in self.relayEvent(channel, payload) }
@@ -71,12 +73,16 @@ final class LoopRelay {
         self.events.unsubscribe(self.keyspace.events(of: followed.job))
     }
 
+    /// Jobs that somebody on this loop follows.
+    var followedJobs: Int { self.table.topics.count }
+
     // MARK: what is said
 
     private func relayFeed(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
         guard let job = self.keyspace.job(ofChannel: channel) else { return }
         let followers = self.table.followers(of: job)
         guard !followers.isEmpty else { return }
+        self.counts.add(.messagesRelayed, followers.count)
         let frame = Frame.text(payload)
         if let id = PublishedLocation.id(of: payload) {
             for follower in followers { follower.offerPosition(id, frame) }
@@ -91,7 +97,9 @@ final class LoopRelay {
         let status = Following<StatusID>.Status(
             id: event.id, previous: event.previous, epoch: event.epoch, frame: Frame.text(payload))
         var isGap = false
-        for follower in self.table.followers(of: job) {
+        let followers = self.table.followers(of: job)
+        self.counts.add(.messagesRelayed, followers.count)
+        for follower in followers {
             if follower.offerStatus(event, status) == .gap { isGap = true }
         }
         if isGap { self.reread(job) }

@@ -7,6 +7,7 @@ internal import Logging
 internal import NIOCore
 internal import Redis
 internal import SecureSocket
+internal import Telemetry
 
 /// Connections to Redis, follow table and sessions of one event loop. Confined to it.
 final class LoopState {
@@ -20,17 +21,41 @@ final class LoopState {
     let links: TrackingLinks
     private let live: RedisClient
     private let ledger: RedisClient
-    private var sessions: [ObjectIdentifier: Session] = [:]
+    /// Shared with the other loops.
+    let quotas: Quotas
+    let load: SharedLoad
+    let deadlines = Deadlines(now: .now())
+    let personBuckets: SharedBuckets<PersonID>
+    let addressBuckets: SharedBuckets<ClientAddress>
+    let counts: LoopCounts
+    /// Ticks since the loop began: a clock that costs nothing to read.
+    private(set) var ticks: UInt64 = 0
+    private let pulse: SharedLoad.Pulse
+    private var sessions: [UInt64: Session] = [:]
+    private var lastNumber: UInt64 = 0
     private var timer: RepeatedTask?
     private var whenEmpty: EventLoopPromise<Void>?
 
-    /// One timer serves every session of the loop.
-    static let tick: TimeAmount = .milliseconds(250)
+    /// A session in which nothing came or went for so many ticks is idle: 10 s.
+    static let idleTicks: UInt64 = 100
 
-    init(eventLoop: any EventLoop, settings: GatewaySettings, logger: Logger) {
+    /// - Parameter index: of the loop among the gateway's, from 0.
+    init(
+        eventLoop: any EventLoop, index: Int, settings: GatewaySettings, quotas: Quotas, load: SharedLoad,
+        logger: Logger
+    ) {
         self.eventLoop = eventLoop
         self.settings = settings
+        self.quotas = quotas
+        self.load = load
+        self.pulse = load.pulses[index]
         self.logger = logger
+        let limits = settings.limits
+        self.personBuckets = SharedBuckets(
+            perSecond: limits.messagesPerPersonPerSecond, burst: limits.messagesPerPersonBurst)
+        self.addressBuckets = SharedBuckets(
+            perSecond: limits.messagesPerAddressPerSecond, burst: limits.messagesPerAddressBurst)
+        self.counts = LoopCounts()
         let (timing, state) = (settings.redisTiming, settings.liveState)
         self.live = RedisClient(address: settings.live, eventLoop: eventLoop, timing: timing, logger: logger)
         self.ledger = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
@@ -43,12 +68,12 @@ final class LoopState {
             feeds: SubscriberConnection(address: settings.live, eventLoop: eventLoop, timing: timing, logger: logger),
             events: SubscriberConnection(
                 address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger),
-            logger: logger)
+            counts: self.counts, logger: logger)
     }
 
     func start() -> EventLoopFuture<Void> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.timer = self.eventLoop.scheduleRepeatedTask(initialDelay: Self.tick, delay: Self.tick) { _ in
+        self.timer = self.eventLoop.scheduleRepeatedTask(initialDelay: Deadlines.tick, delay: Deadlines.tick) { _ in
             bound.value.tick()
         }
         return EventLoopFuture.andAllSucceed(
@@ -70,26 +95,83 @@ final class LoopState {
 
     // MARK: sessions
 
-    func add(_ session: Session) { self.sessions[ObjectIdentifier(session)] = session }
+    func nextNumber() -> UInt64 {
+        self.lastNumber += 1
+        return self.lastNumber
+    }
+
+    func add(_ session: Session) {
+        self.sessions[session.number] = session
+        if let retryIn = self.drainMilliseconds { session.goAway(retryInMilliseconds: .random(in: 0...retryIn)) }
+    }
 
     func remove(_ session: Session) {
-        self.sessions[ObjectIdentifier(session)] = nil
+        self.sessions[session.number] = nil
         if self.sessions.isEmpty { self.whenEmpty?.succeed() }
     }
 
-    private func tick() {
-        let now = NIODeadline.now()
-        for session in self.sessions.values { session.tick(now) }
+    /// What is at the moment, for a scrape.
+    var census: (counts: Counts, sessions: Int, jobs: Int) {
+        (self.counts.values, self.sessions.count, self.relay.followedJobs)
     }
 
-    /// Tells every session to come back elsewhere; succeeds when all are gone.
-    func drain(retryInMilliseconds: Int64) -> EventLoopFuture<Void> {
+    private func tick() {
+        self.ticks += 1
+        let now = NIODeadline.now()
+        self.pulse.beat(now: now.uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
+        self.deadlines.advance(to: now)
+    }
+
+    /// Set once the gateway is stopping: within how many ms its sessions end.
+    private var drainMilliseconds: Int64?
+
+    /// Tells every session to come back elsewhere, each after a time of its own within `milliseconds`, and ends it then.
+    /// Succeeds when all are gone.
+    func drain(milliseconds: Int64) -> EventLoopFuture<Void> {
+        self.drainMilliseconds = max(1, milliseconds)
         guard !self.sessions.isEmpty else { return self.eventLoop.makeSucceededVoidFuture() }
         let promise = self.whenEmpty ?? self.eventLoop.makePromise(of: Void.self)
         self.whenEmpty = promise
         for session in self.sessions.values {
-            session.goAway(retryInMilliseconds: .random(in: 0...max(1, retryInMilliseconds)))
+            session.goAway(retryInMilliseconds: .random(in: 0...max(1, milliseconds)))
         }
         return promise.futureResult
+    }
+
+    /// Lets go of idle sessions, the newest first.
+    ///
+    /// - Parameter percent: of all sessions of the loop; at least one.
+    func shed(percent: Int) {
+        let most = max(1, self.sessions.count * percent / 100)
+        let newest = self.sessions.values.filter(\.isIdle).sorted { $0.number > $1.number }.prefix(most)
+        for session in newest {
+            self.counts.add(.sessionsShed)
+            session.shed(retryInMilliseconds: .random(in: Self.shedRetryMilliseconds))
+        }
+    }
+
+    /// When who was let go may try again.
+    static let shedRetryMilliseconds: ClosedRange<Int64> = 5_000...30_000
+}
+
+/// Counts of one loop, which every part of it adds to. Confined to it.
+final class LoopCounts {
+    private(set) var values = Counts()
+
+    func add(_ metric: Metric) { self.values.add(metric) }
+
+    func add(_ metric: Metric, _ amount: Int) { self.values.add(metric, amount) }
+
+    /// A session was closed by us.
+    func closed(_ code: CloseCode) {
+        switch code {
+        case .goingAway: self.add(.closedGoingAway)
+        case .overloaded: self.add(.closedOverloaded)
+        case .rateLimited: self.add(.closedRateLimited)
+        case .tooManyBadRequests: self.add(.closedBadMessages)
+        case .messageTooBig: self.add(.closedTooBig)
+        case .protocolError: self.add(.closedProtocolError)
+        default: break
+        }
     }
 }

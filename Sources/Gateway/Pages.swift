@@ -13,7 +13,7 @@ struct Pages: Sendable {
     /// Files of Leaflet that pages may ask for.
     private static let leaflet = ["leaflet.js": "text/javascript", "leaflet.css": "text/css"]
 
-    func add(to router: Router<BasicRequestContext>) {
+    func add(to router: Router<GatewayRequestContext>) {
         router.get("track/{job}") { _, _ in Self.file(PackageResources.track_html, "text/html") }
         router.get("assets/track.js") { _, _ in Self.file(PackageResources.track_js, "text/javascript") }
         router.get("assets/track.css") { _, _ in Self.file(PackageResources.track_css, "text/css") }
@@ -53,8 +53,8 @@ struct SecurityHeaders: RouterMiddleware {
         + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
     func handle(
-        _ request: Request, context: BasicRequestContext,
-        next: @concurrent (Request, BasicRequestContext) async throws -> Response
+        _ request: Request, context: GatewayRequestContext,
+        next: @concurrent (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {
         var response: Response
         do {

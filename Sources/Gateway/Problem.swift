@@ -16,6 +16,8 @@ struct Problem: Error, HTTPResponseError {
     let detail: String
     /// Current status of the job, where the request did not fit it.
     var jobStatus: JobStatus?
+    /// When the same request may succeed, in ms.
+    var retryIn: Int64?
 
     init(_ code: ErrorCode, status: Int, detail: String) {
         self.code = code
@@ -26,6 +28,19 @@ struct Problem: Error, HTTPResponseError {
     init(_ refused: Refused) {
         self.init(refused.code, status: refused.code.httpStatus, detail: refused.message)
         self.jobStatus = refused.status
+        if refused.code == .unavailable { self.retryIn = .random(in: 500...3000) }
+    }
+
+    /// Too many tokens were refused.
+    init(guessesFor wait: Int64) {
+        self.init(.rateLimited, status: 429, detail: "Too many tokens from this address were refused.")
+        self.retryIn = wait
+    }
+
+    /// More requests than a person may make.
+    init(rateFor wait: Int64) {
+        self.init(.rateLimited, status: 429, detail: "More requests than may be made.")
+        self.retryIn = wait
     }
 
     init(_ refusal: TokenRefusal) {
@@ -65,12 +80,13 @@ struct Problem: Error, HTTPResponseError {
             var detail: String
             var retryable: Bool
             var jobStatus: String?
+            var retryIn: Int64?
         }
         let document = Document(
             type: "urn:enroute:problem:\(self.code.rawValue)",
             title: self.code.rawValue.split(separator: "_").joined(separator: " "), status: self.statusCode,
             code: self.code.rawValue, detail: self.detail, retryable: self.code.isRetryable,
-            jobStatus: self.jobStatus?.rawValue)
+            jobStatus: self.jobStatus?.rawValue, retryIn: self.retryIn)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings and numbers alone can not fail to encode.
@@ -82,8 +98,10 @@ struct Problem: Error, HTTPResponseError {
     var status: HTTPResponse.Status { HTTPResponse.Status(code: self.statusCode) }
 
     func response(from request: Request, context: some RequestContext) throws -> Response {
-        Response(
-            status: self.status, headers: [.contentType: Self.mediaType],
+        var headers: HTTPFields = [.contentType: Self.mediaType]
+        if let retryIn { headers[.retryAfter] = String((retryIn + 999) / 1000) }
+        return Response(
+            status: self.status, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.json)))
     }
 }

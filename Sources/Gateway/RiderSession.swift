@@ -7,6 +7,7 @@ internal import EnrouteWire
 internal import Fanout
 internal import LiveState
 internal import NIOCore
+internal import Telemetry
 
 /// Locations and travel mode of one rider. Confined to the session's loop.
 final class RiderSession {
@@ -15,6 +16,8 @@ final class RiderSession {
     private var rate: TokenBucket
     /// Newest report of each job that came faster than it may be published.
     private var held: [JobID: (report: LocationReport, receivedAt: Int64)] = [:]
+    /// When what is held may be published.
+    private var release: Deadline?
 
     init(session: Session, loop: LoopState) {
         self.session = session
@@ -36,19 +39,29 @@ final class RiderSession {
                 return self.session.refuse(
                     "location", report.job, .limitExceeded, "Positions of too many jobs at once.")
             }
-            self.held[report.job] = (report, .now)
-            return
+            if self.held.updateValue((report, .now), forKey: report.job) != nil {
+                self.loop.counts.add(.positionsConflatedIn)
+            }
+            return self.releaseLater(grant)
         }
         // Older than this one, or it would have been passed over above.
-        self.held[report.job] = nil
+        if self.held.removeValue(forKey: report.job) != nil { self.loop.counts.add(.positionsConflatedIn) }
         self.publish(report, receivedAt: .now, grant)
     }
 
     /// Publishes what was held back, as fast as it may.
-    func tick(_ now: NIODeadline, _ grant: Grant) {
-        while let (job, held) = self.held.first, self.rate.take(at: now.uptimeNanoseconds) {
-            self.held[job] = nil
-            self.publish(held.report, receivedAt: held.receivedAt, grant)
+    private func releaseLater(_ grant: Grant) {
+        guard self.release == nil else { return }
+        let wait = self.rate.wait(at: NIODeadline.now().uptimeNanoseconds)
+        self.release = self.loop.deadlines.after(.nanoseconds(Int64(clamping: wait))) { [weak self, weak session = self.session] in
+            // A session that is gone has taken its rider with it.
+            guard let self, session?.isOpen == true else { return }
+            self.release = nil
+            while let (job, held) = self.held.first, self.rate.take(at: NIODeadline.now().uptimeNanoseconds) {
+                self.held[job] = nil
+                self.publish(held.report, receivedAt: held.receivedAt, grant)
+            }
+            if !self.held.isEmpty { self.releaseLater(grant) }
         }
     }
 

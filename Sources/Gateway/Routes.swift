@@ -12,23 +12,14 @@ internal import NIOCore
 struct Routes: Sendable {
     let jobs: JobControl
     let settings: GatewaySettings
-    /// Redis answers and the gateway is not draining.
-    let isReady: @Sendable () async -> Bool
+    let quotas: Quotas
 
     /// Bytes of a request's body, at most.
     static let longestBody = 65_536
 
-    func router() -> Router<BasicRequestContext> {
-        let router = Router(options: .autoGenerateHeadEndpoints)
+    func router() -> Router<GatewayRequestContext> {
+        let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: SecurityHeaders())
-        router.get("livez") { _, _ in "live\n" }
-        router.get("readyz") { _, _ in
-            await self.isReady()
-                ? Response(status: .ok, body: .text("ready\n"))
-                : Response(
-                    status: .serviceUnavailable,
-                    body: .text("not ready: Redis does not answer, or the gateway is stopping\n"))
-        }
         let api = router.group("api/v1")
         api.post("jobs", use: self.create)
         api.get("jobs/{job}", use: self.read)
@@ -55,8 +46,8 @@ struct Routes: Sendable {
         var vendor: Place?
     }
 
-    @Sendable private func create(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
-        let grant = try self.grant(request, .createJob)
+    @Sendable private func create(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .createJob)
         let body = try await self.body(NewJobBody.self, request, context)
         guard let kind = JobKind(rawValue: body.kind) else {
             throw Self.bad("kind must be one of \(JobKind.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -77,8 +68,8 @@ struct Routes: Sendable {
         return Self.json(view.snapshot.json(job: new.job), status: .created)
     }
 
-    @Sendable private func read(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
-        let grant = try self.grant(request, .readJob)
+    @Sendable private func read(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .readJob)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
         return Self.json(try await self.view(job, grant).snapshot.json(job: job))
     }
@@ -87,8 +78,8 @@ struct Routes: Sendable {
         var status: String
     }
 
-    @Sendable private func changeStatus(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
-        let grant = try self.grant(request, .changeStatus)
+    @Sendable private func changeStatus(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .changeStatus)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
         let body = try await self.body(StatusBody.self, request, context)
         guard let status = JobStatus(rawValue: body.status) else {
@@ -98,15 +89,15 @@ struct Routes: Sendable {
         return Self.json(ServerMessage.status(job: job, event).encoded)
     }
 
-    @Sendable private func startTravel(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
-        let grant = try self.grant(request, .switchTravel)
+    @Sendable private func startTravel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .switchTravel)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
         let deadline = try await self.answer(self.jobs.startTravel(job, by: grant.person))
         return Self.json(Array(#"{"job":"\#(job)","active":true,"deadline":\#(deadline)}"#.utf8))
     }
 
-    @Sendable private func stopTravel(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
-        let grant = try self.grant(request, .switchTravel)
+    @Sendable private func stopTravel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .switchTravel)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
         try await self.answer(self.jobs.stopTravel(job, by: grant.person))
         return Self.json(Array(#"{"job":"\#(job)","active":false}"#.utf8))
@@ -122,16 +113,25 @@ struct Routes: Sendable {
     }
 
     /// Who asks, if they may.
-    private func grant(_ request: Request, _ verb: Verb) throws -> Grant {
+    private func grant(_ request: Request, _ context: GatewayRequestContext, _ verb: Verb) throws -> Grant {
         guard let header = request.headers[.authorization] else {
             throw Problem(
                 .unauthorized, status: 401, detail: "Send a token: Authorization: Bearer <JWT>.")
         }
+        let now = NIODeadline.now().uptimeNanoseconds
+        let address = self.settings.trustedProxies.client(
+            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
+        if let address, let wait = self.quotas.isLockedOut(address, at: now) { throw Problem(guessesFor: wait) }
         let grant: Grant
         do throws(TokenRefusal) {
             grant = try self.settings.tokens.verify(bearer: header, now: .now / 1000)
         } catch {
+            if error != .expired, let address { self.quotas.tokenRefused(of: address, at: now) }
             throw Problem(error)
+        }
+        // Services speak for everybody, and as fast as they have to.
+        if grant.role != .service, let wait = self.quotas.request(of: grant.person, at: now) {
+            throw Problem(rateFor: wait)
         }
         guard grant.allows(verb) else {
             throw Problem(.forbidden, status: 403, detail: "The role \(grant.role.rawValue) may not do this.")
@@ -140,7 +140,7 @@ struct Routes: Sendable {
     }
 
     private func body<Body: Decodable>(
-        _ type: Body.Type, _ request: Request, _ context: BasicRequestContext
+        _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Body {
         let bytes = try await request.body.collect(upTo: Self.longestBody)
         do {
@@ -185,6 +185,6 @@ struct Routes: Sendable {
     }
 }
 
-extension ResponseBody {
-    fileprivate static func text(_ text: String) -> Self { Self(byteBuffer: ByteBuffer(string: text)) }
+extension HTTPField.Name {
+    fileprivate static let xForwardedFor = HTTPField.Name("X-Forwarded-For")!
 }

@@ -7,52 +7,66 @@ internal import Fanout
 internal import LiveState
 internal import Logging
 internal import NIOCore
-internal import NIOWebSocket
 internal import SecureSocket
 internal import Telemetry
 
 /// A signed-in (or not yet signed-in) connection. Confined to its loop.
 final class Session: ChannelInboundHandler {
-    typealias InboundIn = WebSocketFrame
+    typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private enum State {
-        case signingIn(deadline: NIODeadline)
-        case signedIn(Grant)
-        /// Our close frame is out; the peer has until then to answer it.
-        case closing(deadline: NIODeadline)
+        case signingIn
+        case signedIn(Admitted)
+        /// Our close frame is out, or the peer's was answered.
+        case closing
         case closed
     }
 
-    private let loop: LoopState
+    let loop: LoopState
+    /// Grows with every session of the loop: the newest has the greatest.
+    let number: UInt64
     private let socket: SecureSocketHandler
+    private let address: ClientAddress?
     private let logger: Logger
-    private let limits: Limits
-    private var state: State
+    private var limits: Limits { self.loop.settings.limits }
+    private var state = State.signingIn
+    private var reader: WebSocketReader
     private var outbox: Outbox<JobID>
-    private var assembly: MessageAssembly
+    private var rate: MessageRate
+    private var keepalive: Keepalive
     private var context: ChannelHandlerContext?
-    private var lastHeard = NIODeadline.now()
-    /// A ping is out, to be answered until then.
-    private var pongDeadline: NIODeadline?
     private var badMessages = 0
+    /// Tick of the loop in which a message last came or went.
+    private var lastActive: UInt64
+    /// Signing in, then silence, then the answer to our close frame: one after the other.
+    private var life: Deadline?
+    private var expiry: Deadline?
+    /// Set while the socket has something to take.
+    private var stall: Deadline?
+    private var leaving: Deadline?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
     private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
 
-    /// How long a peer has to answer our close frame (RFC 6455 section 7.1.1).
-    static let closeTimeout: TimeAmount = .seconds(1)
-
-    /// - Parameter grant: of who signed in with the upgrade request; `nil` when the first message has to.
-    init(loop: LoopState, socket: SecureSocketHandler, grant: Grant?, logger: Logger) {
+    /// - Parameters:
+    ///   - address: whom it counts for; `nil` where addresses are not limited.
+    ///   - admitted: who signed in with the upgrade request; `nil` when the first message has to.
+    init(
+        loop: LoopState, socket: SecureSocketHandler, address: ClientAddress?, admitted: Admitted?, logger: Logger
+    ) {
+        let (limits, now) = (loop.settings.limits, NIODeadline.now())
         self.loop = loop
+        self.number = loop.nextNumber()
         self.socket = socket
+        self.address = address
         self.logger = logger
-        self.limits = loop.settings.limits
-        self.outbox = Outbox(mostBytes: self.limits.queueBytes)
-        self.assembly = MessageAssembly(
-            mostBytes: self.limits.messageBytes, mostFragments: self.limits.messageFragments)
-        self.state = .signingIn(deadline: .now() + .seconds(Int64(self.limits.signInSeconds)))
-        if let grant { self.state = .signedIn(grant) }
+        self.outbox = Outbox(mostBytes: limits.queueBytes)
+        self.reader = WebSocketReader(
+            .init(messageBytes: limits.messageBytes, messageFragments: limits.messageFragments))
+        self.rate = MessageRate(limits, address: address.map { loop.addressBuckets.join($0) })
+        self.keepalive = Keepalive(pingSeconds: limits.pingSeconds, pongSeconds: limits.pongSeconds, now: now)
+        self.lastActive = loop.ticks
+        if let admitted { self.state = .signedIn(admitted) }
     }
 
     // MARK: life
@@ -61,13 +75,24 @@ final class Session: ChannelInboundHandler {
         self.context = context
         self.loop.add(self)
         self.socket.onDrained = { [weak self] in self?.drained() }
-        if case .signedIn(let grant) = self.state { self.welcome(grant) }
+        if case .signedIn(let admitted) = self.state {
+            self.state = .signingIn
+            return self.signedIn(admitted)
+        }
+        self.life = self.loop.deadlines.after(.seconds(Int64(self.limits.signInSeconds))) { [weak self] in
+            guard let self else { return }
+            self.loop.counts.add(.signInsTimedOut)
+            self.close(.signInTimeout, "sign in within \(self.limits.signInSeconds) s")
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
+        if let address { self.loop.addressBuckets.leave(address) }
         self.state = .closed
         self.context = nil
         self.socket.onDrained = nil
+        for deadline in [self.life, self.expiry, self.stall, self.leaving] { deadline?.cancel() }
         // In the next tick: the relay may be walking its followers now, and one of them may be this session's.
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.eventLoop.execute {
@@ -77,66 +102,92 @@ final class Session: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    func tick(_ now: NIODeadline) {
-        switch self.state {
-        case .signingIn(let deadline):
-            if now > deadline { self.close(.signInTimeout, "sign in within \(self.limits.signInSeconds) s") }
-        case .signedIn(let grant):
-            if let expiry = grant.expiresAt, Int64.now / 1000 > expiry + TokenVerifier.skew {
-                return self.close(.tokenExpired, "the token has expired")
-            }
-            self.rider.tick(now, grant)
-            if let pongDeadline {
-                if now > pongDeadline { self.close(.noPong, "no pong") }
-            } else if now - self.lastHeard > .seconds(Int64(self.limits.pingSeconds)) {
-                self.pongDeadline = now + .seconds(Int64(self.limits.pongSeconds))
-                self.send(Frame.ping, .kept)
-            }
-        case .closing(let deadline): if now > deadline { self.context?.close(promise: nil) }
-        case .closed: break
+    private func giveBack(_ admitted: Admitted) {
+        self.loop.quotas.end(admitted.owner, self.address)
+        self.loop.personBuckets.leave(admitted.grant.person)
+    }
+
+    private func watch(until time: NIODeadline) {
+        self.life = self.loop.deadlines.at(time) { [weak self] in self?.watch() }
+    }
+
+    private func watch() {
+        switch self.keepalive.step(.now()) {
+        case .wait(let time): self.watch(until: time)
+        case .ping(let time):
+            self.send(Frame.ping, .kept)
+            self.watch(until: time)
+        case .gone:
+            self.loop.counts.add(.pongsTimedOut)
+            self.close(.noPong, "no pong")
         }
     }
+
+    /// Ends with the token. The time of day may jump, so it is looked at again when the time has come.
+    private func watch(expiry seconds: Int64) {
+        let left = seconds + TokenVerifier.skew - .now / 1000
+        guard left >= 0 else { return self.close(.tokenExpired, "the token has expired") }
+        self.expiry = self.loop.deadlines.after(.seconds(left + 1)) { [weak self] in self?.watch(expiry: seconds) }
+    }
+
+    var isOpen: Bool {
+        switch self.state {
+        case .signingIn, .signedIn: true
+        case .closing, .closed: false
+        }
+    }
+
+    /// Whether nothing came or went for a while.
+    var isIdle: Bool { self.loop.ticks - self.lastActive > LoopState.idleTicks }
 
     // MARK: in
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let frame = self.unwrapInboundIn(data)
-        self.lastHeard = .now()
-        self.pongDeadline = nil
-        guard frame.maskKey != nil else { return self.close(.protocolError, "frames from a client must be masked") }
-        guard !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
-            return self.close(.protocolError, "no extension was agreed")
-        }
-        switch frame.opcode {
-        case .connectionClose: self.peerCloses(frame.unmaskedData)
-        case .ping: self.send(Frame.pong(Array(frame.unmaskedData.readableBytesView)), .kept)
-        case .pong: break
-        case .binary: self.close(.unsupportedData, "messages are text")
-        default:
-            switch self.assembly.add(frame.unmaskedData, opcode: frame.opcode, isFinal: frame.fin) {
-            case .more: break
-            case .message(let bytes): self.received(bytes)
-            case .refused(let code, let reason): self.close(code, reason)
+        self.keepalive.heard(.now())
+        self.reader.add(self.unwrapInboundIn(data))
+        while let event = self.reader.next() {
+            switch event {
+            case .text(let bytes): if self.mayGoOn() { self.received(bytes) }
+            case .ping(let payload):
+                if self.mayGoOn() { self.send(Frame.pong(payload), .kept) }
+            case .pong: break
+            case .binary: self.close(.unsupportedData, "messages are text")
+            case .close(let frame): return self.peerCloses(frame)
+            case .refused(let code, let reason): return self.close(code, reason)
             }
+            if case .closed = self.state { return }
         }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        switch error {
-        case NIOWebSocketError.invalidFrameLength:
-            self.close(.messageTooBig, "messages hold at most \(self.limits.messageBytes) bytes")
-        case is NIOWebSocketError: self.close(.protocolError, "a frame is malformed")
-        default:
-            self.logger.debug("socket failed", metadata: [LogKey.reason: "\(error)"])
-            context.close(promise: nil)
+        self.logger.debug("socket failed", metadata: [LogKey.reason: "\(error)"])
+        context.close(promise: nil)
+    }
+
+    /// Whether one more message may be acted upon.
+    private func mayGoOn() -> Bool {
+        switch self.state {
+        case .closing, .closed: return false
+        case .signingIn, .signedIn: break
         }
+        self.loop.counts.add(.messagesReceived)
+        self.lastActive = self.loop.ticks
+        switch self.rate.take(at: NIODeadline.now().uptimeNanoseconds) {
+        case .allowed: return true
+        case .refused(let retryIn):
+            self.loop.counts.add(.messagesRefusedByRate)
+            self.send(
+                .error(
+                    Refusal(
+                        re: "", code: .rateLimited, message: "More messages than may be sent; this one is lost.",
+                        retryInMilliseconds: retryIn)))
+        case .hopeless:
+            self.close(.rateLimited, "more messages than may be sent, again and again")
+        }
+        return false
     }
 
     private func received(_ bytes: ByteBuffer) {
-        switch self.state {
-        case .closing, .closed: return
-        case .signingIn, .signedIn: break
-        }
         do throws(BadMessage) {
             let message = try bytes.withUnsafeReadableBytes { bytes throws(BadMessage) in
                 guard bytes.isUTF8 else { throw BadMessage("") }
@@ -145,6 +196,7 @@ final class Session: ChannelInboundHandler {
             self.handle(message)
         } catch {
             guard !error.reason.isEmpty else { return self.close(.invalidText, "text must be UTF-8") }
+            self.loop.counts.add(.messagesNotUnderstood)
             self.badMessages += 1
             guard self.badMessages <= self.limits.badMessages else {
                 return self.close(.tooManyBadRequests, "too many messages that make no sense")
@@ -154,12 +206,13 @@ final class Session: ChannelInboundHandler {
     }
 
     private func handle(_ message: ClientMessage) {
-        guard case .signedIn(let grant) = self.state else {
+        guard case .signedIn(let admitted) = self.state else {
             guard case .auth(let credential) = message else {
                 return self.close(.invalidToken, "the first message must be auth")
             }
             return self.signIn(credential)
         }
+        let grant = admitted.grant
         switch message {
         case .location(let report): self.rider.report(report, grant)
         case .subscribe(let job, let since): self.follower.subscribe(job, since: since, grant)
@@ -170,44 +223,38 @@ final class Session: ChannelInboundHandler {
         }
     }
 
+    // MARK: signing in
+
     private func signIn(_ credential: Credential) {
-        switch credential {
-        case .token(let token):
-            do throws(TokenRefusal) {
-                self.signedIn(try self.loop.settings.tokens.verify(token, now: .now / 1000))
-            } catch {
-                if error == .expired { return self.close(.tokenExpired, "the token has expired") }
-                self.close(.invalidToken, "the token is not accepted")
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.loop.signIn(credential, from: self.address).whenComplete { result in
+            switch result {
+            case .success(let admitted): bound.value.signedIn(admitted)
+            case .failure(let error):
+                let refusal = error as? SignInRefusal ?? .unavailable
+                bound.value.close(refusal.code, refusal.reason)
             }
-        case .link(let secret):
-            let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-            let (eventLoop, ledger) = (self.loop.eventLoop, self.loop.jobs.ledger)
-            self.loop.links.job(of: secret).flatMap { job in
-                guard let job else { return eventLoop.makeSucceededFuture(nil) }
-                return ledger.recover(job).map { recovery in
-                    recovery.map { Grant(person: $0.record.customer, role: .customer, job: job) }
-                }
-            }.whenComplete { bound.value.signedIn(byLink: $0) }
         }
     }
 
-    private func signedIn(byLink result: Result<Grant?, any Error>) {
+    private func signedIn(_ admitted: Admitted) {
         guard case .signingIn = self.state else { return }
-        switch result {
-        case .success(let grant?): self.signedIn(grant)
-        case .success(nil): self.close(.invalidToken, "the link is not valid any more")
-        case .failure: self.close(.insufficientState, "the service is not available at the moment")
+        do throws(Quotas.Refusal) {
+            try self.loop.quotas.begin(admitted.owner, self.address)
+        } catch {
+            self.loop.counts.add(error == .person ? .sessionsRefusedByPerson : .sessionsRefusedByAddress)
+            let whose = error == .person ? "this person" : "this address"
+            return self.close(.connectionLimit, "\(whose) has as many connections as it may")
         }
-    }
-
-    private func signedIn(_ grant: Grant) {
-        self.state = .signedIn(grant)
-        self.welcome(grant)
-    }
-
-    private func welcome(_ grant: Grant) {
+        self.state = .signedIn(admitted)
+        self.loop.counts.add(.sessionsOpened)
+        self.rate.signedIn(self.loop.personBuckets.join(admitted.grant.person))
+        self.life?.cancel()
+        self.watch(until: self.keepalive.first)
+        if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
         let session = String(UInt64.random(in: .min ... .max), radix: 36)
-        self.logger.debug("signed in", metadata: [LogKey.session: "\(session)", LogKey.role: "\(grant.role)"])
+        self.logger.debug(
+            "signed in", metadata: [LogKey.session: "\(session)", LogKey.role: "\(admitted.grant.role)"])
         self.send(
             .welcome(
                 Welcome(
@@ -231,55 +278,96 @@ final class Session: ChannelInboundHandler {
         case .closing, .closed: return
         case .signingIn, .signedIn: break
         }
+        self.lastActive = self.loop.ticks
         if !self.socket.isWaiting, self.outbox.isEmpty {
-            return frame.withUnsafeBytes { self.socket.writeNow($0) }
+            frame.withUnsafeBytes { self.socket.writeNow($0) }
+            if self.socket.isWaiting { self.watchStall() }
+            return
         }
-        if self.outbox.add(frame, kind) == .overflows {
+        switch self.outbox.add(frame, kind) {
+        case .waits: self.loop.counts.add(.messagesWaited)
+        case .replaced:
+            self.loop.counts.add(.messagesWaited)
+            self.loop.counts.add(.positionsConflatedOut)
+        case .overflows:
             let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-            self.loop.eventLoop.execute { bound.value.close(.slowConsumer, "too much waits for this connection") }
+            self.loop.eventLoop.execute { bound.value.overflowed() }
         }
+    }
+
+    private func overflowed() {
+        guard self.isOpen else { return }
+        self.loop.counts.add(.queuesOverflowed)
+        self.close(.slowConsumer, "too much waits for this connection")
     }
 
     func dropWaitingPosition(of job: JobID) { self.outbox.drop(job) }
 
+    /// The socket took what waited for it: on with the rest.
     private func drained() {
+        self.stall?.cancel()
+        self.stall = nil
         while !self.socket.isWaiting, let frame = self.outbox.take() {
             frame.withUnsafeBytes { self.socket.writeNow($0) }
+        }
+        if self.socket.isWaiting { self.watchStall() }
+    }
+
+    private func watchStall() {
+        guard self.stall == nil else { return }
+        self.stall = self.loop.deadlines.after(.seconds(Int64(self.limits.stallSeconds))) { [weak self] in
+            guard let self, let context = self.context else { return }
+            self.loop.counts.add(.writesStalled)
+            self.logger.debug("closing: the peer takes nothing")
+            context.close(promise: nil)
         }
     }
 
     // MARK: the end
 
-    /// Tells the client to come back elsewhere, and closes.
+    /// Tells the client to come back elsewhere, and closes when it is this client's turn to do so.
     func goAway(retryInMilliseconds: Int64) {
+        guard self.leaving == nil else { return }
         self.send(.goaway(retryInMilliseconds: retryInMilliseconds))
-        self.close(.goingAway, "going away")
+        self.leaving = self.loop.deadlines.after(.milliseconds(retryInMilliseconds)) { [weak self] in
+            self?.close(.goingAway, "going away")
+        }
+    }
+
+    /// Lets the session go because there is no memory for it.
+    func shed(retryInMilliseconds: Int64) {
+        self.send(.goaway(retryInMilliseconds: retryInMilliseconds))
+        self.close(.overloaded, "the gateway has no room at the moment")
     }
 
     private func close(_ code: CloseCode, _ reason: String) {
         switch self.state {
         case .closing, .closed: return
-        case .signingIn, .signedIn: break
+        case .signedIn(let admitted): self.giveBack(admitted)
+        case .signingIn: break
         }
         self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
+        self.loop.counts.closed(code)
         self.outbox.removeAll()
         Frame.close(code.rawValue, reason).withUnsafeBytes { self.socket.writeNow($0) }
-        self.state = .closing(deadline: .now() + Self.closeTimeout)
+        self.state = .closing
+        self.life?.cancel()
+        self.life = self.loop.deadlines.after(.seconds(Int64(self.limits.closeSeconds))) { [weak self] in
+            self?.loop.counts.add(.closesTimedOut)
+            self?.context?.close(promise: nil)
+        }
     }
 
     /// Answers the peer's close frame with its own code, and closes (RFC 6455 section 5.5.1).
-    private func peerCloses(_ payload: ByteBuffer) {
-        if case .closing = self.state {
-            self.context?.close(promise: nil)
-            return
+    private func peerCloses(_ frame: CloseFrame) {
+        switch self.state {
+        case .closing, .closed: break
+        case .signedIn(let admitted):
+            self.giveBack(admitted)
+            self.socket.writeNow(answerTo: frame)
+        case .signingIn: self.socket.writeNow(answerTo: frame)
         }
-        switch CloseFrame(payload) {
-        case .empty: Frame.close(CloseCode.normal.rawValue, "").withUnsafeBytes { self.socket.writeNow($0) }
-        case .valid(let code): Frame.close(code, "").withUnsafeBytes { self.socket.writeNow($0) }
-        case .malformed:
-            Frame.close(CloseCode.protocolError.rawValue, "").withUnsafeBytes { self.socket.writeNow($0) }
-        }
-        self.state = .closing(deadline: .now())
+        self.state = .closing
         self.context?.close(promise: nil)
     }
 }

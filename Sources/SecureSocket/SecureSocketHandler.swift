@@ -66,6 +66,9 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     /// Bytes that wait for the kernel. An upper bound: a piece that the channel holds counts until its last byte is taken.
     package var waitingBytes: Int { self.door.waitingBytes + (self.tls?.keptBytes ?? 0) }
 
+    /// Bytes that the peer has not taken: those that wait, and those in the kernel's send buffer. Cost: a system call.
+    package var unsentBytes: Int { self.door.unsentBytes + (self.tls?.keptBytes ?? 0) }
+
     /// Called on the loop each time the last waiting byte has been taken by the kernel; forgotten with the channel.
     package var onDrained: (() -> Void)? {
         get { self.door.onDrained }

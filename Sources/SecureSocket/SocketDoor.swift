@@ -58,6 +58,13 @@ final class SocketDoor {
     /// A piece that was handed to the channel counts as a whole until its last byte is taken.
     var waitingBytes: Int { self.bytesInChannel + (self.isHeld ? self.queue.readableBytes : 0) }
 
+    /// Bytes that the peer has not taken: those that wait here, and those in the kernel (ioctl_tcp(7), TIOCOUTQ).
+    var unsentBytes: Int {
+        guard let descriptor = self.descriptor, self.channel?.isActive == true else { return self.waitingBytes }
+        var inKernel: CInt = 0
+        return self.waitingBytes + (ioctl(descriptor, UInt(TIOCOUTQ), &inKernel) == 0 ? Int(inKernel) : 0)
+    }
+
     /// `handlerAdded`
     func attach(_ context: ChannelHandlerContext) {
         self.context = context

@@ -25,6 +25,8 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
     case refused(path: String, reason: String)
     /// A file of ticket keys that does not hold 80 bytes, or too many of them.
     case noTicketKey(path: String, reason: String)
+    /// The file of the OCSP response holds none that could be sent.
+    case noOCSPResponse(path: String, reason: String)
     /// libssl itself failed: no memory, or a build without what we ask of it.
     case library(String)
 
@@ -48,6 +50,8 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
             "\(path) is not accepted: \(reason). Have it issued anew, for example with an ECDSA P-256 key."
         case .noTicketKey(let path, let reason):
             "\(path) is no key for session tickets: \(reason). Make one with 'openssl rand 80' and give it to every gateway."
+        case .noOCSPResponse(let path, let reason):
+            "\(path) can not be stapled: \(reason). `openssl ocsp -issuer … -cert … -url … -respout FILE` writes one."
         case .library(let reason):
             "libssl can not be set up: \(reason)."
         }

@@ -24,14 +24,16 @@ package final class TLSContext: @unchecked Sendable {
     /// Reads both files, PEM, now. Blocks on the disk: not for an event loop.
     ///
     /// - Parameter ticketKeys: `nil` for keys that only this context has: its clients resume here and nowhere else.
+    /// - Parameter ocspResponse: file of an OCSP response about the certificate, in DER.
     package init(
-        certificateChain: String, privateKey: String, ticketKeys: TicketKeys? = nil
+        certificateChain: String, privateKey: String, ticketKeys: TicketKeys? = nil, ocspResponse: String? = nil
     ) throws(TLSConfigurationError) {
         guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeReason()) }
         self.pointer = pointer
         try self.load(certificateChain: certificateChain, privateKey: privateKey)
         try self.choose()
         try ticketKeys?.install(in: pointer)
+        if let ocspResponse { try OCSPResponse(file: ocspResponse).install(in: pointer) }
     }
 
     deinit {

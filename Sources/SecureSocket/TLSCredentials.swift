@@ -11,21 +11,26 @@ package final class TLSCredentials: Sendable {
     private let certificateChain: String
     private let privateKey: String
     private let ticketKeys: [String]
+    private let ocspResponse: String?
     private let context: Mutex<TLSContext>
 
     /// Reads both PEM files; blocks on the disk.
     ///
     /// - Parameter ticketKeys: files of session-ticket keys shared by all gateways, the newest first; none for keys that
     ///   only this process has.
+    /// - Parameter ocspResponse: file of an OCSP response about the certificate, in DER, as `openssl ocsp -respout`
+    ///   writes it; sent to clients that ask (RFC 6066 section 8).
     package init(
-        certificateChain: String, privateKey: String, ticketKeys: [String] = []
+        certificateChain: String, privateKey: String, ticketKeys: [String] = [], ocspResponse: String? = nil
     ) throws(TLSConfigurationError) {
         self.certificateChain = certificateChain
         self.privateKey = privateKey
         self.ticketKeys = ticketKeys
+        self.ocspResponse = ocspResponse
         self.context = Mutex(
             try TLSContext(
-                certificateChain: certificateChain, privateKey: privateKey, ticketKeys: TicketKeys(files: ticketKeys)))
+                certificateChain: certificateChain, privateKey: privateKey, ticketKeys: TicketKeys(files: ticketKeys),
+                ocspResponse: ocspResponse))
     }
 
     /// Reads both files again. On an error the old certificate stays in use, and it is safe to try again.
@@ -33,7 +38,7 @@ package final class TLSCredentials: Sendable {
     package func reload() throws(TLSConfigurationError) {
         let fresh = try TLSContext(
             certificateChain: self.certificateChain, privateKey: self.privateKey,
-            ticketKeys: TicketKeys(files: self.ticketKeys))
+            ticketKeys: TicketKeys(files: self.ticketKeys), ocspResponse: self.ocspResponse)
         self.context.withLock { $0 = fresh }
     }
 

@@ -113,8 +113,8 @@ struct DemoCommand: AsyncParsableCommand {
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let gateway = GatewayServer(
             settings: settings, group: MultiThreadedEventLoopGroup.singleton, logger: logger
-        ) { port in
-            listening.yield(port)
+        ) { ports in
+            listening.yield(ports.gateway)
             listening.finish()
         }
         let lifecycle = ServiceGroupConfiguration(

@@ -51,6 +51,11 @@ struct ProcessConfiguration {
         return value
     }
 
+    /// Separated by commas.
+    func list(_ name: String) -> [String] {
+        (self.text(name) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+
     // MARK: settings
 
     func logger() throws -> Logger {
@@ -69,7 +74,7 @@ struct ProcessConfiguration {
         try self.integer("ENROUTE_LOOPS", in: 1...256, default: ProcessInfo.processInfo.activeProcessorCount)
     }
 
-    func gateway(host: String?, port: Int?) async throws -> GatewaySettings {
+    func gateway(host: String?, port: Int?, testEcho: Bool = false) async throws -> GatewaySettings {
         let live = try RedisAddress(
             url: self.required(
                 "ENROUTE_REDIS_LIVE_URL",
@@ -87,6 +92,11 @@ struct ProcessConfiguration {
         settings.liveState.retention = .seconds(
             try self.integer("ENROUTE_RETENTION_SECONDS", in: 60...31_536_000, default: 172_800))
         settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))
+        settings.testEcho = testEcho
+        settings.limits = try self.limits()
+        settings.overload = try self.overload()
+        settings.trustedProxies = try TrustedProxies(self.list("ENROUTE_TRUSTED_PROXIES"))
+        settings.management = try self.management()
         settings.leafletFolder = self.text("ENROUTE_LEAFLET_FOLDER") ?? settings.leafletFolder
         settings.streets = try self.text("ENROUTE_STREETS").map { try Streets.load(path: $0) }
         return settings
@@ -110,7 +120,8 @@ struct ProcessConfiguration {
             return try TLSCredentials(
                 certificateChain: self.required("ENROUTE_TLS_CERTIFICATE", why),
                 privateKey: self.required("ENROUTE_TLS_KEY", why),
-                ticketKeys: (self.text("ENROUTE_TLS_TICKET_KEYS") ?? "").split(separator: ",").map(String.init))
+                ticketKeys: self.list("ENROUTE_TLS_TICKET_KEYS"),
+                ocspResponse: self.text("ENROUTE_TLS_OCSP_RESPONSE"))
         case let other: throw ConfigurationError(description: "ENROUTE_TLS is \(other); it must be on or off.")
         }
     }

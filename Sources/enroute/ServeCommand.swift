@@ -1,6 +1,7 @@
 // enroute serve: a gateway, until it is told to stop.
 
 import ArgumentParser
+import Glibc
 import Gateway
 import Logging
 import NIOPosix
@@ -29,30 +30,68 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Port to listen on, 0 for any (ENROUTE_PORT, default 8443).")
     var port: Int?
 
+    @Flag(help: "Opens /v1/_echo for WebSocket conformance suites. Not for production.")
+    var testEcho = false
+
     @Option(help: ArgumentHelp("Settings that the environment does not name.", valueName: "file"))
     var config: String?
 
     func run() async throws {
         try await exitingCleanly {
             let configuration = try await ProcessConfiguration(file: self.config)
-            let settings = try await configuration.gateway(host: self.host, port: self.port)
+            let settings = try await configuration.gateway(
+                host: self.host, port: self.port, testEcho: self.testEcho)
             let logger = try configuration.logger()
             let group = MultiThreadedEventLoopGroup(numberOfThreads: try configuration.loops())
-            let gateway = GatewayServer(settings: settings, group: group, logger: logger) { port in
+            raiseDescriptorLimit()
+            let gateway = GatewayServer(settings: settings, group: group, logger: logger) { ports in
                 say(
-                    "enroute: listening on \(settings.host) port \(port)\(settings.credentials == nil ? ", without TLS" : "")"
-                )
+                    "enroute: listening on \(settings.host) port \(ports.gateway)"
+                        + (settings.credentials == nil ? ", without TLS" : "")
+                        + (ports.management.map { "; probes and metrics on port \($0)" } ?? ""))
             }
             var services: [ServiceGroupConfiguration.ServiceConfiguration] = [.init(service: gateway)]
             if let credentials = settings.credentials {
                 services.append(.init(service: CertificateReload(credentials: credentials, logger: logger)))
             }
-            var lifecycle = ServiceGroupConfiguration(
-                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            var lifecycle = ServiceGroupConfiguration(services: services, logger: logger)
             lifecycle.maximumGracefulShutdownDuration = settings.drain + .seconds(5)
-            try await ServiceGroup(configuration: lifecycle).run()
+            let process = ServiceGroup(configuration: lifecycle)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await process.run() }
+                group.addTask { await StopSignals(logger: logger).stop(process) }
+                // Whatever ends first is the service group, but for a process that ends at once.
+                try await group.next()
+                group.cancelAll()
+            }
         }
     }
+}
+
+/// The first SIGTERM or SIGINT drains, the second ends the process at once.
+struct StopSignals {
+    let logger: Logger
+
+    func stop(_ process: ServiceGroup) async {
+        var isStopping = false
+        for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+            guard !isStopping else {
+                self.logger.notice("ending at once, on a second signal")
+                exit(128 + signal.rawValue)
+            }
+            isStopping = true
+            self.logger.notice("draining; a second signal ends at once")
+            await process.triggerGracefulShutdown()
+        }
+    }
+}
+
+/// As many descriptors as the system lets this process have: one for each connection.
+private func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
 
 /// Reads the certificate files again on SIGHUP. What can not be used is said and changes nothing.

@@ -11,6 +11,7 @@ import Testing
     private static func fastLimits(_ settings: inout GatewaySettings) {
         settings.limits.positionsPerSecond = 100_000
         settings.limits.positionsBurst = 100_000
+        settings.limits.allowManyMessages()
     }
 
     /// Follows until the last fix is shown; returns the snapshot and every location after it.
@@ -107,6 +108,7 @@ import Testing
             try await RunningGateway.run { settings in
                 settings.limits.positionsPerSecond = 4
                 settings.limits.positionsBurst = 2
+                settings.limits.allowManyMessages()
             } _: { gateway in
                 let job = try await gateway.travellingJob()
                 let (ready, isReady) = AsyncStream.makeStream(of: Void.self)

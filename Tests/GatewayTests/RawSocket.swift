@@ -75,6 +75,17 @@ final class RawSocket {
         }
     }
 
+    /// Everything up to and with `end`.
+    func readUntil(_ end: [UInt8]) throws -> [UInt8] {
+        var all: [UInt8] = []
+        while !all.suffix(end.count).elementsEqual(end) {
+            let bytes = try self.read()
+            if bytes.isEmpty { throw Failed(what: "the connection ended before \(end)") }
+            all += bytes
+        }
+        return all
+    }
+
     // MARK: WebSocket
 
     static func upgrade(_ path: String, _ headers: String) -> String {

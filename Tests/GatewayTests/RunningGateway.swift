@@ -15,6 +15,8 @@ import SecureSocket
 
 struct RunningGateway: Sendable {
     let port: Int
+    /// Where probes and metrics are asked for, in plain HTTP.
+    let management: Int
     let redis: RedisServer
     let settings: GatewaySettings
     /// PEM file to trust.
@@ -49,6 +51,9 @@ struct RunningGateway: Sendable {
                 host: "127.0.0.1", port: 0, credentials: isSecure ? credentials : nil, live: address, ledger: address,
                 tokens: tokens)
             settings.drain = .seconds(1)
+            settings.management = ("127.0.0.1", 0)
+            // One machine is every client here.
+            settings.limits.sessionsPerAddress = 0
             change(&settings)
             try await self.run(settings, redis, files.certificate, mint, body)
         }
@@ -66,16 +71,16 @@ struct RunningGateway: Sendable {
             RedisClient(address: settings.live, eventLoop: loop, logger: logger)
         }.get()
         try await client.start().get()
-        let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+        let (ports, listening) = AsyncStream.makeStream(of: GatewayServer.Ports.self)
         let gateway = GatewayServer(settings: settings, group: group, logger: logger) { listening.yield($0) }
         // Ended below, or before by a test that wants to see it end.
         let running = Task {
             defer { listening.finish() }
             try await gateway.run()
         }
-        if let port = await ports.first(where: { _ in true }) {
+        if let ports = await ports.first(where: { _ in true }) {
             let gateway = RunningGateway(
-                port: port, redis: redis, settings: settings, certificate: certificate, mint: mint, client: client,
+                port: ports.gateway, management: ports.management ?? 0, redis: redis, settings: settings, certificate: certificate, mint: mint, client: client,
                 stop: { running.cancel() })
             let outcome = await Result { try await body(gateway) }
             running.cancel()
@@ -116,6 +121,15 @@ struct RunningGateway: Sendable {
             var messages = connection.messages.makeAsyncIterator()
             return try await body(connection, &messages)
         }
+    }
+}
+
+extension Limits {
+    /// For tests that are about something else than how fast a client speaks.
+    mutating func allowManyMessages() {
+        (self.messagesPerSecond, self.messagesBurst) = (1_000_000, 1_000_000)
+        (self.messagesPerPersonPerSecond, self.messagesPerPersonBurst) = (1_000_000, 1_000_000)
+        (self.messagesPerAddressPerSecond, self.messagesPerAddressBurst) = (1_000_000, 1_000_000)
     }
 }
 

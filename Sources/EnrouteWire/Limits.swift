@@ -1,0 +1,76 @@
+// Every bound that a peer can meet: its name, its unit, and what happens there. PROTOCOL.md has the same as a table.
+
+/// Bounds of a connection, of a person and of an address. Rates refill steadily up to their burst.
+public struct Limits: Hashable, Sendable {
+    // MARK: one message
+
+    /// Bytes of one message from the client; more closes 1009, refused from the header.
+    public var messageBytes = 4096
+    /// Frames of one message; more closes 1009, refused from the header.
+    public var messageFragments = 16
+    /// Messages that could not be understood, in one connection; more closes 4505.
+    public var badMessages = 10
+
+    // MARK: waiting
+
+    /// Seconds a TLS handshake may take; then the connection is closed.
+    public var handshakeSeconds = 5
+    /// Seconds until a connection must have sent its first request, once bytes can flow; then it is closed.
+    public var firstRequestSeconds = 5
+    /// Seconds until a session must have signed in; then 4501.
+    public var signInSeconds = 5
+    /// Seconds of silence before a ping, and for the pong; then 4001.
+    public var pingSeconds = 25
+    public var pongSeconds = 10
+    /// Seconds in which a socket that has to take something takes nothing; then it is closed without a word.
+    public var stallSeconds = 10
+    /// Seconds a peer has to answer a close frame (RFC 6455 section 7.1.1); then the socket is closed.
+    public var closeSeconds = 1
+
+    // MARK: how much
+
+    /// Jobs followed by one connection; more is answered `limit_exceeded`.
+    public var subscriptions = 10
+    /// The same for roles `ops` and `service`.
+    public var operationsSubscriptions = 200
+    /// Bytes that wait for a socket; more closes 4002.
+    public var queueBytes = 65_536
+    /// Send buffer of the kernel and one read from a socket, bytes.
+    public var socketSendBytes = 65_536
+    public var receiveBytes = 2048
+    /// Sessions of one person on a gateway; one more closes 4504. 0: no bound.
+    public var sessionsPerPerson = 5
+    /// Sessions of one address (IPv6: of one /64) on a gateway; one more closes 4504. 0: no bound.
+    public var sessionsPerAddress = 50
+    /// Sockets of one address on a gateway, REST and pages too; one more is closed without a word. 0: no bound.
+    public var connectionsPerAddress = 200
+
+    // MARK: how fast
+
+    /// Positions per second that are published for a connection, with a burst; of more only the newest waits.
+    public var positionsPerSecond = 2
+    public var positionsBurst = 5
+    /// Messages per second of a connection; more is answered `rate_limited`, and twice the burst more closes 4006.
+    public var messagesPerSecond = 20
+    public var messagesBurst = 40
+    /// The same over all sessions of a person, on each event loop.
+    public var messagesPerPersonPerSecond = 40
+    public var messagesPerPersonBurst = 80
+    /// The same over all sessions of an address, on each event loop.
+    public var messagesPerAddressPerSecond = 400
+    public var messagesPerAddressBurst = 800
+    /// REST requests of a person per second, role `service` excepted; more is answered 429.
+    public var requestsPerPersonPerSecond = 10
+    public var requestsPerPersonBurst = 40
+    /// Tokens that were refused, of one address, per second; more is answered 429 without a look at the token.
+    public var refusalsPerAddressPerSecond = 2
+    public var refusalsPerAddressBurst = 20
+    /// New connections of a gateway per second; more wait in the kernel until it is their turn. 0: no bound.
+    public var handshakesPerSecond = 1000
+    public var handshakesBurst = 1000
+
+    public init() {}
+
+    /// Name of the WebSocket subprotocol.
+    public static let subprotocol = "enroute.v1"
+}

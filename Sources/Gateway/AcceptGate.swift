@@ -1,0 +1,137 @@
+// At the listener: whether the next connection may come in. A connection that may not is not refused, it waits in the
+// kernel's queue until there is a token for its handshake and the overload is over.
+
+internal import EnrouteWire
+internal import Fanout
+internal import Glibc
+internal import Logging
+internal import NIOCore
+internal import Telemetry
+
+/// First handler of the listening channel. Confined to that channel's loop.
+final class AcceptGate: ChannelDuplexHandler {
+    typealias InboundIn = any Channel
+    typealias InboundOut = any Channel
+    typealias OutboundIn = Never
+
+    private var judge: OverloadJudge
+    private var tokens: TokenBucket?
+    private let load: SharedLoad
+    private let loop: LoopState
+    private let logger: Logger
+    private let shed: (_ percent: Int) -> Void
+    private var timer: RepeatedTask?
+    private var ticks = 0
+    /// Somebody asked for the next connection while none may come in.
+    private var isReadHeld = false
+    /// Descriptors that are no accepted socket: counted once, when the gateway starts.
+    private let otherDescriptors: Int
+    private var memoryBytes = 0
+
+    /// - Parameter shed: lets go that share of the sessions, on every loop.
+    init(
+        settings: GatewaySettings, load: SharedLoad, loop: LoopState, logger: Logger,
+        shed: @escaping (_ percent: Int) -> Void
+    ) {
+        self.judge = OverloadJudge(bounds: settings.overload, descriptorLimit: ProcessLoad.descriptorLimit)
+        let limits = settings.limits
+        self.tokens =
+            limits.handshakesPerSecond > 0
+            ? TokenBucket(perSecond: limits.handshakesPerSecond, burst: limits.handshakesBurst) : nil
+        self.load = load
+        self.loop = loop
+        self.logger = logger
+        self.shed = shed
+        self.otherDescriptors = ProcessLoad.openDescriptors
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        self.timer = context.eventLoop.scheduleRepeatedTask(initialDelay: Deadlines.tick, delay: Deadlines.tick) { _ in
+            bound.value.0.tick(bound.value.1)
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.timer?.cancel() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.timer?.cancel()
+        context.fireChannelInactive()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        guard self.admits else {
+            self.isReadHeld = true
+            return
+        }
+        context.read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        _ = self.tokens?.take(at: NIODeadline.now().uptimeNanoseconds)
+        context.fireChannelRead(data)
+    }
+
+    private var admits: Bool {
+        self.judge.reasons.isEmpty && self.tokens?.wait(at: NIODeadline.now().uptimeNanoseconds) ?? 0 == 0
+    }
+
+    private func tick(_ context: ChannelHandlerContext) {
+        // Memory is read from a file: once a second is enough.
+        let isSecond = self.ticks % 10 == 0
+        self.ticks += 1
+        if isSecond { self.memoryBytes = ProcessLoad.residentBytes }
+        let before = self.judge.reasons
+        let percent = self.judge.hear(
+            .init(
+                loopLagMilliseconds: self.load.loopLag(
+                    now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds)),
+                descriptors: self.otherDescriptors + self.load.openSockets, memoryBytes: self.memoryBytes))
+        let reasons = self.judge.reasons
+        if reasons.isEmpty != before.isEmpty {
+            self.load.shed(!reasons.isEmpty)
+            if reasons.isEmpty {
+                self.logger.notice("taking new connections again")
+            } else {
+                self.loop.counts.add(.acceptPaused)
+                self.logger.warning(
+                    "taking no new connections", metadata: [LogKey.reason: "\(reasons.map { "\($0)" }.sorted())"])
+            }
+        }
+        if isSecond, percent > 0 { self.shed(percent) }
+        guard self.isReadHeld, self.admits else { return }
+        self.isReadHeld = false
+        context.read()
+    }
+}
+
+/// What the system says of this process.
+enum ProcessLoad {
+    /// Descriptors it may have open.
+    static var descriptorLimit: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// Descriptors it has open. Cost: O(of them).
+    static var openDescriptors: Int {
+        guard let folder = opendir("/proc/self/fd") else { return 0 }
+        defer { closedir(folder) }
+        var count = 0
+        while readdir(folder) != nil { count += 1 }
+        // Without ".", ".." and the one that reads.
+        return max(0, count - 3)
+    }
+
+    /// Memory that is in RAM (proc(5), statm).
+    static var residentBytes: Int {
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var text = [CChar](repeating: 0, count: 128)
+        guard fgets(&text, Int32(text.count), file) != nil else { return 0 }
+        let fields = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(separator: " ")
+        guard fields.count > 1, let pages = Int(fields[1]) else { return 0 }
+        return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+}

@@ -1,0 +1,122 @@
+// Who may become a WebSocket, decided from the request's head alone (RFC 6455 section 4.2.1): is it a proper request for
+// one, for our protocol, and with a token that is good, if it has one?
+
+internal import Access
+internal import EnrouteWire
+internal import NIOCore
+internal import NIOHTTP1
+
+/// What an upgrade request is answered.
+enum Admission {
+    /// Signed in with the request, or (`nil`) to be signed in by the first message.
+    case session(Admitted?)
+    case echo
+    case refused(Refusal)
+
+    struct Refusal {
+        let status: HTTPResponseStatus
+        let problem: Problem
+        var headers: HTTPHeaders = [:]
+    }
+
+    static let path = "/v1"
+    static let echoPath = "/v1/_echo"
+    static let version = "13"
+
+    /// - Parameters:
+    ///   - address: who is limited; `nil` for nobody.
+    ///   - loop: of the connection.
+    init(_ head: HTTPRequestHead, from address: ClientAddress?, _ loop: LoopState) {
+        if let refusal = Refusal(handshake: head) {
+            self = .refused(refusal)
+            return
+        }
+        guard head.uri != Self.echoPath else {
+            self = .echo
+            return
+        }
+        guard head.headers[canonicalForm: "sec-websocket-protocol"].contains(where: { $0 == Limits.subprotocol }) else {
+            self = .refused(
+                Refusal(bad: "Offer the subprotocol \(Limits.subprotocol) in Sec-WebSocket-Protocol."))
+            return
+        }
+        guard let header = head.headers["authorization"].first else {
+            self = .session(nil)
+            return
+        }
+        if let address, let wait = loop.quotas.isLockedOut(address, at: NIODeadline.now().uptimeNanoseconds) {
+            self = .refused(Refusal(retryInMilliseconds: wait))
+            return
+        }
+        do throws(TokenRefusal) {
+            self = .session(Admitted(try loop.settings.tokens.verify(bearer: header, now: .now / 1000)))
+        } catch {
+            if error != .expired { loop.tokenRefused(address) }
+            self = .refused(Refusal(status: .unauthorized, problem: Problem(error)))
+        }
+    }
+
+    /// Whether the path is one of a WebSocket.
+    static func isWebSocketPath(_ path: String, _ settings: GatewaySettings) -> Bool {
+        path == Self.path || settings.testEcho && path == Self.echoPath
+    }
+}
+
+extension Admission.Refusal {
+    init(bad detail: String) {
+        self.init(status: .badRequest, problem: Problem(.badRequest, status: 400, detail: detail))
+    }
+
+    init(retryInMilliseconds wait: Int64) {
+        self.init(
+            status: .tooManyRequests, problem: Problem(guessesFor: wait),
+            headers: ["retry-after": String((wait + 999) / 1000)])
+    }
+
+    /// What is wrong with the opening handshake, if anything.
+    fileprivate init?(handshake head: HTTPRequestHead) {
+        guard head.method == .GET, head.version == .http1_1 else {
+            self.init(bad: "A WebSocket begins with GET and HTTP/1.1.")
+            return
+        }
+        guard head.headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "upgrade" }) else {
+            self.init(bad: "A WebSocket needs Connection: Upgrade.")
+            return
+        }
+        guard head.headers["sec-websocket-version"] == [Admission.version] else {
+            self.init(
+                status: .upgradeRequired,
+                problem: Problem(.badRequest, status: 426, detail: "Only version 13 of WebSockets is spoken."),
+                headers: ["sec-websocket-version": Admission.version, "upgrade": "websocket"])
+            return
+        }
+        let keys = head.headers["sec-websocket-key"]
+        // 16 bytes in base64 (RFC 6455 section 11.3.1).
+        guard keys.count == 1, let key = keys.first?.utf8, key.count == 24, key.suffix(2).elementsEqual("==".utf8),
+            key.dropLast(2).allSatisfy(\.isBase64)
+        else {
+            self.init(bad: "A WebSocket needs one Sec-WebSocket-Key, 16 bytes in base64.")
+            return
+        }
+        return nil
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBase64: Bool {
+        switch self {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+            true
+        default: false
+        }
+    }
+}
+
+extension TokenVerifier {
+    /// The grant of an `Authorization: Bearer` header (RFC 6750).
+    func verify(bearer header: String, now: Int64) throws(TokenRefusal) -> Grant {
+        guard header.count > 7, header.prefix(7).lowercased() == "bearer " else { throw .malformed }
+        return try self.verify(String(header.dropFirst(7)), now: now)
+    }
+}

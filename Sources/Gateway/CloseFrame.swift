@@ -1,0 +1,40 @@
+// What a peer's close frame says, and whether bytes are text: rules of RFC 6455 that stand in a payload, not in a header.
+
+internal import EnrouteWire
+internal import NIOCore
+
+/// What a peer's close frame says (RFC 6455 sections 5.5.1 and 7.4.1).
+enum CloseFrame: Hashable {
+    case empty
+    case valid(UInt16)
+    case malformed
+
+    init(_ payload: ByteBuffer) {
+        var payload = payload
+        guard payload.readableBytes > 0 else {
+            self = .empty
+            return
+        }
+        guard let code = payload.readInteger(as: UInt16.self),
+            [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011].contains(code) || (3000...4999).contains(code),
+            payload.withUnsafeReadableBytes(\.isUTF8)
+        else {
+            self = .malformed
+            return
+        }
+        self = .valid(code)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Most messages are ASCII, which is seen eight bytes at a time.
+    var isUTF8: Bool {
+        var index = 0
+        while index + 8 <= self.count {
+            guard self.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 else { break }
+            index += 8
+        }
+        let rest = UnsafeRawBufferPointer(rebasing: self[index...])
+        return rest.allSatisfy { $0 < 0x80 } || String(validating: rest, as: UTF8.self) != nil
+    }
+}

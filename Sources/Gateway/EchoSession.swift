@@ -1,0 +1,61 @@
+// `/v1/_echo`, for conformance suites from outside: the same socket, the same reader of frames, and nothing of ours
+// behind it. Exists only when the gateway was started with --test-echo.
+
+internal import EnrouteWire
+internal import NIOCore
+internal import SecureSocket
+
+/// Sends every message back. Confined to its loop.
+final class EchoSession: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    /// What conformance suites send at most.
+    static let bounds = WebSocketReader.Bounds(
+        messageBytes: 16 << 20, messageFragments: 1 << 20, allowsBinary: true)
+
+    private let socket: SecureSocketHandler
+    private var reader = WebSocketReader(EchoSession.bounds)
+
+    init(socket: SecureSocketHandler) { self.socket = socket }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        // Who does not read is not read from.
+        let channel = NIOLoopBound(context.channel, eventLoop: context.eventLoop)
+        self.socket.onDrained = { _ = try? channel.value.syncOptions?.setOption(.autoRead, value: true) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.socket.onDrained = nil
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        self.reader.add(self.unwrapInboundIn(data))
+        while let event = self.reader.next() {
+            switch event {
+            case .text(let bytes):
+                guard bytes.withUnsafeReadableBytes(\.isUTF8) else {
+                    return self.end(context, Frame.close(CloseCode.invalidText.rawValue, "text must be UTF-8"))
+                }
+                self.send(Frame.text(bytes))
+            case .binary(let bytes): self.send(Frame.binary(bytes))
+            case .ping(let payload): self.send(Frame.pong(payload))
+            case .pong: break
+            case .close(let frame):
+                self.socket.writeNow(answerTo: frame)
+                return context.close(promise: nil)
+            case .refused(let code, let reason): return self.end(context, Frame.close(code.rawValue, reason))
+            }
+        }
+        if self.socket.isWaiting { _ = try? context.channel.syncOptions?.setOption(.autoRead, value: false) }
+    }
+
+    private func send(_ frame: [UInt8]) { frame.withUnsafeBytes { self.socket.writeNow($0) } }
+
+    private func end(_ context: ChannelHandlerContext, _ frame: [UInt8]) {
+        self.send(frame)
+        context.close(promise: nil)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

@@ -1,0 +1,78 @@
+// All loops of a gateway together: what is asked of every one of them, from outside of any.
+
+internal import LiveState
+internal import NIOCore
+internal import Telemetry
+
+/// The loops of one gateway. Safe from any thread.
+struct Fleet: Sendable {
+    let loops: [any EventLoop]
+    let states: [NIOLoopBound<LoopState>]
+    let load: SharedLoad
+
+    /// Every loop's Redis answers, and the gateway takes new connections.
+    enum Readiness: Hashable {
+        case ready, draining, overloaded, withoutRedis
+    }
+
+    var readiness: Readiness {
+        get async {
+            if self.load.isDraining { return .draining }
+            if self.load.isShedding { return .overloaded }
+            for (loop, state) in zip(self.loops, self.states) {
+                guard (try? await loop.flatSubmit({ state.value.ping() }).get()) != nil else { return .withoutRedis }
+            }
+            return .ready
+        }
+    }
+
+    /// Counts of all loops, and what is at the moment.
+    var metrics: String {
+        get async {
+            var (counts, sessions, jobs) = (Counts(), 0, 0)
+            for (loop, state) in zip(self.loops, self.states) {
+                guard let census = try? await loop.submit({ state.value.census }).get() else { continue }
+                counts.add(census.counts)
+                sessions += census.sessions
+                jobs += census.jobs
+            }
+            let lag = self.load.loopLag(
+                now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
+            let gauges: [(Gauge, Double)] = Gauge.allCases.map { gauge in
+                switch gauge {
+                case .connections: (gauge, Double(self.load.openSockets))
+                case .sessions: (gauge, Double(sessions))
+                case .jobs: (gauge, Double(jobs))
+                case .loopLag: (gauge, Double(lag) / 1000)
+                case .memory: (gauge, Double(ProcessLoad.residentBytes))
+                case .descriptors: (gauge, Double(ProcessLoad.openDescriptors))
+                case .shedding: (gauge, self.load.isShedding ? 1 : 0)
+                }
+            }
+            return Exposition.text(counts, gauges)
+        }
+    }
+
+    func shed(percent: Int) {
+        for (loop, state) in zip(self.loops, self.states) { loop.execute { state.value.shed(percent: percent) } }
+    }
+
+    /// Tells every client to come back elsewhere, each at a time of its own within the drain time, and waits for them.
+    func drain(_ time: Duration) async {
+        // The last ones are told a little before the end, so that their close frames are answered within it.
+        let milliseconds = time.milliseconds
+        let gone = zip(self.loops, self.states).map { loop, state in
+            loop.flatSubmit { state.value.drain(milliseconds: milliseconds * 9 / 10) }
+        }
+        let all = EventLoopFuture.andAllSucceed(gone, on: self.loops[0])
+        let deadline = self.loops[0].scheduleTask(in: .milliseconds(milliseconds)) {}
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = try? await all.get() }
+            group.addTask { _ = try? await deadline.futureResult.get() }
+            await group.next()
+            deadline.cancel()
+            // `all` may never come when a peer is gone for good; its promise ends with the loop's state.
+            group.cancelAll()
+        }
+    }
+}

@@ -1,0 +1,49 @@
+// What the balancer, the orchestrator and the metrics' collector ask, on a listener that the public does not reach.
+
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import Telemetry
+
+/// Probes and metrics of one gateway.
+struct ManagementRoutes: Sendable {
+    let fleet: Fleet
+
+    func router() -> Router<GatewayRequestContext> {
+        let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: SecurityHeaders())
+        // No dependency: a gateway without Redis must not be started anew, its clients stay connected.
+        router.get("livez") { _, _ in Self.text(.ok, "live") }
+        router.get("readyz") { _, _ in
+            switch await self.fleet.readiness {
+            case .ready: Self.text(.ok, "ready")
+            case .draining: Self.text(.serviceUnavailable, "not ready: the gateway is stopping")
+            case .overloaded: Self.text(.serviceUnavailable, "not ready: overloaded, no new connections are taken")
+            case .withoutRedis: Self.text(.serviceUnavailable, "not ready: Redis does not answer")
+            }
+        }
+        router.get("metrics") { _, _ in
+            Response(
+                status: .ok, headers: [.contentType: Exposition.mediaType],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: await self.fleet.metrics)))
+        }
+        return router
+    }
+
+    private static func text(_ status: HTTPResponse.Status, _ text: String) -> Response {
+        Response(
+            status: status, headers: [.contentType: "text/plain; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text + "\n")))
+    }
+}
+
+/// What a route knows of a request's connection.
+struct GatewayRequestContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let peer: SocketAddress?
+
+    init(source: ApplicationRequestContextSource) {
+        self.coreContext = .init(source: source)
+        self.peer = source.channel.remoteAddress
+    }
+}

@@ -1,0 +1,120 @@
+// When a gateway takes nobody new, and whom it lets go, so that those it has are served.
+//
+// Four things can run out: time on the loops, descriptors, memory, and the CPU that handshakes need. The judge is a value
+// that is told what is and says what to do; `AcceptGate` performs it at the listener. While accepting is paused,
+// newcomers wait in the kernel's queue, and `/readyz` tells the balancer to send them elsewhere.
+
+internal import Synchronization
+
+/// Bounds of a gateway as a whole.
+package struct OverloadBounds: Hashable, Sendable {
+    /// Accepting pauses while a loop is this late, and goes on at half of it.
+    package var loopLagMilliseconds = 50
+    /// Accepting pauses while more than this share of the descriptors is in use, in percent.
+    package var descriptorPercent = 90
+    /// Descriptors never given to a connection: Redis, files and logs need some.
+    package var descriptorsKeptBack = 64
+    /// Resident memory above which idle sessions are let go, newest first; 0 for no bound.
+    package var memoryBytes = 0
+
+    package init() {}
+
+    /// Descriptors that may be open before accepting pauses, of a process that may have `most`.
+    func descriptors(of most: Int) -> Int {
+        max(1, min(most * self.descriptorPercent / 100, most - self.descriptorsKeptBack))
+    }
+}
+
+/// Decides from what is measured. A value: it knows no clock and reads nothing.
+struct OverloadJudge {
+    struct Load: Hashable {
+        var loopLagMilliseconds = 0
+        var descriptors = 0
+        var memoryBytes = 0
+    }
+
+    enum Reason: Hashable, CaseIterable {
+        case loopLag, descriptors, memory
+    }
+
+    let bounds: OverloadBounds
+    let mostDescriptors: Int
+    /// Why nobody is taken at the moment; empty when all is well.
+    private(set) var reasons: Set<Reason> = []
+
+    init(bounds: OverloadBounds, descriptorLimit: Int) {
+        self.bounds = bounds
+        self.mostDescriptors = bounds.descriptors(of: descriptorLimit)
+    }
+
+    /// Sessions let go in one second, in parts of a hundred of those that are open: a bound passed by a little must not
+    /// cost everybody.
+    static let shedPercent = 5
+
+    /// - Returns: how many percent of the sessions to let go now.
+    mutating func hear(_ load: Load) -> Int {
+        self.judge(.loopLag, load.loopLagMilliseconds, self.bounds.loopLagMilliseconds, relief: 50)
+        self.judge(.descriptors, load.descriptors, self.mostDescriptors, relief: 98)
+        guard self.bounds.memoryBytes > 0 else { return 0 }
+        self.judge(.memory, load.memoryBytes, self.bounds.memoryBytes, relief: 95)
+        return load.memoryBytes > self.bounds.memoryBytes ? Self.shedPercent : 0
+    }
+
+    /// - Parameter relief: percent of the bound below which it is over, so that it does not flicker.
+    private mutating func judge(_ reason: Reason, _ value: Int, _ bound: Int, relief: Int) {
+        if value >= bound {
+            self.reasons.insert(reason)
+        } else if value * 100 < bound * relief {
+            self.reasons.remove(reason)
+        }
+    }
+}
+
+/// What the loops tell each other of their load. Safe from any thread.
+final class SharedLoad: Sendable {
+    private let sockets = Atomic(0)
+    private let isDrainingFlag = Atomic(false)
+    private let isSheddingFlag = Atomic(false)
+    let pulses: [Pulse]
+
+    init(loops: Int) { self.pulses = (0..<loops).map { _ in Pulse() } }
+
+    var openSockets: Int { self.sockets.load(ordering: .relaxed) }
+    func socketOpened() { self.sockets.add(1, ordering: .relaxed) }
+    func socketClosed() { self.sockets.subtract(1, ordering: .relaxed) }
+
+    /// Told to stop.
+    var isDraining: Bool { self.isDrainingFlag.load(ordering: .acquiring) }
+    func drain() { self.isDrainingFlag.store(true, ordering: .releasing) }
+
+    /// Takes nobody because of overload.
+    var isShedding: Bool { self.isSheddingFlag.load(ordering: .acquiring) }
+    func shed(_ isShedding: Bool) { self.isSheddingFlag.store(isShedding, ordering: .releasing) }
+
+    /// How late the latest loop is, in ms: what it said at its last tick, or how long it has been silent.
+    func loopLag(now: UInt64, tick: UInt64) -> Int {
+        self.pulses.map { $0.lag(now: now, tick: tick) }.max() ?? 0
+    }
+
+    /// One loop's sign of life.
+    final class Pulse: Sendable {
+        private let at = Atomic<UInt64>(0)
+        private let lateMilliseconds = Atomic(0)
+
+        /// - Parameters:
+        ///   - now: ns of a clock that does not go back.
+        ///   - tick: ns between two beats.
+        func beat(now: UInt64, tick: UInt64) {
+            let last = self.at.exchange(now, ordering: .relaxed)
+            let late = last == 0 ? 0 : now - min(now, last + tick)
+            self.lateMilliseconds.store(Int(late / 1_000_000), ordering: .relaxed)
+        }
+
+        fileprivate func lag(now: UInt64, tick: UInt64) -> Int {
+            let last = self.at.load(ordering: .relaxed)
+            guard last > 0 else { return 0 }
+            let silent = now - min(now, last + tick)
+            return max(self.lateMilliseconds.load(ordering: .relaxed), Int(silent / 1_000_000))
+        }
+    }
+}

@@ -1,0 +1,82 @@
+// From a credential to a grant: a token is checked here and now, a link is looked up.
+
+internal import Access
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+internal import Telemetry
+
+/// Who signed in, and whom the session counts for.
+struct Admitted {
+    let grant: Grant
+    /// `nil`: services may have as many sessions as they need.
+    let owner: SessionOwner?
+
+    /// By a token.
+    init(_ grant: Grant) {
+        self.grant = grant
+        self.owner = grant.role == .service ? nil : .person(grant.person)
+    }
+
+    /// By a link to `job`, which is its customer's.
+    init(link job: JobID, customer: PersonID) {
+        self.grant = Grant(person: customer, role: .customer, job: job)
+        self.owner = .link(job)
+    }
+}
+
+/// Why somebody may not come in: the close code says what to do.
+struct SignInRefusal: Error {
+    let code: CloseCode
+    let reason: String
+    /// Counts against the address that tries.
+    var isGuess = false
+
+    static let tokenExpired = SignInRefusal(code: .tokenExpired, reason: "the token has expired")
+    static let badToken = SignInRefusal(code: .invalidToken, reason: "the token is not accepted", isGuess: true)
+    static let badLink = SignInRefusal(code: .invalidToken, reason: "the link is not valid any more", isGuess: true)
+    static let tooManyGuesses = SignInRefusal(code: .rateLimited, reason: "too many tokens were refused")
+    static let unavailable = SignInRefusal(
+        code: .insufficientState, reason: "the service is not available at the moment")
+}
+
+extension LoopState {
+    /// Fails with `SignInRefusal`. Done at once for a token.
+    func signIn(_ credential: Credential, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
+        let now = NIODeadline.now().uptimeNanoseconds
+        if let address, self.quotas.isLockedOut(address, at: now) != nil {
+            return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyGuesses)
+        }
+        let admitted: EventLoopFuture<Admitted>
+        switch credential {
+        case .token(let token):
+            do throws(TokenRefusal) {
+                admitted = self.eventLoop.makeSucceededFuture(
+                    Admitted(try self.settings.tokens.verify(token, now: .now / 1000)))
+            } catch {
+                admitted = self.eventLoop.makeFailedFuture(
+                    error == .expired ? SignInRefusal.tokenExpired : SignInRefusal.badToken)
+            }
+        case .link(let secret):
+            let ledger = self.jobs.ledger
+            admitted = self.links.job(of: secret).flatMap { [eventLoop] job in
+                guard let job else { return eventLoop.makeFailedFuture(SignInRefusal.badLink) }
+                return ledger.recover(job).flatMapThrowing { recovery in
+                    guard let recovery else { throw SignInRefusal.badLink }
+                    return Admitted(link: job, customer: recovery.record.customer)
+                }
+            }
+        }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        return admitted.flatMapErrorThrowing { error in
+            let refusal = error as? SignInRefusal ?? .unavailable
+            if refusal.isGuess { bound.value.tokenRefused(address) }
+            throw refusal
+        }
+    }
+
+    func tokenRefused(_ address: ClientAddress?) {
+        self.counts.add(.tokensRefused)
+        if let address { self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds) }
+    }
+}

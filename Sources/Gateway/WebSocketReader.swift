@@ -1,0 +1,204 @@
+// The receiving side of RFC 6455: bytes in any pieces become messages and control frames.
+//
+// Every rule that a header can break is checked as soon as the header is here, so that nobody makes us hold what we are
+// going to refuse: size of the frame and of the message it belongs to, number of fragments, mask, reserved bits, opcode,
+// order. A whole frame is unmasked where it lies and handed on without a copy; nothing is kept between frames but an
+// unfinished one, so an idle connection costs no buffer.
+
+internal import EnrouteWire
+internal import NIOCore
+
+/// Frames of one client. A value: bytes in, events out.
+struct WebSocketReader {
+    struct Bounds: Hashable, Sendable {
+        /// Bytes of one message, all its fragments together.
+        var messageBytes: Int
+        /// Frames of one message.
+        var messageFragments: Int
+        var allowsBinary = false
+    }
+
+    enum Event: Hashable {
+        case text(ByteBuffer)
+        case binary(ByteBuffer)
+        case ping(ByteBuffer)
+        case pong
+        case close(CloseFrame)
+        /// The rules are broken: close with this. Nothing is read afterwards.
+        case refused(CloseCode, String)
+    }
+
+    private struct Header {
+        var opcode: UInt8
+        var isFinal: Bool
+        var bytes: Int
+        var payloadBytes: Int
+        var mask: UInt32
+        var isControl: Bool { self.opcode >= 8 }
+    }
+
+    private enum Opcode {
+        static let continuation: UInt8 = 0
+        static let text: UInt8 = 1
+        static let binary: UInt8 = 2
+        static let close: UInt8 = 8
+        static let ping: UInt8 = 9
+        static let pong: UInt8 = 10
+    }
+
+    let bounds: Bounds
+    /// What has not been read: at most one unfinished frame once `next` has said `nil`.
+    private var rest = ByteBuffer()
+    /// A message of which fragments are still to come.
+    private var message: (isText: Bool, bytes: ByteBuffer, fragments: Int)?
+    private var isOver = false
+
+    init(_ bounds: Bounds) { self.bounds = bounds }
+
+    /// Bytes held for an unfinished frame or message.
+    var heldBytes: Int { self.rest.readableBytes + (self.message?.bytes.readableBytes ?? 0) }
+
+    mutating func add(_ bytes: ByteBuffer) {
+        if self.rest.readableBytes == 0 { self.rest = bytes } else { self.rest.writeImmutableBuffer(bytes) }
+    }
+
+    /// The next event, or `nil` until more bytes are added.
+    mutating func next() -> Event? {
+        while !self.isOver {
+            let header: Header
+            switch self.header() {
+            case .success(let read?): header = read
+            case .success(nil):
+                if self.rest.readableBytes == 0 { self.rest = ByteBuffer() }
+                return nil
+            case .failure(let refusal):
+                self.isOver = true
+                (self.rest, self.message) = (ByteBuffer(), nil)
+                return .refused(refusal.code, refusal.reason)
+            }
+            guard self.rest.readableBytes >= header.bytes + header.payloadBytes else { return nil }
+            self.rest.moveReaderIndex(forwardBy: header.bytes)
+            self.rest.unmask(header.payloadBytes, with: header.mask)
+            // As many bytes are there, so there is a slice.
+            let payload = self.rest.readSlice(length: header.payloadBytes) ?? ByteBuffer()
+            if self.rest.readableBytes == 0 { self.rest = ByteBuffer() }
+            if let event = self.event(header, payload) { return event }
+        }
+        return nil
+    }
+
+    private mutating func event(_ header: Header, _ payload: ByteBuffer) -> Event? {
+        switch header.opcode {
+        case Opcode.close:
+            self.isOver = true
+            return .close(CloseFrame(payload))
+        case Opcode.ping: return .ping(payload)
+        case Opcode.pong: return .pong
+        default: break
+        }
+        guard header.isFinal, self.message == nil else {
+            var whole = self.message ?? (header.opcode == Opcode.text, ByteBuffer(), 0)
+            self.message = nil
+            whole.bytes.writeImmutableBuffer(payload)
+            whole.fragments += 1
+            guard header.isFinal else {
+                self.message = whole
+                return nil
+            }
+            return whole.isText ? .text(whole.bytes) : .binary(whole.bytes)
+        }
+        return header.opcode == Opcode.text ? .text(payload) : .binary(payload)
+    }
+
+    // MARK: headers
+
+    private struct Refusal: Error {
+        let code: CloseCode
+        let reason: String
+        init(_ code: CloseCode, _ reason: String) {
+            self.code = code
+            self.reason = reason
+        }
+    }
+
+    /// The header that begins here; `nil` while it is not whole.
+    private func header() -> Result<Header?, Refusal> {
+        self.rest.withUnsafeReadableBytes { bytes in
+            guard let first = bytes.first else { return .success(nil) }
+            if let refusal = self.refusal(first) { return .failure(refusal) }
+            guard bytes.count >= 2 else { return .success(nil) }
+            guard bytes[1] & 0x80 != 0 else {
+                return .failure(Refusal(.protocolError, "frames from a client must be masked"))
+            }
+            let short = Int(bytes[1] & 0x7F)
+            let isControl = first & 0x0F >= 8
+            guard !isControl || short <= 125 else {
+                return .failure(Refusal(.protocolError, "control frames hold at most 125 bytes"))
+            }
+            let lengthBytes = short == 126 ? 2 : short == 127 ? 8 : 0
+            guard bytes.count >= 2 + lengthBytes else { return .success(nil) }
+            var length = UInt64(short)
+            if lengthBytes > 0 {
+                length = bytes[2..<2 + lengthBytes].reduce(0) { $0 << 8 | UInt64($1) }
+                // The shortest form is the only one (section 5.2), and the topmost bit is never set.
+                guard length >= (lengthBytes == 2 ? 126 : 65_536), length >> 63 == 0 else {
+                    return .failure(Refusal(.protocolError, "the length of a frame is not in its shortest form"))
+                }
+            }
+            let held = UInt64(isControl ? 0 : self.message?.bytes.readableBytes ?? 0)
+            guard isControl || held + length <= UInt64(self.bounds.messageBytes) else { return .failure(self.tooBig) }
+            guard bytes.count >= 6 + lengthBytes else { return .success(nil) }
+            return .success(
+                Header(
+                    opcode: first & 0x0F, isFinal: first & 0x80 != 0, bytes: 6 + lengthBytes,
+                    payloadBytes: Int(length),
+                    mask: bytes.loadUnaligned(fromByteOffset: 2 + lengthBytes, as: UInt32.self)))
+        }
+    }
+
+    /// What the first byte of a header breaks.
+    private func refusal(_ first: UInt8) -> Refusal? {
+        guard first & 0x70 == 0 else { return Refusal(.protocolError, "no extension was agreed") }
+        switch first & 0x0F {
+        case Opcode.continuation:
+            guard let message else { return Refusal(.protocolError, "a fragment continues nothing") }
+            return message.fragments < self.bounds.messageFragments ? nil : self.tooBig
+        case Opcode.binary where !self.bounds.allowsBinary: return Refusal(.unsupportedData, "messages are text")
+        case Opcode.text, Opcode.binary:
+            guard self.message == nil else {
+                return Refusal(.protocolError, "a message begins before the one before it ended")
+            }
+            return nil
+        case Opcode.close, Opcode.ping, Opcode.pong:
+            return first & 0x80 != 0 ? nil : Refusal(.protocolError, "control frames are not fragmented")
+        default: return Refusal(.protocolError, "the opcode is not known")
+        }
+    }
+
+    private var tooBig: Refusal {
+        Refusal(
+            .messageTooBig,
+            "messages hold at most \(self.bounds.messageBytes) bytes in at most \(self.bounds.messageFragments) fragments")
+    }
+}
+
+extension ByteBuffer {
+    /// Unmasks the first `count` readable bytes where they lie (section 5.3).
+    fileprivate mutating func unmask(_ count: Int, with mask: UInt32) {
+        guard mask != 0 else { return }
+        self.withUnsafeMutableReadableBytes { bytes in
+            let wide = UInt64(mask) | UInt64(mask) << 32
+            var index = 0
+            while index + 8 <= count {
+                let masked = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                bytes.storeBytes(of: masked ^ wide, toByteOffset: index, as: UInt64.self)
+                index += 8
+            }
+            // `mask` is as it lay in memory: its first byte is the lowest on a little-endian machine.
+            while index < count {
+                bytes[index] ^= withUnsafeBytes(of: mask) { $0[index & 3] }
+                index += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+// What the certificate's authority says of it, sent along with the handshake (OCSP stapling, RFC 6066 section 8): a
+// client that asks whether the certificate was revoked need not ask the authority itself. A job outside fetches it and
+// sends SIGHUP; one that holds no more is not sent.
+
+internal import COpenSSL
+internal import Glibc
+
+/// An OCSP response from a file.
+struct OCSPResponse {
+    private let bytes: [UInt8]
+    private let until: time_t
+
+    /// Far more than one has.
+    private static let mostBytes = 65_536
+
+    /// Blocks on the disk.
+    init(file path: String) throws(TLSConfigurationError) {
+        guard let file = fopen(path, "rb") else {
+            throw .unreadable(path: path, reason: String(cString: strerror(errno)))
+        }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: Self.mostBytes)
+        let count = fread(&bytes, 1, bytes.count, file)
+        self.bytes = Array(bytes.prefix(count))
+        let until = enroute_ocsp_until(self.bytes, self.bytes.count)
+        switch until {
+        case -1: throw .noOCSPResponse(path: path, reason: "it does not hold an OCSP response in DER")
+        case -2: throw .noOCSPResponse(path: path, reason: "the responder did not answer the question")
+        default: self.until = until == 0 ? .max : until
+        }
+    }
+
+    func install(in context: OpaquePointer) throws(TLSConfigurationError) {
+        guard enroute_SSL_CTX_set_ocsp(context, Self.index, self.bytes, CInt(self.bytes.count), self.until) == 1 else {
+            throw .library(takeReason())
+        }
+    }
+
+    /// Where each SSL_CTX keeps its copy.
+    private static let index = enroute_new_ocsp_index()
+}

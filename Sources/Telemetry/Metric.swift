@@ -1,0 +1,169 @@
+// Every metric by its name: a closed list, so that a label is never an id and a name is spelt once.
+
+/// What is counted. Each case is one sample: a metric's name with one value of its label.
+package enum Metric: Int, CaseIterable, Sendable {
+    case connectionsAccepted
+    case connectionsRefusedByAddress
+    case sessionsOpened
+    case sessionsRefusedByPerson, sessionsRefusedByAddress
+    case handshakesTimedOut, requestsTimedOut, signInsTimedOut, pongsTimedOut, writesStalled, closesTimedOut
+    case messagesReceived, messagesRefusedByRate, messagesNotUnderstood
+    case positionsConflatedIn, positionsConflatedOut
+    case messagesRelayed, messagesWaited
+    case queuesOverflowed
+    case requestsRefusedByRate, tokensRefused
+    case acceptPaused, sessionsShed
+    case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
+
+    /// Prometheus name, with what the counts of one name have in common.
+    package var family: Family {
+        switch self {
+        case .connectionsAccepted: .connectionsAccepted
+        case .connectionsRefusedByAddress: .connectionsRefused
+        case .sessionsOpened: .sessionsOpened
+        case .sessionsRefusedByPerson, .sessionsRefusedByAddress: .sessionsRefused
+        case .handshakesTimedOut, .requestsTimedOut, .signInsTimedOut, .pongsTimedOut, .writesStalled, .closesTimedOut:
+            .deadlinesMissed
+        case .messagesReceived: .messagesReceived
+        case .messagesRefusedByRate, .messagesNotUnderstood: .messagesRefused
+        case .positionsConflatedIn, .positionsConflatedOut: .positionsConflated
+        case .messagesRelayed: .messagesRelayed
+        case .messagesWaited: .messagesWaited
+        case .queuesOverflowed: .queuesOverflowed
+        case .requestsRefusedByRate, .tokensRefused: .requestsRefused
+        case .acceptPaused: .acceptPaused
+        case .sessionsShed: .sessionsShed
+        case .closedGoingAway, .closedOverloaded, .closedRateLimited, .closedBadMessages, .closedTooBig,
+            .closedProtocolError:
+            .sessionsClosed
+        }
+    }
+
+    /// The label of this sample; `nil` for a family of one.
+    package var label: (name: String, value: String)? {
+        switch self {
+        case .connectionsRefusedByAddress: ("limit", "connections_per_address")
+        case .sessionsRefusedByPerson: ("limit", "sessions_per_person")
+        case .sessionsRefusedByAddress: ("limit", "sessions_per_address")
+        case .handshakesTimedOut: ("deadline", "handshake")
+        case .requestsTimedOut: ("deadline", "first_request")
+        case .signInsTimedOut: ("deadline", "sign_in")
+        case .pongsTimedOut: ("deadline", "pong")
+        case .writesStalled: ("deadline", "write")
+        case .closesTimedOut: ("deadline", "close")
+        case .messagesRefusedByRate: ("reason", "rate")
+        case .messagesNotUnderstood: ("reason", "not_understood")
+        case .positionsConflatedIn: ("direction", "in")
+        case .positionsConflatedOut: ("direction", "out")
+        case .requestsRefusedByRate: ("reason", "rate")
+        case .tokensRefused: ("reason", "token")
+        case .closedGoingAway: ("code", "4000")
+        case .closedOverloaded: ("code", "4004")
+        case .closedRateLimited: ("code", "4006")
+        case .closedBadMessages: ("code", "4505")
+        case .closedTooBig: ("code", "1009")
+        case .closedProtocolError: ("code", "1002")
+        default: nil
+        }
+    }
+
+    /// A name in Prometheus' form, `enroute_<noun>_<verb>_<unit|total>`, and what it says.
+    package enum Family: String, CaseIterable, Sendable {
+        case connectionsAccepted = "enroute_connections_accepted_total"
+        case connectionsRefused = "enroute_connections_refused_total"
+        case sessionsOpened = "enroute_sessions_opened_total"
+        case sessionsRefused = "enroute_sessions_refused_total"
+        case sessionsClosed = "enroute_sessions_closed_total"
+        case sessionsShed = "enroute_sessions_shed_total"
+        case deadlinesMissed = "enroute_deadlines_missed_total"
+        case messagesReceived = "enroute_messages_received_total"
+        case messagesRefused = "enroute_messages_refused_total"
+        case messagesRelayed = "enroute_messages_relayed_total"
+        case messagesWaited = "enroute_messages_waited_total"
+        case positionsConflated = "enroute_positions_conflated_total"
+        case queuesOverflowed = "enroute_queues_overflowed_total"
+        case requestsRefused = "enroute_requests_refused_total"
+        case acceptPaused = "enroute_accept_paused_total"
+
+        package var help: String {
+            switch self {
+            case .connectionsAccepted: "Sockets accepted."
+            case .connectionsRefused: "Sockets closed at once because a limit was reached."
+            case .sessionsOpened: "WebSocket sessions that signed in."
+            case .sessionsRefused: "Sessions closed 4504 because a limit was reached."
+            case .sessionsClosed: "Sessions closed by us, by close code."
+            case .sessionsShed: "Idle sessions closed because memory passed its bound."
+            case .deadlinesMissed: "Connections closed because the peer did not do something in time."
+            case .messagesReceived: "Messages of clients."
+            case .messagesRefused: "Messages of clients that were not acted upon."
+            case .messagesRelayed: "Messages from Redis offered to a follower."
+            case .messagesWaited: "Messages that had to wait for a slow socket."
+            case .positionsConflated: "Positions given up for a newer one of the same job."
+            case .queuesOverflowed: "Sessions closed 4002 because too much waited for them."
+            case .requestsRefused: "Requests refused before they were acted upon."
+            case .acceptPaused: "Times that accepting was paused because of overload."
+            }
+        }
+    }
+}
+
+/// What is at the moment. Summed over the loops, but for the lag, of which the largest counts.
+package enum Gauge: String, CaseIterable, Sendable {
+    case connections = "enroute_connections_open"
+    case sessions = "enroute_sessions_open"
+    case jobs = "enroute_jobs_followed"
+    case loopLag = "enroute_loop_lag_seconds"
+    case memory = "enroute_memory_resident_bytes"
+    case descriptors = "enroute_descriptors_open"
+    case shedding = "enroute_overload_shedding"
+
+    package var help: String {
+        switch self {
+        case .connections: "Sockets that are open."
+        case .sessions: "WebSocket sessions that are open."
+        case .jobs: "Jobs that somebody follows, counted once for each event loop."
+        case .loopLag: "How late the latest event loop was at its last tick."
+        case .memory: "Resident memory of the process."
+        case .descriptors: "Descriptors that are open, about."
+        case .shedding: "1 while the gateway takes no new connections because of overload."
+        }
+    }
+}
+
+/// Counts of one event loop: plain numbers, summed when they are asked for. Confined to its loop; a snapshot is a value.
+package struct Counts: Sendable {
+    private var values = [Int](repeating: 0, count: Metric.allCases.count)
+
+    package init() {}
+
+    package subscript(metric: Metric) -> Int { self.values[metric.rawValue] }
+
+    package mutating func add(_ metric: Metric, _ amount: Int = 1) { self.values[metric.rawValue] += amount }
+
+    package mutating func add(_ other: Counts) {
+        for index in self.values.indices { self.values[index] += other.values[index] }
+    }
+}
+
+/// Prometheus' text format 0.0.4.
+package enum Exposition {
+    package static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
+
+    package static func text(_ counts: Counts, _ gauges: [(Gauge, Double)]) -> String {
+        var lines: [String] = []
+        for family in Metric.Family.allCases {
+            lines.append("# HELP \(family.rawValue) \(family.help)")
+            lines.append("# TYPE \(family.rawValue) counter")
+            for metric in Metric.allCases where metric.family == family {
+                let label = metric.label.map { "{\($0.name)=\"\($0.value)\"}" } ?? ""
+                lines.append("\(family.rawValue)\(label) \(counts[metric])")
+            }
+        }
+        for (gauge, value) in gauges {
+            lines.append("# HELP \(gauge.rawValue) \(gauge.help)")
+            lines.append("# TYPE \(gauge.rawValue) gauge")
+            lines.append("\(gauge.rawValue) \(value)")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

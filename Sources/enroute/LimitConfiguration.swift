@@ -1,0 +1,87 @@
+// Bounds from the configuration: each of `Limits` has a name there, and a range in which it makes sense.
+
+import EnrouteWire
+import Gateway
+
+/// One limit that can be configured.
+struct LimitSetting: @unchecked Sendable {
+    /// Without `ENROUTE_LIMIT_`.
+    let name: String
+    // A key path to a property of a value: it holds nothing that could be shared.
+    let path: WritableKeyPath<Limits, Int>
+    let range: ClosedRange<Int>
+
+    init(_ name: String, _ path: WritableKeyPath<Limits, Int>, _ range: ClosedRange<Int>) {
+        self.name = name
+        self.path = path
+        self.range = range
+    }
+
+    static let all = [
+        LimitSetting("MESSAGE_BYTES", \.messageBytes, 512...1_048_576),
+        LimitSetting("MESSAGE_FRAGMENTS", \.messageFragments, 1...1024),
+        LimitSetting("BAD_MESSAGES", \.badMessages, 0...1000),
+        LimitSetting("HANDSHAKE_SECONDS", \.handshakeSeconds, 1...60),
+        LimitSetting("FIRST_REQUEST_SECONDS", \.firstRequestSeconds, 1...60),
+        LimitSetting("SIGN_IN_SECONDS", \.signInSeconds, 1...60),
+        LimitSetting("PING_SECONDS", \.pingSeconds, 1...3600),
+        LimitSetting("PONG_SECONDS", \.pongSeconds, 1...60),
+        LimitSetting("STALL_SECONDS", \.stallSeconds, 1...600),
+        LimitSetting("SUBSCRIPTIONS", \.subscriptions, 1...10_000),
+        LimitSetting("OPERATIONS_SUBSCRIPTIONS", \.operationsSubscriptions, 1...10_000),
+        LimitSetting("QUEUE_BYTES", \.queueBytes, 4096...16_777_216),
+        LimitSetting("SOCKET_SEND_BYTES", \.socketSendBytes, 4096...16_777_216),
+        LimitSetting("SESSIONS_PER_PERSON", \.sessionsPerPerson, 0...1_000_000),
+        LimitSetting("SESSIONS_PER_ADDRESS", \.sessionsPerAddress, 0...1_000_000),
+        LimitSetting("CONNECTIONS_PER_ADDRESS", \.connectionsPerAddress, 0...1_000_000),
+        LimitSetting("POSITIONS_PER_SECOND", \.positionsPerSecond, 1...1000),
+        LimitSetting("POSITIONS_BURST", \.positionsBurst, 1...1000),
+        LimitSetting("MESSAGES_PER_SECOND", \.messagesPerSecond, 1...100_000),
+        LimitSetting("MESSAGES_BURST", \.messagesBurst, 1...100_000),
+        LimitSetting("MESSAGES_PER_PERSON_PER_SECOND", \.messagesPerPersonPerSecond, 1...1_000_000),
+        LimitSetting("MESSAGES_PER_PERSON_BURST", \.messagesPerPersonBurst, 1...1_000_000),
+        LimitSetting("MESSAGES_PER_ADDRESS_PER_SECOND", \.messagesPerAddressPerSecond, 1...1_000_000),
+        LimitSetting("MESSAGES_PER_ADDRESS_BURST", \.messagesPerAddressBurst, 1...1_000_000),
+        LimitSetting("REQUESTS_PER_PERSON_PER_SECOND", \.requestsPerPersonPerSecond, 1...100_000),
+        LimitSetting("REQUESTS_PER_PERSON_BURST", \.requestsPerPersonBurst, 1...100_000),
+        LimitSetting("REFUSALS_PER_ADDRESS_PER_SECOND", \.refusalsPerAddressPerSecond, 1...100_000),
+        LimitSetting("REFUSALS_PER_ADDRESS_BURST", \.refusalsPerAddressBurst, 1...100_000),
+        LimitSetting("HANDSHAKES_PER_SECOND", \.handshakesPerSecond, 0...1_000_000),
+        LimitSetting("HANDSHAKES_BURST", \.handshakesBurst, 1...1_000_000),
+    ]
+}
+
+extension ProcessConfiguration {
+    func limits() throws -> Limits {
+        var limits = Limits()
+        for setting in LimitSetting.all {
+            limits[keyPath: setting.path] = try self.integer(
+                "ENROUTE_LIMIT_\(setting.name)", in: setting.range, default: limits[keyPath: setting.path])
+        }
+        return limits
+    }
+
+    func overload() throws -> OverloadBounds {
+        var bounds = OverloadBounds()
+        bounds.loopLagMilliseconds = try self.integer(
+            "ENROUTE_OVERLOAD_LOOP_LAG_MS", in: 1...60_000, default: bounds.loopLagMilliseconds)
+        bounds.descriptorPercent = try self.integer(
+            "ENROUTE_OVERLOAD_DESCRIPTOR_PERCENT", in: 1...100, default: bounds.descriptorPercent)
+        bounds.memoryBytes = try self.integer("ENROUTE_OVERLOAD_MEMORY_MB", in: 0...1_048_576, default: 0) * 1_048_576
+        return bounds
+    }
+
+    /// Where probes and metrics are asked for.
+    func management() throws -> (host: String, port: Int)? {
+        switch self.text("ENROUTE_MANAGEMENT") ?? "on" {
+        case "off": return nil
+        case "on":
+            return (
+                self.text("ENROUTE_MANAGEMENT_HOST") ?? "127.0.0.1",
+                try self.integer("ENROUTE_MANAGEMENT_PORT", in: 0...65535, default: 9464)
+            )
+        case let other:
+            throw ConfigurationError(description: "ENROUTE_MANAGEMENT is \(other); it must be on or off.")
+        }
+    }
+}

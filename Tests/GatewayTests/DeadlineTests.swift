@@ -1,0 +1,105 @@
+import NIOCore
+import Testing
+
+@testable import Gateway
+
+@Suite struct TimingWheelTests {
+    @Test func `each item is due in its tick, not before and not again`() {
+        var wheel = TimingWheel<Int>(slots: 8)
+        for due in [1, 2, 7, 8, 9, 20, 100] { wheel.add(due, due: UInt64(due)) }
+        var seen: [Int] = []
+        for tick in 1...120 {
+            let due = wheel.advance(to: UInt64(tick))
+            #expect(due.allSatisfy { $0 == tick })
+            seen += due
+        }
+        #expect(seen == [1, 2, 7, 8, 9, 20, 100])
+    }
+
+    @Test(arguments: [3, 8, 9, 1000])
+    func `after a pause all that became due comes, the earliest first`(pause: UInt64) {
+        var wheel = TimingWheel<UInt64>(slots: 8)
+        let dues = (1...40).map { UInt64($0 * 7 % 41) + 1 }
+        for due in dues { wheel.add(due, due: due) }
+        #expect(wheel.advance(to: pause) == dues.filter { $0 <= pause }.sorted())
+        #expect(wheel.advance(to: 2000) == dues.filter { $0 > pause }.sorted())
+    }
+
+    @Test func `what is due already is due in the next tick`() {
+        var wheel = TimingWheel<Int>(slots: 4)
+        _ = wheel.advance(to: 10)
+        wheel.add(1, due: 3)
+        #expect(wheel.advance(to: 11) == [1])
+    }
+}
+
+@Suite struct DeadlinesTests {
+    private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+
+    @Test func `a deadline happens once, not early, and at most a tick late`() {
+        let deadlines = Deadlines(now: Self.start)
+        var count = 0
+        _ = deadlines.at(Self.start + .milliseconds(250)) { count += 1 }
+        deadlines.advance(to: Self.start + .milliseconds(249))
+        #expect(count == 0)
+        deadlines.advance(to: Self.start + .milliseconds(350))
+        #expect(count == 1)
+        deadlines.advance(to: Self.start + .seconds(100))
+        #expect(count == 1)
+    }
+
+    @Test func `a deadline that was cancelled does not happen`() {
+        let deadlines = Deadlines(now: Self.start)
+        let deadline = deadlines.at(Self.start + .seconds(1)) { Issue.record("it happened") }
+        deadline.cancel()
+        deadlines.advance(to: Self.start + .seconds(2))
+    }
+
+    @Test func `a deadline can be moved later and earlier`() {
+        let deadlines = Deadlines(now: Self.start)
+        var seen: [String] = []
+        let later = deadlines.at(Self.start + .seconds(1)) { seen.append("later") }
+        let earlier = deadlines.at(Self.start + .seconds(60)) { seen.append("earlier") }
+        deadlines.move(later, to: Self.start + .seconds(40))
+        deadlines.move(earlier, to: Self.start + .seconds(2))
+        deadlines.advance(to: Self.start + .seconds(3))
+        #expect(seen == ["earlier"])
+        deadlines.advance(to: Self.start + .seconds(39))
+        #expect(seen == ["earlier"])
+        deadlines.advance(to: Self.start + .seconds(41))
+        #expect(seen == ["earlier", "later"])
+    }
+
+    @Test func `a deadline may make another`() {
+        let deadlines = Deadlines(now: Self.start)
+        var count = 0
+        func again() {
+            count += 1
+            _ = deadlines.at(Self.start + .seconds(Int64(count) + 1)) { again() }
+        }
+        _ = deadlines.at(Self.start + .seconds(1)) { again() }
+        for tenth in 0...55 { deadlines.advance(to: Self.start + .milliseconds(Int64(tenth) * 100)) }
+        #expect(count == 5)
+    }
+}
+
+@Suite struct KeepaliveTests {
+    private static let start = NIODeadline.uptimeNanoseconds(0)
+
+    @Test func `silence is answered with a ping, and silence after it is the end`() {
+        var keepalive = Keepalive(pingSeconds: 25, pongSeconds: 10, now: Self.start)
+        #expect(keepalive.first == Self.start + .seconds(25))
+        #expect(keepalive.step(Self.start + .seconds(25)) == .ping(until: Self.start + .seconds(35)))
+        #expect(keepalive.step(Self.start + .seconds(34)) == .wait(until: Self.start + .seconds(35)))
+        #expect(keepalive.step(Self.start + .seconds(35)) == .gone)
+    }
+
+    @Test func `whoever speaks is not pinged, and any frame answers a ping`() {
+        var keepalive = Keepalive(pingSeconds: 25, pongSeconds: 10, now: Self.start)
+        keepalive.heard(Self.start + .seconds(20))
+        #expect(keepalive.step(Self.start + .seconds(25)) == .wait(until: Self.start + .seconds(45)))
+        #expect(keepalive.step(Self.start + .seconds(45)) == .ping(until: Self.start + .seconds(55)))
+        keepalive.heard(Self.start + .seconds(50))
+        #expect(keepalive.step(Self.start + .seconds(55)) == .wait(until: Self.start + .seconds(75)))
+    }
+}

@@ -1,0 +1,193 @@
+import EnrouteWire
+import NIOCore
+import Testing
+
+@testable import Gateway
+
+@Suite struct QuotaTests {
+    private static func limits(_ change: (inout Limits) -> Void) -> Limits {
+        var limits = Limits()
+        change(&limits)
+        return limits
+    }
+    private static let anna = SessionOwner.person(PersonID("anna")!)
+    private static let here = ClientAddress("192.0.2.1")!
+
+    @Test func `a person has as many sessions as allowed, and one more when one has ended`() throws {
+        let quotas = Quotas(limits: Self.limits { $0.sessionsPerPerson = 2 })
+        for _ in 0..<2 { try quotas.begin(Self.anna, Self.here) }
+        #expect(throws: Quotas.Refusal.person) { try quotas.begin(Self.anna, Self.here) }
+        quotas.end(Self.anna, Self.here)
+        try quotas.begin(Self.anna, Self.here)
+    }
+
+    @Test func `a session that is refused for its person does not count for its address`() throws {
+        let quotas = Quotas(
+            limits: Self.limits {
+                $0.sessionsPerPerson = 1
+                $0.sessionsPerAddress = 2
+            })
+        try quotas.begin(Self.anna, Self.here)
+        for _ in 0..<5 { #expect(throws: Quotas.Refusal.person) { try quotas.begin(Self.anna, Self.here) } }
+        try quotas.begin(.person(PersonID("bert")!), Self.here)
+        #expect(throws: Quotas.Refusal.address) { try quotas.begin(.person(PersonID("cleo")!), Self.here) }
+    }
+
+    @Test func `guests who come by a link count together, and not for the customer`() throws {
+        let quotas = Quotas(limits: Self.limits { $0.sessionsPerPerson = 1 })
+        try quotas.begin(.link(JobID("job-1")!), nil)
+        try quotas.begin(Self.anna, nil)
+        #expect(throws: Quotas.Refusal.person) { try quotas.begin(.link(JobID("job-1")!), nil) }
+    }
+
+    @Test func `zero is no bound`() throws {
+        let quotas = Quotas(
+            limits: Self.limits {
+                ($0.sessionsPerPerson, $0.sessionsPerAddress, $0.connectionsPerAddress) = (0, 0, 0)
+            })
+        for _ in 0..<1000 {
+            try quotas.begin(Self.anna, Self.here)
+            #expect(quotas.enter(Self.here))
+        }
+    }
+
+    @Test func `an address that guesses tokens is locked out for as long as it is told`() throws {
+        let quotas = Quotas(
+            limits: Self.limits { ($0.refusalsPerAddressPerSecond, $0.refusalsPerAddressBurst) = (2, 3) })
+        let now: UInt64 = 1_000_000_000
+        for _ in 0..<3 {
+            #expect(quotas.isLockedOut(Self.here, at: now) == nil)
+            quotas.tokenRefused(of: Self.here, at: now)
+        }
+        let wait = try #require(quotas.isLockedOut(Self.here, at: now))
+        #expect((500...501).contains(wait))
+        #expect(quotas.isLockedOut(ClientAddress("192.0.2.2")!, at: now) == nil)
+        #expect(quotas.isLockedOut(Self.here, at: now + UInt64(wait) * 1_000_000) == nil)
+    }
+
+    @Test func `buckets that are full again are forgotten`() {
+        var table = RateTable<Int>()
+        for key in 0..<5000 { _ = table.take(key, perSecond: 10, burst: 10, at: UInt64(key) * 1_000_000_000) }
+        #expect(table.count <= 1025)
+    }
+}
+
+@Suite struct MessageRateTests {
+    private static func limits() -> Limits {
+        var limits = Limits()
+        (limits.messagesPerSecond, limits.messagesBurst) = (10, 5)
+        return limits
+    }
+
+    @Test func `a burst is allowed, then what is refused says when to try again, then it is hopeless`() {
+        var rate = MessageRate(Self.limits(), address: nil)
+        for _ in 0..<5 { #expect(rate.take(at: 1) == .allowed) }
+        for _ in 0..<10 { #expect(rate.take(at: 1) == .refused(retryInMilliseconds: 101)) }
+        #expect(rate.take(at: 1) == .hopeless)
+    }
+
+    @Test func `who slows down is forgiven`() {
+        var rate = MessageRate(Self.limits(), address: nil)
+        for _ in 0..<5 { _ = rate.take(at: 1) }
+        for _ in 0..<10 { _ = rate.take(at: 1) }
+        #expect(rate.take(at: 10_000_000_000) == .allowed)
+        var verdicts: [MessageRate.Verdict] = []
+        for _ in 0..<14 { verdicts.append(rate.take(at: 10_000_000_000)) }
+        #expect(!verdicts.contains(.hopeless))
+    }
+
+    @Test func `sessions of one person share what that person may say, and what is refused costs the others nothing`() {
+        let people = SharedBuckets<PersonID>(perSecond: 1, burst: 3)
+        let anna = PersonID("anna")!
+        var rates = (0..<2).map { _ in MessageRate(Self.limits(), address: nil) }
+        for index in 0..<2 { rates[index].signedIn(people.join(anna)) }
+        #expect(rates[0].take(at: 1) == .allowed)
+        #expect(rates[1].take(at: 1) == .allowed)
+        #expect(rates[0].take(at: 1) == .allowed)
+        #expect(rates[1].take(at: 1) == .refused(retryInMilliseconds: 1001))
+        people.leave(anna)
+        people.leave(anna)
+        var late = MessageRate(Self.limits(), address: nil)
+        late.signedIn(people.join(anna))
+        #expect(late.take(at: 1) == .allowed)
+    }
+}
+
+@Suite struct ClientAddressTests {
+    @Test func `a phone's IPv6 addresses are one, and an IPv4 address in IPv6's clothes is that address`() {
+        #expect(ClientAddress("2001:db8:1:2::1") == ClientAddress("2001:db8:1:2:ffff::9"))
+        #expect(ClientAddress("2001:db8:1:2::1") != ClientAddress("2001:db8:1:3::1"))
+        #expect(ClientAddress("::ffff:192.0.2.7") == ClientAddress("192.0.2.7"))
+        #expect(ClientAddress("192.0.2.7") != ClientAddress("192.0.2.8"))
+        #expect(ClientAddress("nobody") == nil)
+    }
+
+    @Test func `only a trusted proxy is believed, and the last address it did not add itself counts`() throws {
+        let proxies = try TrustedProxies(["10.0.0.0/8", "2001:db8::/32"])
+        let balancer = try SocketAddress(ipAddress: "10.1.2.3", port: 1)
+        let stranger = try SocketAddress(ipAddress: "192.0.2.1", port: 1)
+        #expect(proxies.client(of: stranger, forwardedFor: ["198.51.100.1"]) == ClientAddress("192.0.2.1"))
+        #expect(
+            proxies.client(of: balancer, forwardedFor: ["203.0.113.9, 198.51.100.1", "10.9.9.9"])
+                == ClientAddress("198.51.100.1"))
+        #expect(proxies.client(of: balancer, forwardedFor: []) == nil)
+        #expect(proxies.client(of: balancer, forwardedFor: ["unknown"]) == nil)
+        #expect(proxies.trusts(try SocketAddress(ipAddress: "2001:db8:9::1", port: 1)))
+        #expect(!proxies.trusts(try SocketAddress(ipAddress: "11.0.0.1", port: 1)))
+    }
+
+    @Test(arguments: ["10.0.0.0/33", "ten", "10.0.0.1/", "::/129", "10.0.0.0/-1"])
+    func `what is no network is named`(text: String) {
+        #expect { try TrustedProxies([text]) } throws: { "\($0)".contains(text) }
+    }
+}
+
+@Suite struct OverloadJudgeTests {
+    private static func judge(_ change: (inout OverloadBounds) -> Void = { _ in }) -> OverloadJudge {
+        var bounds = OverloadBounds()
+        change(&bounds)
+        return OverloadJudge(bounds: bounds, descriptorLimit: 20_000)
+    }
+
+    @Test func `accepting pauses at the bound of the lag and goes on at half of it`() {
+        var judge = Self.judge()
+        for (lag, isPaused) in [(49, false), (50, true), (30, true), (25, true), (24, false), (49, false)] {
+            _ = judge.hear(.init(loopLagMilliseconds: lag))
+            #expect(judge.reasons == (isPaused ? [.loopLag] : []), "at \(lag) ms")
+        }
+    }
+
+    @Test func `descriptors are kept back, and nine tenths are enough`() {
+        #expect(OverloadBounds().descriptors(of: 20_000) == 18_000)
+        #expect(OverloadBounds().descriptors(of: 256) == 192)
+        var judge = Self.judge()
+        _ = judge.hear(.init(descriptors: 18_000))
+        #expect(judge.reasons == [.descriptors])
+        _ = judge.hear(.init(descriptors: 17_500))
+        #expect(judge.reasons.isEmpty)
+    }
+
+    @Test func `above the bound of memory a few are let go, again and again`() {
+        var judge = Self.judge { $0.memoryBytes = 1000 }
+        #expect(judge.hear(.init(memoryBytes: 999)) == 0)
+        #expect(judge.hear(.init(memoryBytes: 1001)) == OverloadJudge.shedPercent)
+        #expect(judge.reasons == [.memory])
+        #expect(judge.hear(.init(memoryBytes: 960)) == 0)
+        #expect(judge.reasons == [.memory])
+        _ = judge.hear(.init(memoryBytes: 940))
+        #expect(judge.reasons.isEmpty)
+    }
+
+    @Test func `a loop that is silent is as late as it has been silent`() {
+        let load = SharedLoad(loops: 2)
+        let (second, tick): (UInt64, UInt64) = (1_000_000_000, 100_000_000)
+        load.pulses[0].beat(now: second, tick: tick)
+        load.pulses[1].beat(now: second, tick: tick)
+        #expect(load.loopLag(now: second + tick, tick: tick) == 0)
+        load.pulses[0].beat(now: second + tick, tick: tick)
+        #expect(load.loopLag(now: second + 3 * tick, tick: tick) == 200)
+        load.pulses[1].beat(now: second + 4 * tick, tick: tick)
+        load.pulses[0].beat(now: second + 4 * tick, tick: tick)
+        #expect(load.loopLag(now: second + 4 * tick, tick: tick) == 300)
+    }
+}

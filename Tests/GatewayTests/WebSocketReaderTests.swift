@@ -1,0 +1,142 @@
+import EnrouteWire
+import NIOCore
+import Testing
+
+@testable import Gateway
+
+/// RFC 6455's rules for what a client sends, without a socket.
+@Suite struct WebSocketReaderTests {
+    private static let bounds = WebSocketReader.Bounds(messageBytes: 4096, messageFragments: 4)
+
+    /// A client's frame. `head` is the first byte.
+    private static func frame(_ head: UInt8, _ payload: [UInt8], mask: [UInt8] = [1, 2, 3, 4]) -> [UInt8] {
+        let length: [UInt8] =
+            payload.count < 126
+            ? [0x80 | UInt8(payload.count)]
+            : payload.count < 65_536
+                ? [0x80 | 126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+                : [0x80 | 127] + (0..<8).map { UInt8(truncatingIfNeeded: payload.count >> (56 - 8 * $0)) }
+        return [head] + length + mask + payload.enumerated().map { $1 ^ mask[$0 & 3] }
+    }
+
+    private static func text(_ text: String) -> WebSocketReader.Event { .text(ByteBuffer(string: text)) }
+
+    /// Everything that comes of `pieces`, one after the other.
+    private static func events(
+        _ pieces: [[UInt8]], _ bounds: WebSocketReader.Bounds = Self.bounds
+    ) -> [WebSocketReader.Event] {
+        var reader = WebSocketReader(bounds)
+        var events: [WebSocketReader.Event] = []
+        for piece in pieces {
+            reader.add(ByteBuffer(bytes: piece))
+            while let event = reader.next() { events.append(event) }
+        }
+        return events
+    }
+
+    private static func refusal(_ bytes: [UInt8], _ bounds: WebSocketReader.Bounds = Self.bounds) -> CloseCode? {
+        for event in self.events([bytes], bounds) { if case .refused(let code, _) = event { return code } }
+        return nil
+    }
+
+    @Test func `frames come out whole, wherever the bytes are cut`() {
+        let long = [UInt8](repeating: UInt8(ascii: "x"), count: 300)
+        let bytes =
+            Self.frame(0x81, Array("hello".utf8)) + Self.frame(0x89, [7, 8]) + Self.frame(0x81, long)
+            + Self.frame(0x01, Array("one ".utf8)) + Self.frame(0x8A, []) + Self.frame(0x00, Array("two ".utf8))
+            + Self.frame(0x80, Array("three".utf8)) + Self.frame(0x81, [])
+        let expected: [WebSocketReader.Event] = [
+            Self.text("hello"), .ping(ByteBuffer(bytes: [7, 8])), .text(ByteBuffer(bytes: long)), .pong,
+            Self.text("one two three"), Self.text(""),
+        ]
+        #expect(Self.events([bytes]) == expected)
+        #expect(Self.events(bytes.map { [$0] }) == expected)
+        for cut in 1..<bytes.count {
+            #expect(Self.events([Array(bytes[..<cut]), Array(bytes[cut...])]) == expected, "cut at \(cut)")
+        }
+    }
+
+    @Test(arguments: 0..<40)
+    func `every length is unmasked to its last byte`(length: Int) {
+        let payload = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37) }
+        let bounds = WebSocketReader.Bounds(messageBytes: 4096, messageFragments: 4, allowsBinary: true)
+        #expect(
+            Self.events([Self.frame(0x82, payload, mask: [0xA5, 0, 0xFF, 0x11])], bounds)
+                == [.binary(ByteBuffer(bytes: payload))])
+    }
+
+    @Test(arguments: [0xC1, 0xA1, 0x91, 0x83, 0x8B, 0x8F, 0x09, 0x08, 0x80, 0x00] as [UInt8])
+    func `reserved bits, unknown opcodes, fragmented control frames and lost fragments are refused by their first byte`(
+        head: UInt8
+    ) {
+        #expect(Self.refusal([head]) == .protocolError)
+    }
+
+    @Test func `an unmasked frame is refused by its second byte`() {
+        #expect(Self.refusal([0x81, 0x05]) == .protocolError)
+    }
+
+    @Test func `a message inside another is refused`() {
+        #expect(Self.refusal(Self.frame(0x01, [65]) + [0x81]) == .protocolError)
+    }
+
+    @Test func `binary is refused where messages are text`() {
+        #expect(Self.refusal([0x82]) == .unsupportedData)
+    }
+
+    @Test func `a frame that is too long is refused from its header, before any of it is here`() {
+        #expect(Self.refusal([0x81, 0x80 | 126, 0x10, 0x01]) == .messageTooBig)
+        #expect(Self.refusal([0x81, 0x80 | 126, 0x10, 0x00]) == nil)
+        #expect(Self.refusal([0x81, 0x80 | 127, 0, 0, 0, 1, 0, 0, 0, 0]) == .messageTooBig)
+    }
+
+    @Test func `fragments that would make a message too long are refused from the header of the last`() {
+        let first = Self.frame(0x01, [UInt8](repeating: 65, count: 4000))
+        #expect(Self.refusal(first + [0x80, 0x80 | 97]) == .messageTooBig)
+        #expect(Self.refusal(first + [0x80, 0x80 | 96]) == nil)
+    }
+
+    @Test func `one fragment too many is refused from its header`() {
+        let fragments = Self.frame(0x01, [65]) + (0..<2).flatMap { _ in Self.frame(0x00, [65]) }
+        #expect(Self.refusal(fragments + Self.frame(0x80, [65])) == nil)
+        #expect(Self.refusal(fragments + Self.frame(0x00, [65]) + [0x80]) == .messageTooBig)
+    }
+
+    @Test(arguments: [
+        [0x81, 0x80 | 126, 0, 125], [0x81, 0x80 | 127, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF],
+        [0x81, 0x80 | 127, 0x80, 0, 0, 0, 0, 0, 0, 0],
+    ] as [[UInt8]])
+    func `a length that is not in its shortest form is refused`(header: [UInt8]) {
+        #expect(Self.refusal(header) == .protocolError)
+    }
+
+    @Test func `a control frame of more than 125 bytes is refused`() {
+        #expect(Self.refusal([0x89, 0x80 | 126]) == .protocolError)
+    }
+
+    @Test(arguments: [
+        ([], CloseFrame.empty), ([0x03, 0xE8], .valid(1000)), ([0x0B, 0xB8] + Array("bye".utf8), .valid(3000)),
+        ([0x03], .malformed), ([0x03, 0xED], .malformed), ([0x03, 0xEE], .malformed), ([0x03, 0xF7], .malformed),
+        ([0x00, 0x00], .malformed), ([0x13, 0x88], .malformed), ([0x03, 0xE8, 0xFF], .malformed),
+    ] as [([UInt8], CloseFrame)])
+    func `a close frame has no code, or one that may be sent, and a reason in UTF-8`(
+        payload: [UInt8], expected: CloseFrame
+    ) {
+        #expect(Self.events([Self.frame(0x88, payload)]) == [.close(expected)])
+    }
+
+    @Test func `nothing is read after a close frame, nor after what was refused`() {
+        let after = Self.frame(0x81, [65])
+        #expect(Self.events([Self.frame(0x88, []) + after, after]) == [.close(.empty)])
+        #expect(Self.events([[0x83] + after, after]).count == 1)
+    }
+
+    @Test func `between frames nothing is kept`() {
+        var reader = WebSocketReader(Self.bounds)
+        reader.add(ByteBuffer(bytes: Self.frame(0x81, [UInt8](repeating: 65, count: 1000))))
+        #expect(reader.heldBytes > 0)
+        _ = reader.next()
+        #expect(reader.heldBytes == 0)
+        #expect(reader.next() == nil)
+    }
+}
