@@ -84,6 +84,7 @@ struct Connections: HTTPChannelHandler {
         load.socketOpened()
         channel.closeFuture.whenComplete { _ in load.socketClosed() }
         guard !self.isManagement else { return }
+        loop.add(visitor: channel)
         loop.counts.add(.connectionsAccepted)
         let peer = channel.remoteAddress
         guard !self.settings.trustedProxies.trusts(peer), let address = ClientAddress(peer) else { return }
@@ -99,6 +100,8 @@ struct Connections: HTTPChannelHandler {
     ) throws {
         let sync = channel.pipeline.syncOperations
         try self.removeFirstRequestHandlers(sync)
+        // After the session is there: a gateway that is stopping waits until it has neither.
+        defer { loop.remove(visitor: channel) }
         switch gate.admission {
         case .session(let admitted):
             try sync.addHandler(

@@ -43,7 +43,7 @@ final class EchoSession: ChannelInboundHandler {
             case .pong: break
             case .close(let frame):
                 self.socket.writeNow(answerTo: frame)
-                return context.close(promise: nil)
+                return self.closeOnceSent(context)
             case .refused(let code, let reason): return self.end(context, Frame.close(code.rawValue, reason))
             }
         }
@@ -54,7 +54,13 @@ final class EchoSession: ChannelInboundHandler {
 
     private func end(_ context: ChannelHandlerContext, _ frame: [UInt8]) {
         self.send(frame)
-        context.close(promise: nil)
+        self.closeOnceSent(context)
+    }
+
+    private func closeOnceSent(_ context: ChannelHandlerContext) {
+        guard self.socket.isWaiting else { return context.close(promise: nil) }
+        let channel = NIOLoopBound(context.channel, eventLoop: context.eventLoop)
+        self.socket.onDrained = { channel.value.close(promise: nil) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }

@@ -32,12 +32,11 @@ final class LoopState {
     private(set) var ticks: UInt64 = 0
     private let pulse: SharedLoad.Pulse
     private var sessions: [UInt64: Session] = [:]
+    /// Connections that are no session, or not yet one.
+    private var visitors: [ObjectIdentifier: any Channel] = [:]
     private var lastNumber: UInt64 = 0
     private var timer: RepeatedTask?
     private var whenEmpty: EventLoopPromise<Void>?
-
-    /// A session in which nothing came or went for so many ticks is idle: 10 s.
-    static let idleTicks: UInt64 = 100
 
     /// - Parameter index: of the loop among the gateway's, from 0.
     init(
@@ -107,7 +106,22 @@ final class LoopState {
 
     func remove(_ session: Session) {
         self.sessions[session.number] = nil
-        if self.sessions.isEmpty { self.whenEmpty?.succeed() }
+        self.left()
+    }
+
+    func add(visitor channel: any Channel) {
+        self.visitors[ObjectIdentifier(channel)] = channel
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        channel.closeFuture.whenComplete { _ in bound.value.remove(visitor: channel) }
+    }
+
+    func remove(visitor channel: any Channel) {
+        guard self.visitors.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return }
+        self.left()
+    }
+
+    private func left() {
+        if self.sessions.isEmpty, self.visitors.isEmpty { self.whenEmpty?.succeed() }
     }
 
     /// What is at the moment, for a scrape.
@@ -125,15 +139,18 @@ final class LoopState {
     /// Set once the gateway is stopping: within how many ms its sessions end.
     private var drainMilliseconds: Int64?
 
-    /// Tells every session to come back elsewhere, each after a time of its own within `milliseconds`, and ends it then.
-    /// Succeeds when all are gone.
+    /// Tells every session to come back elsewhere, each after a time of its own within `milliseconds`, and ends it then;
+    /// lets every request be answered, and none follow it. Succeeds when all are gone.
     func drain(milliseconds: Int64) -> EventLoopFuture<Void> {
         self.drainMilliseconds = max(1, milliseconds)
-        guard !self.sessions.isEmpty else { return self.eventLoop.makeSucceededVoidFuture() }
+        guard !self.sessions.isEmpty || !self.visitors.isEmpty else { return self.eventLoop.makeSucceededVoidFuture() }
         let promise = self.whenEmpty ?? self.eventLoop.makePromise(of: Void.self)
         self.whenEmpty = promise
         for session in self.sessions.values {
             session.goAway(retryInMilliseconds: .random(in: 0...max(1, milliseconds)))
+        }
+        for visitor in self.visitors.values {
+            visitor.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
         return promise.futureResult
     }
@@ -143,7 +160,8 @@ final class LoopState {
     /// - Parameter percent: of all sessions of the loop; at least one.
     func shed(percent: Int) {
         let most = max(1, self.sessions.count * percent / 100)
-        let newest = self.sessions.values.filter(\.isIdle).sorted { $0.number > $1.number }.prefix(most)
+        let idleTicks = UInt64(self.settings.overload.idleSeconds) * 10
+        let newest = self.sessions.values.filter { self.ticks - $0.lastActive >= idleTicks }.sorted { $0.number > $1.number }.prefix(most)
         for session in newest {
             self.counts.add(.sessionsShed)
             session.shed(retryInMilliseconds: .random(in: Self.shedRetryMilliseconds))

@@ -16,6 +16,8 @@ package struct OverloadBounds: Hashable, Sendable {
     package var descriptorsKeptBack = 64
     /// Resident memory above which idle sessions are let go, newest first; 0 for no bound.
     package var memoryBytes = 0
+    /// A session in which nothing came or went for so long is idle.
+    package var idleSeconds = 10
 
     package init() {}
 

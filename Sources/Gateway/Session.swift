@@ -38,7 +38,7 @@ final class Session: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var badMessages = 0
     /// Tick of the loop in which a message last came or went.
-    private var lastActive: UInt64
+    private(set) var lastActive: UInt64
     /// Signing in, then silence, then the answer to our close frame: one after the other.
     private var life: Deadline?
     private var expiry: Deadline?
@@ -137,9 +137,6 @@ final class Session: ChannelInboundHandler {
         }
     }
 
-    /// Whether nothing came or went for a while.
-    var isIdle: Bool { self.loop.ticks - self.lastActive > LoopState.idleTicks }
-
     // MARK: in
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -182,6 +179,7 @@ final class Session: ChannelInboundHandler {
                         re: "", code: .rateLimited, message: "More messages than may be sent; this one is lost.",
                         retryInMilliseconds: retryIn)))
         case .hopeless:
+            self.loop.counts.add(.messagesRefusedByRate)
             self.close(.rateLimited, "more messages than may be sent, again and again")
         }
         return false
@@ -368,6 +366,13 @@ final class Session: ChannelInboundHandler {
         case .signingIn: self.socket.writeNow(answerTo: frame)
         }
         self.state = .closing
-        self.context?.close(promise: nil)
+        guard self.socket.isWaiting else {
+            self.context?.close(promise: nil)
+            return
+        }
+        // The answer goes last, and `life` or the stall bounds how long that may take.
+        self.outbox.removeAll()
+        self.socket.onDrained = { [weak self] in self?.context?.close(promise: nil) }
+        self.watchStall()
     }
 }

@@ -1,6 +1,7 @@
 import EnrouteWire
 import Foundation
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -12,6 +12,8 @@ import NIOCore
 import NIOPosix
 import Redis
 import SecureSocket
+import ServiceLifecycle
+import TestSupport
 
 struct RunningGateway: Sendable {
     let port: Int
@@ -23,8 +25,10 @@ struct RunningGateway: Sendable {
     let certificate: String
     let mint: TokenMint
     let client: RedisClient
-    /// Asks the gateway to end, as SIGTERM does.
+    /// Ends the gateway at once.
     let stop: @Sendable () -> Void
+    /// Asks the gateway to end, as SIGTERM does.
+    let drain: @Sendable () -> Void
 
     var ledger: JobLedger { JobLedger(ledger: self.client, settings: self.settings.liveState) }
     var feed: JobFeed { JobFeed(live: self.client, settings: self.settings.liveState) }
@@ -74,14 +78,18 @@ struct RunningGateway: Sendable {
         let (ports, listening) = AsyncStream.makeStream(of: GatewayServer.Ports.self)
         let gateway = GatewayServer(settings: settings, group: group, logger: logger) { listening.yield($0) }
         // Ended below, or before by a test that wants to see it end.
+        let process = ServiceGroup(
+            configuration: .init(services: [.init(service: gateway, successTerminationBehavior: .ignore)], logger: logger))
         let running = Task {
             defer { listening.finish() }
-            try await gateway.run()
+            try await process.run()
         }
         if let ports = await ports.first(where: { _ in true }) {
             let gateway = RunningGateway(
                 port: ports.gateway, management: ports.management ?? 0, redis: redis, settings: settings, certificate: certificate, mint: mint, client: client,
-                stop: { running.cancel() })
+                stop: { running.cancel() },
+                // Awaited by nobody: the gateway ends, or is ended below.
+                drain: { Task { await process.triggerGracefulShutdown() } })
             let outcome = await Result { try await body(gateway) }
             running.cancel()
             try outcome.get()
@@ -89,6 +97,35 @@ struct RunningGateway: Sendable {
         try await running.value
         client.stop()
         try await group.shutdownGracefully()
+    }
+
+    /// What the management listener answers.
+    func manage(_ path: String) async throws -> (status: Int, text: String) {
+        let management = self.management
+        let answer = try await blocking {
+            let socket = try RawSocket(port: management)
+            try socket.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            return String(decoding: try socket.readToEnd(), as: UTF8.self)
+        }
+        let parts = answer.split(separator: "\r\n\r\n", maxSplits: 1)
+        return (Int(answer.dropFirst(9).prefix(3)) ?? 0, parts.count > 1 ? String(parts[1]) : "")
+    }
+
+    /// Asks until `isSo`, within the test's own bound.
+    func eventually(
+        _ path: String, _ isSo: ((status: Int, text: String)) -> Bool
+    ) async throws -> Bool {
+        while try await !isSo(self.manage(path)) { try Task.checkCancellation() }
+        return true
+    }
+
+    /// Blocks until the metrics say so.
+    func waitForMetric(_ line: String) throws {
+        while true {
+            let socket = try RawSocket(port: self.management)
+            try socket.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            if String(decoding: try socket.readToEnd(), as: UTF8.self).contains(line) { return }
+        }
     }
 
     func token(_ person: String, _ role: Role, lifetime: Int64 = 900) async throws -> String {
@@ -141,7 +178,7 @@ struct TookTooLong: Error {}
 
 /// Fails when `body` is not done in time: the bound of a hanging test, never a measurement.
 func within<Result: Sendable>(
-    _ bound: Duration = .seconds(30), _ body: @escaping @Sendable () async throws -> Result
+    _ bound: Duration = .seconds(60), _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
     try await withThrowingTaskGroup(of: Result.self) { group in
         group.addTask { try await body() }

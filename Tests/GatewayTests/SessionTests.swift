@@ -1,5 +1,6 @@
 import EnrouteWire
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Gateway

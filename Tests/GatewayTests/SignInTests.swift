@@ -3,6 +3,7 @@ import EnrouteClient
 import EnrouteWire
 import Foundation
 import LiveState
+import TestSupport
 import Testing
 
 @testable import Gateway

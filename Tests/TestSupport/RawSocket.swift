@@ -1,31 +1,28 @@
 // A plain blocking socket, for what no well-behaved client would send.
 
-import Foundation
-
-#if canImport(Glibc)
-    import Glibc
-#endif
+internal import Foundation
+internal import Glibc
 
 /// Runs what blocks on a thread of its own: the pool that runs tests also runs the gateway's routes.
-func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+package func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
     }
 }
 
 /// A TCP connection to a gateway without TLS. Reads give up after a bound.
-final class RawSocket {
+package final class RawSocket {
     private let descriptor: Int32
-    static let readTimeoutSeconds = 10
+    package static let readTimeoutSeconds = 10
 
-    struct Failed: Error {
-        let what: String
-        let code = errno
+    package struct Failed: Error {
+        package let what: String
+        package let code = errno
     }
 
     /// - Parameter kernelBytes: what the kernel may hold for us in each direction, about. With a few, what was sent has
     ///   been read by the gateway, and what was not read waits there.
-    init(port: Int, kernelBytes: Int32? = nil) throws {
+    package init(port: Int, kernelBytes: Int32? = nil) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: Self.readTimeoutSeconds, tv_usec: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
@@ -47,26 +44,31 @@ final class RawSocket {
 
     deinit { close(self.descriptor) }
 
-    func send(_ bytes: [UInt8]) throws {
-        guard Glibc.send(self.descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
-            throw Failed(what: "send")
+    package func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(self.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw Failed(what: "send") }
+            sent += count
         }
     }
 
-    func send(_ text: String) throws { try self.send(Array(text.utf8)) }
+    package func send(_ text: String) throws { try self.send(Array(text.utf8)) }
 
     /// Nothing more is sent; answers still come.
-    func finish() { shutdown(self.descriptor, Int32(SHUT_WR)) }
+    package func finish() { shutdown(self.descriptor, Int32(SHUT_WR)) }
 
     /// At least one byte, or none at the end.
-    func read() throws -> [UInt8] {
-        var buffer = [UInt8](repeating: 0, count: 65_536)
+    package func read(atMost most: Int = 65_536) throws -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: most)
         let count = recv(self.descriptor, &buffer, buffer.count, 0)
         guard count >= 0 else { throw Failed(what: "recv") }
         return Array(buffer.prefix(count))
     }
 
-    func readToEnd() throws -> [UInt8] {
+    package func readToEnd() throws -> [UInt8] {
         var all: [UInt8] = []
         while true {
             let bytes = try self.read()
@@ -75,11 +77,11 @@ final class RawSocket {
         }
     }
 
-    /// Everything up to and with `end`.
-    func readUntil(_ end: [UInt8]) throws -> [UInt8] {
+    /// Everything up to and with `end`; nothing more is read.
+    package func readUntil(_ end: [UInt8]) throws -> [UInt8] {
         var all: [UInt8] = []
         while !all.suffix(end.count).elementsEqual(end) {
-            let bytes = try self.read()
+            let bytes = try self.read(atMost: 1)
             if bytes.isEmpty { throw Failed(what: "the connection ended before \(end)") }
             all += bytes
         }
@@ -88,13 +90,13 @@ final class RawSocket {
 
     // MARK: WebSocket
 
-    static func upgrade(_ path: String, _ headers: String) -> String {
+    package static func upgrade(_ path: String, _ headers: String) -> String {
         "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
             + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\(headers)\r\n"
     }
 
     /// A client's frame, masked with zeros unless told otherwise.
-    static func frame(_ head: UInt8, _ payload: [UInt8], masked: Bool = true) -> [UInt8] {
+    package static func frame(_ head: UInt8, _ payload: [UInt8], masked: Bool = true) -> [UInt8] {
         let mask: UInt8 = masked ? 0x80 : 0
         let length: [UInt8] =
             payload.count < 126
@@ -103,11 +105,35 @@ final class RawSocket {
         return [head] + length + (masked ? [0, 0, 0, 0] : []) + payload
     }
 
-    /// Upgrades and signs in; returns once `welcome` is here.
-    static func session(port: Int, token: String, kernelBytes: Int32? = nil) throws -> RawSocket {
+    /// The same for a payload of any length, masked with zeros.
+    package static func longFrame(_ head: UInt8, _ payload: [UInt8]) -> [UInt8] {
+        guard payload.count > 0xFFFF else { return self.frame(head, payload) }
+        let length = (0..<8).map { UInt8(truncatingIfNeeded: payload.count >> (56 - 8 * $0)) }
+        return [head, 0x80 | 127] + length + [0, 0, 0, 0] + payload
+    }
+
+    /// Ends the session, and waits until the gateway has ended it too.
+    package func sayGoodbye() throws {
+        try self.send(Self.frame(0x88, [0x03, 0xE8]))
+        _ = try self.readToEnd()
+    }
+
+    /// Asks for the upgrade with a token, and reads nothing of the answer.
+    package static func upgraded(
+        port: Int, token: String, _ headers: String = "", path: String = "/v1", kernelBytes: Int32? = nil
+    ) throws -> RawSocket {
         let socket = try RawSocket(port: port, kernelBytes: kernelBytes)
         try socket.send(
-            self.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1\r\nAuthorization: Bearer \(token)\r\n"))
+            self.upgrade(
+                path, "Sec-WebSocket-Protocol: enroute.v1\r\nAuthorization: Bearer \(token)\r\n\(headers)"))
+        return socket
+    }
+
+    /// Upgrades and signs in; returns once `welcome` is here.
+    package static func session(
+        port: Int, token: String, _ headers: String = "", kernelBytes: Int32? = nil
+    ) throws -> RawSocket {
+        let socket = try self.upgraded(port: port, token: token, headers, kernelBytes: kernelBytes)
         var heard: [UInt8] = []
         while !String(decoding: heard, as: UTF8.self).contains(#""type":"welcome""#) {
             let bytes = try socket.read()

@@ -1,0 +1,122 @@
+import Embedded
+import Foundation
+import Subprocess
+import SystemPackage
+import TestSupport
+import Testing
+
+/// `enroute serve` as a process of its own: its descriptors, its signals, its switches.
+@Suite struct ServeTests {
+    private struct Served: Sendable {
+        let port: Int
+        let management: Int
+        let send: @Sendable (Signal) throws -> Void
+
+        /// Status line and body of a request to the management listener, or to the public one.
+        func get(_ path: String, isPublic: Bool = false) async throws -> String {
+            let port = isPublic ? self.port : self.management
+            return try await blocking {
+                let socket = try RawSocket(port: port)
+                try socket.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                return String(decoding: try socket.readToEnd(), as: UTF8.self)
+            }
+        }
+
+        func eventually(_ path: String, _ text: String) async throws -> Bool {
+            while try await !self.get(path).contains(text) { try Task.checkCancellation() }
+            return true
+        }
+    }
+
+    /// Runs a gateway without TLS for as long as `body` does, then kills what is left of it.
+    private static func serve(
+        _ more: [Environment.Key: String] = [:], descriptors: Int = 4096, arguments: String = "",
+        _ body: @escaping @Sendable (Served) async throws -> Void
+    ) async throws -> TerminationStatus {
+        let status = Handed<TerminationStatus>()
+        try await RedisServer.running { redis in
+            let environment: [Environment.Key: String] = [
+                "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url, "ENROUTE_TLS": "off",
+                "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_LOG_LEVEL": "critical",
+                "ENROUTE_DRAIN_SECONDS": "20", "ENROUTE_MANAGEMENT_PORT": "0", "ENROUTE_LOOPS": "1",
+            ]
+            var platform = PlatformOptions()
+            platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(1))]
+            let command = "ulimit -n \(descriptors); exec \(CommandTests.binary) serve --host 127.0.0.1 --port 0 \(arguments)"
+            let outcome = try await Subprocess.run(
+                .path("/bin/sh"), arguments: ["-c", command],
+                environment: .custom(environment.merging(more) { $1 }), platformOptions: platform, input: .none,
+                output: .sequence, error: .discarded
+            ) { execution in
+                var lines = execution.standardOutput.strings().makeAsyncIterator()
+                let line = try #require(try await lines.next())
+                let ports = try #require(line.firstMatch(of: /port (\d+).*probes and metrics on port (\d+)/))
+                let process = execution.processIdentifier.value
+                let served = Served(
+                    port: try #require(Int(ports.1)), management: try #require(Int(ports.2)),
+                    send: { kill(process, $0.rawValue) })
+                try await body(served)
+                while try await lines.next() != nil {}
+            }
+            status.value = outcome.terminationStatus
+        }
+        return try #require(status.value)
+    }
+
+    @Test func `without descriptors newcomers wait, the balancer is told, and they come in when there is room`()
+        async throws
+    {
+        let status = try await Self.serve(["ENROUTE_LIMIT_CONNECTIONS_PER_ADDRESS": "0"], descriptors: 200) { served in
+            // 200, and 64 of them kept back: 136, of which the process itself needs a few.
+            let crowd = try await blocking { Handed(try (0..<150).map { _ in try RawSocket(port: served.port) }) }
+            #expect(try await served.eventually("/readyz", "overloaded"))
+            #expect(try await served.get("/metrics").contains("enroute_accept_paused_total 1"))
+            // Connected as far as the kernel goes, and not served yet.
+            let late = try await blocking {
+                let late = try RawSocket(port: served.port)
+                try late.send("GET /track/j HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                return Handed(late)
+            }
+            crowd.value = nil
+            let answer = try await blocking { try late.value?.readToEnd() ?? [] }
+            #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
+            #expect(try await served.eventually("/readyz", "HTTP/1.1 200 "))
+            try served.send(.kill)
+        }
+        #expect(status == .signaled(SIGKILL))
+    }
+
+    @Test func `a second signal ends a draining gateway at once`() async throws {
+        let status = try await Self.serve { served in
+            let token = try await CommandTests.run(
+                ["token", "anna", "--role", "service"],
+                environment: ["ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes"]
+            ).output.trimmingCharacters(in: .whitespacesAndNewlines)
+            let open = try await blocking { Handed(try RawSocket.session(port: served.port, token: token)) }
+            try served.send(.terminate)
+            #expect(try await served.eventually("/readyz", "stopping"))
+            #expect(try await served.get("/livez").contains("live"))
+            try served.send(.terminate)
+            withExtendedLifetime(open) {}
+        }
+        #expect(status == .exited(128 + SIGTERM))
+    }
+
+    @Test func `probes and metrics are not for the public`() async throws {
+        _ = try await Self.serve { served in
+            for path in ["/livez", "/readyz", "/metrics"] {
+                #expect(try await served.get(path, isPublic: true).hasPrefix("HTTP/1.1 404 "))
+                #expect(try await served.get(path).hasPrefix("HTTP/1.1 200 "))
+            }
+            #expect(try await served.get("/api/v1/jobs/j").hasPrefix("HTTP/1.1 404 "))
+            #expect(try await served.get("/v1").hasPrefix("HTTP/1.1 404 "))
+            try served.send(.kill)
+        }
+    }
+}
+
+/// What one task hands to another, used by one at a time.
+private final class Handed<Value>: @unchecked Sendable {
+    var value: Value?
+    init(_ value: Value? = nil) { self.value = value }
+}

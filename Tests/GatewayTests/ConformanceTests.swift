@@ -1,0 +1,151 @@
+import EnrouteWire
+import Foundation
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// RFC 6455 on a real socket: the handshake, frames, fragments, text, and how it ends.
+@Suite struct ConformanceTests {
+    /// What a session, or the echo, answers to `bytes` until the end.
+    private static func answer(
+        _ bytes: [UInt8], path: String = "/v1/_echo", _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in }
+    ) async throws -> [UInt8] {
+        let answer = Inboxed<[UInt8]>()
+        try await within {
+            try await RunningGateway.run(isSecure: false) {
+                $0.testEcho = true
+                change(&$0)
+            } _: { gateway in
+                let token = try await gateway.token("anna", .customer)
+                answer.value = try await blocking {
+                    let socket = try RawSocket.upgraded(port: gateway.port, token: token, path: path)
+                    _ = try socket.readUntil(Array("\r\n\r\n".utf8))
+                    // As a browser does: both directions at once.
+                    let sender = Boxed(socket)
+                    Thread.detachNewThread { try? sender.value.send(bytes) }
+                    return try socket.readToEnd()
+                }
+            }
+        }
+        return answer.value ?? []
+    }
+
+    private static let goodbye = RawSocket.frame(0x88, [0x03, 0xE8])
+    private static let farewell = Frame.close(1000, "")
+
+    @Test func `text, binary and fragments come back as whole messages, and a ping between them is answered first`()
+        async throws
+    {
+        let sent =
+            RawSocket.frame(0x81, Array("grüße".utf8)) + RawSocket.frame(0x82, [0, 255, 7])
+            + RawSocket.frame(0x01, Array("ab".utf8)) + RawSocket.frame(0x89, [1, 2])
+            + RawSocket.frame(0x00, []) + RawSocket.frame(0x80, Array("cd".utf8)) + Self.goodbye
+        let expected =
+            Frame.text(Array("grüße".utf8)) + Frame.binary(ByteBuffer(bytes: [0, 255, 7]))
+            + Frame.pong(ByteBuffer(bytes: [1, 2])) + Frame.text(Array("abcd".utf8)) + Self.farewell
+        #expect(try await Self.answer(sent) == expected)
+    }
+
+    @Test(arguments: [0, 1, 125, 126, 127, 128, 65_535, 65_536, 65_537, 1 << 20, 16 << 20])
+    func `a message of any length up to 16 MiB comes back`(length: Int) async throws {
+        let payload = [UInt8](repeating: UInt8(ascii: "*"), count: length)
+        let answer = try await Self.answer(RawSocket.longFrame(0x81, payload) + Self.goodbye)
+        // Compared before it is expected: what fails would be printed, all 16 MiB of it.
+        let isWhole = answer == Frame.text(payload) + Self.farewell
+        #expect(isWhole)
+    }
+
+    @Test(arguments: [
+        ([0xFF], 1007), ([0xC3], 1007), ([0xED, 0xA0, 0x80], 1007), ([0xF4, 0x90, 0x80, 0x80], 1007),
+        ([0xC0, 0xAF], 1007),
+    ] as [([UInt8], UInt16)])
+    func `text that is not UTF-8 ends the connection`(payload: [UInt8], code: UInt16) async throws {
+        #expect(try await Self.answer(RawSocket.frame(0x81, payload)) == Frame.close(code, "text must be UTF-8"))
+        let session = try await Self.answer(RawSocket.frame(0x81, payload), path: "/v1")
+        #expect(session.ends(with: Frame.close(code, "text must be UTF-8")))
+    }
+
+    @Test func `a character may be cut by fragments, but not missing at the end`() async throws {
+        let euro = Array("€".utf8)
+        let whole = RawSocket.frame(0x01, Array(euro[..<1])) + RawSocket.frame(0x80, Array(euro[1...])) + Self.goodbye
+        #expect(try await Self.answer(whole) == Frame.text(euro) + Self.farewell)
+    }
+
+    @Test(arguments: [
+        (RawSocket.frame(0xC1, [65]), 1002), (RawSocket.frame(0x83, []), 1002), (RawSocket.frame(0x80, []), 1002),
+        (RawSocket.frame(0x09, []), 1002), (RawSocket.frame(0x81, [65], masked: false), 1002),
+        (RawSocket.frame(0x82, [1]), 1003), ([0x81, 0x80 | 126, 0x10, 0x01], 1009),
+    ] as [([UInt8], UInt16)])
+    func `a session ends with the code of the rule that was broken`(bytes: [UInt8], code: UInt16) async throws {
+        let answer = try await Self.answer(bytes, path: "/v1")
+        #expect(answer.suffix(150).contains([0x88], withCode: code))
+    }
+
+    @Test(arguments: [
+        ([], 1000), ([0x03, 0xE8], 1000), ([0x0B, 0xB9] + Array("bye".utf8), 3001), ([0x03], 1002),
+        ([0x03, 0xED], 1002), ([0x03, 0xE8, 0xFF], 1002),
+    ] as [([UInt8], UInt16)])
+    func `a close frame is answered with its code, or with 1002`(payload: [UInt8], code: UInt16) async throws {
+        for path in ["/v1", "/v1/_echo"] {
+            let answer = try await Self.answer(RawSocket.frame(0x88, payload), path: path)
+            #expect(answer.ends(with: Frame.close(code, "")), "\(path)")
+        }
+    }
+
+    @Test func `the echo is not there unless it was asked for`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let token = try await gateway.token("anna", .customer)
+                let answer = try await blocking {
+                    let socket = try RawSocket.upgraded(port: gateway.port, token: token, path: "/v1/_echo")
+                    socket.finish()
+                    return String(decoding: try socket.readToEnd(), as: UTF8.self)
+                }
+                #expect(answer.hasPrefix("HTTP/1.1 404 "))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("GET", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Version: 8", 426),
+        ("GET", "Connection: Upgrade", "Connection: keep-alive", 400),
+        ("GET", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "X-Key: none", 400),
+        ("GET", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Key: short", 400),
+        ("GET", "HTTP/1.1", "HTTP/1.0", 400), ("POST", "GET", "POST", 400),
+        ("GET", "enroute.v1", "enroute.v9", 400),
+    ])
+    func `an opening handshake that is not in order is refused with what is wrong`(
+        method: String, good: String, bad: String, status: Int
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let request = RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1\r\n")
+                    .replacingOccurrences(of: good, with: bad)
+                let answer = try await blocking {
+                    let socket = try RawSocket(port: gateway.port)
+                    try socket.send(request)
+                    socket.finish()
+                    return String(decoding: try socket.readToEnd(), as: UTF8.self)
+                }
+                #expect(answer.contains(" \(status) ") && answer.contains("application/problem+json"))
+                if status == 426 { #expect(answer.lowercased().contains("sec-websocket-version: 13")) }
+            }
+        }
+    }
+
+    @Test func `the key is answered as the RFC's example has it`() {
+        #expect(WebSocketUpgrader.accept("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+    }
+}
+
+extension Collection<UInt8> {
+    /// Whether a frame that begins with `head` carries this close code.
+    func contains(_ head: [UInt8], withCode code: UInt16) -> Bool {
+        let bytes = Array(self)
+        return bytes.indices.dropLast(3).contains { index in
+            bytes[index] == head[0] && bytes[index + 2] == UInt8(code >> 8) && bytes[index + 3] == UInt8(code & 0xFF)
+        }
+    }
+}

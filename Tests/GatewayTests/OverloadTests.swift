@@ -1,0 +1,139 @@
+import EnrouteWire
+import Foundation
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// A gateway that has more to do than it can.
+@Suite struct OverloadTests {
+    @Test func `handshakes are let in at their rate, and nobody is refused`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) {
+                ($0.limits.handshakesPerSecond, $0.limits.handshakesBurst) = (20, 5)
+            } _: { gateway in
+                let token = try await gateway.token("anna", .service)
+                let began = ContinuousClock.now
+                try await blocking {
+                    // All at once, then one after the other as they are let in.
+                    let sockets = try (0..<15).map { _ in
+                        try RawSocket.upgraded(port: gateway.port, token: token)
+                    }
+                    for socket in sockets {
+                        #expect(String(decoding: try socket.read(), as: UTF8.self).hasPrefix("HTTP/1.1 101 "))
+                    }
+                }
+                // Ten more than the burst, at twenty a second: not sooner, on any machine.
+                #expect(ContinuousClock.now - began >= .milliseconds(400))
+            }
+        }
+    }
+
+    @Test func `over the bound of memory the newest idle sessions are let go, and told when to come back`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) {
+                $0.overload.memoryBytes = ProcessLoad.residentBytes + 256 << 20
+                $0.overload.idleSeconds = 0
+            } _: { gateway in
+                let token = try await gateway.token("anna", .service)
+                let sessions = try await blocking {
+                    Boxed(try (0..<2).map { _ in try RawSocket.session(port: gateway.port, token: token) })
+                }
+                // The gateway's memory is this process's.
+                let ballast = Ballast(bytes: 768 << 20)
+                defer { withExtendedLifetime(ballast) {} }
+                #expect(
+                    try await gateway.eventually("/readyz") { $0.status == 503 && $0.text.contains("overloaded") })
+                for index in sessions.value.indices {
+                    let heard = try await blocking { try sessions.value[index].readToEnd() }
+                    #expect(String(decoding: heard, as: UTF8.self).contains(#"{"type":"goaway","retryIn":"#))
+                    #expect(heard.ends(with: Frame.close(4004, "the gateway has no room at the moment")))
+                }
+                #expect(try await gateway.eventually("/metrics") { $0.text.contains("enroute_sessions_shed_total 2") })
+            }
+        }
+    }
+
+    @Test func `while draining each client is told when to leave, is served until then, and is closed 4000`() async throws {
+        try await within {
+            let outcomes = Inboxed<[(retryIn: Int, heard: String, isClosed: Bool)]>()
+            try await RunningGateway.run(isSecure: false) {
+                $0.drain = .seconds(2)
+            } _: { gateway in
+                let token = try await gateway.token("anna", .service)
+                let sessions = try await blocking {
+                    Boxed(try (0..<12).map { _ in try RawSocket.session(port: gateway.port, token: token) })
+                }
+                gateway.drain()
+                outcomes.value = try await blocking {
+                    try sessions.value.map { session in
+                        var heard = try session.readUntil(Array("}".utf8))
+                        // Still served: an answer comes after the goaway.
+                        let text = String(decoding: heard, as: UTF8.self)
+                        let retryIn = text.firstMatch(of: /"retryIn":(\d+)/).flatMap { Int($0.1) } ?? -1
+                        heard += try session.readToEnd()
+                        return (
+                            retryIn, String(decoding: heard, as: UTF8.self),
+                            heard.ends(with: Frame.close(4000, "going away"))
+                        )
+                    }
+                }
+            }
+            let seen = try #require(outcomes.value)
+            #expect(seen.allSatisfy { (0...1800).contains($0.retryIn) && $0.isClosed })
+            // Twelve that all got the same moment would come back as one herd.
+            #expect(Set(seen.map(\.retryIn)).count > 6)
+        }
+    }
+
+    @Test func `a draining gateway answers the request it has, and takes no other on that connection`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let socket = try await blocking {
+                    let socket = try RawSocket(port: gateway.port)
+                    try socket.send("GET /track/j1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    return Boxed((socket, try socket.readUntil(Array("</html>".utf8))))
+                }
+                #expect(String(decoding: socket.value.1, as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
+                gateway.drain()
+                _ = try await blocking { try socket.value.0.readToEnd() }
+            }
+        }
+    }
+
+    @Test func `a draining gateway is not ready before it is gone`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) {
+                $0.drain = .seconds(3)
+            } _: { gateway in
+                let token = try await gateway.token("anna", .service)
+                let sessions = try await blocking {
+                    Boxed(try (0..<8).map { _ in try RawSocket.session(port: gateway.port, token: token) })
+                }
+                gateway.drain()
+                #expect(try await gateway.eventually("/readyz") { $0.status == 503 && $0.text.contains("stopping") })
+                #expect(try await gateway.manage("/livez").status == 200)
+                _ = sessions
+            }
+        }
+    }
+}
+
+/// What is handed from one thread to the next and used by one at a time.
+final class Boxed<Value>: @unchecked Sendable {
+    let value: Value
+    init(_ value: Value) { self.value = value }
+}
+
+/// Memory that is really there.
+private final class Ballast {
+    private let memory: UnsafeMutableRawBufferPointer
+
+    init(bytes: Int) {
+        self.memory = .allocate(byteCount: bytes, alignment: 4096)
+        for place in stride(from: 0, to: bytes, by: 4096) { self.memory[place] = 1 }
+    }
+
+    deinit { self.memory.deallocate() }
+}
