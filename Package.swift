@@ -177,13 +177,15 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "Gateway", "Access", "Embedded", "EnrouteClient", "EnrouteWire", "LiveState", "Redis", "SecureSocket",
-                "Telemetry", "TestSupport", nio("NIOCore"), nio("NIOPosix"), .product(name: "Logging", package: "swift-log"),
+                "Telemetry", "TestSupport", nio("NIOCore"), nio("NIOPosix"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ], swiftSettings: testing),
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", "enroute", nio("NIOCore"), nio("NIOPosix"),
+                "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", "enroute", nio("NIOCore"),
+                nio("NIOPosix"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),

@@ -76,7 +76,8 @@ extension SocketAddress {
     fileprivate var networkBytes: [UInt8]? {
         // Where the address lies in a `sockaddr_in` and a `sockaddr_in6`: after family and port, and there the flow too.
         switch self {
-        case .v4: return self.withSockAddr { address, _ in Array(UnsafeRawBufferPointer(start: address, count: 8)[4...]) }
+        case .v4:
+            return self.withSockAddr { address, _ in Array(UnsafeRawBufferPointer(start: address, count: 8)[4...]) }
         case .v6:
             let bytes = self.withSockAddr { address, _ in
                 Array(UnsafeRawBufferPointer(start: address, count: 24)[8...])

@@ -35,7 +35,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
             switch self {
             case .portTaken(let host, let port, let isManagement):
                 "Port \(port) of \(host) is taken. Choose another with "
-                    + (isManagement ? "ENROUTE_MANAGEMENT_PORT, or none with ENROUTE_MANAGEMENT=off."
+                    + (isManagement
+                        ? "ENROUTE_MANAGEMENT_PORT, or none with ENROUTE_MANAGEMENT=off."
                         : "--port or ENROUTE_PORT.")
             case .notBound(let host, let port, let reason):
                 "Listening on \(host):\(port) failed: \(reason). Choose another with --host and --port."
@@ -194,7 +195,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
         _ responder: Responder, _ logger: Logger
     ) -> HTTPChannelHandler.Responder where Responder.Context == GatewayRequestContext {
         { request, writer, channel in
-            let context = GatewayRequestContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
+            let context = GatewayRequestContext(
+                source: ApplicationRequestContextSource(channel: channel, logger: logger))
             let response: Response
             do {
                 response = try await responder.respond(to: request, context: context)

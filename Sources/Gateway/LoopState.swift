@@ -161,7 +161,9 @@ final class LoopState {
     func shed(percent: Int) {
         let most = max(1, self.sessions.count * percent / 100)
         let idleTicks = UInt64(self.settings.overload.idleSeconds) * 10
-        let newest = self.sessions.values.filter { $0.isOpen && self.ticks - $0.lastActive >= idleTicks }.sorted { $0.number > $1.number }.prefix(most)
+        let newest = self.sessions.values.filter { $0.isOpen && self.ticks - $0.lastActive >= idleTicks }.sorted {
+            $0.number > $1.number
+        }.prefix(most)
         for session in newest {
             self.counts.add(.sessionsShed)
             session.shed(retryInMilliseconds: .random(in: Self.shedRetryMilliseconds))

@@ -53,7 +53,8 @@ final class RiderSession {
     private func releaseLater(_ grant: Grant) {
         guard self.release == nil else { return }
         let wait = self.rate.wait(at: NIODeadline.now().uptimeNanoseconds)
-        self.release = self.loop.deadlines.after(.nanoseconds(Int64(clamping: wait))) { [weak self, weak session = self.session] in
+        self.release = self.loop.deadlines.after(.nanoseconds(Int64(clamping: wait))) {
+            [weak self, weak session = self.session] in
             // A session that is gone has taken its rider with it.
             guard let self, session?.isOpen == true else { return }
             self.release = nil

@@ -178,7 +178,8 @@ struct WebSocketReader {
     private var tooBig: Refusal {
         Refusal(
             .messageTooBig,
-            "messages hold at most \(self.bounds.messageBytes) bytes in at most \(self.bounds.messageFragments) fragments")
+            "messages hold at most \(self.bounds.messageBytes) bytes in at most \(self.bounds.messageFragments) fragments"
+        )
     }
 }
 

@@ -39,6 +39,11 @@ final class TLSConnection {
     private let loop: TLSLoop
     private var kept = ByteBuffer()
     private var hasFailed = false
+    private var hasSaidGoodbye = false
+    /// Set once records are made here and not by libssl; before that, the secret they will be made under.
+    private var records: RecordWriter?
+    private var sendingSecret: [UInt8]?
+    private let makesRecords: Bool
     private(set) var isHandshakeComplete = false
 
     init(context: TLSContext, loop: TLSLoop) {
@@ -48,6 +53,7 @@ final class TLSConnection {
         }
         self.ssl = ssl
         self.loop = loop
+        self.makesRecords = context.makesRecords
         BIO_up_ref(loop.bio)
         SSL_set_bio(ssl, loop.bio, loop.bio)
         SSL_set_accept_state(ssl)
@@ -55,6 +61,7 @@ final class TLSConnection {
 
     deinit {
         SSL_free(self.ssl)
+        self.records?.wipe()
     }
 
     /// Whether plaintext waits for the peer.
@@ -71,12 +78,47 @@ final class TLSConnection {
             self.loop.withInput(bytes) {
                 ERR_clear_error()
                 let reading = self.decrypt(into: &plaintext)
-                if !self.isHandshakeComplete && SSL_is_init_finished(self.ssl) == 1 { self.isHandshakeComplete = true }
+                if self.records != nil {
+                    guard self.sayAgain() else { return .failed("a record could not be encrypted") }
+                } else if !self.isHandshakeComplete {
+                    self.continueHandshake()
+                }
                 guard self.keepsPlaintext, self.isHandshakeComplete, !self.hasFailed else { return reading }
                 if case .refused(let reason) = self.encryptKept() { return .failed(reason) }
                 return reading
             }
         }
+    }
+
+    private func continueHandshake() {
+        if let secret = self.loop.takeSendingSecret() { self.sendingSecret = secret }
+        guard SSL_is_init_finished(self.ssl) == 1 else { return }
+        self.isHandshakeComplete = true
+        defer { self.sendingSecret = nil }
+        guard self.makesRecords, !self.hasFailed, let secret = self.sendingSecret,
+            let suite = RecordWriter.Suite(rawValue: SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(self.ssl))),
+            SSL_SESSION_get_max_fragment_length(SSL_get_session(self.ssl)) == 0,
+            // A client may ask for new keys in the same breath; then the secret is the one before.
+            !self.loop.said.contains(.keyUpdate)
+        else { return }
+        // The server's last word of the handshake was in an earlier call (the client had to answer it), so what is in
+        // the output now, the session's ticket, went out under the new keys.
+        self.records = RecordWriter(suite: suite, secret: secret, number: self.loop.outputRecords)
+    }
+
+    /// What libssl wrote by itself is encrypted under its own count of records, which is not ours any more: sent again.
+    private func sayAgain() -> Bool {
+        self.loop.dropOutput()
+        for said in self.loop.said {
+            switch said {
+            case .alert(let level, let description):
+                guard self.records?.alert(level: level, description: description, to: self.loop) == true else {
+                    return false
+                }
+            case .keyUpdate: guard self.records?.updateKeys(to: self.loop) == true else { return false }
+            }
+        }
+        return true
     }
 
     private func decrypt(into plaintext: inout ByteBuffer) -> Reading {
@@ -109,6 +151,13 @@ final class TLSConnection {
     }
 
     private func encrypt(_ bytes: UnsafeRawBufferPointer) -> Writing {
+        if self.records != nil {
+            guard !self.hasFailed, self.records?.write(bytes, to: self.loop) == true else {
+                self.hasFailed = true
+                return .refused("a record could not be encrypted")
+            }
+            return .encrypted
+        }
         var rest = bytes
         while !rest.isEmpty {
             let count = SSL_write(self.ssl, rest.baseAddress, CInt(clamping: rest.count))
@@ -145,6 +194,13 @@ final class TLSConnection {
         self.loop.empty()
         // Neither is allowed by libssl: there is no connection to close yet, or none any more.
         guard self.isHandshakeComplete, !self.hasFailed, SSL_get_shutdown(self.ssl) & SSL_SENT_SHUTDOWN == 0 else {
+            return
+        }
+        if self.records != nil {
+            guard !self.hasSaidGoodbye else { return }
+            self.hasSaidGoodbye = true
+            // A warning (1) by the name of close_notify (0).
+            _ = self.records?.alert(level: 1, description: 0, to: self.loop)
             return
         }
         ERR_clear_error()

@@ -20,16 +20,21 @@ internal import COpenSSL
 package final class TLSContext: @unchecked Sendable {
     /// The SSL_CTX; released with this object. Connections hold references of their own.
     let pointer: OpaquePointer
+    /// Whether records of TLS 1.3 are made by `RecordWriter`, or all by libssl.
+    let makesRecords: Bool
 
     /// Reads both files, PEM, now. Blocks on the disk: not for an event loop.
     ///
     /// - Parameter ticketKeys: `nil` for keys that only this context has: its clients resume here and nowhere else.
     /// - Parameter ocspResponse: file of an OCSP response about the certificate, in DER.
+    /// - Parameter makesRecords: `false` leaves all records to libssl, to compare with.
     package init(
-        certificateChain: String, privateKey: String, ticketKeys: TicketKeys? = nil, ocspResponse: String? = nil
+        certificateChain: String, privateKey: String, ticketKeys: TicketKeys? = nil, ocspResponse: String? = nil,
+        makesRecords: Bool = true
     ) throws(TLSConfigurationError) {
         guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeReason()) }
         self.pointer = pointer
+        self.makesRecords = makesRecords
         try self.load(certificateChain: certificateChain, privateKey: privateKey)
         try self.choose()
         try ticketKeys?.install(in: pointer)
@@ -66,6 +71,10 @@ package final class TLSContext: @unchecked Sendable {
             Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | Int(SSL_MODE_AUTO_RETRY))
         _ = enroute_SSL_CTX_set_session_cache_mode(self.pointer, Int(SSL_SESS_CACHE_OFF))
         SSL_CTX_set_alpn_select_cb(self.pointer, selectHTTP1, nil)
+        if self.makesRecords {
+            SSL_CTX_set_msg_callback(self.pointer, hearMessage)
+            SSL_CTX_set_keylog_callback(self.pointer, hearSecret)
+        }
         guard enroute_SSL_CTX_set_min_proto_version(self.pointer, TLS1_2_VERSION) == 1,
             SSL_CTX_set_cipher_list(self.pointer, Self.ciphers12) == 1,
             SSL_CTX_set_ciphersuites(self.pointer, Self.ciphers13) == 1,

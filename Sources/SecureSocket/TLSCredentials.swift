@@ -12,6 +12,7 @@ package final class TLSCredentials: Sendable {
     private let privateKey: String
     private let ticketKeys: [String]
     private let ocspResponse: String?
+    private let makesRecords: Bool
     private let context: Mutex<TLSContext>
 
     /// Reads both PEM files; blocks on the disk.
@@ -20,17 +21,20 @@ package final class TLSCredentials: Sendable {
     ///   only this process has.
     /// - Parameter ocspResponse: file of an OCSP response about the certificate, in DER, as `openssl ocsp -respout`
     ///   writes it; sent to clients that ask (RFC 6066 section 8).
+    /// - Parameter makesRecords: `false` leaves all records to libssl, to compare with.
     package init(
-        certificateChain: String, privateKey: String, ticketKeys: [String] = [], ocspResponse: String? = nil
+        certificateChain: String, privateKey: String, ticketKeys: [String] = [], ocspResponse: String? = nil,
+        makesRecords: Bool = true
     ) throws(TLSConfigurationError) {
         self.certificateChain = certificateChain
         self.privateKey = privateKey
         self.ticketKeys = ticketKeys
         self.ocspResponse = ocspResponse
+        self.makesRecords = makesRecords
         self.context = Mutex(
             try TLSContext(
                 certificateChain: certificateChain, privateKey: privateKey, ticketKeys: TicketKeys(files: ticketKeys),
-                ocspResponse: ocspResponse))
+                ocspResponse: ocspResponse, makesRecords: makesRecords))
     }
 
     /// Reads both files again. On an error the old certificate stays in use, and it is safe to try again.
@@ -38,7 +42,8 @@ package final class TLSCredentials: Sendable {
     package func reload() throws(TLSConfigurationError) {
         let fresh = try TLSContext(
             certificateChain: self.certificateChain, privateKey: self.privateKey,
-            ticketKeys: TicketKeys(files: self.ticketKeys), ocspResponse: self.ocspResponse)
+            ticketKeys: TicketKeys(files: self.ticketKeys), ocspResponse: self.ocspResponse,
+            makesRecords: self.makesRecords)
         self.context.withLock { $0 = fresh }
     }
 

@@ -9,6 +9,7 @@
 // The BIO counts references: each `SSL` holds one (`SSL_set_bio` takes it), this object holds one.
 
 internal import COpenSSL
+internal import Glibc
 
 /// What the connections of one event loop share. Confined to its loop: create one for each loop and use it nowhere else.
 package final class TLSLoop {
@@ -18,6 +19,18 @@ package final class TLSLoop {
     private(set) var input = UnsafeRawBufferPointer(start: nil, count: 0)
     private var buffer: UnsafeMutableRawBufferPointer
     private var count = 0
+
+    /// What libssl said in the last call, in plaintext, where records are ours.
+    private(set) var said: [Said] = []
+    /// The secret that libssl sends under from now on, of the connection that was called.
+    private var sendingSecret: [UInt8]?
+    private var contexts: [OpaquePointer?] = Array(repeating: nil, count: RecordWriter.Suite.allCases.count)
+
+    /// A message of libssl's own.
+    enum Said: Equatable {
+        case alert(level: UInt8, description: UInt8)
+        case keyUpdate
+    }
 
     /// Room for one record of the largest size (RFC 8446, 5.2) and a little. More is given back when it was used.
     private static let usualCapacityBytes = 17 * 1024
@@ -37,6 +50,7 @@ package final class TLSLoop {
     deinit {
         // Every connection holds this object, so no `SSL` uses the BIO any more.
         BIO_free(self.bio)
+        for context in self.contexts { EVP_CIPHER_CTX_free(context) }
         self.buffer.deallocate()
     }
 
@@ -53,9 +67,51 @@ package final class TLSLoop {
         return body()
     }
 
+    // MARK: records of our own
+
+    /// The context that encrypts records of this suite, with a key given each time.
+    func cipherContext(for suite: RecordWriter.Suite) -> OpaquePointer? {
+        let index = Int(suite.rawValue & 0xF) - 1
+        if let context = self.contexts[index] { return context }
+        self.contexts[index] = RecordWriter.makeContext(for: suite)
+        return self.contexts[index]
+    }
+
+    /// Room behind the output, to be written and then committed.
+    func reserve(_ bytes: Int) -> UnsafeMutableRawPointer {
+        if self.count + bytes > self.buffer.count { self.grow(to: self.count + bytes) }
+        // The buffer is never empty.
+        return self.buffer.baseAddress! + self.count
+    }
+
+    func commit(_ bytes: Int) { self.count += bytes }
+
+    /// Forgets the output, which is libssl's and not to be sent.
+    func dropOutput() { self.count = 0 }
+
+    /// How many records the output holds.
+    var outputRecords: UInt64 {
+        var (records, place): (UInt64, Int) = (0, 0)
+        while place + 5 <= self.count {
+            place += 5 + Int(self.buffer[place + 3]) << 8 + Int(self.buffer[place + 4])
+            records += 1
+        }
+        return records
+    }
+
+    func takeSendingSecret() -> [UInt8]? {
+        defer { self.sendingSecret = nil }
+        return self.sendingSecret
+    }
+
+    fileprivate func hear(_ said: Said) { self.said.append(said) }
+
+    fileprivate func hear(secret: [UInt8]) { self.sendingSecret = secret }
+
     /// Before a call that has nothing to read: the output is this call's alone.
     func empty() {
         self.count = 0
+        if !self.said.isEmpty { self.said.removeAll(keepingCapacity: true) }
         guard self.buffer.count > 4 * Self.usualCapacityBytes else { return }
         self.buffer.deallocate()
         self.buffer = .allocate(byteCount: Self.usualCapacityBytes, alignment: 16)
@@ -70,15 +126,16 @@ package final class TLSLoop {
     }
 
     fileprivate func append(_ bytes: UnsafeRawBufferPointer) {
-        if self.count + bytes.count > self.buffer.count {
-            let grown = UnsafeMutableRawBufferPointer.allocate(
-                byteCount: max(self.buffer.count * 2, self.count + bytes.count), alignment: 16)
-            grown.copyMemory(from: self.output)
-            self.buffer.deallocate()
-            self.buffer = grown
-        }
+        if self.count + bytes.count > self.buffer.count { self.grow(to: self.count + bytes.count) }
         UnsafeMutableRawBufferPointer(rebasing: self.buffer[self.count...]).copyMemory(from: bytes)
         self.count += bytes.count
+    }
+
+    private func grow(to bytes: Int) {
+        let grown = UnsafeMutableRawBufferPointer.allocate(byteCount: max(self.buffer.count * 2, bytes), alignment: 16)
+        grown.copyMemory(from: self.output)
+        self.buffer.deallocate()
+        self.buffer = grown
     }
 
     /// One for the process, never freed: libssl keeps no copy of it. Written once, read only afterwards.
@@ -120,4 +177,33 @@ private let writeToLoop: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?, 
     enroute_BIO_clear_retry_flags(bio)
     loop.append(UnsafeRawBufferPointer(start: source, count: Int(count)))
     return count
+}
+
+/// libssl's messages in plaintext (SSL_CTX_set_msg_callback): of those it sends, the ones that may come after the
+/// handshake.
+let hearMessage:
+    @convention(c) (CInt, CInt, CInt, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?) -> Void = {
+        isSent, _, content, bytes, count, ssl, _ in
+        guard isSent == 1, let bytes, let ssl, let loop = SSL_get_wbio(ssl).flatMap({ loop(of: $0) }) else { return }
+        if content == SSL3_RT_ALERT, count == 2 {
+            loop.hear(.alert(level: bytes.load(as: UInt8.self), description: (bytes + 1).load(as: UInt8.self)))
+        } else if content == SSL3_RT_HANDSHAKE, count > 0, bytes.load(as: UInt8.self) == UInt8(SSL3_MT_KEY_UPDATE) {
+            loop.hear(.keyUpdate)
+        }
+    }
+
+/// libssl's secrets, a line for each as in NSS's key log (SSL_CTX_set_keylog_callback): the one that we send under. The
+/// line is libssl's and goes nowhere else.
+let hearSecret: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?) -> Void = { ssl, line in
+    guard let ssl, let line, let loop = SSL_get_wbio(ssl).flatMap({ loop(of: $0) }) else { return }
+    let label: StaticString = "SERVER_TRAFFIC_SECRET_0 "
+    let bytes = UnsafeBufferPointer(start: line, count: strlen(line))
+    guard bytes.count > label.utf8CodeUnitCount, memcmp(line, label.utf8Start, label.utf8CodeUnitCount) == 0,
+        let space = bytes.lastIndex(of: CChar(UInt8(ascii: " ")))
+    else { return }
+    let digits = bytes[(space + 1)...].map { character -> UInt8 in
+        let digit = UInt8(bitPattern: character)
+        return digit < UInt8(ascii: "a") ? digit & 0x0F : digit - UInt8(ascii: "a") + 10
+    }
+    loop.hear(secret: stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
 }

@@ -73,15 +73,10 @@ extension ProcessConfiguration {
 
     /// Where probes and metrics are asked for.
     func management() throws -> (host: String, port: Int)? {
-        switch self.text("ENROUTE_MANAGEMENT") ?? "on" {
-        case "off": return nil
-        case "on":
-            return (
-                self.text("ENROUTE_MANAGEMENT_HOST") ?? "127.0.0.1",
-                try self.integer("ENROUTE_MANAGEMENT_PORT", in: 0...65535, default: 9464)
-            )
-        case let other:
-            throw ConfigurationError(description: "ENROUTE_MANAGEMENT is \(other); it must be on or off.")
-        }
+        guard try self.choice("ENROUTE_MANAGEMENT", ["on", "off"]) == "on" else { return nil }
+        return (
+            self.text("ENROUTE_MANAGEMENT_HOST") ?? "127.0.0.1",
+            try self.integer("ENROUTE_MANAGEMENT_PORT", in: 0...65535, default: 9464)
+        )
     }
 }

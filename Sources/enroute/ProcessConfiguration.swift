@@ -51,6 +51,16 @@ struct ProcessConfiguration {
         return value
     }
 
+    /// One of a few words; the first when nothing is set.
+    func choice(_ name: String, _ words: [String]) throws -> String {
+        guard let text = self.text(name) else { return words[0] }
+        guard words.contains(text) else {
+            throw ConfigurationError(
+                description: "\(name) is \(text); it must be \(words.joined(separator: " or ")).")
+        }
+        return text
+    }
+
     /// Separated by commas.
     func list(_ name: String) -> [String] {
         (self.text(name) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -113,17 +123,14 @@ struct ProcessConfiguration {
     }
 
     private func credentials() throws -> TLSCredentials? {
-        switch self.text("ENROUTE_TLS") ?? "on" {
-        case "off": return nil
-        case "on":
-            let why = "a PEM file. Behind a balancer that terminates TLS set ENROUTE_TLS=off."
-            return try TLSCredentials(
-                certificateChain: self.required("ENROUTE_TLS_CERTIFICATE", why),
-                privateKey: self.required("ENROUTE_TLS_KEY", why),
-                ticketKeys: self.list("ENROUTE_TLS_TICKET_KEYS"),
-                ocspResponse: self.text("ENROUTE_TLS_OCSP_RESPONSE"))
-        case let other: throw ConfigurationError(description: "ENROUTE_TLS is \(other); it must be on or off.")
-        }
+        guard try self.choice("ENROUTE_TLS", ["on", "off"]) == "on" else { return nil }
+        let why = "a PEM file. Behind a balancer that terminates TLS set ENROUTE_TLS=off."
+        return try TLSCredentials(
+            certificateChain: self.required("ENROUTE_TLS_CERTIFICATE", why),
+            privateKey: self.required("ENROUTE_TLS_KEY", why),
+            ticketKeys: self.list("ENROUTE_TLS_TICKET_KEYS"),
+            ocspResponse: self.text("ENROUTE_TLS_OCSP_RESPONSE"),
+            makesRecords: try self.choice("ENROUTE_TLS_RECORDS", ["own", "libssl"]) == "own")
     }
 
     func tokenIssuer() -> String { self.text("ENROUTE_TOKEN_ISSUER") ?? "enroute" }

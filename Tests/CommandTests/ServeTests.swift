@@ -42,7 +42,8 @@ import Testing
             ]
             var platform = PlatformOptions()
             platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(1))]
-            let command = "ulimit -n \(descriptors); exec \(CommandTests.binary) serve --host 127.0.0.1 --port 0 \(arguments)"
+            let command =
+                "ulimit -n \(descriptors); exec \(CommandTests.binary) serve --host 127.0.0.1 --port 0 \(arguments)"
             let outcome = try await Subprocess.run(
                 .path("/bin/sh"), arguments: ["-c", command],
                 environment: .custom(environment.merging(more) { $1 }), platformOptions: platform, input: .none,

@@ -45,7 +45,8 @@ import Testing
             let first = try RawSocket.session(port: gateway.port, token: token)
             let second = try RawSocket.session(port: gateway.port, token: token)
             let third = try RawSocket.upgraded(port: gateway.port, token: token)
-            #expect(try third.readToEnd().ends(with: Frame.close(4504, "this person has as many connections as it may")))
+            #expect(
+                try third.readToEnd().ends(with: Frame.close(4504, "this person has as many connections as it may")))
             for session in [first, second] {
                 try session.send(RawSocket.frame(0x89, [1]))
                 #expect(try session.read() == [0x8A, 1, 1])
@@ -63,7 +64,8 @@ import Testing
         } _: { gateway, token in
             let first = try RawSocket.session(port: gateway.port, token: token)
             let second = try RawSocket.upgraded(port: gateway.port, token: token)
-            #expect(try second.readToEnd().ends(with: Frame.close(4504, "this address has as many connections as it may")))
+            #expect(
+                try second.readToEnd().ends(with: Frame.close(4504, "this address has as many connections as it may")))
             try first.sayGoodbye()
         }
         #expect(metrics.contains(#"enroute_sessions_refused_total{limit="sessions_per_address"} 1"#))
@@ -78,7 +80,8 @@ import Testing
             let one = try RawSocket.session(port: gateway.port, token: token, "X-Forwarded-For: 192.0.2.1\r\n")
             let other = try RawSocket.session(port: gateway.port, token: token, "X-Forwarded-For: 192.0.2.2\r\n")
             let again = try RawSocket.upgraded(port: gateway.port, token: token, "X-Forwarded-For: 192.0.2.1\r\n")
-            #expect(try again.readToEnd().ends(with: Frame.close(4504, "this address has as many connections as it may")))
+            #expect(
+                try again.readToEnd().ends(with: Frame.close(4504, "this address has as many connections as it may")))
             for session in [one, other] { try session.sayGoodbye() }
         }
     }
@@ -124,7 +127,9 @@ import Testing
                 if expected == 429 { #expect(text.lowercased().contains("retry-after: 1")) }
             }
             let rest = try RawSocket(port: gateway.port)
-            try rest.send("GET /api/v1/jobs/j1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(token)\r\nConnection: close\r\n\r\n")
+            try rest.send(
+                "GET /api/v1/jobs/j1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(token)\r\nConnection: close\r\n\r\n"
+            )
             #expect(String(decoding: try rest.readToEnd(), as: UTF8.self).hasPrefix("HTTP/1.1 429 "))
         }
         #expect(metrics.contains(#"enroute_requests_refused_total{reason="token"} 3"#))
@@ -141,8 +146,10 @@ import Testing
                         try expected.map { _ in
                             let socket = try RawSocket(port: gateway.port)
                             try socket.send(
-                                "GET /api/v1/jobs/j1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(token)\r\nConnection: close\r\n\r\n")
-                            return Int(String(decoding: try socket.readToEnd(), as: UTF8.self).dropFirst(9).prefix(3)) ?? 0
+                                "GET /api/v1/jobs/j1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(token)\r\nConnection: close\r\n\r\n"
+                            )
+                            return Int(String(decoding: try socket.readToEnd(), as: UTF8.self).dropFirst(9).prefix(3))
+                                ?? 0
                         }
                     }
                     #expect(statuses == expected)

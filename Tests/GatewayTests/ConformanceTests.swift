@@ -10,7 +10,8 @@ import Testing
 @Suite struct ConformanceTests {
     /// What a session, or the echo, answers to `bytes` until the end.
     private static func answer(
-        _ bytes: [UInt8], path: String = "/v1/_echo", _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in }
+        _ bytes: [UInt8], path: String = "/v1/_echo",
+        _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in }
     ) async throws -> [UInt8] {
         let answer = Inboxed<[UInt8]>()
         try await within {
@@ -57,10 +58,11 @@ import Testing
         #expect(isWhole)
     }
 
-    @Test(arguments: [
-        ([0xFF], 1007), ([0xC3], 1007), ([0xED, 0xA0, 0x80], 1007), ([0xF4, 0x90, 0x80, 0x80], 1007),
-        ([0xC0, 0xAF], 1007),
-    ] as [([UInt8], UInt16)])
+    @Test(
+        arguments: [
+            ([0xFF], 1007), ([0xC3], 1007), ([0xED, 0xA0, 0x80], 1007), ([0xF4, 0x90, 0x80, 0x80], 1007),
+            ([0xC0, 0xAF], 1007),
+        ] as [([UInt8], UInt16)])
     func `text that is not UTF-8 ends the connection`(payload: [UInt8], code: UInt16) async throws {
         #expect(try await Self.answer(RawSocket.frame(0x81, payload)) == Frame.close(code, "text must be UTF-8"))
         let session = try await Self.answer(RawSocket.frame(0x81, payload), path: "/v1")
@@ -73,20 +75,22 @@ import Testing
         #expect(try await Self.answer(whole) == Frame.text(euro) + Self.farewell)
     }
 
-    @Test(arguments: [
-        (RawSocket.frame(0xC1, [65]), 1002), (RawSocket.frame(0x83, []), 1002), (RawSocket.frame(0x80, []), 1002),
-        (RawSocket.frame(0x09, []), 1002), (RawSocket.frame(0x81, [65], masked: false), 1002),
-        (RawSocket.frame(0x82, [1]), 1003), ([0x81, 0x80 | 126, 0x10, 0x01], 1009),
-    ] as [([UInt8], UInt16)])
+    @Test(
+        arguments: [
+            (RawSocket.frame(0xC1, [65]), 1002), (RawSocket.frame(0x83, []), 1002), (RawSocket.frame(0x80, []), 1002),
+            (RawSocket.frame(0x09, []), 1002), (RawSocket.frame(0x81, [65], masked: false), 1002),
+            (RawSocket.frame(0x82, [1]), 1003), ([0x81, 0x80 | 126, 0x10, 0x01], 1009),
+        ] as [([UInt8], UInt16)])
     func `a session ends with the code of the rule that was broken`(bytes: [UInt8], code: UInt16) async throws {
         let answer = try await Self.answer(bytes, path: "/v1")
         #expect(answer.suffix(150).contains([0x88], withCode: code))
     }
 
-    @Test(arguments: [
-        ([], 1000), ([0x03, 0xE8], 1000), ([0x0B, 0xB9] + Array("bye".utf8), 3001), ([0x03], 1002),
-        ([0x03, 0xED], 1002), ([0x03, 0xE8, 0xFF], 1002),
-    ] as [([UInt8], UInt16)])
+    @Test(
+        arguments: [
+            ([], 1000), ([0x03, 0xE8], 1000), ([0x0B, 0xB9] + Array("bye".utf8), 3001), ([0x03], 1002),
+            ([0x03, 0xED], 1002), ([0x03, 0xE8, 0xFF], 1002),
+        ] as [([UInt8], UInt16)])
     func `a close frame is answered with its code, or with 1002`(payload: [UInt8], code: UInt16) async throws {
         for path in ["/v1", "/v1/_echo"] {
             let answer = try await Self.answer(RawSocket.frame(0x88, payload), path: path)

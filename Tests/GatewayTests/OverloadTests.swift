@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    @Test func `over the bound of memory the newest idle sessions are let go, and told when to come back`() async throws {
+    @Test func `over the bound of memory the newest idle sessions are let go, and told when to come back`() async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.overload.memoryBytes = ProcessLoad.residentBytes + 256 << 20
@@ -55,7 +56,9 @@ import Testing
         }
     }
 
-    @Test func `while draining each client is told when to leave, is served until then, and is closed 4000`() async throws {
+    @Test func `while draining each client is told when to leave, is served until then, and is closed 4000`()
+        async throws
+    {
         try await within {
             let outcomes = Inboxed<[(retryIn: Int, heard: String, isClosed: Bool)]>()
             try await RunningGateway.run(isSecure: false) {

@@ -79,14 +79,16 @@ struct RunningGateway: Sendable {
         let gateway = GatewayServer(settings: settings, group: group, logger: logger) { listening.yield($0) }
         // Ended below, or before by a test that wants to see it end.
         let process = ServiceGroup(
-            configuration: .init(services: [.init(service: gateway, successTerminationBehavior: .ignore)], logger: logger))
+            configuration: .init(
+                services: [.init(service: gateway, successTerminationBehavior: .ignore)], logger: logger))
         let running = Task {
             defer { listening.finish() }
             try await process.run()
         }
         if let ports = await ports.first(where: { _ in true }) {
             let gateway = RunningGateway(
-                port: ports.gateway, management: ports.management ?? 0, redis: redis, settings: settings, certificate: certificate, mint: mint, client: client,
+                port: ports.gateway, management: ports.management ?? 0, redis: redis, settings: settings,
+                certificate: certificate, mint: mint, client: client,
                 stop: { running.cancel() },
                 // Awaited by nobody: the gateway ends, or is ended below.
                 drain: { Task { await process.triggerGracefulShutdown() } })

@@ -102,10 +102,11 @@ import Testing
         #expect(Self.refusal(fragments + Self.frame(0x00, [65]) + [0x80]) == .messageTooBig)
     }
 
-    @Test(arguments: [
-        [0x81, 0x80 | 126, 0, 125], [0x81, 0x80 | 127, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF],
-        [0x81, 0x80 | 127, 0x80, 0, 0, 0, 0, 0, 0, 0],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0x81, 0x80 | 126, 0, 125], [0x81, 0x80 | 127, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF],
+            [0x81, 0x80 | 127, 0x80, 0, 0, 0, 0, 0, 0, 0],
+        ] as [[UInt8]])
     func `a length that is not in its shortest form is refused`(header: [UInt8]) {
         #expect(Self.refusal(header) == .protocolError)
     }
@@ -114,11 +115,12 @@ import Testing
         #expect(Self.refusal([0x89, 0x80 | 126]) == .protocolError)
     }
 
-    @Test(arguments: [
-        ([], CloseFrame.empty), ([0x03, 0xE8], .valid(1000)), ([0x0B, 0xB8] + Array("bye".utf8), .valid(3000)),
-        ([0x03], .malformed), ([0x03, 0xED], .malformed), ([0x03, 0xEE], .malformed), ([0x03, 0xF7], .malformed),
-        ([0x00, 0x00], .malformed), ([0x13, 0x88], .malformed), ([0x03, 0xE8, 0xFF], .malformed),
-    ] as [([UInt8], CloseFrame)])
+    @Test(
+        arguments: [
+            ([], CloseFrame.empty), ([0x03, 0xE8], .valid(1000)), ([0x0B, 0xB8] + Array("bye".utf8), .valid(3000)),
+            ([0x03], .malformed), ([0x03, 0xED], .malformed), ([0x03, 0xEE], .malformed), ([0x03, 0xF7], .malformed),
+            ([0x00, 0x00], .malformed), ([0x13, 0x88], .malformed), ([0x03, 0xE8, 0xFF], .malformed),
+        ] as [([UInt8], CloseFrame)])
     func `a close frame has no code, or one that may be sent, and a reason in UTF-8`(
         payload: [UInt8], expected: CloseFrame
     ) {
