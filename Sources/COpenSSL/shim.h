@@ -167,6 +167,8 @@ static inline int enroute_SSL_CTX_set_ocsp(SSL_CTX *context, int index, const un
     return SSL_CTX_set_tlsext_status_cb(context, enroute_ocsp_callback) == 1;
 }
 
+static inline void enroute_OPENSSL_free(void *memory) { OPENSSL_free(memory); }
+
 static inline void enroute_BIO_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
 
 static inline void enroute_BIO_clear_retry_flags(BIO *bio) { BIO_clear_retry_flags(bio); }

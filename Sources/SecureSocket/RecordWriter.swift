@@ -56,13 +56,12 @@ struct RecordWriter {
     static let longestPlaintext = 16_384
     /// What a record adds: header, type, tag.
     static let overhead = 5 + 1 + 16
-    /// Records under one key: far below what AES-GCM may (RFC 8446, 5.5: 2^24.5).
-    static let mostRecords: UInt64 = 1 << 23
 
     /// - Parameters:
     ///   - secret: server_application_traffic_secret_0.
     ///   - number: records that were sent under it already.
-    init?(suite: Suite, secret: [UInt8], number: UInt64, mostRecords: UInt64 = Self.mostRecords) {
+    ///   - mostRecords: under one key.
+    init?(suite: Suite, secret: [UInt8], number: UInt64, mostRecords: UInt64) {
         guard secret.count == suite.hashBytes else { return nil }
         self.suite = suite
         self.number = number

@@ -43,7 +43,7 @@ final class TLSConnection {
     /// Set once records are made here and not by libssl; before that, the secret they will be made under.
     private var records: RecordWriter?
     private var sendingSecret: [UInt8]?
-    private let makesRecords: Bool
+    private let context: TLSContext
     private(set) var isHandshakeComplete = false
 
     init(context: TLSContext, loop: TLSLoop) {
@@ -53,7 +53,7 @@ final class TLSConnection {
         }
         self.ssl = ssl
         self.loop = loop
-        self.makesRecords = context.makesRecords
+        self.context = context
         BIO_up_ref(loop.bio)
         SSL_set_bio(ssl, loop.bio, loop.bio)
         SSL_set_accept_state(ssl)
@@ -95,7 +95,7 @@ final class TLSConnection {
         guard SSL_is_init_finished(self.ssl) == 1 else { return }
         self.isHandshakeComplete = true
         defer { self.sendingSecret = nil }
-        guard self.makesRecords, !self.hasFailed, let secret = self.sendingSecret,
+        guard self.context.makesRecords, !self.hasFailed, let secret = self.sendingSecret,
             let suite = RecordWriter.Suite(rawValue: SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(self.ssl))),
             SSL_SESSION_get_max_fragment_length(SSL_get_session(self.ssl)) == 0,
             // A client may ask for new keys in the same breath; then the secret is the one before.
@@ -103,7 +103,8 @@ final class TLSConnection {
         else { return }
         // The server's last word of the handshake was in an earlier call (the client had to answer it), so what is in
         // the output now, the session's ticket, went out under the new keys.
-        self.records = RecordWriter(suite: suite, secret: secret, number: self.loop.outputRecords)
+        self.records = RecordWriter(
+            suite: suite, secret: secret, number: self.loop.outputRecords, mostRecords: self.context.mostRecords)
     }
 
     /// What libssl wrote by itself is encrypted under its own count of records, which is not ours any more: sent again.

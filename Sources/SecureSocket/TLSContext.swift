@@ -22,19 +22,23 @@ package final class TLSContext: @unchecked Sendable {
     let pointer: OpaquePointer
     /// Whether records of TLS 1.3 are made by `RecordWriter`, or all by libssl.
     let makesRecords: Bool
+    /// Records of one connection under one key.
+    let mostRecords: UInt64
 
     /// Reads both files, PEM, now. Blocks on the disk: not for an event loop.
     ///
     /// - Parameter ticketKeys: `nil` for keys that only this context has: its clients resume here and nowhere else.
     /// - Parameter ocspResponse: file of an OCSP response about the certificate, in DER.
     /// - Parameter makesRecords: `false` leaves all records to libssl, to compare with.
+    /// - Parameter mostRecords: after so many new keys are taken: far below what AES-GCM may (RFC 8446, 5.5: 2^24.5).
     package init(
         certificateChain: String, privateKey: String, ticketKeys: TicketKeys? = nil, ocspResponse: String? = nil,
-        makesRecords: Bool = true
+        makesRecords: Bool = true, mostRecords: UInt64 = 1 << 23
     ) throws(TLSConfigurationError) {
         guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeReason()) }
         self.pointer = pointer
         self.makesRecords = makesRecords
+        self.mostRecords = mostRecords
         try self.load(certificateChain: certificateChain, privateKey: privateKey)
         try self.choose()
         try ticketKeys?.install(in: pointer)

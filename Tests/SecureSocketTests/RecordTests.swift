@@ -1,0 +1,210 @@
+// Records of TLS 1.3 that are made without libssl, read by a libssl client in the same thread: no socket, every byte seen.
+
+import COpenSSL
+import NIOCore
+import Testing
+
+@testable import SecureSocket
+
+/// A server's connection and a client of libssl's, joined by memory.
+final class Talk {
+    let loop = TLSLoop()
+    let server: TLSConnection
+    private(set) var client: OpaquePointer
+    private let settings: OpaquePointer
+    private let input = BIO_new(BIO_s_mem())
+    private let output = BIO_new(BIO_s_mem())
+    /// What the server has read, and how its last reading ended.
+    var heard = ""
+    var reading = TLSConnection.Reading.open
+    /// What the server sent, by record: its length.
+    var records: [Int] = []
+
+    init(_ context: TLSContext, suite: String = "TLS_AES_128_GCM_SHA256", _ prepare: (OpaquePointer) -> Void = { _ in })
+    {
+        self.server = TLSConnection(context: context, loop: self.loop)
+        self.settings = SSL_CTX_new(TLS_client_method())
+        SSL_CTX_set_ciphersuites(self.settings, suite)
+        self.client = SSL_new(self.settings)
+        SSL_set_bio(self.client, self.input, self.output)
+        SSL_set_connect_state(self.client)
+        prepare(self.client)
+    }
+
+    deinit {
+        SSL_free(self.client)
+        SSL_CTX_free(self.settings)
+    }
+
+    /// Gives the server what the client has written, and the client what the server answers.
+    @discardableResult
+    func toServer() -> Int {
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = BIO_read(self.output, &bytes, CInt(bytes.count))
+        guard count > 0 else { return 0 }
+        var plaintext = ByteBuffer()
+        self.reading = self.server.read(ByteBuffer(bytes: bytes[..<Int(count)]), into: &plaintext)
+        self.heard += String(buffer: plaintext)
+        self.toClient()
+        return Int(count)
+    }
+
+    func toClient() {
+        let output = self.loop.output
+        var place = 0
+        while place + 5 <= output.count {
+            self.records.append(Int(output[place + 3]) << 8 + Int(output[place + 4]))
+            place += 5 + self.records.last!
+        }
+        if !output.isEmpty { BIO_write(self.input, output.baseAddress, CInt(output.count)) }
+    }
+
+    func shakeHands() {
+        repeat { SSL_do_handshake(self.client) } while self.toServer() > 0
+    }
+
+    func say(_ bytes: [UInt8]) {
+        #expect(bytes.withUnsafeBytes { self.server.write($0) } == .encrypted)
+        self.toClient()
+    }
+
+    /// Everything there is for the client, or `nil` and libssl's reason.
+    func read() -> [UInt8]? {
+        var all: [UInt8] = []
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = SSL_read(self.client, &bytes, CInt(bytes.count))
+            guard count > 0 else { return SSL_get_error(self.client, count) == SSL_ERROR_WANT_READ ? all : nil }
+            all += bytes[..<Int(count)]
+        }
+    }
+
+    func send(_ text: String) {
+        SSL_write(self.client, text, CInt(text.utf8.count))
+    }
+}
+
+@Suite struct RecordTests {
+    private static func context(mostRecords: UInt64 = 1 << 23, makesRecords: Bool = true) throws -> TLSContext {
+        let files = try CertificateFiles()
+        return try TLSContext(
+            certificateChain: files.certificatePath, privateKey: files.keyPath, makesRecords: makesRecords,
+            mostRecords: mostRecords)
+    }
+
+    @Test(arguments: ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"])
+    func `a client reads our records, of every cipher suite and size`(suite: String) throws {
+        let talk = Talk(try Self.context(), suite: suite)
+        talk.shakeHands()
+        for count in [1, 2, 15, 16, 17, 200, 4096, 16_383, 16_384, 16_385, 50_000] {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ count) }
+            talk.say(bytes)
+            #expect(talk.read() == bytes, "\(count) bytes")
+        }
+        talk.send("and back")
+        talk.toServer()
+        #expect(talk.heard == "and back")
+    }
+
+    @Test func `what libssl would have sent is the same length`() throws {
+        let talks = try [true, false].map { Talk(try Self.context(makesRecords: $0)) }
+        for talk in talks {
+            talk.shakeHands()
+            talk.records = []
+            for count in [1, 200, 16_384, 16_385] { talk.say([UInt8](repeating: 7, count: count)) }
+        }
+        #expect(talks[0].records == talks[1].records)
+        #expect(talks[0].records == [18, 217, 16_401, 16_401, 18])
+    }
+
+    @Test(arguments: ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"])
+    func `new keys are taken before the old ones have been used too often`(suite: String) throws {
+        let talk = Talk(try Self.context(mostRecords: 5), suite: suite)
+        talk.shakeHands()
+        talk.records = []
+        for turn in 0..<23 {
+            talk.say([UInt8(turn)])
+            #expect(talk.read() == [UInt8(turn)])
+        }
+        // A KeyUpdate is 5 bytes, one of ours is 1.
+        #expect(talk.records.filter { $0 == 5 + 17 }.count == 4)
+    }
+
+    @Test func `new keys that the client asks for, in between and in the breath of its handshake, are taken`() throws {
+        let talk = Talk(try Self.context())
+        talk.shakeHands()
+        for turn in 0..<10 {
+            SSL_key_update(talk.client, SSL_KEY_UPDATE_REQUESTED)
+            talk.send("\(turn)")
+            talk.say([UInt8(turn)])
+            talk.toServer()
+            talk.say([UInt8(turn)])
+            #expect(talk.read() == [UInt8(turn), UInt8(turn)])
+        }
+        #expect(talk.heard == "0123456789")
+
+        let hasty = Talk(try Self.context())
+        SSL_do_handshake(hasty.client)
+        hasty.toServer()
+        SSL_do_handshake(hasty.client)
+        SSL_key_update(hasty.client, SSL_KEY_UPDATE_REQUESTED)
+        hasty.send("hasty")
+        hasty.toServer()
+        hasty.say([1, 2, 3])
+        #expect(hasty.read() == [1, 2, 3] && hasty.heard == "hasty")
+    }
+
+    @Test func `goodbye is said once, and the client understands it`() throws {
+        let talk = Talk(try Self.context())
+        talk.shakeHands()
+        talk.say([1])
+        talk.server.shutdown()
+        talk.toClient()
+        var bytes = [UInt8](repeating: 0, count: 16)
+        #expect(SSL_read(talk.client, &bytes, 16) == 1)
+        #expect(SSL_get_error(talk.client, SSL_read(talk.client, &bytes, 16)) == SSL_ERROR_ZERO_RETURN)
+        talk.server.shutdown()
+        #expect(talk.loop.output.isEmpty)
+    }
+
+    @Test func `a record that was tampered with ends the connection with an alert that the client can read`() throws {
+        let talk = Talk(try Self.context())
+        talk.shakeHands()
+        talk.say([1])
+        #expect(talk.read() == [1])
+        var plaintext = ByteBuffer()
+        let forged: [UInt8] = [23, 3, 3, 0, 20] + [UInt8](repeating: 9, count: 20)
+        guard case .failed = talk.server.read(ByteBuffer(bytes: forged), into: &plaintext) else {
+            Issue.record("it was read")
+            return
+        }
+        talk.toClient()
+        #expect(talk.read() == nil)
+        #expect(takeReason().contains("bad record mac"))
+        #expect([UInt8]([1]).withUnsafeBytes { talk.server.write($0) } != .encrypted)
+    }
+
+    @Test func `a client that asked for small records gets small records`() throws {
+        let talk = Talk(try Self.context()) { client in
+            SSL_set_tlsext_max_fragment_length(client, UInt8(TLSEXT_max_fragment_length_512))
+        }
+        talk.shakeHands()
+        talk.records = []
+        let bytes = [UInt8](repeating: 3, count: 2000)
+        talk.say(bytes)
+        #expect(talk.read() == bytes)
+        #expect(talk.records.allSatisfy { $0 <= 512 + 17 })
+    }
+
+    @Test func `connections of one loop have keys of their own`() throws {
+        let context = try Self.context()
+        let talks = (0..<20).map { _ in Talk(context) }
+        talks.forEach { $0.shakeHands() }
+        for turn in 0..<50 {
+            for (index, talk) in talks.enumerated() {
+                talk.say([UInt8(turn), UInt8(index)])
+                #expect(talk.read() == [UInt8(turn), UInt8(index)])
+            }
+        }
+    }
+}
