@@ -43,7 +43,8 @@ function say(message) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 }
 
-let retryIn = null;
+/** When the gateway wants us back, if it said so. */
+let comeBackAt = null;
 
 function closed(code) {
   state.online = false;
@@ -54,8 +55,10 @@ function closed(code) {
   } else if (!state.ended) {
     const ceiling = attempts === 0 ? RECONNECT_FIRST : Math.min(RECONNECT_LONGEST, 1000 * 2 ** attempts);
     attempts += 1;
-    planned = setTimeout(connect, retryIn ?? Math.random() * ceiling);
-    retryIn = null;
+    const wait = comeBackAt === null
+      ? Math.random() * ceiling : Math.max(0, comeBackAt - Date.now()) + Math.random() * 300;
+    planned = setTimeout(connect, wait);
+    comeBackAt = null;
   }
   render();
 }
@@ -122,7 +125,7 @@ function heard(message) {
       if (message.re === 'subscribe' && !message.retry) { state.refused = 'There is nothing to follow here.'; socket.close(1000); }
       else if (message.retry) setTimeout(() => socket?.close(), message.retryIn ?? 1000);
       break;
-    case 'goaway': retryIn = message.retryIn; break;
+    case 'goaway': comeBackAt = Date.now() + message.retryIn; break;
   }
   render();
 }
