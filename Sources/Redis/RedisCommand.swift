@@ -18,26 +18,64 @@ package struct RedisCommand: Sendable, ExpressibleByArrayLiteral {
     package init(_ words: [Word]) { self.words = words }
     package init(arrayLiteral words: Word...) { self.words = words }
 
+    /// In one piece, straight into the buffer's memory: a location taken in is one command of eight words, and to append
+    /// them one by one cost a sixth of all its instructions.
     package func write(into buffer: inout ByteBuffer) {
-        buffer.writeHeader(UInt8(ascii: "*"), self.words.count)
-        for word in self.words {
-            switch word {
-            case .text(let text):
-                buffer.writeHeader(UInt8(ascii: "$"), text.utf8.count)
-                buffer.writeString(text)
-            case .bytes(let bytes):
-                buffer.writeHeader(UInt8(ascii: "$"), bytes.count)
-                buffer.writeBytes(bytes)
+        let most = self.words.reduce(Self.mostHeaderBytes) { $0 + $1.count + Self.mostHeaderBytes + 2 }
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: most) { room in
+            var place = Self.writeHeader(UInt8(ascii: "*"), self.words.count, to: room, at: 0)
+            for word in self.words {
+                place = Self.writeHeader(UInt8(ascii: "$"), word.count, to: room, at: place)
+                word.withBytes { bytes in
+                    UnsafeMutableRawBufferPointer(rebasing: room[place...]).copyMemory(from: bytes)
+                    place += bytes.count
+                }
+                place = Self.writeLineEnd(to: room, at: place)
             }
-            buffer.writeStaticString("\r\n")
+            return place
         }
+    }
+
+    /// A sign, at most 19 digits, a line end.
+    private static let mostHeaderBytes = 1 + 19 + 2
+
+    private static func writeHeader(
+        _ sign: UInt8, _ count: Int, to room: UnsafeMutableRawBufferPointer, at place: Int
+    ) -> Int {
+        room[place] = sign
+        var digits = 1
+        var rest = count
+        while rest >= 10 {
+            rest /= 10
+            digits += 1
+        }
+        rest = count
+        for digit in (1...digits).reversed() {
+            room[place + digit] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
+        }
+        return self.writeLineEnd(to: room, at: place + digits + 1)
+    }
+
+    private static func writeLineEnd(to room: UnsafeMutableRawBufferPointer, at place: Int) -> Int {
+        room[place] = UInt8(ascii: "\r")
+        room[place + 1] = UInt8(ascii: "\n")
+        return place + 2
     }
 }
 
-extension ByteBuffer {
-    fileprivate mutating func writeHeader(_ sign: UInt8, _ count: Int) {
-        self.writeInteger(sign)
-        self.writeString(String(count))
-        self.writeStaticString("\r\n")
+extension RedisCommand.Word {
+    fileprivate var count: Int {
+        switch self {
+        case .text(let text): text.utf8.count
+        case .bytes(let bytes): bytes.count
+        }
+    }
+
+    fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
+        switch self {
+        case .text(var text): text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
+        case .bytes(let bytes): bytes.withUnsafeBytes(body)
+        }
     }
 }

@@ -100,7 +100,7 @@ import Testing
 
     @Test func `who speaks too fast is told when to go on, and is closed 4006 when it does not stop`() async throws {
         let metrics = try await Self.metrics {
-            ($0.limits.messagesPerSecond, $0.limits.messagesBurst) = (1, 3)
+            ($0.limits.messagesPerSecond, $0.limits.messagesBurst) = (0, 3)
         } _: { gateway, token in
             let session = try RawSocket.session(port: gateway.port, token: token)
             let ping = RawSocket.frame(0x81, Array(#"{"type":"ping"}"#.utf8))
@@ -118,13 +118,13 @@ import Testing
 
     @Test func `an address that guesses tokens is told to wait, whichever way it asks`() async throws {
         let metrics = try await Self.metrics {
-            ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (1, 3)
+            ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (0, 3)
         } _: { gateway, token in
             for expected in [401, 401, 401, 429] {
                 let answer = try RawSocket.upgraded(port: gateway.port, token: "no.good.token").readToEnd()
                 let text = String(decoding: answer, as: UTF8.self)
                 #expect(text.hasPrefix("HTTP/1.1 \(expected) "))
-                if expected == 429 { #expect(text.lowercased().contains("retry-after: 1")) }
+                if expected == 429 { #expect(text.lowercased().contains("retry-after: ")) }
             }
             let rest = try RawSocket(port: gateway.port)
             try rest.send(
@@ -138,7 +138,8 @@ import Testing
     @Test func `a person's REST requests are limited, a service's are not`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
-                ($0.limits.requestsPerPersonPerSecond, $0.limits.requestsPerPersonBurst) = (1, 2)
+                // A bucket that never fills again, however slow the machine is.
+                ($0.limits.requestsPerPersonPerSecond, $0.limits.requestsPerPersonBurst) = (0, 2)
             } _: { gateway in
                 for (role, expected) in [(Role.customer, [404, 404, 429]), (.service, [404, 404, 404])] {
                     let token = try await gateway.token("anna", role)
