@@ -47,6 +47,7 @@ final class TLSConnection {
     private(set) var isHandshakeComplete = false
 
     init(context: TLSContext, loop: TLSLoop) {
+        let context = context.makesRecords ? loop.own(context) : context
         guard let ssl = SSL_new(context.pointer) else {
             // SSL_new fails for want of memory and for a null context, and there is no other.
             preconditionFailure("libssl has no memory for a connection")

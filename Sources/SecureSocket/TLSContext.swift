@@ -24,6 +24,8 @@ package final class TLSContext: @unchecked Sendable {
     let makesRecords: Bool
     /// Records of one connection under one key.
     let mostRecords: UInt64
+    private let ticketKeys: TicketKeys
+    private let ocspResponse: OCSPResponse?
 
     /// Reads both files, PEM, now. Blocks on the disk: not for an event loop.
     ///
@@ -39,10 +41,29 @@ package final class TLSContext: @unchecked Sendable {
         self.pointer = pointer
         self.makesRecords = makesRecords
         self.mostRecords = mostRecords
+        do throws(TLSConfigurationError) {
+            self.ticketKeys = if let ticketKeys { ticketKeys } else { try TicketKeys() }
+            self.ocspResponse = if let ocspResponse { try OCSPResponse(file: ocspResponse) } else { nil }
+        } catch {
+            SSL_CTX_free(pointer)
+            throw error
+        }
         try self.load(certificateChain: certificateChain, privateKey: privateKey)
         try self.choose()
-        try ticketKeys?.install(in: pointer)
-        if let ocspResponse { try OCSPResponse(file: ocspResponse).install(in: pointer) }
+    }
+
+    /// The same for one event loop, without a look at the disk. What `libssl` is told to call while it works on a
+    /// connection is set and unset in the context, so a context that is shared by threads can not do that.
+    init(forOneLoop shared: TLSContext) throws(TLSConfigurationError) {
+        guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeReason()) }
+        self.pointer = pointer
+        self.makesRecords = shared.makesRecords
+        self.mostRecords = shared.mostRecords
+        self.ticketKeys = shared.ticketKeys
+        self.ocspResponse = shared.ocspResponse
+        guard enroute_SSL_CTX_share_certificate(pointer, shared.pointer) == 1 else { throw .library(takeReason()) }
+        try self.choose()
+        if self.makesRecords { SSL_CTX_set_msg_callback(pointer, hearMessage) }
     }
 
     deinit {
@@ -75,16 +96,14 @@ package final class TLSContext: @unchecked Sendable {
             Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | Int(SSL_MODE_AUTO_RETRY))
         _ = enroute_SSL_CTX_set_session_cache_mode(self.pointer, Int(SSL_SESS_CACHE_OFF))
         SSL_CTX_set_alpn_select_cb(self.pointer, selectHTTP1, nil)
-        if self.makesRecords {
-            SSL_CTX_set_msg_callback(self.pointer, hearMessage)
-            SSL_CTX_set_keylog_callback(self.pointer, hearSecret)
-        }
         guard enroute_SSL_CTX_set_min_proto_version(self.pointer, TLS1_2_VERSION) == 1,
             SSL_CTX_set_cipher_list(self.pointer, Self.ciphers12) == 1,
             SSL_CTX_set_ciphersuites(self.pointer, Self.ciphers13) == 1,
             enroute_SSL_CTX_set1_groups_list(self.pointer, Self.groups) == 1,
             SSL_CTX_set_num_tickets(self.pointer, 1) == 1
         else { throw .library(takeReason()) }
+        try self.ticketKeys.install(in: self.pointer)
+        try self.ocspResponse?.install(in: self.pointer)
     }
 
     static let ciphers13 = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"

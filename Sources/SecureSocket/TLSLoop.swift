@@ -24,6 +24,7 @@ package final class TLSLoop {
     private(set) var said: [Said] = []
     /// The secret that libssl sends under from now on, of the connection that was called.
     private var sendingSecret: [UInt8]?
+    private var ownContext: (source: TLSContext, copy: TLSContext)?
     private var contexts: [OpaquePointer?] = Array(repeating: nil, count: RecordWriter.Suite.allCases.count)
 
     /// A message of libssl's own.
@@ -68,6 +69,15 @@ package final class TLSLoop {
     }
 
     // MARK: records of our own
+
+    /// This loop's own copy of a context; made once for each, so a reload makes one more.
+    func own(_ shared: TLSContext) -> TLSContext {
+        if let ownContext, ownContext.source === shared { return ownContext.copy }
+        // Without memory for it connections use the shared one: then records are libssl's.
+        guard let copy = try? TLSContext(forOneLoop: shared) else { return shared }
+        self.ownContext = (shared, copy)
+        return copy
+    }
 
     /// The context that encrypts records of this suite, with a key given each time.
     func cipherContext(for suite: RecordWriter.Suite) -> OpaquePointer? {
@@ -183,12 +193,18 @@ private let writeToLoop: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?, 
 /// handshake.
 let hearMessage:
     @convention(c) (CInt, CInt, CInt, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?) -> Void = {
-        isSent, _, content, bytes, count, ssl, _ in
+        isSent, version, content, bytes, count, ssl, _ in
         guard isSent == 1, let bytes, let ssl, let loop = SSL_get_wbio(ssl).flatMap({ loop(of: $0) }) else { return }
         if content == SSL3_RT_ALERT, count == 2 {
             loop.hear(.alert(level: bytes.load(as: UInt8.self), description: (bytes + 1).load(as: UInt8.self)))
-        } else if content == SSL3_RT_HANDSHAKE, count > 0, bytes.load(as: UInt8.self) == UInt8(SSL3_MT_KEY_UPDATE) {
-            loop.hear(.keyUpdate)
+        } else if content == SSL3_RT_HANDSHAKE, version == TLS1_3_VERSION, count > 0 {
+            switch CInt(bytes.load(as: UInt8.self)) {
+            case SSL3_MT_KEY_UPDATE: loop.hear(.keyUpdate)
+            // The next secret that libssl derives is the one that we send under. Only for that one it is asked to tell:
+            // it writes each secret as text with a `sprintf` for each byte, a tenth of a handshake for all five.
+            case SSL3_MT_FINISHED: SSL_CTX_set_keylog_callback(SSL_get_SSL_CTX(ssl), hearSecret)
+            default: break
+            }
         }
     }
 
@@ -201,6 +217,7 @@ let hearSecret: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?) -> Void =
     guard bytes.count > label.utf8CodeUnitCount, memcmp(line, label.utf8Start, label.utf8CodeUnitCount) == 0,
         let space = bytes.lastIndex(of: CChar(UInt8(ascii: " ")))
     else { return }
+    SSL_CTX_set_keylog_callback(SSL_get_SSL_CTX(ssl), nil)
     let digits = bytes[(space + 1)...].map { character -> UInt8 in
         let digit = UInt8(bitPattern: character)
         return digit < UInt8(ascii: "a") ? digit & 0x0F : digit - UInt8(ascii: "a") + 10

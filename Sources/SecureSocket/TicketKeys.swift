@@ -13,7 +13,14 @@ package struct TicketKeys: Sendable {
 
     private var keys = enroute_ticket_keys()
 
-    /// - Returns: `nil` when there is no file: then libssl makes keys of its own.
+    /// A key that nobody else has: its tickets are good in this process only.
+    init() throws(TLSConfigurationError) {
+        var bytes = [UInt8](repeating: 0, count: Self.keyBytes)
+        guard RAND_bytes(&bytes, CInt(bytes.count)) == 1 else { throw .library(takeReason()) }
+        try self.append(bytes, from: "")
+    }
+
+    /// - Returns: `nil` when there is no file.
     package init?(files: [String]) throws(TLSConfigurationError) {
         guard !files.isEmpty else { return nil }
         guard files.count <= Self.mostKeys else {
