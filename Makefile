@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test install build format lint clean
+.PHONY: run test install build release check fuzz bench bench-peers bench-tools bench-instructions format lint clean
 
 run: install build
 	.build/debug/enroute demo $(DEMO)
@@ -16,6 +16,27 @@ test: install
 
 build: install
 	swift build
+
+# Exclusivity is checked in debug and in tests; the dependencies are part of the hot path too (ARCHITECTURE.md).
+RELEASE = -c release --product enroute -Xswiftc -enforce-exclusivity=unchecked
+
+release: install
+	swift build $(RELEASE)
+
+# Benchmarks: see benchmarks/README.md. Run nothing beside them.
+bench-tools: release
+	ENROUTE_BUILD_TWIN=1 swift build $(RELEASE) --scratch-path .build-twin
+	cd benchmarks && swift build -c release
+
+# Minutes: this gateway and its twin on NIOSSL, five interleaved rounds; writes benchmarks/results/latest.json and .md.
+bench: bench-tools
+	cd benchmarks && .build/release/enroute-peers --enroute ../.build/release/enroute \
+	    --twin ../.build-twin/release/enroute --only enroute,twin
+
+# An hour or more: the peers as well (benchmarks/peers/install puts them here).
+bench-peers: bench-tools
+	benchmarks/peers/install
+	cd benchmarks && .build/release/enroute-peers --enroute ../.build/release/enroute --twin ../.build-twin/release/enroute
 
 # Asks apt only when something is missing. Debian starts a redis-server with the package; ours are our own.
 install:

@@ -77,7 +77,7 @@ final class TLSConnection {
     func read(_ ciphertext: ByteBuffer, into plaintext: inout ByteBuffer) -> Reading {
         ciphertext.withUnsafeReadableBytes { bytes in
             self.loop.withInput(bytes) {
-                ERR_clear_error()
+                forgetErrors()
                 let reading = self.decrypt(into: &plaintext)
                 if self.records != nil {
                     guard self.sayAgain() else { return .failed("a record could not be encrypted") }
@@ -148,7 +148,6 @@ final class TLSConnection {
         self.loop.empty()
         guard !bytes.isEmpty else { return self.keepsPlaintext ? .kept : .encrypted }
         guard self.isHandshakeComplete && !self.keepsPlaintext else { return self.keep(bytes) }
-        ERR_clear_error()
         return self.encrypt(bytes)
     }
 
@@ -160,6 +159,7 @@ final class TLSConnection {
             }
             return .encrypted
         }
+        forgetErrors()
         var rest = bytes
         while !rest.isEmpty {
             let count = SSL_write(self.ssl, rest.baseAddress, CInt(clamping: rest.count))
@@ -205,8 +205,14 @@ final class TLSConnection {
             _ = self.records?.alert(level: 1, description: 0, to: self.loop)
             return
         }
-        ERR_clear_error()
+        forgetErrors()
         SSL_shutdown(self.ssl)
-        ERR_clear_error()
+        forgetErrors()
     }
+}
+
+/// `SSL_get_error` looks at this thread's errors, so there must be none from before. To clear what is empty costs more than
+/// to encrypt a short message.
+private func forgetErrors() {
+    if ERR_peek_error() != 0 { ERR_clear_error() }
 }
