@@ -5,7 +5,8 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test install build release check fuzz bench bench-peers bench-tools bench-instructions format lint clean
+.PHONY: run test install build release check fuzz bench bench-peers bench-tools bench-instructions instructions twin \
+    format lint clean
 
 run: install build
 	.build/debug/enroute demo $(DEMO)
@@ -24,9 +25,12 @@ release: install
 	swift build $(RELEASE)
 
 # Benchmarks: see benchmarks/README.md. Run nothing beside them.
-bench-tools: release
-	ENROUTE_BUILD_TWIN=1 swift build $(RELEASE) --scratch-path .build-twin
+bench-tools: release twin
 	cd benchmarks && swift build -c release
+
+# The same gateway on NIOSSL's handler, to compare with: .build-twin/release/enroute.
+twin: install
+	ENROUTE_BUILD_TWIN=1 swift build $(RELEASE) --scratch-path .build-twin
 
 # Minutes: this gateway and its twin on NIOSSL, five interleaved rounds; writes benchmarks/results/latest.json and .md.
 bench: bench-tools
@@ -48,11 +52,23 @@ install:
 	    $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq $$missing >/dev/null; \
 	fi
 
+# What a location and a delivered message cost in instructions, and where they go: under a minute once all is built.
+bench-instructions: instructions
+	cd benchmarks && .build/release/enroute-instructions
+
+# Fails when either costs 5 % more than benchmarks/instructions.json says.
+check: instructions
+	cd benchmarks && .build/release/enroute-instructions --check
+
+instructions: release
+	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) valgrind curl openssl binutils"
+	swift build -c release --package-path benchmarks --product enroute-instructions
+
 format:
-	swift format --in-place --recursive Sources Tests Package.swift
+	swift format --in-place --recursive Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift
 
 lint:
-	swift format lint --strict --recursive Sources Tests Package.swift
+	swift format lint --strict --recursive Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift
 
 clean:
-	rm -rf .build
+	rm -rf .build .build-twin .build-fuzz benchmarks/.build

@@ -32,6 +32,18 @@ let lua = [
 ]
 let pages = ["track.html", "track.js", "track.css"]
 
+/// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two
+/// (benchmarks/NIOSSLTwin).
+let secureSocket: Target =
+    Context.environment["ENROUTE_BUILD_TWIN"] == "1"
+    ? .target(
+        name: "SecureSocket",
+        dependencies: [
+            nio("NIOCore"), nio("NIOPosix"), nio("NIOTLS"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        ], path: "benchmarks/NIOSSLTwin", swiftSettings: hot)
+    : .target(
+        name: "SecureSocket", dependencies: ["COpenSSL", nio("NIOCore"), nio("NIOPosix")], swiftSettings: hot)
+
 let package = Package(
     name: "enroute",
     platforms: [.macOS(.v15)],
@@ -74,8 +86,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: hot),
-        .target(
-            name: "SecureSocket", dependencies: ["COpenSSL", nio("NIOCore"), nio("NIOPosix")], swiftSettings: hot),
+        secureSocket,
         .target(name: "Fanout", dependencies: [], swiftSettings: hot),
         .target(
             name: "Access",

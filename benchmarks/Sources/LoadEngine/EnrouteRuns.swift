@@ -1,0 +1,132 @@
+// The modes of a run against a gateway: one-to-one, fan-out, idle, slow. Handshakes.swift has the fifth.
+
+internal import Glibc
+
+extension EnrouteGateway: Measurable {
+    public enum Way {
+        /// PUBLISH to the feeds.
+        case redis(Endpoint)
+        /// Locations over the riders' own connections.
+        case riders
+    }
+
+    /// Messages to `followers` connections that follow `jobs` jobs between them.
+    ///
+    /// - Parameter slow: connections beside them that follow the same jobs and do not read.
+    public func deliver(
+        _ delivery: Delivery, followers: Int, slow: Int = 0, payload: Int, way: Way, watched: Watched, loop: Loop
+    ) throws -> Report {
+        let jobs = Self.jobs(delivery.channels)
+        var numbering = Target.Numbering.sequence
+        if case .riders = way {
+            numbering = .captureTime
+            guard delivery.perSecond / Double(jobs.count) <= Self.mostPerRider else {
+                throw LoadError(
+                    "a rider may report \(Int(Self.mostPerRider)) times a second: \(delivery.perSecond) a second need "
+                        + "\(Int((delivery.perSecond / Self.mostPerRider).rounded(.up))) jobs")
+            }
+        }
+        if case .captureTime = numbering, delivery.burst > 1, delivery.burst > jobs.count / 2 {
+            throw LoadError("with riders a burst is at most half as large as the number of jobs")
+        }
+        try self.create(jobs, underway: numbering == .captureTime, loop: loop)
+        let crowd = Crowd(
+            self.target(numbering), dial: self.dial, identities: self.followers(followers, of: jobs), loop: loop)
+        defer { crowd.close() }
+        let (memory, opening) = try crowd.openMeasured(watched, timeout: delivery.patience)
+        let sluggish = try self.slowCrowd(slow, jobs, first: followers, numbering, delivery, loop)
+        defer { sluggish?.close() }
+
+        let publisher: any Publisher
+        switch way {
+        case .redis(let redis):
+            publisher = try Publishing.redis(redis, channel: self.feed).publisher(jobs: jobs, loop: loop) {
+                MessageTemplate.location(job: $0, bytes: payload)
+            }
+        case .riders:
+            let riders = self.riders(of: jobs, first: followers + slow, loop: loop)
+            try riders.open(timeout: delivery.patience)
+            publisher = RiderPublisher(riders)
+        }
+        defer { publisher.close() }
+        var report = try delivery.run(crowd, publisher, watched, loop, slow: sluggish)
+        (report.memory, report.opening) = (memory, opening)
+        if let sluggish { report.slow = SlowFigures(of: sluggish, watched.server, before: memory?.after, loop) }
+        report.judge()
+        return report
+    }
+
+    /// As every other peer is measured.
+    public func deliver(
+        _ delivery: Delivery, followers: Int, payload: Int, watched: Watched, loop: Loop
+    ) throws -> Report {
+        guard let redis else { throw LoadError("\(self.name): no Redis to publish to") }
+        return try self.deliver(
+            delivery, followers: followers, payload: payload, way: .redis(redis), watched: watched, loop: loop)
+    }
+
+    /// Positions a rider may publish a second before the gateway conflates them.
+    static let mostPerRider = 2.0
+
+    private func slowCrowd(
+        _ count: Int, _ jobs: [String], first: Int, _ numbering: Target.Numbering, _ delivery: Delivery, _ loop: Loop
+    ) throws -> Crowd? {
+        guard count > 0 else { return nil }
+        var dial = self.dial
+        dial.receiveBuffer = 4096
+        let crowd = Crowd(
+            self.target(numbering), dial: dial, identities: self.followers(count, of: jobs, first: first), loop: loop)
+        try crowd.open(timeout: delivery.patience)
+        return crowd
+    }
+
+    /// Connections that follow one job each and get nothing.
+    public func idle(_ connections: Int, settle seconds: Double, watched: Watched, loop: Loop) throws -> Report {
+        let jobs = Self.jobs(connections)
+        try self.create(jobs, underway: false, loop: loop)
+        let crowd = Crowd(
+            self.target(), dial: self.dial, identities: self.followers(connections, of: jobs), loop: loop)
+        return try crowd.idle(settle: seconds, watched: watched)
+    }
+}
+
+extension Crowd {
+    /// Opens all, waits, and says what they cost while nothing is sent.
+    public func idle(settle seconds: Double, watched: Watched) throws -> Report {
+        defer { self.close() }
+        let (memory, opening) = try self.openMeasured(watched, timeout: 300)
+        let (times, begin) = (watched.times, Clock.now)
+        self.loop.run(seconds: seconds)
+        var report = Report(self.target.name, "idle", connections: self.count, seconds: seconds)
+        (report.memory, report.opening) = (memory, opening)
+        // Per connection and second here: there are no messages.
+        let elapsed = Double(Clock.now - begin) / 1e9
+        report.cpu = watched.figures(since: times, per: Int(Double(self.count) * elapsed), seconds: elapsed)
+        report.note(self.tally)
+        report.judge()
+        return report
+    }
+}
+
+/// What became of the connections that did not read.
+public struct SlowFigures: Codable, Sendable {
+    public var connections: Int
+    /// By close code, once they read again.
+    public var closeCodes: [String: Int]
+    public var losses: [String: Int]
+    public var stillFollowing: Int
+    /// What the server held for them at the end, in KB each.
+    public var residentKBPerConnection: Double?
+
+    init(of crowd: Crowd, _ server: ProcessGroup?, before: Memory?, _ loop: Loop) {
+        if let server, let before {
+            self.residentKBPerConnection = Double(server.memory.residentKB - before.residentKB) / Double(crowd.count)
+        }
+        crowd.setReading(true)
+        loop.run(seconds: 3) { crowd.following > 0 }
+        self.connections = crowd.count
+        self.closeCodes = Dictionary(uniqueKeysWithValues: crowd.tally.closeCodes.map { (String($0), $1) })
+        self.losses = crowd.tally.losses
+        self.stillFollowing = crowd.following
+    }
+}

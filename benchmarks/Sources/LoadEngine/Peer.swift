@@ -1,0 +1,124 @@
+// A server that is measured, ours or another's: what it takes to give all of them the same work.
+
+internal import Glibc
+
+/// A running server.
+public protocol Measurable {
+    var name: String { get }
+    var dial: Dial { get }
+    /// Messages at a rate to `followers` connections that follow `delivery.channels` jobs between them.
+    func deliver(
+        _ delivery: Delivery, followers: Int, payload: Int, watched: Watched, loop: Loop
+    ) throws -> Report
+}
+
+/// A peer that is told apart by a description of its protocol.
+public struct Peer: Measurable {
+    public var target: Target
+    public var dial: Dial
+    public var publishing: Publishing
+
+    public init(target: Target, dial: Dial, publishing: Publishing) {
+        (self.target, self.dial, self.publishing) = (target, dial, publishing)
+    }
+
+    public var name: String { self.target.name }
+
+    public func deliver(
+        _ delivery: Delivery, followers: Int, payload: Int, watched: Watched, loop: Loop
+    ) throws -> Report {
+        let jobs = EnrouteGateway.jobs(delivery.channels)
+        let identities = (0..<followers).map { index in
+            Identity(index: index, channel: index % jobs.count, job: jobs[index % jobs.count])
+        }
+        let crowd = Crowd(self.target, dial: self.dial, identities: identities, loop: loop)
+        defer { crowd.close() }
+        let (memory, opening) = try crowd.openMeasured(watched, timeout: delivery.patience)
+        let publisher = try self.publishing.publisher(jobs: jobs, loop: loop) {
+            MessageTemplate.location(job: $0, bytes: payload)
+        }
+        defer { publisher.close() }
+        var report = try delivery.run(crowd, publisher, watched, loop)
+        (report.memory, report.opening) = (memory, opening)
+        report.judge()
+        return report
+    }
+}
+
+/// What a peer says of itself: `peers/NAME describe`, see peers/README.md.
+public struct PeerDescription: Codable, Sendable {
+    public var name: String
+    public var versions: [String: String]?
+    public var path: String
+    public var subprotocol: String?
+    public var hello: [String]
+    public var subscribed: String?
+    public var publish: Publish
+    /// For a peer that runs already: `wss://host:port`, and its processes.
+    public var url: String?
+    public var pids: [Int32]?
+
+    public struct Publish: Codable, Sendable {
+        /// redis, http or nats.
+        public var kind: String
+        public var channel: String?
+        /// The message published, with `{payload}` in it.
+        public var envelope: String?
+        public var url: String?
+        public var subject: String?
+        /// A number, or `{publishPort}`. For redis only where the peer runs already.
+        public var port: String?
+        /// Where to publish, for a peer that runs already; by default 127.0.0.1.
+        public var host: String?
+    }
+
+    /// - Parameters:
+    ///   - port: where it serves followers.
+    ///   - publishPort: where it takes messages, if by itself.
+    public func peer(port: UInt16, publishPort: UInt16, redis: Endpoint, tls: TLSClient) throws -> Peer {
+        let isOther = self.url != nil
+        let text = self.url.map { String($0.drop { $0 != "/" }.dropFirst(2).prefix { $0 != "/" }) }
+        let target = Target(
+            name: self.name, path: self.path, subprotocol: self.subprotocol, greetings: self.hello,
+            replies: [("2", "3")].filter { _ in self.path.contains("EIO=") } + [("PING\r\n", "PONG\r\n")],
+            isBinary: self.publish.kind == "nats", subscribed: self.subscribed, marker: EnrouteGateway.located)
+        let isPlain = self.url?.hasPrefix("ws://") ?? false
+        let endpoint = try Endpoint(isOther ? text! : "127.0.0.1:\(port)")
+        return Peer(
+            target: target, dial: Dial(endpoint, tls: isPlain ? nil : tls),
+            publishing: try self.publishing(String(publishPort), redis))
+    }
+
+    private func publishing(_ port: String, _ redis: Endpoint) throws -> Publishing {
+        func missing(_ member: String) -> LoadError {
+            LoadError("the description of \(self.name) has no publish.\(member)")
+        }
+        func filled(_ text: String) -> String {
+            guard let place = text.firstRange(of: "{publishPort}") else { return text }
+            return text.replacingCharacters(in: place, with: port)
+        }
+        switch self.publish.kind {
+        case "redis":
+            guard let channel = self.publish.channel else { throw missing("channel") }
+            // A peer that runs already listens to its own Redis.
+            if self.url != nil, self.publish.port == nil { throw missing("port, the one of its Redis") }
+            let own = try self.publish.port.map { try Endpoint("\(self.publish.host ?? "127.0.0.1"):\($0)") }
+            return .redis(own ?? redis, channel: channel, envelope: self.publish.envelope)
+        case "http":
+            guard let url = self.publish.url.map(filled) else { throw missing("url") }
+            let rest = url.drop { $0 != "/" }.dropFirst(2)
+            return .http(try Endpoint(String(rest.prefix { $0 != "/" })), path: String(rest.drop { $0 != "/" }))
+        case "nats":
+            guard let subject = self.publish.subject else { throw missing("subject") }
+            let host = self.publish.host ?? "127.0.0.1"
+            return .nats(try Endpoint("\(host):\(filled(self.publish.port ?? "{publishPort}"))"), subject: subject)
+        default: throw missing("kind that is known: redis, http or nats")
+        }
+    }
+}
+
+extension String {
+    fileprivate func replacingCharacters(in range: Range<Index>, with text: String) -> String {
+        self[..<range.lowerBound] + text + self[range.upperBound...]
+    }
+}

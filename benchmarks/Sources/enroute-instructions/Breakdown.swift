@@ -1,0 +1,130 @@
+// Where the instructions go: by kind of code, by step of the hot path, and function by function.
+//
+// The kinds are told from the library and, within the gateway, from the module that begins a mangled name. Debian's
+// libssl and libcrypto name only what they export; what is left is an address.
+
+/// The kind of code that a function is.
+enum Kind: String, CaseIterable {
+    case libcrypto = "libcrypto (AES-GCM and what stands around it)"
+    case libssl = "libssl"
+    case boringSSL = "BoringSSL (the twin's)"
+    case nio = "NIO"
+    case nioSSL = "NIOSSL"
+    case gateway = "Gateway, Fanout"
+    case secureSocket = "SecureSocket"
+    case redis = "Redis, LiveState, hiredis"
+    case wire = "EnrouteWire, Access"
+    case counting = "retain and release"
+    case exclusivity = "exclusivity checks"
+    case swift = "Swift's library and runtime"
+    case memory = "malloc and free"
+    case copying = "memcpy and its like"
+    case systemCalls = "the way into the kernel"
+    case other = "other"
+
+    init(_ function: Function) {
+        let name = function.name
+        func named(_ parts: String...) -> Bool { parts.contains { name.contains($0) } }
+        switch function.object {
+        case let object where object.hasPrefix("libcrypto"): self = .libcrypto
+        case let object where object.hasPrefix("libssl"): self = .libssl
+        case let object where object.hasPrefix("libhiredis"): self = .redis
+        case let object where object.hasPrefix("libswiftCore"):
+            self =
+                named("swift_retain", "swift_release", "RefCount", "swift_bridgeObject", "swift_weak", "swift_unowned")
+                ? .counting
+                : named("swift_beginAccess", "swift_endAccess", "AccessSet", "SwiftTLSContext") ? .exclusivity : .swift
+        // Swift's runtime finds the accesses of a thread with it, and hardly anybody else calls it.
+        case let object where object.hasPrefix("ld-linux") && name == "__tls_get_addr": self = .exclusivity
+        case let object where object.hasPrefix("libswift"): self = .swift
+        case let object where object.hasPrefix("libc."):
+            self =
+                named("malloc", "free", "calloc", "realloc", "unlink_chunk", "memalign")
+                ? .memory
+                : named("memcpy", "memmove", "memset", "memcmp", "strcmp", "strlen")
+                    ? .copying
+                    : named("send", "recv", "read", "write", "epoll", "syscall", "timerfd") ? .systemCalls : .other
+        case "enroute":
+            let modules: [(Kind, [String])] = [
+                (.boringSSL, ["BoringSSL", "bssl", "gcm_", "aesni", "vaes"]), (.nioSSL, ["$s6NIOSSL"]),
+                (.nio, ["$s7NIOCore", "$s8NIOPosix", "$s11NIOEmbedded", "$s8NIOHTTP1", "$s12NIOWebSocket"]),
+                (.nio, ["CNIO", "$s15CNIO", "DequeModule", "Atomics"]), (.secureSocket, ["$s12SecureSocket"]),
+                (.gateway, ["$s7Gateway", "$s6Fanout"]), (.redis, ["$s5Redis", "$s9LiveState"]),
+                (.wire, ["$s11EnrouteWire", "$s6Access"]), (.swift, ["$sS", "$ss", "swift_"]),
+            ]
+            self = modules.first { $0.1.contains { name.contains($0) } }?.0 ?? .other
+        default: self = .other
+        }
+    }
+}
+
+/// One place of the hot path, found by a part of its demangled name; the greatest that fits is meant, and what the
+/// compiler has put into its caller is not found.
+private let places = [
+    ("1 a frame off the socket", "Session.channelRead"), ("1 rate, grant", "RiderSession.report"),
+    ("2 bytes to a value", "ClientMessage.init"), ("3 to Redis", "LocationPublisher.publish"),
+    ("4 the script: in Redis, not counted", nil), ("5 from Redis", "RESPReader.consume"),
+    ("6 frame, followers", "LoopRelay.relayFeed"), ("7 one follower", "FollowedJob.offerPosition"),
+    ("7 its session", "Session.send(_:_:)"), ("7 TLS and send", "SecureSocketHandler.writeNow"),
+    ("  encrypt (ours)", "TLSConnection.write"), ("  a record (ours)", "RecordWriter.seal"),
+    ("  SSL_write", "SSL_write"),
+    ("  AES-GCM, of that", "CRYPTO_gcm128"), ("  NIOSSL (the twin's)", "NIOSSLHandler.doUnbufferActions"),
+    ("  NIO's way out (the twin's)", "writeAndFlush0"),
+]
+
+/// A profile in words.
+struct Breakdown {
+    let profile: Profile
+    /// Demangled, by function.
+    private let names: [Function: String]
+
+    init(_ profile: Profile, _ names: [Function: String]) {
+        (self.profile, self.names) = (profile, names)
+    }
+
+    func kinds() -> [String] {
+        var sums: [Kind: Double] = [:]
+        for (function, count) in self.profile.own { sums[Kind(function), default: 0] += count }
+        return sums.filter { $0.value >= 0.5 }.sorted { $0.value > $1.value }
+            .map { Self.line($0.value, $0.key.rawValue) }
+    }
+
+    func steps() -> [String] {
+        places.compactMap { title, part in
+            guard let part else { return title.leftAligned(38) }
+            let found = self.profile.inclusive.filter { self.name($0.key).contains(part) }
+            // AES-GCM is several functions beside each other; of all others one calls the next.
+            let count =
+                part == "CRYPTO_gcm128" ? found.values.reduce(0, +) : found.values.max() ?? 0
+            return count < 10 ? nil : "\(title.leftAligned(38))\(count.grouped.rightAligned(10))   \(part)"
+        }
+    }
+
+    func top(_ count: Int, inclusive: Bool = false) -> [String] {
+        (inclusive ? self.profile.inclusive : self.profile.own).sorted { $0.value > $1.value }.prefix(count)
+            .filter { $0.value >= 0.5 }.map { Self.line($0.value, "\($0.key.object)  \(self.name($0.key))") }
+    }
+
+    private func name(_ function: Function) -> String { self.names[function] ?? function.name }
+
+    private static func line(_ count: Double, _ text: String) -> String {
+        "\(count.grouped.rightAligned(10))  \(text.prefix(180))"
+    }
+
+    /// Names as people write them; the mangled ones when there is no `swift`.
+    static func names(of profile: Profile, in folder: String) -> [Function: String] {
+        let functions = Array(profile.inclusive.keys)
+        let mangled = functions.map(\.name).joined(separator: "\n")
+        guard let demangled = try? Program.run(["swift", "demangle", "--simplified"], in: folder, input: mangled) else {
+            return [:]
+        }
+        let lines = demangled.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        guard lines.count >= functions.count else { return [:] }
+        return Dictionary(uniqueKeysWithValues: zip(functions, lines))
+    }
+}
+
+extension String {
+    func rightAligned(_ width: Int) -> String { String(repeating: " ", count: max(0, width - self.count)) + self }
+    func leftAligned(_ width: Int) -> String { self + String(repeating: " ", count: max(0, width - self.count)) }
+}

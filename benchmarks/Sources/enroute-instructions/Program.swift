@@ -1,0 +1,109 @@
+// Other programs: those that are run to their end (openssl, strip, curl, callgrind_control), and those that live as long
+// as we do (redis-server, the gateway under callgrind).
+//
+// The latter are started through `setpriv --pdeathsig KILL`, so that the kernel ends them however we end. It ends them
+// with the thread that started them, so that must be the main thread, which waits in `EnrouteInstructions.run`.
+
+import Foundation
+import Synchronization
+
+/// Why a measurement can not be made, in words for who runs it.
+struct BenchFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+enum Program {
+    /// Runs to the end and returns what was written to the standard output.
+    ///
+    /// - Parameters:
+    ///   - words: program and arguments; the program is looked for in PATH.
+    ///   - seconds: after these it is killed, and this throws.
+    ///   - folder: where its output is kept meanwhile.
+    @discardableResult
+    static func run(
+        _ words: [String], in folder: String, environment: [String: String] = [:], input: String? = nil,
+        seconds: Double = 60
+    ) throws -> String {
+        let name = words[0].split(separator: "/").last.map(String.init) ?? words[0]
+        let base = "\(folder)/\(name)-\(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)"
+        defer { for suffix in [".in", ".out", ".err"] { try? FileManager.default.removeItem(atPath: base + suffix) } }
+        let process = try self.process(words, environment: environment)
+        if let input {
+            try Data(input.utf8).write(to: URL(fileURLWithPath: base + ".in"))
+            process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: base + ".in"))
+        }
+        process.standardOutput = try Self.file(base + ".out")
+        process.standardError = try Self.file(base + ".err")
+        let ended = DispatchSemaphore(value: 0)
+        process.terminationHandler = { _ in ended.signal() }
+        try self.start(process, name)
+        guard ended.wait(timeout: .now() + seconds) == .success else {
+            kill(process.processIdentifier, SIGKILL)
+            throw BenchFailure("\(name) did not end within \(Int(seconds)) s.")
+        }
+        guard process.terminationStatus == 0 else {
+            let words = try? String(contentsOfFile: base + ".err", encoding: .utf8)
+            throw BenchFailure("\(name) failed (\(process.terminationStatus)): \(words?.suffix(600) ?? "")")
+        }
+        return try String(contentsOfFile: base + ".out", encoding: .utf8)
+    }
+
+    /// Starts a program that is ended with us; what it writes goes to `log`. Call on the main thread.
+    static func keep(_ words: [String], log: String, environment: [String: String]) throws -> KeptProgram {
+        precondition(Thread.isMainThread, "see the top of this file")
+        let process = try self.process(["setpriv", "--pdeathsig", "KILL"] + words, environment: environment)
+        process.standardOutput = try Self.file(log)
+        process.standardError = process.standardOutput
+        try self.start(process, words[0])
+        return KeptProgram(name: words[0], process: process, log: log)
+    }
+
+    /// Of runs, so that their files have names of their own.
+    private static let count = Atomic<Int>(0)
+
+    private static func process(_ words: [String], environment: [String: String]) throws -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = words
+        process.standardInput = FileHandle.nullDevice
+        // Settings of a gateway that happen to be in our environment are not meant for this one.
+        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("ENROUTE_") }
+            .merging(environment) { $1 }
+        return process
+    }
+
+    private static func start(_ process: Process, _ name: String) throws {
+        do { try process.run() } catch { throw BenchFailure("\(name) could not be started: \(error)") }
+    }
+
+    private static func file(_ path: String) throws -> FileHandle {
+        guard FileManager.default.createFile(atPath: path, contents: nil) else {
+            throw BenchFailure("\(path) can not be written.")
+        }
+        return try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    }
+}
+
+/// A program that lives as long as we do.
+struct KeptProgram: Sendable {
+    let name: String
+    fileprivate let process: Process
+    fileprivate let log: String
+
+    var processID: Int32 { self.process.processIdentifier }
+
+    /// - Throws: with its last words when it has ended.
+    func requireRunning() throws {
+        guard !self.process.isRunning else { return }
+        let words = (try? String(contentsOfFile: self.log, encoding: .utf8)) ?? ""
+        throw BenchFailure("\(self.name) has ended: \(words.suffix(1500))")
+    }
+
+    func end() {
+        guard self.process.isRunning else { return }
+        kill(self.processID, SIGKILL)
+        self.process.waitUntilExit()
+    }
+}

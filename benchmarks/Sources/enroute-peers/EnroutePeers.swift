@@ -1,0 +1,133 @@
+// enroute-peers: the same work for Enroute and for what one could run instead, side by side.
+
+import ArgumentParser
+import Foundation
+import Glibc
+import LoadEngine
+
+@main
+struct EnroutePeers: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enroute-peers",
+        abstract: "Measures Enroute and its peers side by side, in interleaved rounds.",
+        discussion: """
+            Starts redis-server and, one after the other, each server that is installed: Enroute, its twin on NIOSSL, and the \
+            scripts of --peers. The server has core 0 to itself; Redis and the generator have the others. Writes latest.json \
+            and latest.md into --results. Every process it starts ends with it.
+
+            Examples:
+              enroute-peers --enroute ../.build/release/enroute --twin ../.build/release/enroute-niossl-twin
+              enroute-peers --enroute ../.build/release/enroute --only enroute,twin --rounds 3
+              enroute-peers --enroute ../.build/release/enroute --quick
+            """)
+
+    @Option(help: ArgumentHelp("Enroute's binary.", valueName: "file"))
+    var enroute: String?
+    @Option(
+        help: ArgumentHelp(
+            "Another binary with the command line of enroute serve: Enroute on NIOSSL.", valueName: "file"))
+    var twin: String?
+    @Option(help: ArgumentHelp("Where the peers' scripts are.", valueName: "folder"))
+    var peers = "peers"
+    @Option(
+        help: ArgumentHelp("A peer that runs already: its description as JSON, with url and pids.", valueName: "file"))
+    var peer: [String] = []
+    @Option(help: ArgumentHelp("Only these, joined by commas: enroute, twin, names of peers.", valueName: "names"))
+    var only: String?
+    @Option(help: "How often each does everything.")
+    var rounds = 5
+    @Option(help: ArgumentHelp("Numbers of connections, joined by commas.", valueName: "counts"))
+    var connections = "1000,5000"
+    @Option(help: ArgumentHelp("Of one-to-one, bursts and fan-out, joined by commas.", valueName: "names"))
+    var works = "one-to-one,bursts,fan-out"
+    @Option(help: "Messages that reach a follower, a second.")
+    var rate = 5000.0
+    @Option(help: "Seconds of each measurement.")
+    var seconds = 10.0
+    @Option(help: "Bytes of a message.")
+    var payload = 200
+    @Flag(help: "One round of ours only, with 1000 connections and 5 s.")
+    var quick = false
+    @Option(help: ArgumentHelp("Where the figures go.", valueName: "folder"))
+    var results = "results"
+
+    func validate() throws {
+        guard self.rounds > 0, self.rate > 0, self.seconds > 0 else {
+            throw ValidationError("--rounds, --rate and --seconds must be more than 0.")
+        }
+        guard !self.workList.isEmpty, self.workList.count == self.works.split(separator: ",").count else {
+            throw ValidationError("--works takes one-to-one, bursts and fan-out, joined by commas.")
+        }
+        let counts = self.connections.split(separator: ",").map { Int($0) ?? 0 }
+        guard !counts.isEmpty, counts.allSatisfy({ (1...100_000).contains($0) }) else {
+            throw ValidationError("--connections takes numbers of 1 to 100000, joined by commas.")
+        }
+    }
+
+    private var workList: [Work] { self.works.split(separator: ",").compactMap { Work(rawValue: String($0)) } }
+
+    private var program: Program {
+        var program = Program()
+        (program.rounds, program.rate, program.seconds, program.payload) = (
+            self.rounds, self.rate, self.seconds, self.payload
+        )
+        program.connections = self.connections.split(separator: ",").compactMap { Int($0) }
+        program.works = self.workList
+        if self.quick {
+            (program.rounds, program.connections, program.seconds, program.handshakeSeconds) = (1, [1000], 5, 3)
+        }
+        return program
+    }
+
+    func run() throws {
+        let program = self.program
+        let (contestants, leftOut) = try self.contestants()
+        guard !contestants.isEmpty else { throw LoadError("nobody takes part: give --enroute, or install a peer") }
+        try Descriptors.raise(toHold: program.connections.max() ?? 0)
+        let cores = Cores()
+        try Self.stay(on: cores.generator)
+        let arena = try Arena(cores: cores)
+        defer { arena.close() }
+        print("\(contestants.map(\.name).joined(separator: ", ")): \(program.rounds) rounds")
+        for (name, reason) in leftOut.sorted(by: { $0.key < $1.key }) { print("\(name) takes no part: \(reason)") }
+        let records = Rounds(program: program, arena: arena, contestants: contestants) {
+            print($0)
+            fflush(nil)
+        }.run()
+        let summary = Summary(records, contestants, leftOut: leftOut, program)
+        try summary.write(to: self.results)
+        print(summary.markdown)
+        print("written to \(self.results)/latest.json and latest.md")
+        guard summary.failures.isEmpty else { throw ExitCode(1) }
+    }
+
+    private func contestants() throws -> ([Contestant], leftOut: [String: String]) {
+        var contestants: [Contestant] = []
+        var leftOut: [String: String] = [:]
+        for (name, path) in [("enroute", self.enroute), ("twin", self.twin)] {
+            guard let path else { continue }
+            guard FileManager.default.isExecutableFile(atPath: path) else { throw LoadError("\(path) is no program") }
+            contestants.append(Contestant(name: name, kind: .enroute(path: path)))
+        }
+        if !self.quick {
+            let scripts = Contestant.scripts(in: URL(fileURLWithPath: self.peers).path)
+            contestants += scripts.contestants
+            leftOut = scripts.leftOut
+            contestants += try self.peer.map { try Contestant.running($0) }
+        }
+        guard let only = self.only.map({ Set($0.split(separator: ",").map(String.init)) }) else {
+            return (contestants, leftOut)
+        }
+        let unknown = only.subtracting(contestants.map(\.name)).subtracting(leftOut.keys)
+        guard unknown.isEmpty else {
+            throw LoadError("--only names \(unknown.sorted().joined(separator: ", ")), which is not here")
+        }
+        return (contestants.filter { only.contains($0.name) }, leftOut.filter { only.contains($0.key) })
+    }
+
+    private static func stay(on core: Int) throws {
+        guard Child.run(["taskset", "-cp", String(core), String(getpid())]).succeeded else {
+            throw LoadError("taskset can not keep the generator on core \(core)")
+        }
+    }
+}

@@ -1,0 +1,121 @@
+// The same work for every contestant, a round at a time, so that what disturbs the machine disturbs all alike.
+
+import Foundation
+import LoadEngine
+
+/// The kinds of load.
+enum Work: String, CaseIterable {
+    /// A follower for each job, messages evenly spread: each wakes the server.
+    case oneToOne = "one-to-one"
+    /// The same, so many at once: what a message costs where the server is awake.
+    case bursts
+    /// One job that all follow.
+    case fanOut = "fan-out"
+
+    static let burst = 100
+}
+
+/// What each contestant does in a round.
+struct Program {
+    var rounds = 5
+    var connections = [1000, 5000]
+    var works = Work.allCases
+    /// Messages that reach a follower, a second.
+    var rate = 5000.0
+    var warmup = 2.0
+    var seconds = 10.0
+    var payload = 200
+    var handshakeSeconds = 5.0
+}
+
+/// One run of one contestant.
+struct Record: Codable {
+    var round: Int
+    var contestant: String
+    /// `one-to-one/1000`, `bursts/1000`, `fan-out/1000`, `handshakes/full`, `handshakes/resumed`.
+    var work: String
+    var report: Report?
+    /// Why there is no report.
+    var failure: String?
+}
+
+struct Rounds {
+    let program: Program
+    let arena: Arena
+    let contestants: [Contestant]
+    let say: (String) -> Void
+
+    func run() -> [Record] {
+        var records: [Record] = []
+        for round in 1...self.program.rounds {
+            // The order turns, so that nobody always comes after the same neighbour.
+            let turn = (round - 1) % self.contestants.count
+            for contestant in self.contestants[turn...] + self.contestants[..<turn] {
+                records += self.run(contestant, round)
+            }
+        }
+        return records
+    }
+
+    private func run(_ contestant: Contestant, _ round: Int) -> [Record] {
+        var records: [Record] = []
+        for (place, connections) in self.program.connections.enumerated() {
+            let entrant: Entrant
+            do {
+                entrant = try self.arena.start(contestant)
+            } catch {
+                records.append(self.record(round, contestant, "start/\(connections)", .failure(error)))
+                continue
+            }
+            defer { entrant.child?.stop() }
+            let watched = Watched(
+                server: entrant.server, redis: try? ProcessGroup("redis", [self.arena.redis.pid]))
+            for (turn, work) in self.program.works.enumerated() {
+                let result = Result {
+                    var report = try self.deliver(work, connections, entrant, watched)
+                    // Only the first run of a fresh process says what a connection takes.
+                    if turn > 0 { report.memory = nil }
+                    return report
+                }
+                records.append(self.record(round, contestant, "\(work.rawValue)/\(connections)", result))
+            }
+            guard place == 0, entrant.peer.dial.tls != nil else { continue }
+            for resumes in [false, true] {
+                let result = Result { try self.shakeHands(entrant, resumes, watched) }
+                records.append(
+                    self.record(round, contestant, resumes ? "handshakes/resumed" : "handshakes/full", result))
+            }
+        }
+        return records
+    }
+
+    private func deliver(_ work: Work, _ connections: Int, _ entrant: Entrant, _ watched: Watched) throws -> Report {
+        let isFanOut = work == .fanOut
+        let delivery = Delivery(
+            mode: work.rawValue, perSecond: isFanOut ? self.program.rate / Double(connections) : self.program.rate,
+            channels: isFanOut ? 1 : connections, burst: work == .bursts ? Work.burst : 1,
+            warmup: self.program.warmup, seconds: self.program.seconds)
+        return try entrant.peer.deliver(
+            delivery, followers: connections, payload: self.program.payload, watched: watched, loop: self.arena.loop)
+    }
+
+    private func shakeHands(_ entrant: Entrant, _ resumes: Bool, _ watched: Watched) throws -> Report {
+        try Handshakes(
+            entrant.peer.dial.endpoint, resumes: resumes, width: 16, warmup: 1, seconds: self.program.handshakeSeconds
+        ).run(name: entrant.peer.name, watched: watched, loop: self.arena.loop)
+    }
+
+    private func record(
+        _ round: Int, _ contestant: Contestant, _ work: String, _ result: Result<Report, any Error>
+    ) -> Record {
+        switch result {
+        case .success(var report):
+            report.target = contestant.name
+            self.say("round \(round): \(report)\n")
+            return Record(round: round, contestant: contestant.name, work: work, report: report)
+        case .failure(let error):
+            self.say("round \(round): \(contestant.name), \(work): NO FIGURES: \(error)\n")
+            return Record(round: round, contestant: contestant.name, work: work, failure: "\(error)")
+        }
+    }
+}
