@@ -18,7 +18,7 @@ enum Kind: String, CaseIterable {
     case exclusivity = "exclusivity checks"
     case swift = "Swift's library and runtime"
     case memory = "malloc and free"
-    case copying = "memcpy and its like"
+    case copying = "memcpy, strcmp and their like"
     case systemCalls = "the way into the kernel"
     case other = "other"
 

@@ -57,6 +57,7 @@ struct EnrouteInstructions: ParsableCommand {
         var names: [Function: String] = [:]
         for run in 1...self.runs {
             let stage = try Stage(gateway: self.enroute)
+            defer { stage.end() }
             try stage.createJob()
             let rider = try stage.token("rider", Stage.rider)
             let customer = try stage.token("customer", Stage.customer)

@@ -28,7 +28,7 @@ final class Stage: Sendable {
     static let rider = "rider-1"
     static let customer = "customer-1"
 
-    /// Starts everything. Call on the main thread.
+    /// Starts everything, until `end`. Call on the main thread.
     ///
     /// - Parameter gateway: path of `enroute`, built for release.
     init(gateway path: String) throws {
@@ -83,7 +83,8 @@ final class Stage: Sendable {
         isComplete = true
     }
 
-    deinit {
+    /// Ends everything, and removes the folder; the next stage has it again.
+    func end() {
         self.gateway.end()
         self.redis.end()
         try? FileManager.default.removeItem(atPath: self.folder)
