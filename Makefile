@@ -52,6 +52,21 @@ install:
 	    $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq $$missing >/dev/null; \
 	fi
 
+# Each fuzzer for so many seconds; what it finds is in .build-fuzz/crashes, and belongs into Tests/Fuzzing/Corpus once it is put right.
+FUZZ_SECONDS = 60
+FUZZERS = FuzzFollowTable FuzzHTTPHead FuzzMessages FuzzOutbox FuzzRESP FuzzWebSocket
+
+fuzz: install
+	@mkdir -p .build-fuzz/crashes
+	@for fuzzer in $(FUZZERS); do \
+	    ENROUTE_FUZZ=1 swift build -c release --scratch-path .build-fuzz --product $$fuzzer -Xswiftc -sanitize=fuzzer,address \
+	        -Xswiftc -assert-config -Xswiftc Debug -Xswiftc -enable-testing -Xswiftc -use-ld=lld \
+	        -Xcc -fsanitize=fuzzer-no-link || exit 1; \
+	    mkdir -p .build-fuzz/corpus/$$fuzzer; \
+	    ASAN_OPTIONS=detect_leaks=0 .build-fuzz/release/$$fuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 \
+	        -artifact_prefix=.build-fuzz/crashes/$$fuzzer- .build-fuzz/corpus/$$fuzzer Tests/Fuzzing/Corpus/$$fuzzer || exit 1; \
+	done
+
 # What a location and a delivered message cost in instructions, and where they go: under a minute once all is built.
 bench-instructions: instructions
 	cd benchmarks && .build/release/enroute-instructions

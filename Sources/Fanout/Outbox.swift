@@ -28,6 +28,8 @@ package struct Outbox<Topic: Hashable> {
     /// First frame that has not been taken.
     private var first = 0
     private var places: [Topic: Int] = [:]
+    /// Frames that wait: entries of `waiting` that are not empty.
+    private var count = 0
     /// Bytes of all frames that wait.
     package private(set) var bytes = 0
     package let mostBytes: Int
@@ -48,13 +50,8 @@ package struct Outbox<Topic: Hashable> {
             let freed = place.map { self.waiting[$0].frame.count } ?? 0
             guard self.bytes - freed + frame.count <= self.mostBytes else { return .overflows }
             // The new one goes to the end: what was said between the two comes before it.
-            if let place {
-                self.waiting[place].frame = []
-                self.bytes -= freed
-            }
-            self.places[topic] = self.waiting.count
+            if let place { self.empty(place) }
             self.append(Waiting(topic: topic, frame: frame))
-            self.compact()
             return place == nil ? .waits : .replaced
         }
     }
@@ -63,10 +60,9 @@ package struct Outbox<Topic: Hashable> {
     package mutating func take() -> [UInt8]? {
         while self.first < self.waiting.count {
             let next = self.waiting[self.first]
-            self.waiting[self.first].frame = []
             self.first += 1
             guard !next.frame.isEmpty else { continue }
-            self.bytes -= next.frame.count
+            self.empty(self.first - 1)
             if let topic = next.topic { self.places[topic] = nil }
             if self.isEmpty { self.removeAll() }
             return next.frame
@@ -77,8 +73,7 @@ package struct Outbox<Topic: Hashable> {
     /// Drops the waiting position of a topic that may not be seen any more.
     package mutating func drop(_ topic: Topic) {
         guard let place = self.places.removeValue(forKey: topic) else { return }
-        self.bytes -= self.waiting[place].frame.count
-        self.waiting[place].frame = []
+        self.empty(place)
         if self.isEmpty { self.removeAll() }
     }
 
@@ -87,21 +82,31 @@ package struct Outbox<Topic: Hashable> {
         self.places.removeAll()
         self.first = 0
         self.bytes = 0
+        self.count = 0
+    }
+
+    private mutating func empty(_ place: Int) {
+        self.bytes -= self.waiting[place].frame.count
+        self.waiting[place].frame = []
+        self.count -= 1
     }
 
     private mutating func append(_ waiting: Waiting) {
+        self.compact()
+        if let topic = waiting.topic { self.places[topic] = self.waiting.count }
         self.waiting.append(waiting)
         self.bytes += waiting.frame.count
+        self.count += 1
     }
 
-    /// Emptied places are given back once they are most of the list, so that a position that is replaced for hours costs
-    /// no memory. Cost: O(1) per frame on average.
+    /// Emptied places are given back once they are half of the list, so that neither a position that is replaced for hours
+    /// nor a socket that never quite catches up costs memory. Cost: O(1) per frame on average.
     private mutating func compact() {
-        guard self.waiting.count >= 64, self.waiting.count > 4 * (self.places.count + 1),
-            self.waiting.count(where: { !$0.frame.isEmpty }) * 2 < self.waiting.count
-        else { return }
+        guard self.waiting.count >= Self.fewestPlaces, self.count * 2 <= self.waiting.count else { return }
         self.waiting = self.waiting[self.first...].filter { !$0.frame.isEmpty }
         self.first = 0
         for (index, entry) in self.waiting.enumerated() { if let topic = entry.topic { self.places[topic] = index } }
     }
+
+    private static var fewestPlaces: Int { 64 }
 }

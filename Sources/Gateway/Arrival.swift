@@ -44,6 +44,9 @@ final class Arrival: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
+    /// What came is no TLS, or no HTTP: there is nobody to wait for.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case SecureSocketEvent.handshakeCompleted:

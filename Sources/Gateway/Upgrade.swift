@@ -16,7 +16,7 @@ final class UpgradeGate: ChannelInboundHandler, RemovableChannelHandler {
 
     private let loop: LoopState
     private let allowsUpgrade: Bool
-    private var isRefusing = false
+    private var isOver = false
     /// What is admitted by the request that is being upgraded, and whom it counts for.
     private(set) var admission: Admission?
     private(set) var address: ClientAddress?
@@ -27,7 +27,10 @@ final class UpgradeGate: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !self.isRefusing else { return }
+        guard !self.isOver else { return }
+        // Bytes may follow the request for an upgrade in the same packet: once NIO has taken the decoder away they come as
+        // they are, and are no part of a request.
+        guard self.admission == nil else { return context.fireChannelRead(data) }
         guard case .head(var head) = self.unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         if head.uri.namesToken {
             // Refused on every path: what is in a URL ends up in logs and histories.
@@ -48,8 +51,15 @@ final class UpgradeGate: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
+    /// What came is no HTTP. NIO's decoder, when it is removed afterwards, hands on the bytes it has left as if there had been
+    /// an upgrade, and whoever takes them for a request ends the process.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.isOver = true
+        context.fireErrorCaught(error)
+    }
+
     private func refuse(_ context: ChannelHandlerContext, _ request: HTTPRequestHead, _ refusal: Admission.Refusal) {
-        self.isRefusing = true
+        self.isOver = true
         let body = ByteBuffer(bytes: refusal.problem.json)
         var headers = refusal.headers
         headers.add(name: "content-type", value: Problem.mediaType)

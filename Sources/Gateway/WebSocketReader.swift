@@ -58,7 +58,9 @@ struct WebSocketReader {
     /// Bytes held for an unfinished frame or message.
     var heldBytes: Int { self.rest.readableBytes + (self.message?.bytes.readableBytes ?? 0) }
 
+    /// What comes after the end is passed over.
     mutating func add(_ bytes: ByteBuffer) {
+        guard !self.isOver else { return }
         if self.rest.readableBytes == 0 { self.rest = bytes } else { self.rest.writeImmutableBuffer(bytes) }
     }
 
@@ -91,6 +93,7 @@ struct WebSocketReader {
         switch header.opcode {
         case Opcode.close:
             self.isOver = true
+            (self.rest, self.message) = (ByteBuffer(), nil)
             return .close(CloseFrame(payload))
         case Opcode.ping: return .ping(payload)
         case Opcode.pong: return .pong

@@ -44,6 +44,39 @@ import Testing
         #expect(heard == [])
     }
 
+    @Test(arguments: ["\u{3}GET / HTTP/1.1\r\nHost: h\r\n\r\nmore", "\u{16}\u{3}\u{1}", "GET / HTTP/9.9\r\n\r\n"])
+    func `what is no HTTP is closed at once, and the gateway goes on`(bytes: String) async throws {
+        let heard = try await Self.heard {
+            $0.limits.firstRequestSeconds = 60
+        } _: { port, token in
+            let socket = try RawSocket(port: port)
+            try socket.send(bytes)
+            let heard = (try? socket.readToEnd()) ?? []
+            try RawSocket.session(port: port, token: token).sayGoodbye()
+            return heard
+        }
+        #expect(!String(decoding: heard, as: UTF8.self).contains("200 OK"))
+    }
+
+    @Test
+    func `frames that come in one packet with the request for an upgrade are read, and garbage there closes 1002`()
+        async throws
+    {
+        for (bytes, end) in [
+            (RawSocket.frame(0x89, [5]) + RawSocket.frame(0x88, [0x03, 0xE8]), [0x8A, 1, 5, 0x88, 2, 0x03, 0xE8]),
+            ([0x03, 0x47, 0x45], Frame.close(1002, "the opcode is not known")),
+        ] as [([UInt8], [UInt8])] {
+            let heard = try await Self.heard { port, token in
+                let socket = try RawSocket(port: port)
+                let request = RawSocket.upgrade(
+                    "/v1", "Sec-WebSocket-Protocol: enroute.v1\r\nAuthorization: Bearer \(token)\r\n")
+                try socket.send(Array(request.utf8) + bytes)
+                return try socket.readToEnd()
+            }
+            #expect(heard.ends(with: end))
+        }
+    }
+
     @Test(arguments: [(65, 8), (1, 9000)])
     func `too many headers, or too long ones, are not served`(count: Int, bytes: Int) async throws {
         let heard = try await Self.heard { port, _ in

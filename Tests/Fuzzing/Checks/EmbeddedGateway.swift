@@ -1,0 +1,120 @@
+// A gateway without listener, TLS and Redis: one event loop that runs when it is told to, and the connections of it. The
+// handlers are the real ones, put together by the real `Connections`; Redis is not there, so whatever asks it is answered
+// `unavailable` at once.
+
+import Access
+import EnrouteWire
+import Foundation
+import JWTKit
+import LiveState
+import Logging
+import NIOCore
+import NIOEmbedded
+import Redis
+import SecureSocket
+
+@testable import Gateway
+
+/// Confined to the thread that made it.
+final class EmbeddedGateway {
+    let eventLoop = EmbeddedEventLoop()
+    let state: LoopState
+    private let connections: Connections
+
+    /// Small, so that a short input reaches them.
+    static let messageBytes = 300
+    static let messageFragments = 4
+
+    init() {
+        var settings = Self.settings
+        let rates = 1 << 40
+        settings.limits.messageBytes = Self.messageBytes
+        settings.limits.messageFragments = Self.messageFragments
+        // What depends on the time of day or on what was before would make a finding come and go.
+        (settings.limits.messagesPerSecond, settings.limits.messagesBurst) = (rates, rates)
+        (settings.limits.messagesPerPersonPerSecond, settings.limits.messagesPerPersonBurst) = (rates, rates)
+        (settings.limits.messagesPerAddressPerSecond, settings.limits.messagesPerAddressBurst) = (rates, rates)
+        (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (rates, rates)
+        (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (rates, rates)
+        self.state = LoopState(
+            eventLoop: self.eventLoop, index: 0, settings: settings, quotas: Quotas(limits: settings.limits),
+            load: SharedLoad(loops: 1), logger: Self.logger)
+        self.connections = Connections(
+            responder: { _, _, _ in }, settings: settings,
+            loops: LoopMap([NIOLoopBound(self.state, eventLoop: self.eventLoop)], loops: [self.eventLoop]))
+    }
+
+    static let logger = Logger(label: "fuzz", factory: { _ in SwiftLogNoOpLogHandler() })
+
+    private static let settings: GatewaySettings = {
+        let nowhere = RedisAddress(endpoint: .unix(path: "/nowhere"))
+        var settings = GatewaySettings(
+            host: "127.0.0.1", port: 0, credentials: nil, live: nowhere, ledger: nowhere,
+            tokens: TokenVerifier(keys: [.init(kid: nil, algorithm: Word())], issuer: "i", audience: "a"))
+        settings.testEcho = true
+        // Networks without a mistake.
+        settings.trustedProxies = (try? TrustedProxies(["10.0.0.0/8"])) ?? .none
+        return settings
+    }()
+
+    /// A signature anybody can make, so that a fuzzer makes tokens that are good.
+    private struct Word: JWTAlgorithm {
+        static let signature = Array("signed".utf8)
+        let name = "HS256"
+        func sign(_ plaintext: some DataProtocol) -> [UInt8] { Self.signature }
+        func verify(_ signature: some DataProtocol, signs plaintext: some DataProtocol) -> Bool {
+            signature.elementsEqual(Self.signature)
+        }
+    }
+
+    /// A connected channel without handlers.
+    private func channel() throws -> EmbeddedChannel {
+        let channel = EmbeddedChannel(loop: self.eventLoop)
+        channel.remoteAddress = try SocketAddress(ipAddress: "10.0.0.1", port: 1)
+        return channel
+    }
+
+    /// A connection as it is accepted, and what becomes of it: `nil` once it is a session.
+    func accept() throws -> (channel: EmbeddedChannel, http: EventLoopFuture<HTTPConnection?>) {
+        let channel = try self.channel()
+        let value = self.connections.setup(channel: channel, logger: Self.logger)
+        try channel.connect(to: SocketAddress(ipAddress: "10.0.0.1", port: 1)).wait()
+        return (channel, try value.wait().http)
+    }
+
+    /// A connection that is a session already.
+    ///
+    /// - Parameter role: who signed in with the upgrade; `nil` for nobody.
+    func session(_ role: Role?) throws -> EmbeddedChannel {
+        let channel = try self.channel()
+        try channel.connect(to: SocketAddress(ipAddress: "10.0.0.1", port: 1)).wait()
+        let sync = channel.pipeline.syncOperations
+        let socket = SecureSocketHandler(loop: self.state.sockets, tls: nil)
+        try sync.addHandler(socket)
+        // Added too late to see the channel become active.
+        sync.fireChannelActive()
+        let admitted = role.map { Admitted(Grant(person: PersonID("p")!, role: $0)) }
+        try sync.addHandler(
+            Session(
+                loop: self.state, socket: socket, address: ClientAddress("10.0.0.2"), admitted: admitted,
+                logger: Self.logger))
+        self.eventLoop.run()
+        return channel
+    }
+}
+
+extension EmbeddedChannel {
+    /// Bytes that went out since the last time.
+    func sent() -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let buffer = try? self.readOutbound(as: ByteBuffer.self) { bytes += Array(buffer.readableBytesView) }
+        return bytes
+    }
+
+    /// Bytes come in; then the loop does all there is to do.
+    func receive(_ piece: ArraySlice<UInt8>) {
+        // An error that nobody handled is no finding by itself; what the connection does then is looked at.
+        _ = try? self.writeInbound(ByteBuffer(bytes: piece))
+        self.embeddedEventLoop.run()
+    }
+}

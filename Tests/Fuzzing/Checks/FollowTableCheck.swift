@@ -1,0 +1,83 @@
+// Who follows what, against plain sets: the first follower of a topic subscribes it, the last one to go unsubscribes it,
+// nobody in between does either, and a walk over the followers sees those of its beginning, each once.
+
+import Fanout
+
+/// Two bytes for each step: what, and who with which topic.
+enum FollowTableCheck {
+    private static let topics = 4
+    private static let phones = 6
+
+    private final class Phone {}
+
+    static func run(_ input: [UInt8]) throws(Disagreement) {
+        var choices = Choices(input)
+        var table = FollowTable<Int, Phone>()
+        let phones = (0..<self.phones).map { _ in Phone() }
+        var model: [Int: Set<Int>] = [:]
+        while !choices.isOver {
+            let (action, value) = (choices.below(8), choices.byte())
+            let (topic, phone) = (Int(value & 3) % self.topics, Int(value >> 2) % self.phones)
+            switch action {
+            case 0..<4 where model[topic]?.contains(phone) != true:
+                let upstream = table.follow(topic, by: phones[phone])
+                let isFirst = model[topic] == nil
+                model[topic, default: []].insert(phone)
+                try require(
+                    upstream == (isFirst ? .subscribe : .nothing), "follower \(phone) of \(topic): \(upstream)")
+            case 0..<4, 4, 5, 6:
+                try self.leave(&table, &model, topic, phone, phones)
+            default:
+                try self.walk(&table, &model, topic, everyOther: phone % 2 == 0, phones)
+            }
+            try self.compare(table, model, phones)
+        }
+    }
+
+    private static func leave(
+        _ table: inout FollowTable<Int, Phone>, _ model: inout [Int: Set<Int>], _ topic: Int, _ phone: Int,
+        _ phones: [Phone]
+    ) throws(Disagreement) {
+        let follows = model[topic]?.remove(phone) != nil
+        let isLast = follows && model[topic]?.isEmpty == true
+        if isLast { model[topic] = nil }
+        let upstream = table.unfollow(topic, by: phones[phone])
+        try require(upstream == (isLast ? .unsubscribe : .nothing), "\(phone) leaves \(topic): \(upstream)")
+    }
+
+    /// Followers leave while they are walked, and one comes.
+    private static func walk(
+        _ table: inout FollowTable<Int, Phone>, _ model: inout [Int: Set<Int>], _ topic: Int, everyOther: Bool,
+        _ phones: [Phone]
+    ) throws(Disagreement) {
+        let before = model[topic] ?? []
+        var seen: Set<Int> = []
+        for follower in table.followers(of: topic) {
+            guard let phone = phones.firstIndex(where: { $0 === follower }) else {
+                throw Disagreement("a stranger follows \(topic)")
+            }
+            try require(seen.insert(phone).inserted, "\(phone) was seen twice in one walk")
+            if !everyOther || seen.count % 2 == 0 { try self.leave(&table, &model, topic, phone, phones) }
+            if seen.count == 1, let newcomer = (0..<self.phones).first(where: { !before.contains($0) }) {
+                let isFirst = model[topic] == nil
+                model[topic, default: []].insert(newcomer)
+                let upstream = table.follow(topic, by: phones[newcomer])
+                try require(upstream == (isFirst ? .subscribe : .nothing), "\(newcomer) in the walk: \(upstream)")
+            }
+        }
+        try require(seen == before, "a walk saw \(seen) of \(before)")
+    }
+
+    private static func compare(
+        _ table: FollowTable<Int, Phone>, _ model: [Int: Set<Int>], _ phones: [Phone]
+    ) throws(Disagreement) {
+        try require(Set(table.topics) == Set(model.keys), "\(table.topics) are followed, not \(model.keys)")
+        for topic in 0..<self.topics {
+            let followers = table.followers(of: topic).map { ObjectIdentifier($0) }
+            let expected = (model[topic] ?? []).map { ObjectIdentifier(phones[$0]) }
+            try require(
+                followers.count == expected.count && Set(followers) == Set(expected),
+                "\(followers.count) follow \(topic), not \(expected.count)")
+        }
+    }
+}

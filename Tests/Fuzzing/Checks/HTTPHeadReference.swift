@@ -1,0 +1,106 @@
+// What ought to become of a connection's first request, from its head alone, as PROTOCOL.md and RFC 6455 section 4.2.1 say.
+//
+// The head is decoded by NIO's decoder with the gateway's limits, whole and with nothing else in the pipeline; what is
+// decided from it is written here once more, without a look at Admission.
+
+import EnrouteWire
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+
+@testable import Gateway
+
+struct HTTPHeadReference {
+    enum Outcome: Hashable {
+        /// The request is not all here.
+        case waits
+        case closed
+        case refused(UInt)
+        case passedOn
+        case session
+    }
+
+    let outcome: Outcome
+
+    init(_ stream: ArraySlice<UInt8>, _ settings: GatewaySettings) {
+        let parts = Self.parts(stream)
+        guard let head = parts.head else {
+            self.outcome = parts.isBroken ? .closed : .waits
+            return
+        }
+        let outcome = Self.outcome(head, settings)
+        // A connection is upgraded when all of the request is here.
+        guard outcome == .session, !parts.isWhole else {
+            self.outcome = outcome
+            return
+        }
+        self.outcome = parts.isBroken ? .closed : .waits
+    }
+
+    // MARK: decoding
+
+    private static func parts(
+        _ stream: ArraySlice<UInt8>
+    ) -> (head: HTTPRequestHead?, isWhole: Bool, isBroken: Bool) {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderListSize = Connections.longestHead
+        limits.maxHeaderFieldSize = Connections.longestHead
+        limits.maxHeaderFieldCount = Connections.mostHeaders
+        let channel = EmbeddedChannel(
+            handler: ByteToMessageHandler(
+                HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits)))
+        defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+        var isBroken = false
+        do { _ = try channel.writeInbound(ByteBuffer(bytes: stream)) } catch { isBroken = true }
+        var (head, isWhole) = (HTTPRequestHead?.none, false)
+        while let part = try? channel.readInbound(as: HTTPServerRequestPart.self) {
+            switch part {
+            case .head(let next) where head == nil: head = next
+            case .end: isWhole = true
+            default: break
+            }
+        }
+        return (head, isWhole, isBroken)
+    }
+
+    // MARK: deciding
+
+    private static func outcome(_ head: HTTPRequestHead, _ settings: GatewaySettings) -> Outcome {
+        func has(_ name: String, _ value: String, exactly: Bool = false) -> Bool {
+            head.headers[name].contains { line in
+                line.split(separator: ",").contains { item in
+                    let item = item.trimming { $0 == " " || $0 == "\t" }
+                    return exactly ? item == value : item.lowercased() == value
+                }
+            }
+        }
+        if let query = head.uri.utf8.firstIndex(of: UInt8(ascii: "?")) {
+            let names = head.uri[query...].dropFirst().split(separator: "&").map {
+                $0.prefix { $0 != "=" }.lowercased()
+            }
+            if !Set(names).isDisjoint(with: ["token", "access_token", "jwt", "bearer"]) { return .refused(400) }
+        }
+        guard has("upgrade", "websocket"), ["/v1", "/v1/_echo"].contains(head.uri) else { return .passedOn }
+        guard head.method == .GET, head.version == .http1_1, has("connection", "upgrade") else { return .refused(400) }
+        guard head.headers["sec-websocket-version"] == ["13"] else { return .refused(426) }
+        let keys = head.headers["sec-websocket-key"]
+        guard keys.count == 1, keys[0].wholeMatch(of: /[A-Za-z0-9+\/]{22}==/) != nil else { return .refused(400) }
+        guard head.uri == "/v1" else { return .session }
+        guard has("sec-websocket-protocol", Limits.subprotocol, exactly: true) else { return .refused(400) }
+        guard let header = head.headers["authorization"].first else { return .session }
+        let token = header.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        guard token.count == 2, token[0].lowercased() == "bearer", !token[1].isEmpty,
+            (try? settings.tokens.verify(String(token[1]), now: .now / 1000)) != nil
+        else { return .refused(401) }
+        return .session
+    }
+}
+
+extension Substring {
+    fileprivate func trimming(_ isSpace: (Character) -> Bool) -> Substring {
+        var rest = self
+        while let first = rest.first, isSpace(first) { rest.removeFirst() }
+        while let last = rest.last, isSpace(last) { rest.removeLast() }
+        return rest
+    }
+}

@@ -1,0 +1,93 @@
+// What waits for a slow socket, against a plain list: adding, taking, dropping in any order.
+//
+// The list is the promise of Outbox's opening comment: of a topic only the newest waits, at the place where it was said;
+// everything else keeps its order and is never dropped; the bound of bytes is never passed. And what was taken costs no
+// memory: the places of frames that are gone are given back.
+//
+// Frames are never empty, since a WebSocket frame has at least two bytes; Outbox relies on it.
+
+import Fanout
+
+/// First byte: the bound. Then two bytes for each step: what, and how long or of which topic.
+enum OutboxCheck {
+    private static let topics = 5
+
+    private struct Waiting: Equatable {
+        var topic: Int?
+        var frame: [UInt8]
+    }
+
+    static func run(_ input: [UInt8]) throws(Disagreement) {
+        var choices = Choices(input)
+        let mostBytes = 8 + 4 * Int(choices.byte())
+        var outbox = Outbox<Int>(mostBytes: mostBytes)
+        var model: [Waiting] = []
+        var step = 0
+        while !choices.isOver {
+            step += 1
+            let (action, value) = (choices.below(16), choices.byte())
+            switch action {
+            case 0..<9:
+                let topic = action < 5 ? Int(value) % self.topics : nil
+                try self.add(&outbox, &model, topic: topic, frame: self.frame(step, 2 + Int(value >> 3)))
+            case 9..<13:
+                let frame = outbox.take()
+                let expected = model.isEmpty ? nil : model.removeFirst().frame
+                try require(frame == expected, "step \(step) took \(frame ?? []) instead of \(expected ?? [])")
+            case 13, 14:
+                let topic = Int(value) % self.topics
+                outbox.drop(topic)
+                model.removeAll { $0.topic == topic }
+            default:
+                // Rare, or nothing would ever wait for long.
+                guard value == 0xFF else { continue }
+                outbox.removeAll()
+                model.removeAll()
+            }
+            try self.compare(outbox, model, step)
+        }
+        while let frame = outbox.take() {
+            try require(!model.isEmpty && frame == model.removeFirst().frame, "\(frame) came out at the end")
+        }
+        try require(model.isEmpty && outbox.isEmpty, "\(model) never came out")
+    }
+
+    private static func add(
+        _ outbox: inout Outbox<Int>, _ model: inout [Waiting], topic: Int?, frame: [UInt8]
+    ) throws(Disagreement) {
+        let place = topic.flatMap { topic in model.firstIndex { $0.topic == topic } }
+        let freed = place.map { model[$0].frame.count } ?? 0
+        let fits = self.bytes(of: model) - freed + frame.count <= outbox.mostBytes
+        let expected: Outbox<Int>.Outcome = !fits ? .overflows : place == nil ? .waits : .replaced
+        let outcome = outbox.add(frame, topic.map { .replaceable($0) } ?? .kept)
+        try require(outcome == expected, "\(frame.count) bytes of topic \(topic ?? -1): \(outcome), not \(expected)")
+        guard fits else { return }
+        if let place { model.remove(at: place) }
+        model.append(Waiting(topic: topic, frame: frame))
+        let places = self.places(of: outbox)
+        try require(places <= max(64, 2 * model.count + 2), "\(places) places are kept for \(model.count) frames")
+    }
+
+    private static func compare(
+        _ outbox: Outbox<Int>, _ model: [Waiting], _ step: Int
+    ) throws(Disagreement) {
+        try require(
+            outbox.bytes == self.bytes(of: model),
+            "after step \(step) \(outbox.bytes) bytes are said to wait, and \(self.bytes(of: model)) do")
+        try require(outbox.bytes <= outbox.mostBytes, "after step \(step) more bytes wait than may")
+        try require(outbox.isEmpty == model.isEmpty, "after step \(step) isEmpty is \(outbox.isEmpty)")
+    }
+
+    private static func bytes(of model: [Waiting]) -> Int { model.reduce(0) { $0 + $1.frame.count } }
+
+    /// Tells itself from every other frame of the run.
+    private static func frame(_ step: Int, _ count: Int) -> [UInt8] {
+        [UInt8(step >> 8), UInt8(step & 0xFF)] + [UInt8](repeating: UInt8(ascii: "x"), count: count - 2)
+    }
+
+    /// How many entries the outbox holds, those included that are empty. It has no other use, so nothing else tells it.
+    private static func places(of outbox: Outbox<Int>) -> Int {
+        Mirror(reflecting: outbox).children.first { $0.label == "waiting" }
+            .map { Mirror(reflecting: $0.value).children.count } ?? 0
+    }
+}

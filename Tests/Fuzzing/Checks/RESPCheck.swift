@@ -1,0 +1,77 @@
+// Replies of Redis through the real reader, over hiredis: the same whole, byte by byte and in pieces, and the same as by
+// the reference. An input that begins with 0xFF describes one large reply instead, at the bounds of what is kept.
+
+@testable import Redis
+
+/// First byte: where to cut, or 0xFF. The rest: what Redis sends.
+enum RESPCheck {
+    static func run(_ input: [UInt8]) throws(Disagreement) {
+        guard let seed = input.first else { return }
+        let stream = input.dropFirst()
+        guard seed != 0xFF else { return try self.large(Array(stream)) }
+        let reference = RESPReference(stream)
+        for cut in Cut.all(seed: seed) {
+            var reading = Reading()
+            for piece in cut.pieces(stream) { reading.feed(piece) }
+            try require(
+                reading.replies == reference.replies,
+                "cut \(cut): read \(reading.replies) where \(reference.replies) were sent")
+            try require(
+                (reading.violation != nil) == (reference.ending == .violated),
+                "cut \(cut): \(reading.violation ?? "accepted"), but the reference says \(reference.ending)")
+            guard reading.violation != nil else { continue }
+            reading.feed(ArraySlice("+OK\r\n".utf8))
+            try require(reading.replies == reference.replies, "cut \(cut): a reader that has refused reads on")
+        }
+    }
+
+    /// One reader and what it said.
+    private struct Reading {
+        let reader = RESPReader()
+        var replies: [RESPValue] = []
+        var violation: String?
+
+        mutating func feed(_ piece: ArraySlice<UInt8>) {
+            let outcome: Result<[RESPValue], RedisError> = piece.withUnsafeBytes { bytes in
+                var read: [RESPValue] = []
+                do throws(RedisError) {
+                    try self.reader.consume(bytes) { read.append($0.value) }
+                } catch {
+                    self.violation = "\(error)"
+                }
+                return .success(read)
+            }
+            if case .success(let read) = outcome { self.replies += read }
+        }
+    }
+
+    // MARK: bounds
+
+    /// A reply at the bound: its kind, how much more or less than the bound, and the size of the pieces in KiB.
+    private static func large(_ words: [UInt8]) throws(Disagreement) {
+        var choices = Choices(words)
+        let kind = choices.below(4)
+        let bound = kind == 3 ? RESPTape.mostElements : RESPTape.longestString
+        let count = bound + Int(Int8(bitPattern: choices.byte())) * (kind == 3 ? 1 : 300)
+        let piece = 1024 * (1 + choices.below(64))
+        let text = repeatElement(UInt8(ascii: "a"), count: count)
+        let bytes: [UInt8] =
+            switch kind {
+            case 0: Array("$\(count)\r\n".utf8) + text + [0x0D, 0x0A]
+            case 1: [UInt8(ascii: "+")] + text + [0x0D, 0x0A]
+            case 2: [UInt8(ascii: "-")] + text + [0x0D, 0x0A]
+            default: Array("*\(count)\r\n".utf8)
+            }
+        var reading = Reading()
+        var fed = 0
+        while fed < bytes.count, reading.violation == nil {
+            reading.feed(bytes[fed..<min(bytes.count, fed + piece)])
+            fed += piece
+        }
+        try require(
+            (reading.violation == nil) == (count <= bound),
+            "\(count) where \(bound) are the bound: \(reading.violation ?? "accepted")")
+        // What is refused may have cost the bound and what came with the last piece, twice: in the reader and on the tape.
+        try require(fed <= bound + piece + 16_384 + 128, "\(fed) bytes were kept before \(count) were refused")
+    }
+}

@@ -1,0 +1,168 @@
+// One session, from its welcome to its end: what it says to a stream of bytes, against what it ought to.
+//
+// An embedded socket takes bytes only when the loop turns, so of the answers to one piece all but the first wait; a close
+// frame lets go of those that wait, as it does on a slow socket. So the answers may lack some before a close, unless the
+// bytes came one at a time; what is there is right and in order.
+
+import Access
+import EnrouteWire
+import NIOCore
+import NIOEmbedded
+
+@testable import Gateway
+
+struct SessionCheck {
+    fileprivate enum Answer: Hashable {
+        case welcome
+        case pong([UInt8])
+        case serverPong
+        case ok(String)
+        case error(String, ErrorCode)
+        case close(UInt16)
+    }
+
+    private let gateway: EmbeddedGateway
+    private let role: Role?
+    private let cut: Cut
+
+    init(_ gateway: EmbeddedGateway, _ role: Role?, _ cut: Cut) {
+        self.gateway = gateway
+        self.role = role
+        self.cut = cut
+    }
+
+    func run(_ stream: ArraySlice<UInt8>) throws(Disagreement) {
+        guard let channel = try? self.gateway.session(self.role) else { throw Disagreement("there is no session") }
+        var sent = channel.sent()
+        for piece in self.cut.pieces(stream) where channel.isActive {
+            channel.receive(piece)
+            sent += channel.sent()
+        }
+        let expected = self.answers(to: stream)
+        let answers = try self.answers(in: sent)
+        if self.cut == .everywhere || expected.last?.isClose != true {
+            try require(answers == expected, "cut \(self.cut): answered \(answers) instead of \(expected)")
+        } else {
+            try require(
+                answers.last == expected.last && expected.starts(with: answers.dropLast()),
+                "cut \(self.cut): answered \(answers) instead of \(expected)")
+        }
+        if self.closesAtOnce(stream) {
+            try require(!channel.isActive, "a close frame was answered and the socket left")
+        }
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+        self.gateway.eventLoop.run()
+        let census = self.gateway.state.census
+        try require(census.sessions == 0 && census.jobs == 0, "\(census.sessions) sessions were left behind")
+    }
+
+    private func reference(_ stream: ArraySlice<UInt8>) -> [WebSocketReference.Event] {
+        WebSocketReference(
+            messageBytes: EmbeddedGateway.messageBytes, messageFragments: EmbeddedGateway.messageFragments
+        ).events(stream)
+    }
+
+    /// Whether it is the client who closes.
+    private func closesAtOnce(_ stream: ArraySlice<UInt8>) -> Bool {
+        if case .close? = self.reference(stream).last { true } else { false }
+    }
+
+    // MARK: what it ought to say
+
+    private func answers(to stream: ArraySlice<UInt8>) -> [Answer] {
+        var signedIn = self.role
+        var answers: [Answer] = signedIn == nil ? [] : [.welcome]
+        var badMessages = 0
+        for event in self.reference(stream) {
+            switch event {
+            case .ping(let payload): answers.append(.pong(payload))
+            case .pong: break
+            case .close(let code), .refused(let code): answers.append(.close(code))
+            case .text(let bytes):
+                let limits = self.gateway.state.settings.limits
+                if String(validating: bytes, as: UTF8.self) == nil {
+                    answers.append(.close(CloseCode.invalidText.rawValue))
+                } else if case .success(let message) = MessagesCheck.client(bytes) {
+                    if let role = signedIn {
+                        answers.append(self.answer(to: message, of: role))
+                    } else {
+                        (signedIn, answers) = (self.role(signingInWith: message, &answers), answers)
+                    }
+                } else if badMessages == limits.badMessages {
+                    answers.append(.close(CloseCode.tooManyBadRequests.rawValue))
+                } else {
+                    badMessages += 1
+                    answers.append(.error("", .badRequest))
+                }
+            }
+            if answers.last?.isClose == true { break }
+        }
+        return answers
+    }
+
+    private func role(signingInWith message: ClientMessage, _ answers: inout [Answer]) -> Role? {
+        switch message {
+        case .auth(.token(let token)):
+            guard let grant = try? self.gateway.state.settings.tokens.verify(token, now: .now / 1000) else {
+                answers.append(.close(self.refusal(of: token)))
+                return nil
+            }
+            answers.append(.welcome)
+            return grant.role
+        // A link is looked up, and there is no Redis.
+        case .auth(.link): answers.append(.close(CloseCode.insufficientState.rawValue))
+        default: answers.append(.close(CloseCode.invalidToken.rawValue))
+        }
+        return nil
+    }
+
+    private func refusal(of token: String) -> UInt16 {
+        do throws(TokenRefusal) {
+            _ = try self.gateway.state.settings.tokens.verify(token, now: .now / 1000)
+        } catch {
+            return error == .expired ? CloseCode.tokenExpired.rawValue : CloseCode.invalidToken.rawValue
+        }
+        return 0
+    }
+
+    private func answer(to message: ClientMessage, of role: Role) -> Answer {
+        switch message {
+        case .auth: .error("auth", .badRequest)
+        case .ping: .serverPong
+        case .unsubscribe: .ok("unsubscribe")
+        case .subscribe: .error("subscribe", .unavailable)
+        case .location: .error("location", role == .rider ? .unavailable : .forbidden)
+        case .travel: .error("travel", role == .rider ? .unavailable : .forbidden)
+        }
+    }
+
+    // MARK: what it says
+
+    private func answers(in sent: [UInt8]) throws(Disagreement) -> [Answer] {
+        var answers: [Answer] = []
+        for frame in try WebSocketReference.framesOfServer(sent) {
+            try require(answers.last?.isClose != true, "the session speaks after it has closed")
+            switch frame.opcode {
+            case 1: answers.append(try self.answer(frame.payload))
+            case 8: answers.append(.close(UInt16(frame.payload[0]) << 8 | UInt16(frame.payload[1])))
+            case 10: answers.append(.pong(frame.payload))
+            default: throw Disagreement("the session sends opcode \(frame.opcode)")
+            }
+        }
+        return answers
+    }
+
+    private func answer(_ payload: [UInt8]) throws(Disagreement) -> Answer {
+        switch MessagesCheck.server(payload) {
+        case .success(.welcome): return .welcome
+        case .success(.pong): return .serverPong
+        case .success(.ok(let re, _, _, _)): return .ok(re)
+        case .success(.error(let refusal)): return .error(refusal.re, refusal.code)
+        case let other: throw Disagreement("the session says \(MessagesCheck.text(payload)): \(other)")
+        }
+    }
+}
+
+extension SessionCheck.Answer {
+    fileprivate var isClose: Bool { if case .close = self { true } else { false } }
+}
