@@ -24,6 +24,10 @@ let hot: [SwiftSetting] =
         .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
     ]
 
+/// The targets of pure values that the simulator drives: optimised in debug builds too, because 200,000 seeds are part
+/// of `make test`. Preconditions, and the checks of exclusivity and overflow, stay.
+let quick: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 
 let lua = [
@@ -74,6 +78,7 @@ let package = Package(
         .target(name: "EnrouteWire", exclude: ["PROTOCOL.md"], swiftSettings: strict),
         .target(
             name: "Telemetry", swiftSettings: strict),
+        .target(name: "Resilience", swiftSettings: quick),
 
         // 1 mechanisms
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
@@ -87,7 +92,9 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: hot),
         secureSocket,
-        .target(name: "Fanout", dependencies: [], swiftSettings: hot),
+        .target(
+            name: "Fanout", dependencies: [],
+            swiftSettings: hot + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         .target(
             name: "Access",
             dependencies: [
@@ -172,6 +179,10 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ], swiftSettings: testing),
         .testTarget(name: "FanoutTests", dependencies: ["Fanout", "TestSupport"], swiftSettings: testing),
+        .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: testing),
+        .testTarget(
+            name: "SimulationTests", dependencies: ["Fanout", "Resilience"],
+            swiftSettings: testing + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         .testTarget(
             name: "AccessTests",
             dependencies: ["Access", "EnrouteWire", .product(name: "Crypto", package: "swift-crypto")],

@@ -7,6 +7,8 @@ package struct Following<StatusID: Comparable> {
     private enum Phase {
         /// The snapshot is not here yet. The newest position and all statuses that came meanwhile.
         case waiting(position: (id: UInt64, frame: [UInt8])?, statuses: [Status])
+        /// The same, but what came can not be put in order with the snapshot: it has to be read again.
+        case waitingInVain
         case live
     }
 
@@ -56,6 +58,7 @@ package struct Following<StatusID: Comparable> {
         case .waiting(let position, let statuses):
             if id > position?.id ?? 0 { self.phase = .waiting(position: (id, frame), statuses: statuses) }
             return false
+        case .waitingInVain: return false
         }
     }
 
@@ -67,22 +70,39 @@ package struct Following<StatusID: Comparable> {
             self.lastStatus = status.id
             return .show
         case .waiting(let position, let statuses):
-            guard statuses.count < Self.mostWaitingStatuses else { return .gap }
+            guard statuses.count < Self.mostWaitingStatuses else {
+                self.phase = .waitingInVain
+                return .gap
+            }
             self.phase = .waiting(position: position, statuses: statuses + [status])
             return .pass
+        case .waitingInVain: return .gap
         }
     }
 
-    /// The snapshot is here: it includes positions up to `position` and statuses up to `status` of `epoch`.
+    /// Whether a word on the positions as a whole (they begin, they end) is to be shown now. It has no id, so that only
+    /// its place among what comes says what it means: while the snapshot is being read it can not be told which of the
+    /// two is the later.
+    package mutating func tracking() -> Bool {
+        if self.isLive { return true }
+        self.phase = .waitingInVain
+        return false
+    }
+
+    /// The snapshot is here: it includes positions up to `position` and statuses up to `status` of `epoch`. It was read
+    /// from the master after everything shown so far, so it is believed even where it goes back: then the master is
+    /// another one, which had not heard of the rest.
     ///
     /// - Returns: the frames that waited and are newer, in the order to be shown; `nil` when something is missing between
     ///   the snapshot and what waited: read the job again.
     package mutating func snapshot(position: UInt64?, epoch: String, status: StatusID) -> [[UInt8]]? {
-        guard case .waiting(let waitingPosition, let statuses) = self.phase else { return [] }
+        let before = self.phase
+        if case .live = before { return [] }
         self.phase = .live
         self.epoch = epoch
         self.lastStatus = status
-        self.lastPosition = max(self.lastPosition, position ?? 0)
+        self.lastPosition = position ?? 0
+        guard case .waiting(let waitingPosition, let statuses) = before else { return nil }
         var frames: [[UInt8]] = []
         for waiting in statuses {
             switch self.status(waiting) {
@@ -97,12 +117,15 @@ package struct Following<StatusID: Comparable> {
         return frames
     }
 
-    /// Something may have been missed: from now on wait for a new snapshot.
-    package mutating func unsynchronise() {
-        guard self.isLive else { return }
-        self.phase = .waiting(position: nil, statuses: [])
+    /// Whether what was seen is what is: epoch and newest status of the job. Who waits for a snapshot agrees.
+    package func agrees(epoch: String, status: StatusID) -> Bool {
+        guard self.isLive else { return true }
+        return epoch == self.epoch && status == self.lastStatus
     }
 
-    /// The positions begin anew (another rider, or travel mode on again after the live instance lost its memory).
+    /// Something may have been missed: from now on wait for a new snapshot.
+    package mutating func unsynchronise() { self.phase = .waiting(position: nil, statuses: []) }
+
+    /// The positions begin anew: another rider's, or those after travel mode was off.
     package mutating func forgetPosition() { self.lastPosition = 0 }
 }

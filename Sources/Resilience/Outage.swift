@@ -1,0 +1,36 @@
+// What clients are told about Redis: nothing for a short absence, `degraded` after a while, `restored` once everything
+// stands again and every job has been read again.
+
+/// Whether clients have been told that what they see may be old. Times are nanoseconds of a clock that never goes back.
+package struct Outage: Sendable {
+    package enum Notice: Hashable, Sendable {
+        case degraded
+        case restored
+    }
+
+    /// An absence of less than this is nobody's concern.
+    package let patience: UInt64
+    package private(set) var isDegraded = false
+    /// Since when something does not answer.
+    private var since: UInt64?
+
+    package init(patience: UInt64 = .seconds(2)) { self.patience = patience }
+
+    /// - Parameters:
+    ///   - silentSince: since when a connection is gone or does not answer; `nil` when all of them do.
+    ///   - isSettled: nothing waits to be read again.
+    package mutating func observe(silentSince: UInt64?, isSettled: Bool, now: UInt64) -> Notice? {
+        if let silentSince {
+            let since = min(self.since ?? silentSince, silentSince)
+            self.since = since
+            guard !self.isDegraded, now >= since + self.patience else { return nil }
+            self.isDegraded = true
+            return .degraded
+        }
+        guard isSettled else { return nil }
+        self.since = nil
+        guard self.isDegraded else { return nil }
+        self.isDegraded = false
+        return .restored
+    }
+}

@@ -1,0 +1,6 @@
+import Resilience
+import Testing
+
+@Suite struct XTests {
+    @Test func `x`() { }
+}

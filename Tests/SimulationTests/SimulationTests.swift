@@ -1,0 +1,7 @@
+import Fanout
+import Resilience
+import Testing
+
+@Suite struct SimulationTests {
+    @Test func `x`() { }
+}
