@@ -87,7 +87,8 @@ let package = Package(
         .target(
             name: "Redis",
             dependencies: [
-                "CHiredis", "Telemetry", nio("NIOCore"), nio("NIOPosix"),
+                "CHiredis", "Resilience", "Telemetry", nio("NIOCore"), nio("NIOPosix"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: hot),
@@ -112,7 +113,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Access", "EnrouteWire", "Fanout", "LiveState", "Redis", "SecureSocket", "Telemetry",
+                "Access", "EnrouteWire", "Fanout", "LiveState", "Redis", "Resilience", "SecureSocket", "Telemetry",
                 nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

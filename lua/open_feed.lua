@@ -11,12 +11,14 @@
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  deadline               ms since the epoch, from start_travel
 -- ARGV[3]  message                what the followers are told, a JSON object
+-- ARGV[4]  again                  1 only when nothing is known, to make good a lost memory; 0 in any case
 -- Errors   'ERR open_feed: ...' on a bad argument; nothing is written.
 -- Returns  {1} opened   {2} was open for this rider, nobody is told   {0, now_ms} the deadline has passed
--- Cost     O(1) plus one PUBLISH
+--          {-1} something is known: with `again` nothing is opened
+-- Cost     O(1) plus one SPUBLISH
 
-if #KEYS ~= 3 or #ARGV ~= 3 then
-  return redis.error_reply('ERR open_feed: takes 3 keys and 3 arguments')
+if #KEYS ~= 3 or #ARGV ~= 4 then
+  return redis.error_reply('ERR open_feed: takes 3 keys and 4 arguments')
 end
 local rider, message = ARGV[1], ARGV[3]
 local deadline = tonumber(ARGV[2])
@@ -29,6 +31,9 @@ end
 if string.byte(message) ~= 123 or string.byte(message, -1) ~= 125 then
   return redis.error_reply('ERR open_feed: message must be a JSON object')
 end
+if ARGV[4] ~= '0' and ARGV[4] ~= '1' then
+  return redis.error_reply('ERR open_feed: again must be 0 or 1')
+end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -38,7 +43,8 @@ if sharing == rider then
   redis.call('PEXPIREAT', KEYS[1], ARGV[2])
   return {2}
 end
+if sharing and ARGV[4] == '1' then return {-1} end
 if sharing then redis.call('DEL', KEYS[2]) end
 redis.call('SET', KEYS[1], rider, 'PXAT', ARGV[2])
-redis.call('PUBLISH', KEYS[3], message)
+redis.call('SPUBLISH', KEYS[3], message)
 return {1}

@@ -9,7 +9,7 @@
 -- grows through failovers, where a bare counter would issue its numbers again.
 --
 -- Role     live
--- KEYS[1]  job:{<job>}:travel     string   rider who shares its position; absent when travel mode is off
+-- KEYS[1]  job:{<job>}:travel     string   rider who shares its position; '' after travel mode was switched off
 -- KEYS[2]  job:{<job>}:position   string   last published message
 -- KEYS[3]  job:{<job>}:feed       channel
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
@@ -17,9 +17,10 @@
 -- ARGV[3]  tail                   rest of the message: starts with a comma, ends with a closing brace
 -- ARGV[4]  lifetime_ms            ms the position is kept after this fix, 1 to 86,400,000
 -- Errors   'ERR publish_location: ...' on a bad argument; nothing is written.
--- Returns  {1, id} accepted   {0, stored_at} not newer than what is kept   {-1} travel mode is off
+-- Returns  {1, id} accepted   {0, stored_at} not newer than what is kept   {-1} travel mode was switched off
 --          {-2} another rider shares for this job   {-3, now_ms} captured more than 30 s in the future
--- Cost     O(1) plus one PUBLISH
+--          {-4} nothing is known: travel mode was never on, or this instance lost its memory; the ledger knows which
+-- Cost     O(1) plus one SPUBLISH
 
 if #KEYS ~= 3 or #ARGV ~= 4 then
   return redis.error_reply('ERR publish_location: takes 3 keys and 4 arguments')
@@ -40,7 +41,8 @@ if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 86400000 then
 end
 
 local sharing = redis.call('GET', KEYS[1])
-if not sharing then return {-1} end
+if not sharing then return {-4} end
+if sharing == '' then return {-1} end
 if sharing ~= rider then return {-2} end
 
 local time = redis.call('TIME')
@@ -56,5 +58,5 @@ end
 
 local message = '{"type":"location","id":"' .. string.format('%.0f', id) .. '","at":' .. ARGV[2] .. tail
 redis.call('SET', KEYS[2], message, 'PX', lifetime)
-redis.call('PUBLISH', KEYS[3], message)
+redis.call('SPUBLISH', KEYS[3], message)
 return {1, id}

@@ -3,6 +3,7 @@
 --
 -- The gateway knows the lifecycle and names the statuses that may come before; the script compares, so that of
 -- several who try at once exactly one wins. (epoch, prev, id) lets a follower see a gap: prev is the id before it.
+-- Whoever does not know whether it was done repeats it with the same request id, and gets the first answer again.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -19,7 +20,8 @@
 -- ARGV[9]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR publish_status: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms} published   {0} no such job   {-1, status, head} not allowed from this status
--- Cost     O(1) plus one PUBLISH
+--          the same again when the newest event has this request id and this status: nothing is written
+-- Cost     O(1) plus one SPUBLISH
 
 if #KEYS ~= 3 or #ARGV ~= 9 then
   return redis.error_reply('ERR publish_status: takes 3 keys and 9 arguments')
@@ -57,6 +59,14 @@ end
 local record = redis.call('HMGET', KEYS[1], 'status', 'epoch', 'head')
 local current, epoch, prev = record[1], record[2], record[3]
 if not current then return {0} end
+if request ~= '' then
+  local newest = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
+  local field = {}
+  for i = 1, newest and #newest[2] or 0, 2 do field[newest[2][i]] = newest[2][i + 1] end
+  if field.request == request and field.status == status then
+    return {1, epoch, field.prev, newest[1], tonumber(field.at)}
+  end
+end
 if not string.find(',' .. from .. ',', ',' .. current .. ',', 1, true) then return {-1, current, prev} end
 
 local time = redis.call('TIME')
@@ -68,6 +78,6 @@ redis.call('HSET', KEYS[1], 'status', status, 'status_at', at, 'head', id)
 if ends_travel == '1' then redis.call('HSET', KEYS[1], 'travel_active', '0') end
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('PEXPIRE', KEYS[2], retention)
-redis.call('PUBLISH', KEYS[3], '{"type":"status","job":"' .. job .. '","epoch":"' .. epoch .. '","prev":"' .. prev
+redis.call('SPUBLISH', KEYS[3], '{"type":"status","job":"' .. job .. '","epoch":"' .. epoch .. '","prev":"' .. prev
   .. '","id":"' .. id .. '","status":"' .. status .. '","at":' .. at .. '}')
 return {1, epoch, prev, id, tonumber(at)}

@@ -15,6 +15,10 @@ final class FollowedJob {
     private var following = Following<StatusID>()
     /// Positions of the job may be shown at all: its rider is underway.
     private var showsPositions = true
+    /// The follower was told that the rider shares its position.
+    private var isTracking = false
+    /// The first snapshot was shown.
+    private var isShown = false
 
     init(job: JobID, session: Session) {
         self.job = job
@@ -27,11 +31,11 @@ final class FollowedJob {
     }
 
     func offerTracking(_ state: TrackingState, _ frame: [UInt8]) {
-        if state == .ended {
-            self.session.dropWaitingPosition(of: self.job)
-            self.following.forgetPosition()
-        }
-        if self.following.isLive { self.session.send(frame, .kept) }
+        if state == .ended { self.session.dropWaitingPosition(of: self.job) }
+        guard self.following.tracking() else { return }
+        if state == .ended { self.following.forgetPosition() }
+        self.isTracking = state != .ended
+        self.session.send(frame, .kept)
     }
 
     func offerStatus(_ event: StatusEvent, _ status: Following<StatusID>.Status) -> Following<StatusID>.StatusVerdict {
@@ -47,13 +51,25 @@ final class FollowedJob {
     func unsynchronise() { self.following.unsynchronise() }
 
     /// Shows the whole state, and what came while it was read.
-    func synchronise(_ view: JobView, _ frame: [UInt8]) {
-        guard !self.following.isLive else { return }
+    ///
+    /// - Returns: whether that is all: `false` when something between the two is missing and the job has to be read again.
+    func synchronise(_ view: JobView, _ frame: [UInt8]) -> Bool {
+        guard !self.following.isLive else { return true }
+        self.isShown = true
+        self.isTracking = view.isTracking
         self.entered(view.record.status)
         let waited = self.following.snapshot(
             position: view.positionID, epoch: view.record.epoch, status: view.record.head)
         self.session.send(frame, .kept)
         for frame in waited ?? [] { self.session.send(frame, .kept) }
+        return waited != nil
+    }
+
+    /// Whether the follower has seen what is. Who has not been shown anything yet is about to be.
+    func agrees(with check: JobCheck) -> Bool {
+        guard self.isShown else { return true }
+        return self.following.isLive && self.following.agrees(epoch: check.head.epoch, status: check.head.id)
+            && self.isTracking == check.isTracking
     }
 
     func end(_ reason: EndReason) {
@@ -124,7 +140,7 @@ final class FollowerSession {
         case .success(let view):
             let message: ServerMessage =
                 view.isReset ? .reset(job: followed.job, view.snapshot) : .subscribed(job: followed.job, view.snapshot)
-            followed.synchronise(view, Frame.text(message.encoded))
+            if !followed.synchronise(view, Frame.text(message.encoded)) { self.loop.relay.repair(followed.job) }
             if let end = view.record.status.end { followed.end(end) }
         case .failure(is Left): break
         case .failure(let error):

@@ -72,7 +72,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
             states.append(
                 try await loop.submit {
                     let state = LoopState(
-                        eventLoop: loop, index: index, settings: settings, quotas: quotas, load: load, logger: logger)
+                        eventLoop: loop, index: index, loops: loops.count, settings: settings, quotas: quotas,
+                        load: load, logger: logger)
                     return NIOLoopBound(state, eventLoop: loop)
                 }.get())
         }

@@ -39,6 +39,8 @@ struct JobView: Sendable {
     var positionID: UInt64?
     /// What the follower saw last is not in the log any more.
     var isReset: Bool
+    /// Both instances say that the rider shares its position, whether or not there is one.
+    var isTracking: Bool
 }
 
 /// Reading and changing jobs. May be used from any thread.
@@ -58,13 +60,25 @@ struct JobControl: Sendable {
         }
     }
 
+    /// What followers have to agree with: the newest status, and whether and where the rider is.
+    ///
+    /// - Returns: `nil` when there is no such job.
+    func check(_ job: JobID) -> EventLoopFuture<JobCheck?> {
+        self.ledger.head(job).and(self.feed.read(job)).map { head, feed in
+            head.map { JobCheck($0, feed) }
+        }
+    }
+
+    /// - Parameter request: with the same id the same change may be asked for again, by who does not know whether it was
+    ///   made.
     func change(_ job: JobID, to status: JobStatus, by actor: PersonID, source: String, request: String = "")
-        -> EventLoopFuture<StatusEvent>
+        -> EventLoopFuture<Durable<StatusEvent>>
     {
-        self.ledger.publish(status, of: job, by: actor, source: source, request: request).flatMap { transition in
+        self.ledger.publishDurably(status, of: job, by: actor, source: source, request: request).flatMap { answer in
             let loop = self.loop
-            switch transition {
+            switch answer.value {
             case .published(let event):
+                let event = Durable(value: event, replicas: answer.replicas)
                 guard let end = status.endOfTravel else { return loop.makeSucceededFuture(event) }
                 return self.feed.close(job, because: end).map { _ in event }
             case .notAllowed(let current):
@@ -101,6 +115,19 @@ struct JobControl: Sendable {
         }
     }
 
+    /// After the live instance lost its memory: travel mode is on again, until the same time, when the ledger says that it
+    /// is on for this rider.
+    ///
+    /// - Returns: whether positions may be published.
+    func reopen(_ job: JobID, for rider: PersonID) -> EventLoopFuture<Bool> {
+        self.ledger.recover(job).flatMap { recovery in
+            guard let record = recovery?.record, record.isTravelling, record.rider == rider,
+                record.status.endOfTravel == nil, let deadline = record.travelDeadline
+            else { return self.loop.makeSucceededFuture(false) }
+            return self.feed.open(job, for: rider, until: deadline, again: true)
+        }
+    }
+
     func stopTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Void> {
         self.feed.close(job, of: rider, because: .deactivated).flatMap { isClosed in
             guard isClosed else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
@@ -116,6 +143,27 @@ struct JobControl: Sendable {
     private var loop: any EventLoop { self.ledger.eventLoop }
 }
 
+/// What a follower should have seen by now.
+struct JobCheck: Sendable {
+    var head: JobLedger.Head
+    /// Both instances say that the rider shares its position.
+    var isTracking: Bool
+    /// The live instance lets positions through that the ledger does not allow: a word to it was lost.
+    var isOpenInVain: Bool
+    /// The last position as it was published, and its id.
+    var position: (id: UInt64, message: [UInt8])?
+
+    init(_ head: JobLedger.Head, _ feed: JobFeed.State) {
+        self.head = head
+        self.isTracking = feed.isOpen && head.isTravelling
+        self.isOpenInVain = feed.isOpen && !head.isTravelling
+        guard self.isTracking, let message = feed.position,
+            let id = message.withUnsafeBytes({ PublishedLocation.id(of: $0) })
+        else { return }
+        self.position = (id, message)
+    }
+}
+
 extension JobView {
     /// - Parameter now: ms since the epoch.
     init(_ recovery: JobLedger.Recovery, _ feed: JobFeed.State, now: Int64) {
@@ -126,11 +174,12 @@ extension JobView {
         let tracking: TrackingState =
             switch age {
             case _ where record.status.endOfTravel != nil: .ended
-            case let age? where feed.isOpen: age > JobControl.staleAfter ? .stale : .live
+            case let age? where feed.isOpen && record.isTravelling: age > JobControl.staleAfter ? .stale : .live
             default: .waiting
             }
         let shows = tracking == .live || tracking == .stale
         self.record = record
+        self.isTracking = feed.isOpen && record.isTravelling
         self.isReset = recovery.isReset
         self.positionID = shows ? id : nil
         self.snapshot = Snapshot(

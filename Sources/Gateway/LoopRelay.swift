@@ -9,6 +9,7 @@ internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Redis
+internal import Resilience
 internal import Telemetry
 
 /// Relays the messages of the jobs that are followed on one event loop. Confined to it.
@@ -16,18 +17,19 @@ final class LoopRelay {
     private let eventLoop: any EventLoop
     private let keyspace: Keyspace
     private let jobs: JobControl
-    private let feeds: SubscriberConnection
-    private let events: SubscriberConnection
+    private let feeds: Subscriptions
+    private let events: Subscriptions
     private let counts: LoopCounts
     private let logger: Logger
+    /// Jobs whose channels were lost together are read again within this time, not all at once.
+    private static let repairSpread = UInt64.milliseconds(250)
+
     private var table = FollowTable<JobID, FollowedJob>()
-    /// Jobs being read again because something may be missing: one read at a time for each, and whether one more has to
-    /// follow, because the reason for it came after the read was sent.
-    private var rereading: [JobID: Bool] = [:]
+    private let repairs: JobRepairs
 
     init(
-        eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: SubscriberConnection,
-        events: SubscriberConnection, counts: LoopCounts, logger: Logger
+        eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: Subscriptions,
+        events: Subscriptions, counts: LoopCounts, bounds: Rereading<JobID>.Bounds, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.keyspace = keyspace
@@ -36,12 +38,14 @@ final class LoopRelay {
         self.events = events
         self.counts = counts
         self.logger = logger
+        self.repairs = JobRepairs(eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: bounds, logger: logger)
+        self.repairs.followers = { [unowned self] in self.table.followers(of: $0) }
         feeds.onMessage = { [unowned self] channel, payload in self.relayFeed(channel, payload) }
         events.onMessage = { [unowned self] channel, payload in self.relayEvent(channel, payload) }
         for connection in [feeds, events] {
             connection.onResubscribed = { [unowned self] channel in
                 let job = Array(channel.utf8).withUnsafeBytes { self.keyspace.job(ofChannel: $0) }
-                if let job { self.reread(job) }
+                if let job { self.repairs.demand(job, within: Self.repairSpread) }
             }
         }
     }
@@ -59,7 +63,7 @@ final class LoopRelay {
 
     /// Succeeds when no message of the job can be missed any more.
     func follow(_ followed: FollowedJob) -> EventLoopFuture<Void> {
-        _ = self.table.follow(followed.job, by: followed)
+        if self.table.follow(followed.job, by: followed) == .subscribe { self.repairs.follow(followed.job) }
         return EventLoopFuture.andAllSucceed(
             [
                 self.feeds.subscribe(self.keyspace.feed(of: followed.job)),
@@ -69,6 +73,7 @@ final class LoopRelay {
 
     func unfollow(_ followed: FollowedJob) {
         guard self.table.unfollow(followed.job, by: followed) == .unsubscribe else { return }
+        self.repairs.leave(followed.job)
         self.feeds.unsubscribe(self.keyspace.feed(of: followed.job))
         self.events.unsubscribe(self.keyspace.events(of: followed.job))
     }
@@ -102,34 +107,20 @@ final class LoopRelay {
         for follower in followers {
             if follower.offerStatus(event, status) == .gap { isGap = true }
         }
-        if isGap { self.reread(job) }
+        if isGap { self.repair(job) }
     }
 
     // MARK: when something may be missing
 
     /// Reads a job again for all its followers here, who are sent a `reset`.
-    private func reread(_ job: JobID) {
-        let followers = self.table.followers(of: job)
-        guard !followers.isEmpty else { return }
-        guard self.rereading[job] == nil else { return self.rereading[job] = true }
-        self.rereading[job] = false
-        for follower in followers { follower.unsynchronise() }
-        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.jobs.view(job).whenComplete { bound.value.reread(job, $0) }
-    }
+    func repair(_ job: JobID) { self.repairs.demand(job, within: 0) }
 
-    private func reread(_ job: JobID, _ result: Result<JobView?, any Error>) {
-        if self.rereading.removeValue(forKey: job) == true { return self.reread(job) }
-        switch result {
-        case .success(let view?):
-            let frame = Frame.text(ServerMessage.reset(job: job, view.snapshot).encoded)
-            for follower in self.table.followers(of: job) { follower.synchronise(view, frame) }
-        case .success(nil):
-            for follower in self.table.followers(of: job) { follower.end(.completed) }
-        case .failure(let error):
-            self.logger.debug("job not read again", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
-            let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-            self.eventLoop.scheduleTask(in: .milliseconds(.random(in: 200...1000))) { bound.value.reread(job) }
-        }
-    }
+    /// Every tick of the loop.
+    func tick() { self.repairs.begin() }
+
+    /// Everything is subscribed, and nothing waits to be read again.
+    var isSettled: Bool { self.feeds.isSettled && self.events.isSettled && self.repairs.isSettled }
+
+    /// Since when some subscriber connection is gone or does not answer.
+    var silentSince: NIODeadline? { [self.feeds.silentSince, self.events.silentSince].compactMap { $0 }.min() }
 }

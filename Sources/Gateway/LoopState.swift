@@ -6,6 +6,7 @@ internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Redis
+internal import Resilience
 internal import SecureSocket
 internal import Telemetry
 
@@ -21,6 +22,8 @@ final class LoopState {
     let links: TrackingLinks
     private let live: RedisClient
     private let ledger: RedisClient
+    private let writes: RedisClient
+    private var outage = Outage()
     /// Shared with the other loops.
     let quotas: Quotas
     let load: SharedLoad
@@ -38,9 +41,14 @@ final class LoopState {
     private var timer: RepeatedTask?
     private var whenEmpty: EventLoopPromise<Void>?
 
-    /// - Parameter index: of the loop among the gateway's, from 0.
+    /// Subscriber connections of a gateway at each of the two instances, spread over its loops; a loop has at least one.
+    static let subscriberConnections = 4
+    /// Jobs that a gateway reads again at the same time, at most.
+    static let mostRereads = 500
+
+    /// - Parameter index: of the loop among the gateway's `loops`, from 0.
     init(
-        eventLoop: any EventLoop, index: Int, settings: GatewaySettings, quotas: Quotas, load: SharedLoad,
+        eventLoop: any EventLoop, index: Int, loops: Int, settings: GatewaySettings, quotas: Quotas, load: SharedLoad,
         logger: Logger
     ) {
         self.eventLoop = eventLoop
@@ -58,16 +66,20 @@ final class LoopState {
         let (timing, state) = (settings.redisTiming, settings.liveState)
         self.live = RedisClient(address: settings.live, eventLoop: eventLoop, timing: timing, logger: logger)
         self.ledger = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
+        self.writes = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
         self.publisher = LocationPublisher(live: self.live, settings: state)
         self.links = TrackingLinks(live: self.live, settings: state)
         self.jobs = JobControl(
-            ledger: JobLedger(ledger: self.ledger, settings: state), feed: JobFeed(live: self.live, settings: state))
+            ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
+            feed: JobFeed(live: self.live, settings: state))
+        let spread = max(1, Self.subscriberConnections / loops)
+        var bounds = Rereading<JobID>.Bounds()
+        bounds.mostInFlight = max(1, Self.mostRereads / loops)
         self.relay = LoopRelay(
             eventLoop: eventLoop, keyspace: state.keyspace, jobs: self.jobs,
-            feeds: SubscriberConnection(address: settings.live, eventLoop: eventLoop, timing: timing, logger: logger),
-            events: SubscriberConnection(
-                address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger),
-            counts: self.counts, logger: logger)
+            feeds: Subscriptions(client: self.live, connections: spread, timing: timing, logger: logger),
+            events: Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: logger),
+            counts: self.counts, bounds: bounds, logger: logger)
     }
 
     func start() -> EventLoopFuture<Void> {
@@ -76,7 +88,8 @@ final class LoopState {
             bound.value.tick()
         }
         return EventLoopFuture.andAllSucceed(
-            [self.live.start(), self.ledger.start(), self.relay.start()], on: self.eventLoop)
+            [self.live.start(), self.ledger.start(), self.writes.start()], on: self.eventLoop
+        ).flatMap { bound.value.relay.start() }
     }
 
     func stop() {
@@ -84,6 +97,7 @@ final class LoopState {
         self.relay.stop()
         self.live.stop()
         self.ledger.stop()
+        self.writes.stop()
     }
 
     /// Both instances answer.
@@ -134,7 +148,24 @@ final class LoopState {
         let now = NIODeadline.now()
         self.pulse.beat(now: now.uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         self.deadlines.advance(to: now)
+        self.relay.tick()
+        self.watchRedis(now)
     }
+
+    /// Tells every client when what it sees may be old, and when it is not any more.
+    private func watchRedis(_ now: NIODeadline) {
+        let silences = [self.live, self.ledger, self.writes].map(\.silentSince) + [self.relay.silentSince]
+        let notice = self.outage.observe(
+            silentSince: silences.compactMap { $0 }.min()?.uptimeNanoseconds, isSettled: self.relay.isSettled,
+            now: now.uptimeNanoseconds)
+        guard let notice else { return }
+        self.logger.warning(notice == .degraded ? "Redis does not answer" : "Redis answers again, all is read again")
+        if notice == .degraded { self.counts.add(.redisOutages) }
+        for session in self.sessions.values { session.send(notice == .degraded ? .degraded : .restored) }
+    }
+
+    /// Clients were told that what they see may be old.
+    var isDegraded: Bool { self.outage.isDegraded }
 
     /// Set once the gateway is stopping: within how many ms its sessions end.
     private var drainMilliseconds: Int64?

@@ -7,6 +7,7 @@ internal import EnrouteWire
 internal import Fanout
 internal import LiveState
 internal import NIOCore
+internal import Redis
 internal import Telemetry
 
 /// Locations and travel mode of one rider. Confined to the session's loop.
@@ -15,7 +16,14 @@ final class RiderSession {
     private let loop: LoopState
     private var rate: TokenBucket
     /// Newest report of each job that came faster than it may be published.
-    private var held: [JobID: (report: LocationReport, receivedAt: Int64)] = [:]
+    private var held: [JobID: Held] = [:]
+    private struct Held {
+        var report: LocationReport
+        var receivedAt: Int64
+        /// It was sent to Redis before, and what became of it is not known.
+        var isRepeat = false
+    }
+
     /// When what is held may be published.
     private var release: Deadline?
 
@@ -39,7 +47,7 @@ final class RiderSession {
                 return self.session.refuse(
                     "location", report.job, .limitExceeded, "Positions of too many jobs at once.")
             }
-            if self.held.updateValue((report, .now), forKey: report.job) != nil {
+            if self.held.updateValue(Held(report: report, receivedAt: .now), forKey: report.job) != nil {
                 self.loop.counts.add(.positionsConflatedIn)
             }
             return self.releaseLater(grant)
@@ -50,43 +58,82 @@ final class RiderSession {
     }
 
     /// Publishes what was held back, as fast as it may.
-    private func releaseLater(_ grant: Grant) {
+    private func releaseLater(_ grant: Grant, after least: TimeAmount = .zero) {
         guard self.release == nil else { return }
         let wait = self.rate.wait(at: NIODeadline.now().uptimeNanoseconds)
-        self.release = self.loop.deadlines.after(.nanoseconds(Int64(clamping: wait))) {
+        self.release = self.loop.deadlines.after(max(least, .nanoseconds(Int64(clamping: wait)))) {
             [weak self, weak session = self.session] in
             // A session that is gone has taken its rider with it.
             guard let self, session?.isOpen == true else { return }
             self.release = nil
-            while let (job, held) = self.held.first, self.rate.take(at: NIODeadline.now().uptimeNanoseconds) {
+            let held = self.held
+            for (job, waiting) in held where self.rate.take(at: NIODeadline.now().uptimeNanoseconds) {
                 self.held[job] = nil
-                self.publish(held.report, receivedAt: held.receivedAt, grant)
+                self.publish(waiting.report, receivedAt: waiting.receivedAt, grant, isRepeat: waiting.isRepeat)
             }
-            if !self.held.isEmpty { self.releaseLater(grant) }
+            if !self.held.isEmpty { self.releaseLater(grant, after: Self.outageDelay) }
         }
     }
 
-    private func publish(_ report: LocationReport, receivedAt: Int64, _ grant: Grant) {
+    /// Between two attempts to publish what Redis could not take.
+    private static let outageDelay = TimeAmount.milliseconds(250)
+
+    private func publish(_ report: LocationReport, receivedAt: Int64, _ grant: Grant, isRepeat: Bool = false) {
         guard let fix = report.newest else { return }
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         self.loop.publisher.publish(fix, for: report.job, by: grant.person, receivedAt: receivedAt).whenComplete {
-            bound.value.rider.published(report, $0)
+            bound.value.rider.published(report, receivedAt, grant, isRepeat, $0)
         }
     }
 
-    private func published(_ report: LocationReport, _ result: Result<LocationPublisher.Verdict, any Error>) {
+    private func published(
+        _ report: LocationReport, _ receivedAt: Int64, _ grant: Grant, _ isRepeat: Bool,
+        _ result: Result<LocationPublisher.Verdict, any Error>
+    ) {
         switch result {
-        case .success(.accepted):
-            self.session.send(.ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil))
-        case .success(.stale):
-            self.refuse(report, .stalePosition, "A position that is as new or newer is known already.")
+        case .success(.accepted): self.accepted(report)
+        // The first time it may have been taken, and the answer lost.
+        case .success(.stale) where isRepeat: self.accepted(report)
+        case .success(.stale): self.refuse(report, .stalePosition, "A position that is as new or newer is known already.")
         case .success(.future):
             self.refuse(report, .futurePosition, "The position's time is in the future: check the phone's clock.")
-        case .success(.travelModeOff), .success(.otherRider):
-            self.refuse(report, .travelModeOff, "Travel mode is off for this job: switch it on first.")
+        case .success(.unknown): self.reopen(report, receivedAt, grant)
+        case .success(.travelModeOff), .success(.otherRider): self.refuseAsOff(report)
         case .failure(let error):
+            if (error as? RedisError)?.isOutage == true { return self.keep(report, receivedAt, grant) }
             let refused = Refused(error)
             self.refuse(report, refused.code, refused.message)
+        }
+    }
+
+    private func accepted(_ report: LocationReport) {
+        self.session.send(.ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil))
+    }
+
+    private func refuseAsOff(_ report: LocationReport) {
+        self.refuse(report, .travelModeOff, "Travel mode is off for this job: switch it on first.")
+    }
+
+    /// Redis is away: the newest position of each job is kept, and sent when it is back.
+    private func keep(_ report: LocationReport, _ receivedAt: Int64, _ grant: Grant) {
+        self.loop.counts.add(.positionsKept)
+        if let held = self.held[report.job]?.report.newest, held.at >= report.newest?.at ?? 0 { return }
+        guard self.held[report.job] != nil || self.held.count < self.loop.settings.limits.subscriptions else { return }
+        self.held[report.job] = Held(report: report, receivedAt: receivedAt, isRepeat: true)
+        self.releaseLater(grant, after: Self.outageDelay)
+    }
+
+    /// The live instance knows nothing of the job. If it forgot, travel mode is opened again, once for all that comes
+    /// meanwhile.
+    private func reopen(_ report: LocationReport, _ receivedAt: Int64, _ grant: Grant) {
+        let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
+        self.loop.jobs.reopen(report.job, for: grant.person).whenComplete { result in
+            let rider = bound.value.rider
+            switch result {
+            case .success(true): rider.publish(report, receivedAt: receivedAt, grant, isRepeat: true)
+            case .success(false): rider.refuseAsOff(report)
+            case .failure: rider.keep(report, receivedAt, grant)
+            }
         }
     }
 

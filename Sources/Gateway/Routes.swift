@@ -7,6 +7,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import LiveState
 internal import NIOCore
+internal import Redis
 
 /// Routes of one gateway.
 struct Routes: Sendable {
@@ -60,12 +61,12 @@ struct Routes: Sendable {
             destination: try body.destination.map { try Self.place($0.lat, $0.lon) },
             vendor: try body.vendor.map { try Self.place($0.lat, $0.lon) }, actor: grant.person)
         let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
-        let creation = try await self.answer(self.jobs.ledger.create(new, epoch: epoch))
-        guard case .created = creation else {
+        let creation = try await self.answer(self.jobs.ledger.createDurably(new, epoch: epoch))
+        guard case .created = creation.value else {
             throw Problem(.badRequest, status: 409, detail: "The job \(new.job) exists. It was left as it is.")
         }
         let view = try await self.view(new.job, grant)
-        return Self.json(view.snapshot.json(job: new.job), status: .created)
+        return Self.json(view.snapshot.json(job: new.job), status: .created, isUnknown: creation.isUnknown)
     }
 
     @Sendable private func read(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -85,8 +86,10 @@ struct Routes: Sendable {
         guard let status = JobStatus(rawValue: body.status) else {
             throw Self.bad("status must be one of \(JobStatus.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
-        let event = try await self.answer(self.jobs.change(job, to: status, by: grant.person, source: "rest"))
-        return Self.json(ServerMessage.status(job: job, event).encoded)
+        let event = try await self.answer(
+            self.jobs.change(
+                job, to: status, by: grant.person, source: "rest", request: try Self.requestID(request)))
+        return Self.json(ServerMessage.status(job: job, event.value).encoded, isUnknown: event.isUnknown)
     }
 
     @Sendable private func startTravel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -178,13 +181,29 @@ struct Routes: Sendable {
 
     private static func bad(_ detail: String) -> Problem { Problem(.badRequest, status: 400, detail: detail) }
 
-    private static func json(_ bytes: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
-        Response(
-            status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+    /// The id under which a request may be repeated.
+    private static func requestID(_ request: Request) throws -> String {
+        let id = request.headers[.idempotencyKey] ?? ""
+        guard id.utf8.count <= 128, id.utf8.allSatisfy({ (33...126).contains($0) }) else {
+            throw self.bad("Idempotency-Key must be 1 to 128 printable ASCII characters without spaces.")
+        }
+        return id
+    }
+
+    /// - Parameter isUnknown: accepted, but no replica is known to have it: a failover may lose it. 202, and a header.
+    private static func json(
+        _ bytes: [UInt8], status: HTTPResponse.Status = .ok, isUnknown: Bool = false
+    ) -> Response {
+        var headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
+        if isUnknown { headers[.durability] = "unknown" }
+        return Response(
+            status: isUnknown ? .accepted : status, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }
 
 extension HTTPField.Name {
+    fileprivate static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+    fileprivate static let durability = HTTPField.Name("Enroute-Durability")!
     fileprivate static let xForwardedFor = HTTPField.Name("X-Forwarded-For")!
 }

@@ -258,6 +258,7 @@ final class Session: ChannelInboundHandler {
                 Welcome(
                     session: session, serverTime: .now, pingIntervalSeconds: self.limits.pingSeconds,
                     limits: self.limits)))
+        if self.loop.isDegraded { self.send(.degraded) }
     }
 
     // MARK: out

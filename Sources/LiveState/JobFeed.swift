@@ -14,13 +14,16 @@ package struct JobFeed: Sendable {
         self.keyspace = settings.keyspace
     }
 
+    /// - Parameter again: only when the live instance knows nothing of the job, because it lost its memory.
     /// - Returns: whether positions may now be published; `false` when the deadline has passed.
-    package func open(_ job: JobID, for rider: PersonID, until deadline: Int64) -> EventLoopFuture<Bool> {
+    package func open(
+        _ job: JobID, for rider: PersonID, until deadline: Int64, again: Bool = false
+    ) -> EventLoopFuture<Bool> {
         self.live.evaluate(
             Scripts.openFeed, keys: self.keys(job),
             arguments: [
                 .text(rider.text), .integer(deadline),
-                .bytes(ServerMessage.tracking(job: job, .waiting, nil).encoded),
+                .bytes(ServerMessage.tracking(job: job, .waiting, nil).encoded), again ? 1 : 0,
             ]
         ).flatMapThrowing { answer in
             guard let code = answer.array?.first?.integer else {
@@ -62,7 +65,7 @@ package struct JobFeed: Sendable {
             guard let values = answer.array, values.count == 2 else {
                 throw RedisError.unexpectedAnswer(command: "MGET")
             }
-            let isOpen = values[0] != .null
+            let isOpen = values[0].bytes?.isEmpty == false
             return State(isOpen: isOpen, position: isOpen ? values[1].bytes : nil)
         }
     }

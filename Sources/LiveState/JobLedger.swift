@@ -7,14 +7,18 @@ package import Redis
 /// The record of every job. May be used from any thread.
 package struct JobLedger: Sendable {
     private let ledger: RedisClient
+    /// A client of its own, since waiting for a replica holds up what is sent after it.
+    private let writes: RedisClient
     private let settings: LiveStateSettings
     private var keyspace: Keyspace { self.settings.keyspace }
 
     /// Where its futures complete.
     package var eventLoop: any EventLoop { self.ledger.eventLoop }
 
-    package init(ledger: RedisClient, settings: LiveStateSettings) {
+    /// - Parameter writes: for what a replica should have too; `nil`: the same.
+    package init(ledger: RedisClient, writes: RedisClient? = nil, settings: LiveStateSettings) {
         self.ledger = ledger
+        self.writes = writes ?? ledger
         self.settings = settings
     }
 
@@ -27,8 +31,13 @@ package struct JobLedger: Sendable {
     ///
     /// - Parameter epoch: a nonce that tells this record from any other that had or will have the same id.
     package func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Creation> {
+        self.createDurably(new, epoch: epoch).map(\.value)
+    }
+
+    /// The same, and whether a replica has it.
+    package func createDurably(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<Creation>> {
         func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
-        return self.ledger.evaluate(
+        return self.writes.evaluateDurably(
             Scripts.createJob, keys: [self.keyspace.job(new.job), self.keyspace.log(of: new.job)],
             arguments: [
                 .text(new.kind.rawValue), .text(new.customer.text), .text(new.rider?.text ?? ""),
@@ -36,10 +45,13 @@ package struct JobLedger: Sendable {
                 .text(new.kind.firstStatus.rawValue), .text(epoch), .text(new.actor.text), self.retention,
             ]
         ).flatMapThrowing { answer in
-            guard let parts = answer.array, parts.count == 3, let epoch = parts[1].text,
+            guard let parts = answer.value.array, parts.count == 3, let epoch = parts[1].text,
                 let id = parts[2].text.flatMap({ StatusID($0) })
             else { throw RedisError.unexpectedAnswer(command: Scripts.createJob.name) }
-            return parts[0].integer == 1 ? .created(epoch: epoch, id: id) : .exists(epoch: epoch, head: id)
+            let isNew = parts[0].integer == 1
+            return Durable(
+                value: isNew ? .created(epoch: epoch, id: id) : .exists(epoch: epoch, head: id),
+                replicas: isNew ? answer.replicas : nil)
         }
     }
 
@@ -58,7 +70,17 @@ package struct JobLedger: Sendable {
         _ status: JobStatus, of job: JobID, by actor: PersonID, source: String, occurredAt: Int64? = nil,
         request: String = ""
     ) -> EventLoopFuture<Transition> {
-        self.ledger.evaluate(
+        self.publishDurably(
+            status, of: job, by: actor, source: source, occurredAt: occurredAt, request: request
+        ).map(\.value)
+    }
+
+    /// The same, and whether a replica has it.
+    package func publishDurably(
+        _ status: JobStatus, of job: JobID, by actor: PersonID, source: String, occurredAt: Int64? = nil,
+        request: String = ""
+    ) -> EventLoopFuture<Durable<Transition>> {
+        self.writes.evaluateDurably(
             Scripts.publishStatus,
             keys: [self.keyspace.job(job), self.keyspace.log(of: job), self.keyspace.events(of: job)],
             arguments: [
@@ -67,22 +89,28 @@ package struct JobLedger: Sendable {
                 .text(request), status.endOfTravel == nil ? 0 : 1, self.retention,
             ]
         ).flatMapThrowing { answer in
-            let parts = answer.array ?? []
-            switch parts.first?.integer {
-            case 0: return .noSuchJob
-            case -1:
-                guard let current = parts.dropFirst().first?.text.flatMap(JobStatus.init) else { break }
-                return .notAllowed(from: current)
-            case 1:
-                guard parts.count == 5, let epoch = parts[1].text, let previous = parts[2].text,
-                    let id = parts[3].text.flatMap({ StatusID($0) }), let at = parts[4].integer
-                else { break }
-                return .published(
-                    StatusEvent(epoch: epoch, previous: StatusID(previous), id: id, status: status, at: at))
-            default: break
-            }
-            throw RedisError.unexpectedAnswer(command: Scripts.publishStatus.name)
+            let transition = try Self.transition(answer.value, to: status)
+            guard case .published = transition else { return Durable(value: transition, replicas: nil) }
+            return Durable(value: transition, replicas: answer.replicas)
         }
+    }
+
+    private static func transition(_ answer: RESPValue, to status: JobStatus) throws(RedisError) -> Transition {
+        let parts = answer.array ?? []
+        switch parts.first?.integer {
+        case 0: return .noSuchJob
+        case -1:
+            guard let current = parts.dropFirst().first?.text.flatMap(JobStatus.init) else { break }
+            return .notAllowed(from: current)
+        case 1:
+            guard parts.count == 5, let epoch = parts[1].text, let previous = parts[2].text,
+                let id = parts[3].text.flatMap({ StatusID($0) }), let at = parts[4].integer
+            else { break }
+            return .published(
+                StatusEvent(epoch: epoch, previous: StatusID(previous), id: id, status: status, at: at))
+        default: break
+        }
+        throw RedisError.unexpectedAnswer(command: Scripts.publishStatus.name)
     }
 
     package enum Travel: Sendable, Hashable {
@@ -157,6 +185,25 @@ package struct JobLedger: Sendable {
             }
             return Recovery(record: record, isReset: code == 2, missed: missed)
         }
+    }
+
+    /// What tells whether a follower is up to date.
+    package struct Head: Sendable, Hashable {
+        package var epoch: String
+        package var id: StatusID
+        package var isTravelling: Bool
+    }
+
+    /// - Returns: `nil` when there is no such job. Cost: O(1), without a script.
+    package func head(_ job: JobID) -> EventLoopFuture<Head?> {
+        self.ledger.send(["HMGET", .text(self.keyspace.job(job)), "epoch", "head", "travel_active"])
+            .flatMapThrowing { answer in
+                guard let fields = answer.array, fields.count == 3 else {
+                    throw RedisError.unexpectedAnswer(command: "HMGET")
+                }
+                guard let epoch = fields[0].text, let id = fields[1].text.flatMap({ StatusID($0) }) else { return nil }
+                return Head(epoch: epoch, id: id, isTravelling: fields[2].text == "1")
+            }
     }
 
     private var retention: RedisCommand.Word { .integer(self.settings.retention.milliseconds) }

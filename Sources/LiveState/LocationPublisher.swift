@@ -26,6 +26,8 @@ package struct LocationPublisher: Sendable {
         /// Captured more than 30 s in the future, by the clock of Redis.
         case future
         case travelModeOff
+        /// The live instance knows nothing of travel mode for this job: it was never on, or was forgotten.
+        case unknown
         /// Another rider shares its position for this job.
         case otherRider
     }
@@ -47,6 +49,7 @@ package struct LocationPublisher: Sendable {
             case (-1, _): .travelModeOff
             case (-2, _): .otherRider
             case (-3, _): .future
+            case (-4, _): .unknown
             default: throw RedisError.unexpectedAnswer(command: Scripts.publishLocation.name)
             }
         }

@@ -1,24 +1,7 @@
 // One connection: commands go out pipelined, one flush for all of a loop's tick; answers come back in the same order.
 // On a connection that subscribes, pushes come in between; they are told apart by their first word.
 
-package import NIOCore
-
-/// Waits and bounds of a connection.
-package struct RedisTiming: Sendable {
-    package var connect: TimeAmount = .seconds(2)
-    /// The oldest command without an answer may be this old; then the connection is given up.
-    package var answer: TimeAmount = .seconds(3)
-    /// A connection that heard nothing for so long is asked with PING.
-    package var health: TimeAmount = .seconds(5)
-    /// Reconnecting after rand(0, min(longest, shortest * 2^n)).
-    package var shortestBackoff: TimeAmount = .milliseconds(50)
-    package var longestBackoff: TimeAmount = .seconds(2)
-
-    package init() {}
-
-    /// Commands without an answer, at most; more are refused with `overloaded`.
-    static let mostWaiting = 65_536
-}
+internal import NIOCore
 
 /// Carries commands and answers over one connection. Confined to its event loop.
 final class RedisChannelHandler: ChannelInboundHandler {
@@ -27,18 +10,20 @@ final class RedisChannelHandler: ChannelInboundHandler {
 
     private enum Waiting {
         case answer(EventLoopPromise<RESPValue>, since: NIODeadline)
-        /// SUBSCRIBE or UNSUBSCRIBE with so many acknowledgements to come.
-        case acknowledgements(Int, failed: (RedisError) -> Void, since: NIODeadline)
+        /// A subscription, or the end of one, with so many acknowledgements to come.
+        case acknowledgements(Int, isSubscription: Bool, failed: (RedisError) -> Void, since: NIODeadline)
 
         var since: NIODeadline {
             switch self {
-            case .answer(_, let since), .acknowledgements(_, _, let since): since
+            case .answer(_, let since), .acknowledgements(_, _, _, let since): since
             }
         }
     }
 
+    /// Commands without an answer, at most; more are refused with `overloaded`.
+    private static let mostWaiting = 65_536
+
     private let eventLoop: any EventLoop
-    private let timing: RedisTiming
     private let reader = RESPReader()
     private var waiting = CircularBuffer<Waiting>()
     private var output = ByteBuffer()
@@ -46,21 +31,23 @@ final class RedisChannelHandler: ChannelInboundHandler {
     /// Pushes may come. On other connections an answer of three words is an answer, whatever its first word.
     private var isSubscriber = false
     private var context: ChannelHandlerContext?
-    private var lastHeard = NIODeadline.now()
-    private var health: RepeatedTask?
+    /// When anything last came.
+    private(set) var lastHeard = NIODeadline.now()
     private var failure: RedisError?
 
     /// A message that Redis pushed: channel and payload, valid during the call.
     var onMessage: ((UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void)?
     /// A subscription (true) or its end (false) is acknowledged, or ended by the server.
     var onAcknowledged: ((String, Bool) -> Void)?
+    /// An answer says that this node is not the master (any more).
+    var onDemoted: (() -> Void)?
     /// Once, when the connection has ended.
     var onClosed: ((RedisError) -> Void)?
 
-    init(eventLoop: any EventLoop, timing: RedisTiming) {
-        self.eventLoop = eventLoop
-        self.timing = timing
-    }
+    init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    /// Since when the oldest command waits for its answer.
+    var oldestQuestion: NIODeadline? { self.waiting.first?.since }
 
     // MARK: going out
 
@@ -69,7 +56,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         guard self.context != nil, self.failure == nil else {
             return self.eventLoop.makeFailedFuture(RedisError.disconnected)
         }
-        guard self.waiting.count < RedisTiming.mostWaiting else {
+        guard self.waiting.count < Self.mostWaiting else {
             return self.eventLoop.makeFailedFuture(RedisError.overloaded)
         }
         let promise = self.eventLoop.makePromise(of: RESPValue.self)
@@ -78,13 +65,17 @@ final class RedisChannelHandler: ChannelInboundHandler {
         return promise.futureResult
     }
 
-    /// SUBSCRIBE or UNSUBSCRIBE of `channels`, whose acknowledgements come through `onAcknowledged`.
-    func sendSubscription(_ verb: String, _ channels: [String], failed: @escaping (RedisError) -> Void) {
+    /// A subscription to `channels` or its end; the acknowledgements come through `onAcknowledged`.
+    func sendSubscription(
+        _ verb: SubscriptionVerb, _ channels: [String], failed: @escaping (RedisError) -> Void = { _ in }
+    ) {
         self.eventLoop.preconditionInEventLoop()
         guard self.context != nil, self.failure == nil else { return failed(.disconnected) }
         self.isSubscriber = true
-        self.waiting.append(.acknowledgements(channels.count, failed: failed, since: .now()))
-        self.write(RedisCommand([.text(verb)] + channels.map { .text($0) }))
+        self.waiting.append(
+            .acknowledgements(
+                channels.count, isSubscription: verb != .sunsubscribe, failed: failed, since: .now()))
+        self.write(RedisCommand([.text(verb.rawValue)] + channels.map { .text($0) }))
     }
 
     private func write(_ command: RedisCommand) {
@@ -106,10 +97,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.health = self.eventLoop.scheduleRepeatedTask(
-            initialDelay: .milliseconds(500), delay: .milliseconds(500), notifying: nil
-        ) { _ in bound.value.checkHealth() }
+        self.lastHeard = .now()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -125,12 +113,12 @@ final class RedisChannelHandler: ChannelInboundHandler {
 
     private func received(_ tape: RESPTape) {
         if self.isSubscriber, tape.flatCount == 3 {
-            if tape.isText(0, "message") || tape.isText(0, "smessage") {
+            if tape.isText(0, "smessage") || tape.isText(0, "message") {
                 tape.withText(1) { channel in tape.withText(2) { payload in self.onMessage?(channel, payload) } }
                 return
             }
-            let isSubscription = tape.isText(0, "subscribe")
-            if isSubscription || tape.isText(0, "unsubscribe") {
+            let isSubscription = tape.isText(0, "ssubscribe") || tape.isText(0, "subscribe")
+            if isSubscription || tape.isText(0, "sunsubscribe") {
                 self.acknowledged(tape.withText(1) { String(decoding: $0, as: UTF8.self) }, isSubscription)
                 return
             }
@@ -140,33 +128,27 @@ final class RedisChannelHandler: ChannelInboundHandler {
             let value = tape.value
             if case .error(let line) = value {
                 promise.fail(RedisError(errorLine: line))
+                if line.hasPrefix("READONLY") || line.hasPrefix("MASTERDOWN") { self.onDemoted?() }
             } else {
                 promise.succeed(value)
             }
-        case .acknowledgements(_, let failed, _):
+        case .acknowledgements(_, _, let failed, _):
             failed(RedisError(errorLine: tape.value.errorLine ?? "ERR unexpected answer to SUBSCRIBE"))
         case nil: self.close(.protocolViolation("an answer nobody asked for"))
         }
     }
 
+    /// The server may end a subscription by itself, unasked: that is nobody's acknowledgement.
     private func acknowledged(_ channel: String, _ isSubscription: Bool) {
-        if case .acknowledgements(let count, let failed, let since)? = self.waiting.first {
+        if case .acknowledgements(let count, isSubscription, let failed, let since)? = self.waiting.first {
             if count == 1 {
                 self.waiting.removeFirst()
             } else {
-                self.waiting[self.waiting.startIndex] = .acknowledgements(count - 1, failed: failed, since: since)
+                self.waiting[self.waiting.startIndex] = .acknowledgements(
+                    count - 1, isSubscription: isSubscription, failed: failed, since: since)
             }
         }
         self.onAcknowledged?(channel, isSubscription)
-    }
-
-    private func checkHealth() {
-        let now = NIODeadline.now()
-        if let oldest = self.waiting.first {
-            if now - oldest.since > self.timing.answer { self.close(.timedOut) }
-        } else if now - self.lastHeard > self.timing.health {
-            _ = self.send(["PING"])
-        }
     }
 
     // MARK: the end
@@ -178,31 +160,34 @@ final class RedisChannelHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.close(.connectionLost)
+        self.close(RedisTLS.isFailure(error) ? .tlsRefused(reason: "\(error)") : .connectionLost)
     }
 
     /// Comes without `channelInactive` when the connection could not be made.
-    func handlerRemoved(context: ChannelHandlerContext) {
-        self.context = nil
-        self.health?.cancel()
-    }
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func channelInactive(context: ChannelHandlerContext) {
         let reason = self.failure ?? .connectionLost
         self.failure = reason
         self.context = nil
-        self.health?.cancel()
         let waiting = self.waiting
         self.waiting.removeAll()
         for item in waiting {
             switch item {
             case .answer(let promise, _): promise.fail(reason)
-            case .acknowledgements(_, let failed, _): failed(reason)
+            case .acknowledgements(_, _, let failed, _): failed(reason)
             }
         }
         self.onClosed?(reason)
-        (self.onClosed, self.onMessage, self.onAcknowledged) = (nil, nil, nil)
+        (self.onClosed, self.onMessage, self.onAcknowledged, self.onDemoted) = (nil, nil, nil, nil)
     }
+}
+
+/// Sharded channels, whose messages stay on the node of their slot; the plain ones are for Sentinels, which know no others.
+enum SubscriptionVerb: String {
+    case ssubscribe = "SSUBSCRIBE"
+    case sunsubscribe = "SUNSUBSCRIBE"
+    case subscribe = "SUBSCRIBE"
 }
 
 extension RESPValue {

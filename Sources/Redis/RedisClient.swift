@@ -1,19 +1,25 @@
-// Commands for one Redis, over one connection of one event loop, from anywhere.
+// Commands for one Redis, from one event loop, wherever its master is.
 
 package import Logging
 package import NIOCore
 
-/// A pipelined command connection that comes back by itself. Commands may be sent from any thread; without a connection
-/// they fail at once with `RedisError.disconnected`.
+/// Pipelined commands over connections that come back by themselves: to one node, to the master that Sentinels name, or to
+/// the masters of a cluster. Commands may be sent from any thread; without a connection they fail at once with
+/// `RedisError.disconnected`.
 package final class RedisClient: Sendable {
     package let eventLoop: any EventLoop
-    private let link: NIOLoopBound<RedisLink>
+    let route: NIOLoopBound<any RedisRoute>
 
     /// Must be called on `eventLoop`.
     package init(address: RedisAddress, eventLoop: any EventLoop, timing: RedisTiming = RedisTiming(), logger: Logger) {
         self.eventLoop = eventLoop
-        self.link = NIOLoopBound(
-            RedisLink(address: address, eventLoop: eventLoop, timing: timing, logger: logger), eventLoop: eventLoop)
+        let route: any RedisRoute =
+            if case .cluster(let nodes) = address.endpoint {
+                ClusterRoute(address: address, nodes: nodes, eventLoop: eventLoop, timing: timing, logger: logger)
+            } else {
+                MasterRoute(address: address, eventLoop: eventLoop, timing: timing, logger: logger)
+            }
+        self.route = NIOLoopBound(route, eventLoop: eventLoop)
     }
 
     /// Connects. Fails when the first attempt fails; afterwards the connection comes back by itself.
@@ -22,32 +28,51 @@ package final class RedisClient: Sendable {
     }
 
     package func stop() {
-        self.eventLoop.execute { self.link.value.stop() }
+        self.eventLoop.execute { self.route.value.stop() }
     }
 
-    /// Sends a command. An error that Redis answers fails the future with `RedisError.refused`.
+    /// Since when it does not answer; `nil` while it does. On `eventLoop` only.
+    package var silentSince: NIODeadline? { self.route.value.silentSince }
+
+    /// Sends a command. An error that Redis answers fails the future with `RedisError.refused`. In a cluster it goes to the
+    /// node of its first key, and follows that key where it has moved.
     package func send(_ command: RedisCommand) -> EventLoopFuture<RESPValue> {
-        self.onLoop { link in
-            link.handler?.send(command) ?? link.eventLoop.makeFailedFuture(RedisError.disconnected)
-        }
+        self.onLoop { $0.send(command, isDurable: false) }.map(\.value)
     }
 
     /// Runs a script by its digest; a server that does not know it gets the source, once.
     package func evaluate(
         _ script: RedisScript, keys: [String], arguments: [RedisCommand.Word]
     ) -> EventLoopFuture<RESPValue> {
-        self.send(script.call(keys: keys, arguments: arguments)).flatMapError { error in
-            guard case RedisError.refused("NOSCRIPT", _) = error else {
-                return self.eventLoop.makeFailedFuture(error)
+        self.evaluate(script, keys: keys, arguments: arguments, isDurable: false).map(\.value)
+    }
+
+    /// The same for a write that a replica should have too, where there are replicas (`WAIT 1`). It holds up what is sent
+    /// after it on this client, for at most `RedisTiming.replication`.
+    package func evaluateDurably(
+        _ script: RedisScript, keys: [String], arguments: [RedisCommand.Word]
+    ) -> EventLoopFuture<Durable<RESPValue>> {
+        self.evaluate(script, keys: keys, arguments: arguments, isDurable: true)
+    }
+
+    private func evaluate(
+        _ script: RedisScript, keys: [String], arguments: [RedisCommand.Word], isDurable: Bool
+    ) -> EventLoopFuture<Durable<RESPValue>> {
+        self.onLoop { $0.send(script.call(keys: keys, arguments: arguments), isDurable: isDurable) }
+            .flatMapError { error in
+                guard case RedisError.refused("NOSCRIPT", _) = error else {
+                    return self.eventLoop.makeFailedFuture(error)
+                }
+                return self.onLoop {
+                    $0.send(script.introduction(keys: keys, arguments: arguments), isDurable: isDurable)
+                }
             }
-            return self.send(script.introduction(keys: keys, arguments: arguments))
-        }
     }
 
     private func onLoop<Value: Sendable>(
-        _ body: @escaping @Sendable (RedisLink) -> EventLoopFuture<Value>
+        _ body: @escaping @Sendable (any RedisRoute) -> EventLoopFuture<Value>
     ) -> EventLoopFuture<Value> {
-        if self.eventLoop.inEventLoop { return body(self.link.value) }
-        return self.eventLoop.flatSubmit { body(self.link.value) }
+        if self.eventLoop.inEventLoop { return body(self.route.value) }
+        return self.eventLoop.flatSubmit { body(self.route.value) }
     }
 }

@@ -6,6 +6,12 @@ package enum RedisError: Error, Equatable, Sendable {
     case unreachable(address: String, reason: String)
     /// AUTH was refused, or the server wants it and the URL names no password.
     case authenticationRefused(address: String, reason: String)
+    /// The files that the URL names for TLS can not be used.
+    case unusableTLS(files: [String], reason: String)
+    /// The TLS handshake failed.
+    case tlsRefused(reason: String)
+    /// The node is no master: it was one, or it is the wrong address.
+    case notMaster(address: String, role: String)
     /// SELECT was refused.
     case databaseRefused(address: String, database: Int, reason: String)
     /// There is no connection at the moment; the command was not sent.
@@ -28,7 +34,8 @@ extension RedisError {
     /// Whether the same command may be sent again without being carried out twice.
     package var isSafeToRepeat: Bool {
         switch self {
-        case .unreachable, .authenticationRefused, .databaseRefused, .disconnected, .overloaded: true
+        case .unreachable, .unusableTLS, .tlsRefused, .authenticationRefused, .databaseRefused, .notMaster, .disconnected, .overloaded:
+            true
         case .connectionLost, .timedOut, .protocolViolation, .refused, .unexpectedAnswer: false
         }
     }
@@ -36,11 +43,16 @@ extension RedisError {
     /// Whether it passes by itself: an outage, not a mistake in configuration or code.
     package var isOutage: Bool {
         switch self {
-        case .unreachable, .disconnected, .overloaded, .connectionLost, .timedOut: true
-        case .refused(let code, _): ["LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "OOM", "BUSY"].contains(code)
-        case .authenticationRefused, .databaseRefused, .protocolViolation, .unexpectedAnswer: false
+        case .unreachable, .notMaster, .disconnected, .overloaded, .connectionLost, .timedOut: true
+        case .refused(let code, _): Self.passingCodes.contains(code)
+        case .unusableTLS, .tlsRefused, .authenticationRefused, .databaseRefused, .protocolViolation, .unexpectedAnswer: false
         }
     }
+
+    private static let passingCodes: Set = [
+        "LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "OOM", "BUSY",
+        "MISCONF", "NOTREADY",
+    ]
 
     /// An error line as Redis sends it, without the leading minus.
     init(errorLine: String) {
@@ -56,6 +68,14 @@ extension RedisError: CustomStringConvertible {
             "Redis at \(address) can not be reached: \(reason). Is it running there, and is the URL right?"
         case .authenticationRefused(let address, let reason):
             "Redis at \(address) refused to sign us in: \(reason). Check user and password in the URL."
+        case .unusableTLS(let files, let reason):
+            "TLS to Redis can not be set up with \(files.isEmpty ? "the system's authorities" : files.joined(separator: ", ")): "
+                + "\(reason). Check that the files are PEM and can be read."
+        case .tlsRefused(let reason):
+            "TLS with Redis failed: \(reason). Check ca= and name= in the URL, and that the port speaks TLS."
+        case .notMaster(let address, let role):
+            "Redis at \(address) is a \(role), not a master. Name the master, or let Sentinels name it "
+                + "(redis+sentinel://host:port,host:port/master)."
         case .databaseRefused(let address, let database, let reason):
             "Redis at \(address) refused database \(database): \(reason). Check the number after the last slash of the URL."
         case .disconnected: "There is no connection to Redis at the moment."

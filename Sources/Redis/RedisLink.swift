@@ -1,136 +1,215 @@
-// Staying connected: connect, sign in, and when it ends connect again after a random wait that grows. What is kept on
-// the connection (commands, subscriptions) is up to who owns the link.
+// Staying connected to one node: where it is is asked before each attempt (a Sentinel may name another), when to try and
+// when to give up is decided by `Connecting`. What is kept on the connection is up to who owns the link.
 
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
+internal import NIOSSL
+internal import Resilience
 internal import Telemetry
 
-/// A connection to one Redis that comes back by itself. Confined to its event loop.
+/// A connection that comes back by itself. Confined to its event loop.
 final class RedisLink {
-    let address: RedisAddress
+    typealias Locate = () -> EventLoopFuture<RedisAddress>
+
     let eventLoop: any EventLoop
-    private let timing: RedisTiming
+    let timing: RedisTiming
+    private let locate: Locate
+    private let needsMaster: Bool
     private let logger: Logger
+    private var core: Connecting
+    private var timer: RepeatedTask?
+    private var tls: NIOSSLContext?
     private(set) var handler: RedisChannelHandler?
-    private var attempts = 0
-    private var isStopped = false
+    /// Where it is, or was last looked for.
+    private(set) var address: RedisAddress?
+    private var downSince = NIODeadline.now()
+    /// Until the link stands, or an attempt has come to nothing.
+    private var waitingToStand: [EventLoopPromise<Void>] = []
 
     /// The connection stands and is signed in.
     var onUp: ((RedisChannelHandler) -> Void)?
-    /// It ended, or could not be made; another attempt follows.
+    /// It ended; another attempt follows.
     var onDown: ((RedisError) -> Void)?
+    /// The node answered that it is no master.
+    var onDemoted: (() -> Void)?
+    /// Every tick while it stands.
+    var onTick: ((NIODeadline) -> Void)?
 
-    init(address: RedisAddress, eventLoop: any EventLoop, timing: RedisTiming, logger: Logger) {
-        self.address = address
+    init(
+        eventLoop: any EventLoop, timing: RedisTiming, logger: Logger, needsMaster: Bool = true,
+        locate: @escaping Locate
+    ) {
         self.eventLoop = eventLoop
         self.timing = timing
         self.logger = logger
+        self.needsMaster = needsMaster
+        self.locate = locate
+        self.core = Connecting(timing: timing.connecting, seed: .random(in: .min ... .max))
     }
+
+    // MARK: life
 
     /// The first attempt: fails with its reason, and nothing is tried again.
     func start() -> EventLoopFuture<Void> {
         self.eventLoop.preconditionInEventLoop()
-        return self.connect()
+        guard self.core.handle(.start, now: Self.now) == .connect else {
+            return self.eventLoop.makeFailedFuture(RedisError.disconnected)
+        }
+        let first = self.connect()
+        first.whenFailure { [bound = NIOLoopBound(self, eventLoop: self.eventLoop)] _ in bound.value.stop() }
+        first.whenSuccess { [bound = NIOLoopBound(self, eventLoop: self.eventLoop)] in bound.value.startTimer() }
+        return first
+    }
+
+    /// Tries until it stands.
+    func begin() {
+        self.eventLoop.preconditionInEventLoop()
+        guard self.core.handle(.start, now: Self.now) == .connect else { return }
+        self.startTimer()
+        _ = self.connect()
     }
 
     func stop() {
-        self.isStopped = true
-        self.handler?.close(.disconnected)
+        self.timer?.cancel()
+        self.timer = nil
+        if self.core.handle(.stop, now: Self.now) == .close { self.handler?.close(.disconnected) }
+        self.handler = nil
+        self.failWaiting(.disconnected)
     }
+
+    /// Gives up the connection that stands: the master is elsewhere.
+    func restart(_ reason: RedisError) { self.handler?.close(reason) }
+
+    /// Succeeds as soon as it stands. Fails when the attempt under way, or the next one, comes to nothing.
+    func standing() -> EventLoopFuture<Void> {
+        if self.handler != nil { return self.eventLoop.makeSucceededVoidFuture() }
+        let promise = self.eventLoop.makePromise(of: Void.self)
+        self.waitingToStand.append(promise)
+        return promise.futureResult
+    }
+
+    /// Since when it is gone or does not answer; `nil` while it does.
+    var silentSince: NIODeadline? {
+        guard let handler else { return self.downSince }
+        guard let asked = handler.oldestQuestion, NIODeadline.now() - asked > self.timing.suspicion else { return nil }
+        return handler.lastHeard
+    }
+
+    private static var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
+
+    /// Sends when it stands; fails with `RedisError.disconnected` when it does not.
+    func send(_ command: RedisCommand) -> EventLoopFuture<RESPValue> {
+        self.handler?.send(command) ?? self.eventLoop.makeFailedFuture(RedisError.disconnected)
+    }
+
+    // MARK: time
+
+    private func startTimer() {
+        guard self.timer == nil else { return }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.timer = self.eventLoop.scheduleRepeatedTask(initialDelay: RedisTiming.tick, delay: RedisTiming.tick) { _ in
+            bound.value.tick()
+        }
+    }
+
+    private func tick() {
+        if self.core.tick(now: Self.now) == .connect { _ = self.connect() }
+        guard let handler else { return }
+        let question = self.core.question(
+            heard: handler.lastHeard.uptimeNanoseconds, asked: handler.oldestQuestion?.uptimeNanoseconds, now: Self.now)
+        switch question {
+        case .none: break
+        case .ask: _ = handler.send(["PING"])
+        case .giveUp: return handler.close(.timedOut)
+        }
+        self.onTick?(.now())
+    }
+
+    // MARK: connecting
 
     private func connect() -> EventLoopFuture<Void> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let (address, eventLoop) = (self.address, self.eventLoop)
-        let handler = NIOLoopBound(
-            RedisChannelHandler(eventLoop: eventLoop, timing: self.timing), eventLoop: eventLoop)
-        let bootstrap = ClientBootstrap(group: eventLoop)
+        let attempt = self.locate().flatMap { bound.value.connect(to: $0) }
+        attempt.whenFailure { error in
+            let link = bound.value
+            _ = link.core.handle(.fell, now: Self.now)
+            link.failWaiting(error as? RedisError ?? .disconnected)
+            link.logger.debug("Redis connection failed", metadata: [LogKey.reason: "\(error)"])
+        }
+        return attempt
+    }
+
+    private func connect(to address: RedisAddress) -> EventLoopFuture<Void> {
+        self.address = address
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        let handler = NIOLoopBound(RedisChannelHandler(eventLoop: self.eventLoop), eventLoop: self.eventLoop)
+        let context: NIOSSLContext?
+        do throws(RedisError) {
+            context = try self.tlsContext(address)
+        } catch {
+            return self.eventLoop.makeFailedFuture(error)
+        }
+        let bootstrap = ClientBootstrap(group: self.eventLoop)
             .connectTimeout(self.timing.connect)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let context, let tls = address.tls, case .tcp(let host, _) = address.endpoint {
+                        try channel.pipeline.syncOperations.addHandler(tls.handler(context, host: host))
+                    }
                     try channel.pipeline.syncOperations.addHandler(handler.value)
                 }
             }
-        let connected: EventLoopFuture<any Channel> =
-            switch address.endpoint {
-            case .tcp(let host, let port):
-                bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1).connect(host: host, port: port)
-            case .unix(let path): bootstrap.connect(unixDomainSocketPath: path)
-            }
+        let connected: EventLoopFuture<any Channel>
+        switch address.endpoint {
+        case .tcp(let host, let port):
+            connected = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1).connect(host: host, port: port)
+        case .unix(let path): connected = bootstrap.connect(unixDomainSocketPath: path)
+        case .sentinels, .cluster: preconditionFailure("a link goes to one node")
+        }
+        let signIn = RedisSignIn(address: address, needsMaster: self.needsMaster)
+        let (eventLoop, patience) = (self.eventLoop, self.timing.answer)
         return connected.flatMapErrorThrowing { error in
             throw RedisError.unreachable(address: address.description, reason: "\(error)")
         }.flatMap { channel in
-            let signedIn = Self.signIn(handler.value, address, eventLoop)
+            let signedIn = signIn.run(on: handler.value, eventLoop)
+            // Who accepts a connection and says nothing is not there.
+            let limit = eventLoop.scheduleTask(in: patience) { handler.value.close(.timedOut) }
+            signedIn.whenComplete { _ in limit.cancel() }
             signedIn.whenFailure { _ in channel.close(promise: nil) }
-            return signedIn.map { bound.value.stands(handler.value) }
+            return signedIn.map { bound.value.stood(handler.value) }
         }
     }
 
-    private static func signIn(
-        _ handler: RedisChannelHandler, _ address: RedisAddress, _ eventLoop: any EventLoop
-    ) -> EventLoopFuture<Void> {
-        var steps: [EventLoopFuture<Void>] = []
-        if let password = address.password {
-            let words = ["AUTH"] + [address.user].compactMap { $0 } + [password]
-            steps.append(
-                handler.send(RedisCommand(words.map { .text($0) })).map { _ in }.flatMapErrorThrowing { error in
-                    throw RedisError.authenticationRefused(address: address.description, reason: reason(error))
-                })
-        }
-        let database = address.database
-        if database != 0 {
-            steps.append(
-                handler.send(["SELECT", .integer(database)]).map { _ in }.flatMapErrorThrowing { error in
-                    // Not about the database: PING, the last step, says it in its own words.
-                    if case RedisError.refused("NOAUTH", _) = error { return }
-                    throw RedisError.databaseRefused(
-                        address: address.description, database: database, reason: reason(error))
-                })
-        }
-        steps.append(
-            handler.send(["PING"]).map { _ in }.flatMapErrorThrowing { error in
-                guard case RedisError.refused(let code, _) = error, ["NOAUTH", "WRONGPASS"].contains(code) else {
-                    throw error
-                }
-                throw RedisError.authenticationRefused(address: address.description, reason: reason(error))
-            })
-        return EventLoopFuture.andAllSucceed(steps, on: eventLoop)
+    private func tlsContext(_ address: RedisAddress) throws(RedisError) -> NIOSSLContext? {
+        if self.tls == nil, let tls = address.tls { self.tls = try tls.context() }
+        return self.tls
     }
 
-    private func stands(_ handler: RedisChannelHandler) {
-        self.attempts = 0
+    private func stood(_ handler: RedisChannelHandler) {
+        handler.onClosed = { [weak self] reason in self?.fell(reason) }
+        guard self.core.handle(.stood, now: Self.now) == .none else { return handler.close(.disconnected) }
+        handler.onDemoted = { [weak self] in self?.onDemoted?() }
         self.handler = handler
-        handler.onClosed = { [weak self] reason in self?.ended(reason) }
-        if self.isStopped { return handler.close(.disconnected) }
         self.onUp?(handler)
+        let waiting = self.waitingToStand
+        self.waitingToStand = []
+        waiting.forEach { $0.succeed() }
     }
 
-    private func ended(_ reason: RedisError) {
+    private func fell(_ reason: RedisError) {
+        self.downSince = self.handler?.lastHeard ?? .now()
         self.handler = nil
-        guard !self.isStopped else { return }
+        guard self.core.handle(.fell, now: Self.now) == .lost else { return }
+        let place = self.address.map { "\($0)" } ?? ""
         self.logger.warning(
-            "Redis connection ended", metadata: [LogKey.redis: "\(self.address)", LogKey.reason: "\(reason)"])
+            "Redis connection ended", metadata: [LogKey.redis: "\(place)", LogKey.reason: "\(reason)"])
         self.onDown?(reason)
-        self.reconnect()
     }
 
-    /// Full jitter: rand(0, min(longest, shortest * 2^n)).
-    private func reconnect() {
-        let ceiling = min(
-            self.timing.longestBackoff.nanoseconds, self.timing.shortestBackoff.nanoseconds << min(self.attempts, 20))
-        self.attempts += 1
-        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.eventLoop.scheduleTask(in: .nanoseconds(.random(in: 0...ceiling))) {
-            let link = bound.value
-            guard !link.isStopped else { return }
-            link.connect().whenFailure { error in
-                bound.value.logger.debug("Redis connection failed", metadata: [LogKey.reason: "\(error)"])
-                bound.value.reconnect()
-            }
-        }
+    private func failWaiting(_ error: RedisError) {
+        let waiting = self.waitingToStand
+        self.waitingToStand = []
+        waiting.forEach { $0.fail(error) }
     }
-}
-
-private func reason(_ error: any Error) -> String {
-    if case RedisError.refused(_, let message) = error { message } else { "\(error)" }
 }

@@ -13,6 +13,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case queuesOverflowed
     case requestsRefusedByRate, tokensRefused
     case acceptPaused, sessionsShed
+    case jobsRepaired, jobsChecked, jobsBehind, redisOutages, positionsKept
     case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
 
     /// Prometheus name, with what the counts of one name have in common.
@@ -33,6 +34,10 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .requestsRefusedByRate, .tokensRefused: .requestsRefused
         case .acceptPaused: .acceptPaused
         case .sessionsShed: .sessionsShed
+        case .jobsRepaired, .jobsChecked: .jobsReread
+        case .jobsBehind: .jobsBehind
+        case .redisOutages: .redisOutages
+        case .positionsKept: .positionsKept
         case .closedGoingAway, .closedOverloaded, .closedRateLimited, .closedBadMessages, .closedTooBig,
             .closedProtocolError:
             .sessionsClosed
@@ -57,6 +62,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .positionsConflatedOut: ("direction", "out")
         case .requestsRefusedByRate: ("reason", "rate")
         case .tokensRefused: ("reason", "token")
+        case .jobsRepaired: ("purpose", "repair")
+        case .jobsChecked: ("purpose", "check")
         case .closedGoingAway: ("code", "4000")
         case .closedOverloaded: ("code", "4004")
         case .closedRateLimited: ("code", "4006")
@@ -84,6 +91,10 @@ package enum Metric: Int, CaseIterable, Sendable {
         case queuesOverflowed = "enroute_queues_overflowed_total"
         case requestsRefused = "enroute_requests_refused_total"
         case acceptPaused = "enroute_accept_paused_total"
+        case jobsReread = "enroute_jobs_reread_total"
+        case jobsBehind = "enroute_jobs_behind_total"
+        case redisOutages = "enroute_redis_outages_total"
+        case positionsKept = "enroute_positions_kept_total"
 
         package var help: String {
             switch self {
@@ -102,6 +113,10 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .queuesOverflowed: "Sessions closed 4002 because too much waited for them."
             case .requestsRefused: "Requests refused before they were acted upon."
             case .acceptPaused: "Times that accepting was paused because of overload."
+            case .jobsReread: "Followed jobs read again from Redis."
+            case .jobsBehind: "Checks that found followers to have seen less than there is."
+            case .redisOutages: "Times that clients were told that Redis does not answer, counted once for each loop."
+            case .positionsKept: "Positions kept back because Redis did not answer; the newest of each job is sent later."
             }
         }
     }

@@ -62,7 +62,7 @@ import Testing
     @Test(
         arguments: [
             ([:], 69, "Redis at unix:/nowhere.sock can not be reached"),
-            (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "its scheme is neither redis nor unix"),
+            (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "its scheme is none of redis"),
             (["ENROUTE_TLS": "maybe"], 78, "ENROUTE_TLS is maybe"),
             (["ENROUTE_TLS": "on"], 78, "ENROUTE_TLS_CERTIFICATE is not set"),
             (["ENROUTE_TLS": "on", "ENROUTE_TLS_CERTIFICATE": "/no.pem", "ENROUTE_TLS_KEY": "/no.pem"], 78, "/no.pem"),

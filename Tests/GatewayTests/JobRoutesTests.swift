@@ -139,7 +139,7 @@ import Testing
     @Test func `without Redis the gateway lives and is not ready`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { settings in
-                settings.redisTiming.answer = .milliseconds(500)
+                settings.redisTiming.answer = .seconds(2)
             } _: { gateway in
                 kill(gateway.redis.processID, SIGSTOP)
                 defer { kill(gateway.redis.processID, SIGCONT) }

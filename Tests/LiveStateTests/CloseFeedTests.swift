@@ -13,7 +13,7 @@ import Testing
     }
 
     private func open(_ stage: Stage) async throws {
-        try await stage.client.run("SET", stage.travelKey, "rider-1")
+        try await stage.client.run("SET", stage.travelKey, "rider-1", "PX", "60000")
         try await stage.client.run("SET", stage.positionKey, "here")
     }
 
@@ -23,7 +23,9 @@ import Testing
             try await self.open(stage)
             let answer = try await self.close(stage, rider)
             #expect(answer == .answer(1, 2))
-            #expect(try await stage.client.dump().isEmpty)
+            #expect(try await stage.client.run("EXISTS", stage.positionKey) == .integer(0))
+            #expect(try await stage.client.run("GET", stage.travelKey).text == "")
+            #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: stage.travelKey)))
             let told = try await stage.subscriber.messages.next()
             #expect(told == ReceivedMessage(channel: stage.feedChannel, payload: Array(Self.message.utf8)))
         }
@@ -50,12 +52,27 @@ import Testing
         }
     }
 
+    @Test func `closed is not forgotten: for a minute at least nothing is opened again by itself`() async throws {
+        try await Stage.set { stage in
+            _ = try await self.close(stage, "rider-1")
+            #expect(try await stage.client.run("GET", stage.travelKey).text == "")
+            #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: stage.travelKey)))
+            try await stage.leavesAllAsItIs {
+                let isOpen = try await stage.feed.open(
+                    Stage.job, for: Stage.rider, until: stage.now() + 60_000, again: true
+                ).get()
+                #expect(!isOpen)
+            }
+            #expect(try await stage.feed.read(Stage.job).get().isOpen == false)
+        }
+    }
+
     @Test func `a position that outlived travel mode is deleted, whoever asks`() async throws {
         try await Stage.set { stage in
             try await stage.client.run("SET", stage.positionKey, "here")
             let answer = try await self.close(stage, "rider-2")
             #expect(answer == .answer(1, 1))
-            #expect(try await stage.client.dump().isEmpty)
+            #expect(try await stage.client.run("EXISTS", stage.positionKey) == .integer(0))
         }
     }
 

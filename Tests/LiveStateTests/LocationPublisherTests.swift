@@ -12,6 +12,8 @@ import Testing
                 let fix = Fix(at: at, place: Coordinate(latitude: 52.5201234, longitude: 13.4049876)!)
                 return try await stage.publisher.publish(fix, for: Stage.job, by: rider, receivedAt: now).get()
             }
+            #expect(try await publish(now) == .unknown)
+            try await stage.client.run("SET", stage.travelKey, "")
             #expect(try await publish(now) == .travelModeOff)
             #expect(try await stage.feed.open(Stage.job, for: Stage.rider, until: now + 3_600_000).get())
             _ = try await stage.subscriber.messages.next()

@@ -8,8 +8,10 @@ import Testing
 
     private func keys(_ stage: Stage) -> [String] { [stage.travelKey, stage.positionKey, stage.feedChannel] }
 
-    private func open(_ stage: Stage, _ rider: String, until deadline: Int64) async throws -> RESPValue {
-        try await stage.run(Scripts.openFeed, keys: self.keys(stage), [rider, String(deadline), Self.message])
+    private func open(_ stage: Stage, _ rider: String, until deadline: Int64, again: Bool = false)
+        async throws -> RESPValue
+    {
+        try await stage.run(Scripts.openFeed, keys: self.keys(stage), [rider, String(deadline), Self.message, again ? "1" : "0"])
     }
 
     private func expiry(_ stage: Stage) async throws -> Int64? {
@@ -56,6 +58,21 @@ import Testing
         }
     }
 
+    @Test func `a feed that was forgotten is opened again, one that is known is left as it is`() async throws {
+        try await Stage.set { stage in
+            let deadline = try await stage.now() + 3_600_000
+            let opened = try await self.open(stage, "rider-1", until: deadline, again: true)
+            #expect(opened == .answer(1))
+            for known in ["rider-2", ""] {
+                try await stage.client.run("SET", stage.travelKey, known)
+                try await stage.leavesAllAsItIs {
+                    let answer = try await self.open(stage, "rider-1", until: deadline, again: true)
+                    #expect(answer == .answer(-1))
+                }
+            }
+        }
+    }
+
     @Test func `after the deadline nothing opens, and what was open stays as it is`() async throws {
         try await Stage.set { stage in
             let now = try await stage.now()
@@ -78,14 +95,16 @@ import Testing
             try await stage.client.run("SET", stage.travelKey, "rider-2")
             try await stage.client.run("SET", stage.positionKey, "here")
             let call = GoodCall(
-                script: Scripts.openFeed, keys: self.keys(stage), arguments: ["rider-1", "9000000000000", Self.message])
+                script: Scripts.openFeed, keys: self.keys(stage), 
+                arguments: ["rider-1", "9000000000000", Self.message, "0"])
             let deadlines = [
                 "", "x", "999999999999", "10000000000000", "1700000000.00", "0x7fffffffff0", "9.0000000e+12",
                 "9e12         ", "nan", "inf",
             ]
             try await call.refuses(
                 (badNames + [""]).map { (0, $0, "rider must be") } + deadlines.map { (1, $0, "deadline must be") }
-                    + ["", "{", "}", "[]", "x"].map { (2, $0, "message must be") }, on: stage)
+                    + ["", "{", "}", "[]", "x"].map { (2, $0, "message must be") }
+                    + ["", "2", "true"].map { (3, $0, "again must be") }, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer == .answer(1))
         }

@@ -105,6 +105,23 @@ import Testing
         }
     }
 
+    @Test func `the same request gets the first answer again, and nobody hears of it twice`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let first = try await self.publish(stage)
+            _ = try await stage.subscriber.messages.next()
+            try await stage.leavesAllAsItIs {
+                let again = try await self.publish(stage)
+                #expect(again == first)
+                let other = try await self.publish(stage) { $0[6] = "request-2" }
+                #expect(other.array?.first == .integer(-1))
+                let without = try await self.publish(stage) { $0[6] = "" }
+                #expect(without.array?.first == .integer(-1))
+            }
+            #expect(try await stage.isSilent())
+        }
+    }
+
     @Test func `any of the statuses named may come before`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()

@@ -64,9 +64,9 @@ struct Stage: Sendable {
 
     /// Nothing was published since the last message that was taken.
     func isSilent() async throws -> Bool {
-        try await self.client.run("PUBLISH", self.feedChannel, "the end")
+        try await self.client.run("SPUBLISH", self.feedChannel, "the end")
         let first = try await self.subscriber.messages.next().text
-        try await self.client.run("PUBLISH", self.eventsChannel, "the end")
+        try await self.client.run("SPUBLISH", self.eventsChannel, "the end")
         let second = try await self.subscriber.messages.next().text
         return first == "the end" && second == "the end"
     }

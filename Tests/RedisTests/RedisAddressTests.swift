@@ -23,8 +23,11 @@ import Testing
 
     @Test(
         arguments: [
-            ("", "it is not a URL"), ("localhost", "it is not a URL"), ("localhost:6379", "scheme is neither"),
-            ("http://localhost", "scheme is neither"), ("rediss://localhost", "scheme is neither"),
+            ("", "it is not a URL"), ("localhost", "it is not a URL"), ("localhost:6379", "scheme is none"),
+            ("http://localhost", "scheme is none"), ("redis+other://localhost", "scheme is none"),
+            ("redis:localhost", "names no host"), ("redis://a,b", "takes one"), ("redis+cluster://a/1", "no databases"),
+            ("redis+sentinel://a:1,b:2", "does not name the master"), ("redis+sentinel://a:1,:2/m", "names no host"),
+            ("rediss://a?cert=c.pem", "cert and key go together"),
             ("redis://", "names no host"), ("redis:///3", "names no host"), ("redis://:6379", "names no host"),
             ("redis://h/three", "not a database number"), ("redis://h/1/2", "not a database number"),
             ("redis://h/-1", "not a database number"), ("redis://h:0", "port is not"),
@@ -35,7 +38,32 @@ import Testing
     func `a URL that can not be meant is refused with the reason and an example`(url: String, reason: String) throws {
         let error = try #require(throws: RedisAddress.Malformed.self) { try RedisAddress(url: url) }
         #expect(error.description.contains(reason), "\(error)")
-        #expect(error.description.contains("redis://[user:password@]host"))
+        #expect(error.description.contains("redis://[user:password@]host[:port]"))
+    }
+
+    private static let (a, b) = (RedisAddress.Node(host: "a", port: 1), RedisAddress.Node(host: "::1", port: 2))
+
+    @Test func `Sentinels and clusters are named by some of their nodes`() throws {
+        var sentinels = RedisAddress(
+            endpoint: .sentinels([Self.a, Self.b], master: "mine"), user: "u", password: "p", database: 3)
+        sentinels.sentinelPassword = "s"
+        #expect(try RedisAddress(url: "redis+sentinel://u:p@a:1,[::1]:2/mine/3?sentinel_password=s") == sentinels)
+        let cluster = RedisAddress(endpoint: .cluster([Self.a, Self.b]))
+        #expect(try RedisAddress(url: "redis+cluster://a:1,[::1]:2") == cluster)
+        let ports = try RedisAddress(url: "redis+sentinel://a,b/m").endpoint
+        #expect(
+            ports == .sentinels([.init(host: "a", port: 26_379), .init(host: "b", port: 26_379)], master: "m"))
+    }
+
+    @Test func `an s after redis is TLS, with the files to believe and to show`() throws {
+        let plain = try RedisAddress(url: "rediss://h:1/2").tls
+        #expect(plain == RedisTLS())
+        let full = try RedisAddress(url: "rediss+cluster://h:1?ca=/etc/ca%20b.pem&cert=c.pem&key=k.pem&name=redis.example")
+        #expect(
+            full.tls
+                == RedisTLS(
+                    authorities: "/etc/ca b.pem", certificate: "c.pem", key: "k.pem", serverName: "redis.example"))
+        #expect(try RedisAddress(url: "redis://h:1").tls == nil)
     }
 
     @Test func `a description never holds the password`() throws {

@@ -101,8 +101,9 @@ import Testing
             let refused = outcomes.filter { outcome in
                 if case .failure(RedisError.overloaded) = outcome { true } else { false }
             }
-            #expect(refused.count == 3)
-            #expect(try await client.run("GET", "n").text == String(bound))
+            // The client's own look at the node may wait among them.
+            #expect((3...4).contains(refused.count))
+            #expect(try await client.run("GET", "n").text == String(bound + 3 - refused.count))
         }
     }
 
@@ -130,7 +131,11 @@ import Testing
 
     @Test func `an answer that nobody asked for ends the connection, which comes back`() async throws {
         try await ScriptedServer.running { words in
-            words == ["ECHO", "a"] ? "+a\r\n+b\r\n" : "+\(words[0])\r\n"
+            switch words[0] {
+            case "ECHO": .text("+a\r\n+b\r\n")
+            case "GET": .text("+GET\r\n")
+            default: .ordinary
+            }
         } _: {
             server in
             let client = try await RedisClient.started(at: server.address)
@@ -142,7 +147,7 @@ import Testing
 
     @Test func `an answer in RESP3 fails what waits with a protocol violation`() async throws {
         try await ScriptedServer.running { words in
-            words == ["PING"] ? "+PONG\r\n" : "%1\r\n"
+            words[0] == "HGETALL" ? .text("%1\r\n") : .ordinary
         } _: { server in
             let client = try await RedisClient.started(at: server.address)
             defer { client.stop() }

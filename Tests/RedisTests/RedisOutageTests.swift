@@ -89,7 +89,7 @@ import Testing
         let pings = LockedCounter()
         try await ScriptedServer.running { words in
             if words == ["PING"] { _ = pings.next() }
-            return "+\(words[0])\r\n"
+            return .ordinary
         } _: { server in
             let client = try await RedisClient.started(at: server.address, timing: timing)
             defer { client.stop() }
@@ -104,11 +104,12 @@ import Testing
         let turn = LockedCounter()
         try await ScriptedServer.running { words in
             switch words[0] {
-            case "QUIT": return nil
+            case "QUIT": return .close
             case "PING":
                 let number = turn.next()
-                return (2...3).contains(number) ? "-LOADING wait\r\n" : "+PONG\r\n"
-            default: return "+\(words[0])\r\n"
+                return (2...3).contains(number) ? .text("-LOADING wait\r\n") : .ordinary
+            case "GET": return .text("+GET\r\n")
+            default: return .ordinary
             }
         } _: { server in
             let client = try await RedisClient.started(at: server.address)
@@ -123,7 +124,7 @@ import Testing
         weak var handler: RedisChannelHandler?
         do {
             let channel = EmbeddedChannel()
-            let made = RedisChannelHandler(eventLoop: channel.eventLoop, timing: RedisTiming())
+            let made = RedisChannelHandler(eventLoop: channel.eventLoop)
             try channel.pipeline.syncOperations.addHandler(made)
             handler = made
             _ = try? channel.finish()

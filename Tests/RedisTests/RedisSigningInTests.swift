@@ -122,7 +122,7 @@ import Testing
     @Test func `a server that still loads its data is an outage, with its own words`() async throws {
         let line = "LOADING Redis is loading the dataset in memory"
         try await ScriptedServer.running { _ in
-            "-\(line)\r\n"
+            .text("-\(line)\r\n")
         } _: { server in
             let error = try await self.startFailure(server.address)
             #expect(error == .refused(code: "LOADING", message: line))
@@ -134,7 +134,7 @@ import Testing
         var timing = RedisTiming()
         timing.answer = .milliseconds(100)
         try await ScriptedServer.running { _ in
-            ""
+            .silence
         } _: { server in
             let error = try await self.startFailure(server.address, timing: timing)
             #expect(error == .timedOut)

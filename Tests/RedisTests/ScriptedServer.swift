@@ -8,16 +8,24 @@ import TestSupport
 /// Plays a Redis on a TCP port of its own.
 struct ScriptedServer: Sendable {
     let address: RedisAddress
-    /// Commands as they came, but for PING.
+    /// Commands as they came, but for those that every connection begins with and is kept alive with.
     let commands: Inbox<[String]>
     private let connections: NIOLoopBound<Connections>
 
     /// The connections that are open, in the order they came.
     final class Connections { var channels: [any Channel] = [] }
 
-    /// - Parameter answer: what to write for a command, raw; nil closes the connection.
+    /// What comes back for a command.
+    enum Answer: Sendable {
+        case text(String)
+        /// What a master says to PING, ROLE and INFO, and nothing to anything else.
+        case ordinary
+        case silence
+        case close
+    }
+
     static func running(
-        _ answer: @escaping @Sendable ([String]) -> String?, _ body: (ScriptedServer) async throws -> Void
+        _ answer: @escaping @Sendable ([String]) -> Answer, _ body: (ScriptedServer) async throws -> Void
     ) async throws {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let (commands, connections) = try await eventLoop.submit {
@@ -54,9 +62,13 @@ struct ScriptedServer: Sendable {
         typealias InboundIn = ByteBuffer
         private let reader = RESPReader()
         private let commands: Inbox<[String]>
-        private let answer: @Sendable ([String]) -> String?
+        private let answer: @Sendable ([String]) -> Answer
 
-        init(_ commands: Inbox<[String]>, _ answer: @escaping @Sendable ([String]) -> String?) {
+        private static let master = [
+            "PING": "+PONG\r\n", "ROLE": "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n", "INFO": "$11\r\nrole:master\r\n",
+        ]
+
+        init(_ commands: Inbox<[String]>, _ answer: @escaping @Sendable ([String]) -> Answer) {
             self.commands = commands
             self.answer = answer
         }
@@ -64,9 +76,14 @@ struct ScriptedServer: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             let replies = (try? self.reader.replies(to: self.unwrapInboundIn(data).readableBytesView)) ?? []
             for words in replies.map({ $0.array?.compactMap(\.text) ?? [] }) {
-                if words != ["PING"] { self.commands.put(words) }
-                guard let text = self.answer(words) else { return context.close(promise: nil) }
-                context.writeAndFlush(NIOAny(ByteBuffer(string: text)), promise: nil)
+                let ordinary = Self.master[words.first ?? ""]
+                if ordinary == nil { self.commands.put(words) }
+                switch self.answer(words) {
+                case .text(let text): context.writeAndFlush(NIOAny(ByteBuffer(string: text)), promise: nil)
+                case .ordinary: context.writeAndFlush(NIOAny(ByteBuffer(string: ordinary ?? "")), promise: nil)
+                case .silence: break
+                case .close: return context.close(promise: nil)
+                }
             }
         }
     }

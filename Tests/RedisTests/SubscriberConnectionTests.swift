@@ -14,14 +14,14 @@ import Testing
     }
 
     private func subscribers(of channel: String, _ client: RedisClient) async throws -> Int64? {
-        try await client.run("PUBSUB", "NUMSUB", channel).array?.last?.integer
+        try await client.run("PUBSUB", "SHARDNUMSUB", channel).array?.last?.integer
     }
 
     @Test func `after a subscribe succeeded no message is missed`() async throws {
         try await self.running { client, subscriber in
             for number in 0..<200 {
                 try await subscriber.subscribe("c\(number)")
-                let receivers = try await client.run("PUBLISH", "c\(number)", "first").integer
+                let receivers = try await client.run("SPUBLISH", "c\(number)", "first").integer
                 try #require(receivers == 1)
             }
             #expect(try await subscriber.messages.next(200).map(\.channel) == (0..<200).map { "c\($0)" })
@@ -32,8 +32,8 @@ import Testing
         try await self.running { client, subscriber in
             try await subscriber.subscribe("a")
             for number in 0..<100 {
-                try await client.run("PUBLISH", "b", "not mine")
-                try await client.run("PUBLISH", "a", String(number))
+                try await client.run("SPUBLISH", "b", "not mine")
+                try await client.run("SPUBLISH", "a", String(number))
             }
             let messages = try await subscriber.messages.next(100)
             #expect(messages.map(\.text) == (0..<100).map(String.init))
@@ -45,19 +45,19 @@ import Testing
         try await self.running { client, subscriber in
             try await subscriber.subscribe("a")
             let payloads: [[UInt8]] = [
-                [], [0], Array("\r\n".utf8), Array("*3\r\n$7\r\nmessage\r\n".utf8), (UInt8.min...UInt8.max).map { $0 },
+                [], [0], Array("\r\n".utf8), Array("*3\r\n$8\r\nsmessage\r\n".utf8), (UInt8.min...UInt8.max).map { $0 },
                 [UInt8](repeating: 13, count: 100_000), Array("subscribe".utf8),
             ]
-            for payload in payloads { _ = try await client.send(["PUBLISH", "a", .bytes(payload)]).get() }
+            for payload in payloads { _ = try await client.send(["SPUBLISH", "a", .bytes(payload)]).get() }
             #expect(try await subscriber.messages.next(payloads.count).map(\.payload) == payloads)
         }
     }
 
-    @Test(arguments: ["message", "subscribe", "unsubscribe", "pong", "a b", "ü", "job:{x}:feed"])
+    @Test(arguments: ["message", "smessage", "ssubscribe", "sunsubscribe", "pong", "a b", "ü", "job:{x}:feed"])
     func `a channel may have any name, even a word of the protocol`(name: String) async throws {
         try await self.running { client, subscriber in
             try await subscriber.subscribe(name)
-            try await client.run("PUBLISH", name, name)
+            try await client.run("SPUBLISH", name, name)
             let message = try await subscriber.messages.next()
             #expect(message == ReceivedMessage(channel: name, payload: Array(name.utf8)))
         }
@@ -70,8 +70,8 @@ import Testing
             // Sent after it on the same connection.
             try await subscriber.subscribe("b")
             #expect(try await self.subscribers(of: "a", client) == 0)
-            try await client.run("PUBLISH", "a", "no")
-            try await client.run("PUBLISH", "b", "yes")
+            try await client.run("SPUBLISH", "a", "no")
+            try await client.run("SPUBLISH", "b", "yes")
             #expect(try await subscriber.messages.next().text == "yes")
         }
     }
@@ -83,8 +83,8 @@ import Testing
                     [connection.subscribe("a"), connection.subscribe("a")], on: subscriber.eventLoop)
             }.get()
             try await subscriber.subscribe("a")
-            try await client.run("PUBLISH", "a", "once")
-            try await client.run("PUBLISH", "a", "end")
+            try await client.run("SPUBLISH", "a", "once")
+            try await client.run("SPUBLISH", "a", "end")
             #expect(try await subscriber.messages.next(2).map(\.text) == ["once", "end"])
         }
     }
@@ -97,7 +97,7 @@ import Testing
                 return connection.subscribe("a")
             }.get()
             #expect(try await self.subscribers(of: "a", client) == 1)
-            try await client.run("PUBLISH", "a", "still here")
+            try await client.run("SPUBLISH", "a", "still here")
             #expect(try await subscriber.messages.next().text == "still here")
         }
     }
@@ -121,8 +121,8 @@ import Testing
             try await subscriber.onLoop { connection in
                 EventLoopFuture.andAllSucceed(channels.map(connection.subscribe), on: subscriber.eventLoop)
             }.get()
-            #expect(try await client.run("INFO", "commandstats").text?.contains("cmdstat_subscribe:calls=10,") == true)
-            for channel in channels { try await client.run("PUBLISH", channel, "x") }
+            #expect(try await client.run("INFO", "commandstats").text?.contains("cmdstat_ssubscribe:calls=10,") == true)
+            for channel in channels { try await client.run("SPUBLISH", channel, "x") }
             #expect(try await subscriber.messages.next(1000).map(\.channel) == channels)
         }
     }
@@ -130,7 +130,7 @@ import Testing
     @Test func `messages that come between acknowledgements are told apart from them`() async throws {
         try await self.running { client, subscriber in
             try await subscriber.subscribe("a")
-            let published = (0..<2000).map { client.send(["PUBLISH", "a", .integer($0)]) }
+            let published = (0..<2000).map { client.send(["SPUBLISH", "a", .integer($0)]) }
             try await subscriber.onLoop { connection in
                 EventLoopFuture.andAllSucceed(
                     (0..<2000).map { connection.subscribe("other\($0)") }, on: subscriber.eventLoop)
@@ -141,46 +141,42 @@ import Testing
     }
 
     @Test func `a subscribe succeeds when it is acknowledged and not before`() async throws {
-        try await ScriptedServer.running {
-            $0 == ["PING"] ? "+PONG\r\n" : ""
-        } _: { server in
+        try await ScriptedServer.running { _ in .ordinary } _: { server in
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
             let isDone = LockedCounter()
             let subscribed = subscriber.onLoop { $0.subscribe("a") }
             subscribed.whenComplete { _ in _ = isDone.next() }
-            #expect(try await server.commands.next() == ["SUBSCRIBE", "a"])
-            try await server.write("*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n")
+            #expect(try await server.commands.next() == ["SSUBSCRIBE", "a"])
+            try await server.write("*3\r\n$8\r\nsmessage\r\n$1\r\na\r\n$1\r\nx\r\n")
             _ = try await subscriber.messages.next()
             #expect(isDone.count == 0)
-            try await server.write("*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n")
+            try await server.write("*3\r\n$10\r\nssubscribe\r\n$1\r\na\r\n:1\r\n")
             try await subscribed.get()
         }
     }
 
     @Test func `an acknowledgement of the subscription before does not count for the one after`() async throws {
-        try await ScriptedServer.running {
-            $0 == ["PING"] ? "+PONG\r\n" : ""
-        } _: { server in
+        try await ScriptedServer.running { _ in .ordinary } _: { server in
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
             let first = subscriber.onLoop { $0.subscribe("a") }
-            #expect(try await server.commands.next() == ["SUBSCRIBE", "a"])
+            #expect(try await server.commands.next() == ["SSUBSCRIBE", "a"])
             let isDone = LockedCounter()
             let second = subscriber.onLoop { connection in
                 connection.unsubscribe("a")
                 return connection.subscribe("a")
             }
             second.whenComplete { _ in _ = isDone.next() }
-            #expect(try await server.commands.next(2) == [["UNSUBSCRIBE", "a"], ["SUBSCRIBE", "a"]])
+            #expect(try await server.commands.next(2) == [["SUNSUBSCRIBE", "a"], ["SSUBSCRIBE", "a"]])
             #expect(await failure(of: first) == .disconnected)
             // Between this acknowledgement and the next two, a message would be missed.
             try await server.write(
-                "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n")
+                "*3\r\n$10\r\nssubscribe\r\n$1\r\na\r\n:1\r\n*3\r\n$8\r\nsmessage\r\n$1\r\na\r\n$1\r\nx\r\n")
             _ = try await subscriber.messages.next()
             #expect(isDone.count == 0)
             try await server.write(
-                "*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n")
+                "*3\r\n$12\r\nsunsubscribe\r\n$1\r\na\r\n:0\r\n*3\r\n$10\r\nssubscribe\r\n$1\r\na\r\n:1\r\n")
             try await second.get()
         }
     }

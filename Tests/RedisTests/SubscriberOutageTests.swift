@@ -20,7 +20,7 @@ import Testing
             #expect(try await subscriber.states.next(2) == [false, true])
             #expect(Set(try await subscriber.resubscribed.next(250)) == Set(channels))
             for channel in channels {
-                let receivers = try await client.run("PUBLISH", channel, "again").integer
+                let receivers = try await client.run("SPUBLISH", channel, "again").integer
                 try #require(receivers == 1)
             }
             #expect(try await subscriber.messages.next(250).map(\.channel) == channels)
@@ -38,10 +38,10 @@ import Testing
             #expect(try await subscriber.states.next(2) == [false, true])
             let isRefused = try await eventually { try await client.run("ACL", "LOG").array?.isEmpty == false }
             #expect(isRefused)
-            #expect(try await client.run("PUBSUB", "CHANNELS").array?.isEmpty == true)
+            #expect(try await client.run("PUBSUB", "SHARDCHANNELS").array?.isEmpty == true)
             try await client.run("ACL", "SETUSER", "default", "allchannels")
             #expect(try await subscriber.resubscribed.next() == "kept")
-            #expect(try await client.run("PUBLISH", "kept", "x").integer == 1)
+            #expect(try await client.run("SPUBLISH", "kept", "x").integer == 1)
         }
     }
 
@@ -55,7 +55,7 @@ import Testing
             try await client.run("CLIENT", "KILL", "TYPE", "pubsub")
             #expect(try await subscriber.resubscribed.next() == "kept")
             try await subscriber.subscribe("kept")
-            #expect(try await client.run("PUBSUB", "CHANNELS").array?.compactMap(\.text) == ["kept"])
+            #expect(try await client.run("PUBSUB", "SHARDCHANNELS").array?.compactMap(\.text) == ["kept"])
         }
     }
 
@@ -77,7 +77,7 @@ import Testing
             #expect(try await subscriber.resubscribed.next() == "kept")
             try await subscriber.subscribe("later")
             #expect(
-                Set(try await client.run("PUBSUB", "CHANNELS").array?.compactMap(\.text) ?? []) == ["kept", "later"])
+                Set(try await client.run("PUBSUB", "SHARDCHANNELS").array?.compactMap(\.text) ?? []) == ["kept", "later"])
         }
     }
 
@@ -142,7 +142,7 @@ import Testing
             else { return #expect(Bool(false), "not refused") }
             #expect(message.contains("channel"))
             try await subscriber.subscribe("mine:b")
-            for channel in ["foreign", "mine:a", "mine:b"] { try await client.run("PUBLISH", channel, "x") }
+            for channel in ["foreign", "mine:a", "mine:b"] { try await client.run("SPUBLISH", channel, "x") }
             #expect(try await subscriber.messages.next(2).map(\.channel) == ["mine:a", "mine:b"])
         }
     }
@@ -165,14 +165,12 @@ import Testing
     }
 
     @Test func `a connection that says garbage is given up and made again`() async throws {
-        try await ScriptedServer.running {
-            $0 == ["PING"] ? "+PONG\r\n" : ""
-        } _: { server in
+        try await ScriptedServer.running { _ in .ordinary } _: { server in
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
             try await server.write("HTTP/1.1 200 OK\r\n")
             #expect(try await subscriber.states.next(2) == [false, true])
-            #expect(try await server.connectionCount == 2)
+            #expect(try await server.connectionCount == 3)
         }
     }
 }

@@ -1,4 +1,4 @@
-// A SubscriberConnection that a test can use from its own task: what it says comes into inboxes.
+// Subscriptions that a test can use from its own task: what it says comes into inboxes.
 
 package import NIOCore
 package import Redis
@@ -19,10 +19,11 @@ package struct ReceivedMessage: Hashable, Sendable {
     package var text: String { String(decoding: self.payload, as: UTF8.self) }
 }
 
-/// A subscriber connection on a loop of the shared group.
+/// Subscriptions over one connection, on a loop of the shared group.
 package struct Subscriber: Sendable {
     package let eventLoop: any EventLoop
-    package let connection: NIOLoopBound<SubscriberConnection>
+    package let connection: NIOLoopBound<Subscriptions>
+    private let client: RedisClient
     package let messages: Inbox<ReceivedMessage>
     /// Ended (false), stands again (true).
     package let states: Inbox<Bool>
@@ -32,19 +33,19 @@ package struct Subscriber: Sendable {
     package static func started(
         at address: RedisAddress, timing: RedisTiming = .patient
     ) async throws -> Subscriber {
-        let subscriber = try await Self.made(at: address, timing: timing)
+        let client = try await RedisClient.started(at: address, timing: timing)
+        let subscriber = try await Self.made(client, timing: timing)
         try await subscriber.onLoop { $0.start() }.get()
         guard try await subscriber.states.next() else { throw RedisError.disconnected }
         return subscriber
     }
 
-    private static func made(at address: RedisAddress, timing: RedisTiming) async throws -> Subscriber {
-        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    private static func made(_ client: RedisClient, timing: RedisTiming) async throws -> Subscriber {
+        let eventLoop = client.eventLoop
         return try await eventLoop.submit {
-            let connection = SubscriberConnection(
-                address: address, eventLoop: eventLoop, timing: timing, logger: .quiet)
+            let connection = Subscriptions(client: client, connections: 1, timing: timing, logger: .quiet)
             let subscriber = Subscriber(
-                eventLoop: eventLoop, connection: NIOLoopBound(connection, eventLoop: eventLoop),
+                eventLoop: eventLoop, connection: NIOLoopBound(connection, eventLoop: eventLoop), client: client,
                 messages: Inbox(eventLoop: eventLoop), states: Inbox(eventLoop: eventLoop),
                 resubscribed: Inbox(eventLoop: eventLoop))
             connection.onMessage = { channel, payload in
@@ -59,7 +60,7 @@ package struct Subscriber: Sendable {
 
     /// Runs on its event loop, within one tick; what comes of it fails when it does not come in time.
     package func onLoop<Value: Sendable>(
-        _ body: @escaping @Sendable (SubscriberConnection) -> EventLoopFuture<Value>
+        _ body: @escaping @Sendable (Subscriptions) -> EventLoopFuture<Value>
     ) -> EventLoopFuture<Value> {
         self.eventLoop.flatSubmit { body(self.connection.value) }.within()
     }
@@ -73,5 +74,8 @@ package struct Subscriber: Sendable {
         try await self.eventLoop.submit { self.connection.value.unsubscribe(channel) }.get()
     }
 
-    package func stop() { self.eventLoop.execute { self.connection.value.stop() } }
+    package func stop() {
+        self.eventLoop.execute { self.connection.value.stop() }
+        self.client.stop()
+    }
 }

@@ -37,7 +37,7 @@ final class EmbeddedGateway {
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (rates, rates)
         (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (rates, rates)
         self.state = LoopState(
-            eventLoop: self.eventLoop, index: 0, settings: settings, quotas: Quotas(limits: settings.limits),
+            eventLoop: self.eventLoop, index: 0, loops: 1, settings: settings, quotas: Quotas(limits: settings.limits),
             load: SharedLoad(loops: 1), logger: Self.logger)
         self.connections = Connections(
             responder: { _, _, _ in }, settings: settings,

@@ -1,0 +1,130 @@
+// Making good what followers may have missed. Which job is read again, and when, is decided by `Rereading`; here it is read,
+// and the followers are shown it. Two ways: a repair shows the whole state as a `reset`; a check, every few seconds for
+// every followed job, compares, since a message that pub/sub lost leaves nothing behind that would reveal it.
+
+internal import EnrouteWire
+internal import LiveState
+internal import Logging
+internal import NIOCore
+internal import Resilience
+internal import Telemetry
+
+/// Reads the jobs followed on one loop again. Confined to it.
+final class JobRepairs {
+    private let eventLoop: any EventLoop
+    private let jobs: JobControl
+    private let counts: LoopCounts
+    private let logger: Logger
+    private var core: Rereading<JobID>
+    /// Jobs that the ledger knows no more, and since when.
+    private var forgotten: [JobID: NIODeadline] = [:]
+
+    /// Who follows a job here.
+    var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
+
+    /// A job that the ledger does not know for so long is over: its record has expired, or was lost for good. Until then
+    /// it may be written again, by the order system for instance, and goes on with a `reset`.
+    static let longestForgotten = TimeAmount.seconds(60)
+
+    init(
+        eventLoop: any EventLoop, jobs: JobControl, counts: LoopCounts, bounds: Rereading<JobID>.Bounds, logger: Logger
+    ) {
+        self.eventLoop = eventLoop
+        self.jobs = jobs
+        self.counts = counts
+        self.logger = logger
+        self.core = Rereading(bounds: bounds, seed: .random(in: .min ... .max), now: Self.now)
+    }
+
+    private static var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
+
+    func follow(_ job: JobID) { self.core.follow(job, now: Self.now) }
+
+    func leave(_ job: JobID) {
+        self.core.leave(job)
+        self.forgotten[job] = nil
+    }
+
+    /// - Parameter spread: within how many ns to begin, at random; 0 for at once.
+    func demand(_ job: JobID, within spread: UInt64) {
+        self.core.repair(job, within: spread, now: Self.now)
+        if spread == 0 { self.begin() }
+    }
+
+    /// No follower waits for a repair.
+    var isSettled: Bool { self.core.repairsOutstanding == 0 }
+
+    /// Sends the reads whose time has come.
+    func begin() {
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        for read in self.core.due(now: Self.now) {
+            switch read.purpose {
+            case .repair:
+                self.counts.add(.jobsRepaired)
+                for follower in self.followers(read.job) { follower.unsynchronise() }
+                self.jobs.view(read.job).whenComplete { bound.value.repaired(read, $0) }
+            case .check:
+                self.counts.add(.jobsChecked)
+                self.jobs.check(read.job).whenComplete { bound.value.checked(read, $0) }
+            }
+        }
+    }
+
+    private func repaired(_ read: Rereading<JobID>.Read, _ result: Result<JobView?, any Error>) {
+        let job = read.job
+        switch result {
+        case .success(let view?):
+            guard self.core.answered(read, .agrees, now: Self.now) else { break }
+            self.forgotten[job] = nil
+            let frame = Frame.text(ServerMessage.reset(job: job, view.snapshot).encoded)
+            var isWhole = true
+            for follower in self.followers(job) {
+                if !follower.synchronise(view, frame) { isWhole = false }
+                if let end = view.record.status.end { follower.end(end) }
+            }
+            if !isWhole { self.core.repair(job, within: Self.secondReadSpread, now: Self.now) }
+        case .success(nil):
+            if self.core.answered(read, .agrees, now: Self.now) { self.isForgotten(job) }
+        case .failure(let error): self.failed(read, error)
+        }
+        self.begin()
+    }
+
+    /// After a read that something came in between of.
+    private static let secondReadSpread = UInt64.milliseconds(250)
+
+    private func checked(_ read: Rereading<JobID>.Read, _ result: Result<JobCheck?, any Error>) {
+        let job = read.job
+        switch result {
+        case .success(let check?):
+            let followers = self.followers(job)
+            let agrees = followers.allSatisfy { $0.agrees(with: check) }
+            guard self.core.answered(read, agrees ? .agrees : .behind, now: Self.now) else { break }
+            if !agrees { self.counts.add(.jobsBehind) }
+            self.forgotten[job] = nil
+            if let position = check.position {
+                let frame = position.message.withUnsafeBytes { Frame.text($0) }
+                for follower in followers { follower.offerPosition(position.id, frame) }
+            }
+            // Told again what it did not hear: who follows is told with it.
+            if check.isOpenInVain { _ = self.jobs.feed.close(job, because: .deactivated) }
+        case .success(nil):
+            if self.core.answered(read, .agrees, now: Self.now) { self.isForgotten(job) }
+        case .failure(let error): self.failed(read, error)
+        }
+        self.begin()
+    }
+
+    private func failed(_ read: Rereading<JobID>.Read, _ error: any Error) {
+        self.logger.debug("job not read again", metadata: [LogKey.job: "\(read.job)", LogKey.reason: "\(error)"])
+        _ = self.core.answered(read, .failed, now: Self.now)
+    }
+
+    private func isForgotten(_ job: JobID) {
+        let since = self.forgotten[job] ?? .now()
+        self.forgotten[job] = since
+        guard NIODeadline.now() - since > Self.longestForgotten else { return }
+        self.logger.warning("a followed job is gone from the ledger", metadata: [LogKey.job: "\(job)"])
+        for follower in self.followers(job) { follower.end(.revoked) }
+    }
+}

@@ -1,0 +1,239 @@
+// A cluster: a link for each master, the map of slots, and what is done when a node answers that the key is elsewhere. The
+// map is asked for again after every MOVED, and while a master that owns slots does not stand.
+
+internal import Logging
+internal import NIOCore
+internal import Telemetry
+
+/// Confined to its event loop.
+final class ClusterRoute: RedisRoute {
+    private let address: RedisAddress
+    private let seeds: [RedisAddress.Node]
+    private let eventLoop: any EventLoop
+    private let timing: RedisTiming
+    private let logger: Logger
+    private var map = ClusterMap()
+    private var masters: [RedisAddress.Node: Master] = [:]
+    private var refreshing: EventLoopFuture<Void>?
+    private var lastRefresh = NIODeadline.uptimeNanoseconds(0)
+    private var timer: RepeatedTask?
+    private var brokenSince: NIODeadline?
+    private var isStopped = false
+    var onMoved: (() -> Void)?
+
+    private struct Master {
+        let link: RedisLink
+        let part: ReplicationPart
+    }
+
+    /// Redirections of one command, at most.
+    private static let mostRedirections = 5
+    /// A slot being moved asks to try again; so long is waited each time.
+    private static let tryAgainDelay = TimeAmount.milliseconds(50)
+    /// Between two looks at a map that may be wrong.
+    private static let refreshDelay = TimeAmount.milliseconds(200)
+
+    init(
+        address: RedisAddress, nodes: [RedisAddress.Node], eventLoop: any EventLoop, timing: RedisTiming, logger: Logger
+    ) {
+        self.address = address
+        self.seeds = nodes
+        self.eventLoop = eventLoop
+        self.timing = timing
+        self.logger = logger
+    }
+
+    func start() -> EventLoopFuture<Void> {
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        return self.refresh().flatMap {
+            let route = bound.value
+            guard route.map.isWhole else {
+                return route.eventLoop.makeFailedFuture(
+                    RedisError.refused(code: "CLUSTERDOWN", message: "CLUSTERDOWN not all slots have a master"))
+            }
+            route.timer = route.eventLoop.scheduleRepeatedTask(
+                initialDelay: Self.refreshDelay, delay: Self.refreshDelay
+            ) { _ in bound.value.tick() }
+            return EventLoopFuture.andAllSucceed(
+                route.masters.values.map { $0.link.standing().map { _ in } }, on: route.eventLoop)
+        }
+    }
+
+    func stop() {
+        self.isStopped = true
+        self.timer?.cancel()
+        self.masters.values.forEach { $0.link.stop() }
+        self.masters = [:]
+    }
+
+    private func tick() {
+        let isBroken = !self.map.isWhole || self.masters.values.contains { $0.link.silentSince != nil }
+        if isBroken { _ = self.refresh() }
+    }
+
+    var silentSince: NIODeadline? {
+        if !self.map.isWhole { self.brokenSince = self.brokenSince ?? .now() } else { self.brokenSince = nil }
+        let owners = self.map.nodes
+        return (self.masters.filter { owners.contains($0.key) }.map { $0.value.link.silentSince } + [self.brokenSince])
+            .compactMap { $0 }.min()
+    }
+
+    // MARK: the map
+
+    /// Asks the nodes that stand, then those of the URL, until one answers.
+    private func refresh() -> EventLoopFuture<Void> {
+        if let refreshing { return refreshing }
+        guard !self.isStopped else { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
+        self.lastRefresh = .now()
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        let standing = self.masters.filter { $0.value.link.silentSince == nil }.keys.shuffled()
+        let asked = self.ask(standing + self.seeds, last: nil).map { bound.value.take($0) }
+        self.refreshing = asked
+        asked.whenComplete { _ in bound.value.refreshing = nil }
+        return asked
+    }
+
+    private func ask(_ nodes: [RedisAddress.Node], last: RedisError?) -> EventLoopFuture<ClusterMap> {
+        guard let node = nodes.first else {
+            return self.eventLoop.makeFailedFuture(
+                last ?? RedisError.unreachable(address: self.address.description, reason: "no node answers"))
+        }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        let isStranger = self.masters[node] == nil
+        let link = NIOLoopBound(
+            self.masters[node]?.link ?? self.makeLink(node, needsMaster: false), eventLoop: self.eventLoop)
+        let stands = isStranger ? link.value.start() : link.value.standing()
+        return stands.flatMap { link.value.send(["CLUSTER", "SLOTS"]) }.flatMapThrowing { answer in
+            if isStranger { link.value.stop() }
+            guard let map = ClusterMap(answer, from: node) else {
+                throw RedisError.unexpectedAnswer(command: "CLUSTER SLOTS")
+            }
+            return map
+        }.flatMapError { error in
+            if isStranger { link.value.stop() }
+            return bound.value.ask(Array(nodes.dropFirst()), last: error as? RedisError)
+        }
+    }
+
+    private func take(_ map: ClusterMap) {
+        guard map != self.map, !self.isStopped else { return }
+        let before = self.map
+        self.map = map
+        for node in map.nodes where self.masters[node] == nil { self.addMaster(node) }
+        for (node, master) in self.masters where !map.nodes.contains(node) {
+            master.link.stop()
+            self.masters[node] = nil
+        }
+        guard before != ClusterMap() else { return }
+        self.logger.notice("the cluster's slots moved", metadata: [LogKey.redis: "\(map.nodes.sorted { $0.port < $1.port })"])
+        self.onMoved?()
+    }
+
+    private func addMaster(_ node: RedisAddress.Node) {
+        let link = self.makeLink(node, needsMaster: true)
+        let part = ReplicationPart(link: link)
+        let changed: () -> Void = { [weak self, weak link] in
+            link?.restart(.connectionLost)
+            _ = self?.refresh()
+        }
+        part.onChanged = changed
+        link.onDemoted = changed
+        self.masters[node] = Master(link: link, part: part)
+        link.begin()
+    }
+
+    private func makeLink(_ node: RedisAddress.Node, needsMaster: Bool) -> RedisLink {
+        let address = self.address.at(node)
+        return RedisLink(
+            eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, needsMaster: needsMaster,
+            locate: { [eventLoop = self.eventLoop] in eventLoop.makeSucceededFuture(address) })
+    }
+
+    // MARK: commands
+
+    func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>> {
+        guard let slot = command.slot else { return self.sendAnywhere(command) }
+        guard let node = self.map.owners[slot], let master = self.masters[node] else {
+            return self.eventLoop.makeFailedFuture(RedisError.disconnected)
+        }
+        return self.following(
+            master.part.send(command, isDurable: isDurable), command, isDurable, asked: node,
+            left: Self.mostRedirections)
+    }
+
+    /// To any master: the command concerns no key.
+    private func sendAnywhere(_ command: RedisCommand) -> EventLoopFuture<Durable<RESPValue>> {
+        guard let master = self.masters.values.first(where: { $0.link.handler != nil }) else {
+            return self.eventLoop.makeFailedFuture(RedisError.disconnected)
+        }
+        return master.part.send(command, isDurable: false)
+    }
+
+    private func following(
+        _ answer: EventLoopFuture<Durable<RESPValue>>, _ command: RedisCommand, _ isDurable: Bool,
+        asked: RedisAddress.Node, left: Int
+    ) -> EventLoopFuture<Durable<RESPValue>> {
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        return answer.flatMapError { error in
+            let route = bound.value
+            guard left > 0 else { return route.eventLoop.makeFailedFuture(error) }
+            if let redirection = Redirection(error, asked: asked) {
+                return route.redirected(redirection, command, isDurable, left: left - 1)
+            }
+            guard case RedisError.refused("TRYAGAIN", _) = error else {
+                return route.eventLoop.makeFailedFuture(error)
+            }
+            return route.eventLoop.flatScheduleTask(in: Self.tryAgainDelay) {
+                let route = bound.value
+                guard let slot = command.slot, let node = route.map.owners[slot], let master = route.masters[node] else {
+                    return route.eventLoop.makeFailedFuture(RedisError.disconnected)
+                }
+                return route.following(
+                    master.part.send(command, isDurable: isDurable), command, isDurable, asked: node, left: left - 1)
+            }.futureResult
+        }
+    }
+
+    private func redirected(
+        _ redirection: Redirection, _ command: RedisCommand, _ isDurable: Bool, left: Int
+    ) -> EventLoopFuture<Durable<RESPValue>> {
+        let node = redirection.node
+        if self.masters[node] == nil { self.addMaster(node) }
+        if redirection.isForGood {
+            self.map.learn(redirection)
+            _ = self.refresh()
+        }
+        guard let master = self.masters[node] else {
+            return self.eventLoop.makeFailedFuture(RedisError.disconnected)
+        }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        let part = NIOLoopBound(master.part, eventLoop: self.eventLoop)
+        let link = NIOLoopBound(master.link, eventLoop: self.eventLoop)
+        return master.link.standing().flatMap {
+            // ASKING holds for the next command on the same connection.
+            if !redirection.isForGood { _ = link.value.send(["ASKING"]) }
+            return bound.value.following(
+                part.value.send(command, isDurable: isDurable), command, isDurable, asked: node, left: left)
+        }
+    }
+
+    // MARK: channels
+
+    func place(ofChannel channel: String) -> ChannelPlace? {
+        self.map.owners[HashSlot.of(channel)].map { .node($0) }
+    }
+
+    func learn(_ error: RedisError, at place: ChannelPlace) {
+        guard case .node(let node) = place else { return }
+        if let redirection = Redirection(error, asked: node), redirection.isForGood {
+            self.map.learn(redirection)
+            if self.masters[redirection.node] == nil { self.addMaster(redirection.node) }
+        }
+        _ = self.refresh()
+    }
+
+    func locate(_ place: ChannelPlace) -> EventLoopFuture<RedisAddress> {
+        guard case .node(let node) = place else { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
+        return self.eventLoop.makeSucceededFuture(self.address.at(node))
+    }
+}

@@ -1,0 +1,112 @@
+// Where the master is, by what Sentinels say (https://redis.io/docs/reference/sentinel-clients/): asked before every
+// attempt to connect; and one Sentinel is listened to, so that a switch is noticed before the old master is missed.
+
+internal import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import Telemetry
+
+/// The master of one name. Confined to its event loop.
+final class SentinelWatch {
+    private let address: RedisAddress
+    private let sentinels: [RedisAddress.Node]
+    private let master: String
+    private let eventLoop: any EventLoop
+    private let timing: RedisTiming
+    private let logger: Logger
+    /// The Sentinel that is asked first: the last one that answered.
+    private var favourite = 0
+    private var asking: EventLoopFuture<RedisAddress>?
+    private var ear: RedisLink?
+    private var nextEar = 0
+    /// Tells who follows this master that it is another one now.
+    var onSwitch: (() -> Void)?
+
+    private static let switched = "+switch-master"
+
+    init(
+        address: RedisAddress, sentinels: [RedisAddress.Node], master: String, eventLoop: any EventLoop,
+        timing: RedisTiming, logger: Logger
+    ) {
+        self.address = address
+        self.sentinels = sentinels
+        self.master = master
+        self.eventLoop = eventLoop
+        self.timing = timing
+        self.logger = logger
+    }
+
+    /// Where the master is now. Who asks while another question is under way gets its answer.
+    func locate() -> EventLoopFuture<RedisAddress> {
+        if let asking { return asking }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        let answer = self.ask(self.favourite, left: self.sentinels.count, last: nil)
+        self.asking = answer
+        answer.whenComplete { _ in bound.value.asking = nil }
+        return answer
+    }
+
+    private func ask(_ index: Int, left: Int, last: RedisError?) -> EventLoopFuture<RedisAddress> {
+        guard left > 0 else {
+            return self.eventLoop.makeFailedFuture(
+                last ?? RedisError.unreachable(address: self.address.description, reason: "it knows no such master"))
+        }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        let sentinel = self.address.atSentinel(self.sentinels[index])
+        let link = RedisLink(
+            eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, needsMaster: false,
+            locate: { [eventLoop = self.eventLoop] in eventLoop.makeSucceededFuture(sentinel) })
+        let bounded = NIOLoopBound(link, eventLoop: self.eventLoop)
+        return link.start().flatMap {
+            bounded.value.send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", .text(bound.value.master)])
+        }.flatMapThrowing { answer in
+            let parts = answer.array?.compactMap(\.text) ?? []
+            guard parts.count == 2, let port = Int(parts[1]) else {
+                throw RedisError.unreachable(
+                    address: bound.value.address.description, reason: "the Sentinel at \(sentinel) knows no such master")
+            }
+            bound.value.favourite = index
+            bounded.value.stop()
+            return bound.value.address.at(.init(host: parts[0], port: port))
+        }.flatMapError { error in
+            let watch = bound.value
+            bounded.value.stop()
+            return watch.ask((index + 1) % watch.sentinels.count, left: left - 1, last: error as? RedisError)
+        }
+    }
+
+    // MARK: listening
+
+    /// Listens to one Sentinel after another, whichever stands.
+    func listen() {
+        guard self.ear == nil else { return }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        let ear = RedisLink(
+            eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, needsMaster: false
+        ) {
+            let watch = bound.value
+            let sentinel = watch.sentinels[watch.nextEar % watch.sentinels.count]
+            watch.nextEar += 1
+            return watch.eventLoop.makeSucceededFuture(watch.address.atSentinel(sentinel))
+        }
+        ear.onUp = { [weak self] handler in
+            handler.onMessage = { _, payload in self?.heard(payload) }
+            handler.sendSubscription(.subscribe, [Self.switched])
+        }
+        self.ear = ear
+        ear.begin()
+    }
+
+    /// `<name> <old host> <old port> <new host> <new port>`
+    private func heard(_ payload: UnsafeRawBufferPointer) {
+        let words = String(decoding: payload, as: UTF8.self).split(separator: " ")
+        guard words.count == 5, words[0] == self.master else { return }
+        self.logger.notice("the Sentinels switched the master", metadata: [LogKey.redis: "\(words[3]):\(words[4])"])
+        self.onSwitch?()
+    }
+
+    func stop() {
+        self.ear?.stop()
+        self.ear = nil
+    }
+}

@@ -1,0 +1,214 @@
+// All channels of one event loop at one Redis, spread over several connections: closing one with 100,000 channels stalls
+// Redis for 75 ms. In a cluster a channel is at the node of its slot; when the slot moves it is followed there.
+
+package import Logging
+package import NIOCore
+internal import Telemetry
+
+/// Subscriptions to sharded channels. Confined to its event loop.
+package final class Subscriptions {
+    private let client: RedisClient
+    private var route: any RedisRoute { self.client.route.value }
+    private let spread: Int
+    private let timing: RedisTiming
+    private let logger: Logger
+    private var connections: [ChannelPlace: [SubscriberConnection]] = [:]
+    /// Where each channel is held; `nil` while its slot has no node that is known.
+    private var held: [String: Held] = [:]
+    private var homeless = false
+    private var isStarted = false
+    private var isStopped = false
+
+    private struct Held {
+        var connection: SubscriberConnection?
+        /// It was acknowledged once: what comes next is a repair.
+        var isRepair = false
+        var waiting: [EventLoopPromise<Void>] = []
+    }
+
+    /// Looking again for the node of a slot that has none.
+    private static let homelessDelay = TimeAmount.milliseconds(200)
+
+    /// A message: channel and payload, valid during the call. Set before `start`.
+    package var onMessage: ((_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Void)?
+    /// A channel was lost and is subscribed again: messages may be missing.
+    package var onResubscribed: ((_ channel: String) -> Void)?
+    /// A connection ended (false) or stands (true).
+    package var onState: ((_ isStanding: Bool) -> Void)?
+
+    /// Must be called on the client's event loop.
+    ///
+    /// - Parameters:
+    ///   - client: finds the master, and the nodes of a cluster.
+    ///   - connections: how many to spread the channels over, at each node.
+    package init(client: RedisClient, connections: Int, timing: RedisTiming = RedisTiming(), logger: Logger) {
+        self.client = client
+        self.spread = max(1, connections)
+        self.timing = timing
+        self.logger = logger
+        self.route.onMoved = { [weak self] in self?.moved() }
+    }
+
+    /// Connects. Fails when the first attempt fails; afterwards connections come back by themselves. The client has been
+    /// started before.
+    package func start() -> EventLoopFuture<Void> {
+        self.client.eventLoop.preconditionInEventLoop()
+        self.isStarted = true
+        guard self.route.place(ofChannel: "") == .theMaster else { return self.client.eventLoop.makeSucceededVoidFuture() }
+        let connections = self.connections(at: .theMaster, begin: false)
+        return EventLoopFuture.andAllSucceed(connections.map { $0.start() }, on: self.client.eventLoop)
+    }
+
+    package func stop() {
+        self.isStopped = true
+        self.connections.values.joined().forEach { $0.stop() }
+    }
+
+    /// Since when some of it is gone or does not answer; `nil` while all of it does.
+    package var silentSince: NIODeadline? {
+        self.connections.values.joined().compactMap(\.silentSince).min()
+    }
+
+    /// Every channel is acknowledged.
+    package var isSettled: Bool { !self.homeless && self.connections.values.joined().allSatisfy(\.isSettled) }
+
+    package var isStanding: Bool { self.connections.values.joined().allSatisfy(\.isStanding) }
+
+    // MARK: what is wanted
+
+    /// Subscribes; succeeds when Redis has acknowledged it: from then on no message is missed. Fails with
+    /// `RedisError.disconnected` when there is no connection for it.
+    package func subscribe(_ channel: String) -> EventLoopFuture<Void> {
+        let eventLoop = self.client.eventLoop
+        eventLoop.preconditionInEventLoop()
+        let promise = eventLoop.makePromise(of: Void.self)
+        if let held = self.held[channel] {
+            if let connection = held.connection, connection.isStanding, held.isRepair,
+                connection.subscribe(channel, isRepair: true)
+            {
+                promise.succeed()
+            } else {
+                self.held[channel]?.waiting.append(promise)
+            }
+            return promise.futureResult
+        }
+        guard let connection = self.connection(for: channel), connection.isStanding else {
+            promise.fail(RedisError.disconnected)
+            return promise.futureResult
+        }
+        self.held[channel] = Held(connection: connection, waiting: [promise])
+        _ = connection.subscribe(channel, isRepair: false)
+        return promise.futureResult
+    }
+
+    /// Ends a subscription. Messages under way may still arrive.
+    package func unsubscribe(_ channel: String) {
+        self.client.eventLoop.preconditionInEventLoop()
+        guard let held = self.held.removeValue(forKey: channel) else { return }
+        held.connection?.unsubscribe(channel)
+        held.waiting.forEach { $0.fail(RedisError.disconnected) }
+    }
+
+    // MARK: places
+
+    private func connection(for channel: String) -> SubscriberConnection? {
+        guard let place = self.route.place(ofChannel: channel) else { return nil }
+        let connections = self.connections(at: place, begin: true)
+        return connections[Int(truncatingIfNeeded: UInt(bitPattern: channel.hashValue) % UInt(connections.count))]
+    }
+
+    private func connections(at place: ChannelPlace, begin: Bool) -> [SubscriberConnection] {
+        if let there = self.connections[place] { return there }
+        let made = (0..<self.spread).map { _ in self.makeConnection(at: place) }
+        self.connections[place] = made
+        if begin { made.forEach { $0.begin() } }
+        return made
+    }
+
+    private func makeConnection(at place: ChannelPlace) -> SubscriberConnection {
+        let connection = SubscriberConnection(
+            place: place, eventLoop: self.client.eventLoop, timing: self.timing, logger: self.logger,
+            locate: { [route = self.route] in route.locate(place) })
+        connection.onMessage = self.onMessage
+        connection.onAcknowledged = { [weak self, unowned connection] channel, isRegained in
+            self?.acknowledged(channel, isRegained, by: connection)
+        }
+        connection.onState = { [weak self] in self?.onState?($0) }
+        connection.onGivenUp = { [weak self] channels, error in self?.givenUp(channels, error) }
+        connection.onEvicted = { [weak self, unowned connection] channel, error in
+            self?.evicted(channel, error, from: connection)
+        }
+        return connection
+    }
+
+    // MARK: what happens
+
+    private func acknowledged(_ channel: String, _ isRegained: Bool, by connection: SubscriberConnection) {
+        guard var held = self.held[channel], held.connection === connection else { return }
+        let waiting = held.waiting
+        (held.waiting, held.isRepair) = ([], true)
+        self.held[channel] = held
+        if isRegained { self.onResubscribed?(channel) }
+        waiting.forEach { $0.succeed() }
+    }
+
+    private func givenUp(_ channels: [String], _ error: RedisError) {
+        for channel in channels {
+            guard let held = self.held.removeValue(forKey: channel) else { continue }
+            held.waiting.forEach { $0.fail(error) }
+        }
+    }
+
+    /// The slot is elsewhere, or on its way.
+    private func evicted(_ channel: String, _ error: RedisError?, from connection: SubscriberConnection) {
+        guard self.held[channel]?.connection === connection else { return }
+        self.held[channel]?.connection = nil
+        self.route.learn(
+            error ?? .refused(code: "SUNSUBSCRIBE", message: "the server ended the subscription"),
+            at: connection.place)
+        // A node that has no slots left, or is about to have none, ends its subscriptions before it says where they went.
+        if error == nil { self.lookLater() } else { self.settle(channel) }
+    }
+
+    /// Another master, or other owners of slots.
+    private func moved() {
+        guard self.isStarted, !self.isStopped else { return }
+        if self.route.place(ofChannel: "") == .theMaster {
+            return self.connections.values.joined().forEach { $0.restart() }
+        }
+        for (channel, held) in self.held {
+            guard let connection = held.connection else {
+                self.settle(channel)
+                continue
+            }
+            guard let place = self.route.place(ofChannel: channel), place != connection.place else { continue }
+            connection.unsubscribe(channel)
+            self.settle(channel)
+        }
+        for (place, connections) in self.connections where connections.allSatisfy({ $0.count == 0 }) {
+            connections.forEach { $0.stop() }
+            self.connections[place] = nil
+        }
+    }
+
+    /// Subscribes a channel where it belongs now.
+    private func settle(_ channel: String) {
+        guard self.held[channel] != nil else { return }
+        guard let connection = self.connection(for: channel) else { return self.lookLater() }
+        self.held[channel]?.connection = connection
+        // Asked for again and again, so that nobody has to ask twice because a slot moved.
+        _ = connection.subscribe(channel, isRepair: true)
+    }
+
+    private func lookLater() {
+        guard !self.homeless else { return }
+        self.homeless = true
+        let bound = NIOLoopBound(self, eventLoop: self.client.eventLoop)
+        self.client.eventLoop.scheduleTask(in: Self.homelessDelay) {
+            let subscriptions = bound.value
+            subscriptions.homeless = false
+            guard !subscriptions.isStopped else { return }
+            for (channel, held) in subscriptions.held where held.connection == nil { subscriptions.settle(channel) }
+        }
+    }
+}
