@@ -58,6 +58,16 @@ package struct RawRedis: Sendable {
     @discardableResult
     package func run(_ words: String...) async throws -> RESPValue { try await self.run(words) }
 
+    /// The answer to a command that must not be refused.
+    ///
+    /// - Throws: `RedisError.refused` with the error that Redis answers.
+    @discardableResult
+    package func carryOut(_ words: [String]) async throws -> RESPValue {
+        let reply = try await self.run(words)
+        guard case .error(let line) = reply else { return reply }
+        throw RedisError.refused(code: String(line.prefix { $0 != " " }), message: line)
+    }
+
     package func hangUp() { self.channel.close(promise: nil) }
 
     private final class Listener: ChannelInboundHandler {
@@ -79,8 +89,16 @@ package struct RawRedis: Sendable {
 }
 
 extension LoopbackEndpoint {
-    /// The answer to one command, over a connection of its own.
+    /// The answer to one command, over a connection of its own; an error that Redis answers is one.
     package func ask(_ words: String...) async throws -> RESPValue {
         try await RawRedis.talking(to: self) { try await $0.run(words) }
+    }
+
+    /// The same for a command that must not be refused.
+    ///
+    /// - Throws: `RedisError.refused` with the error that Redis answers.
+    @discardableResult
+    package func carryOut(_ words: String...) async throws -> RESPValue {
+        try await RawRedis.talking(to: self) { try await $0.carryOut(words) }
     }
 }

@@ -21,6 +21,7 @@ package actor RestartableRedis {
     private let servers: Servers
     private let words: [String]
     private var life: Servers.Life?
+    private var isFrozen = false
 
     /// - Parameter words: all of its command line.
     package init(at endpoint: LoopbackEndpoint, in folder: String, words: [String], servers: Servers) {
@@ -69,7 +70,7 @@ package actor RestartableRedis {
     /// Killed without a goodbye, frozen or not, and gone when this returns.
     package func crash() async {
         let life = self.life
-        self.life = nil
+        (self.life, self.isFrozen) = (nil, false)
         await life?.end()
     }
 
@@ -80,10 +81,18 @@ package actor RestartableRedis {
     }
 
     /// It keeps its connections and says nothing until `thaw`.
-    package func freeze() async throws { try await self.life?.server.freeze() }
-    package func thaw() async throws { try await self.life?.server.thaw() }
+    package func freeze() async throws {
+        self.isFrozen = true
+        try await self.life?.server.freeze()
+    }
 
-    package var isRunning: Bool { self.life != nil }
+    package func thaw() async throws {
+        try await self.life?.server.thaw()
+        self.isFrozen = false
+    }
+
+    /// It runs, and is not frozen.
+    package var isAwake: Bool { self.life != nil && !self.isFrozen }
 
     /// The process, `nil` while there is none.
     package var processID: Int32? {
