@@ -161,7 +161,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Embedded", "Redis", nio("NIOCore"), nio("NIOPosix"), .product(name: "Logging", package: "swift-log"),
+                "Embedded", "Redis", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
+                .product(name: "Logging", package: "swift-log"),
             ], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], swiftSettings: testing),
         .testTarget(

@@ -38,19 +38,32 @@ package struct RedisServer: Sendable {
     package nonisolated(nonsending) static func running<Result: Sendable>(
         options: [String] = [], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {
-        let folder = FileManager.default.temporaryDirectory.appending(
-            path: "enroute-redis-\(UUID().uuidString.prefix(8))")
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let socketPath = folder.appending(path: "redis.sock").path
+        try await TemporaryFolder.holding("enroute-redis") { folder in
+            try await Self.running(in: folder, words: Self.words(in: folder) + options, body)
+        }
+    }
+
+    /// What a server is told that keeps nothing and listens at a unix socket in its folder only. Words that follow
+    /// these go before them.
+    package static func words(in folder: String) -> [String] {
+        [
+            "--port", "0", "--unixsocket", Self.socketPath(in: folder), "--save", "", "--appendonly", "no",
+            "--dir", folder, "--pidfile", "\(folder)/redis.pid", "--loglevel", "notice",
+        ]
+    }
+
+    private static func socketPath(in folder: String) -> String { "\(folder)/redis.sock" }
+
+    /// Runs a server in a folder that outlives it, for as long as `body` does; it is killed when `body` ends, and gone
+    /// when this returns.
+    ///
+    /// - Parameter words: all of redis-server's command line; a Sentinel is one too.
+    /// - Throws: `Failure`, and what `body` throws.
+    package nonisolated(nonsending) static func running<Result: Sendable>(
+        in folder: String, words: [String], _ body: (RedisServer) async throws -> Result
+    ) async throws -> Result {
         // setpriv has the kernel end the server when we are gone, even when we are killed.
-        let words =
-            [
-                "--pdeathsig", "KILL", "redis-server", "--port", "0", "--unixsocket", socketPath, "--save", "",
-                "--appendonly", "no", "--dir", folder.path, "--pidfile", folder.appending(path: "redis.pid").path,
-                "--loglevel", "notice",
-            ] + options
+        let words = ["--pdeathsig", "KILL", "redis-server"] + words
         var platform = PlatformOptions()
         platform.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(2))]
         // Its own process group, so that the Ctrl-C meant for us does not end it before we have said goodbye.
@@ -60,26 +73,57 @@ package struct RedisServer: Sendable {
                 .name("setpriv"), arguments: Arguments(words), platformOptions: platform, input: .none,
                 output: .sequence, error: .combinedWithOutput
             ) { execution in
-                var lines = execution.standardOutput.strings().makeAsyncIterator()
-                var lastWords = ""
-                while let line = try await lines.next() {
-                    lastWords = line
-                    if line.contains("ready to accept connections") || line.contains("Ready to accept connections") {
-                        break
-                    }
-                }
+                let log = execution.standardOutput.strings()
                 let server = RedisServer(
-                    socketPath: socketPath, processID: execution.processIdentifier.value)
-                guard FileManager.default.fileExists(atPath: socketPath) else {
-                    throw Failure.ended(lastWords: lastWords)
+                    socketPath: Self.socketPath(in: folder), processID: execution.processIdentifier.value)
+                let (opening, continuation) = AsyncStream.makeStream(of: String.self)
+                return try await withThrowingTaskGroup(of: Void.self) { group in
+                    // Read to the end: a server whose log nobody reads hangs once the pipe is full.
+                    group.addTask { await Self.read(log, opening: continuation) }
+                    // Before the group waits for the end of the log.
+                    defer { try? execution.send(signal: .kill) }
+                    try await Self.waitUntilReady(opening)
+                    return try await body(server)
                 }
-                let result = try await body(server)
-                try? execution.send(signal: .kill)
-                return result
             }
             return outcome.closureResult
         } catch let error as SubprocessError {
             throw Failure.notInstalled("\(error)")
         }
+    }
+
+    /// Hands on the lines up to the one that says that it is ready, and reads the rest.
+    private static func read(
+        _ log: some AsyncSequence<String, any Error> & Sendable, opening: AsyncStream<String>.Continuation
+    ) async {
+        defer { opening.finish() }
+        do {
+            var isOpening = true
+            for try await line in log where isOpening {
+                opening.yield(line)
+                guard Self.isReady(line) else { continue }
+                isOpening = false
+                opening.finish()
+            }
+        } catch {
+            // It was killed with its log half read.
+        }
+    }
+
+    /// A mistake in the configuration takes as many: the line it is in, the option, the reason.
+    private static let lastWordLines = 3
+
+    private static func waitUntilReady(_ opening: AsyncStream<String>) async throws(Failure) {
+        var lines: [String] = []
+        for await line in opening {
+            if Self.isReady(line) { return }
+            if !line.isEmpty { lines.append(line) }
+        }
+        throw .ended(lastWords: lines.suffix(Self.lastWordLines).joined(separator: " "))
+    }
+
+    /// The last: a Sentinel's, which listens by then.
+    private static func isReady(_ line: String) -> Bool {
+        ["eady to accept connections", "Sentinel ID is "].contains { line.contains($0) }
     }
 }

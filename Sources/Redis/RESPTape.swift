@@ -77,7 +77,7 @@ package final class RESPTape {
     // MARK: a value to keep
 
     /// The reply as a value of its own.
-    var value: RESPValue {
+    package var value: RESPValue {
         var index = 0
         return self.value(at: &index)
     }

@@ -3,8 +3,6 @@
 package import Embedded
 
 private import FoundationEssentials
-private import NIOCore
-private import NIOPosix
 
 #if canImport(Glibc)
     private import Glibc
@@ -30,13 +28,4 @@ extension RedisServer {
             try await body()
         }
     }
-}
-
-/// A TCP port of this host that nobody listens at, at this moment.
-package func freePort() async throws -> Int {
-    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .bind(host: "127.0.0.1", port: 0).get()
-    defer { channel.close(promise: nil) }
-    guard let port = channel.localAddress?.port else { preconditionFailure("a bound socket has a port") }
-    return port
 }

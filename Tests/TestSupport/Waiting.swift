@@ -3,6 +3,8 @@
 package import NIOCore
 package import Redis
 
+private import NIOPosix
+
 /// Asks again and again until the answer is yes.
 ///
 /// - Returns: whether it became yes within the bound.
@@ -39,5 +41,23 @@ package func failure<Value: Sendable>(of future: EventLoopFuture<Value>) async -
         return nil
     } catch {
         return error as? RedisError
+    }
+}
+
+/// Asks at a pace until the answer is yes: for what takes seconds, so that asking does not keep from happening what it
+/// waits for.
+///
+/// - Parameter what: what is waited for, as in "within 20 s it was not so: …".
+/// - Throws: `NothingCame`, and what `isSo` throws.
+package func becomes(
+    _ what: String, within bound: Duration = .seconds(20), every pace: TimeAmount = .milliseconds(20),
+    _ isSo: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + bound
+    while try await !isSo() {
+        guard ContinuousClock.now < end else {
+            throw NothingCame(description: "within \(bound) it was not so: \(what)")
+        }
+        try await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: pace) {}.futureResult.get()
     }
 }

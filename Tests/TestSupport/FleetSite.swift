@@ -1,0 +1,67 @@
+// Where a fleet of servers is put up: a folder with one for each of them, a TCP port for each, and their end with the end
+// of the test. At most three fleets stand at a time: their elections are about seconds, which a busy machine stretches.
+
+private import Embedded
+
+private import FoundationEssentials
+
+extension Turns {
+    package static let fleets = Turns(3)
+}
+
+/// A folder and a scope for the servers of one fleet.
+package struct FleetSite: Sendable {
+    package let folder: String
+    private let servers: Servers
+
+    package static func open<Result: Sendable>(
+        _ body: (FleetSite) async throws -> Result
+    ) async throws -> Result {
+        try await Turns.fleets.take {
+            try await TemporaryFolder.holding("enroute-fleet") { folder in
+                try await Servers.running { try await body(FleetSite(folder: folder, servers: $0)) }
+            }
+        }
+    }
+
+    /// A server at a TCP port and in a folder of its own, not started: nothing on disk but what the fleet itself keeps,
+    /// as the live role has it (`redis.md`), and replicas that are in step at once.
+    ///
+    /// - Parameter options: further words of redis-server's command line, which go before ours.
+    package func redis(_ name: String, options: [String]) async throws -> RestartableRedis {
+        let folder = try self.folder(name)
+        let port = try await freePort()
+        let words =
+            RedisServer.words(in: folder) + [
+                "--port", "\(port)", "--bind", "127.0.0.1", "--repl-diskless-sync", "yes",
+                "--repl-diskless-sync-delay", "0", "--repl-diskless-load", "swapdb",
+            ]
+        return RestartableRedis(at: .tcp(port: port), in: folder, words: words + options, servers: self.servers)
+    }
+
+    /// A Sentinel at a TCP port and in a folder of its own, not started. It writes what it knows into its configuration.
+    package func sentinel(_ name: String, _ configuration: (_ port: Int) -> [String]) async throws -> RestartableRedis {
+        let folder = try self.folder(name)
+        let port = try await freePort()
+        let file = "\(folder)/sentinel.conf"
+        let lines = ["port \(port)", "bind 127.0.0.1", "dir \(folder)"] + configuration(port)
+        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: file))
+        return RestartableRedis(at: .tcp(port: port), in: folder, words: [file, "--sentinel"], servers: self.servers)
+    }
+
+    private func folder(_ name: String) throws -> String {
+        let folder = "\(self.folder)/\(name)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        return folder
+    }
+}
+
+extension [RestartableRedis] {
+    /// Starts all at the same time; all are ready when this returns.
+    package func startAll() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for redis in self { group.addTask { try await redis.start() } }
+            try await group.waitForAll()
+        }
+    }
+}

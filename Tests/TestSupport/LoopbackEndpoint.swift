@@ -1,0 +1,65 @@
+// Where something listens on this host, and how to find a place where nobody does.
+
+package import Redis
+
+private import NIOConcurrencyHelpers
+package import NIOCore
+package import NIOPosix
+
+/// A socket of this host.
+package enum LoopbackEndpoint: Hashable, Sendable {
+    case tcp(port: Int)
+    case unix(path: String)
+
+    /// A TCP port that nobody listens at.
+    package static func freeTCP() async throws -> LoopbackEndpoint { .tcp(port: try await freePort()) }
+
+    package var url: String {
+        switch self {
+        case .tcp(let port): "redis://127.0.0.1:\(port)"
+        case .unix(let path): "unix:\(path)"
+        }
+    }
+
+    package var address: RedisAddress {
+        get throws { try RedisAddress(url: self.url) }
+    }
+
+    package var port: Int? { if case .tcp(let port) = self { port } else { nil } }
+
+    package func connect(_ bootstrap: ClientBootstrap) -> EventLoopFuture<any Channel> {
+        switch self {
+        case .tcp(let port): bootstrap.connect(host: "127.0.0.1", port: port)
+        case .unix(let path): bootstrap.connect(unixDomainSocketPath: path)
+        }
+    }
+
+    package func bind(_ bootstrap: ServerBootstrap) -> EventLoopFuture<any Channel> {
+        switch self {
+        case .tcp(let port): bootstrap.bind(host: "127.0.0.1", port: port)
+        case .unix(let path): bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true)
+        }
+    }
+}
+
+/// A TCP port of this host that nobody listens at, at this moment; no test of this process is given it again.
+///
+/// It is none of those that the kernel gives to whoever connects (from 32,768 on, on Linux): a server that is away for a
+/// while would find its port taken by a client, or by a client that has reached itself.
+package func freePort() async throws -> Int {
+    for _ in 0..<PortsGiven.mostAttempts {
+        let port = Int.random(in: PortsGiven.range)
+        guard PortsGiven.all.withLockedValue({ $0.insert(port).inserted }) else { continue }
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        guard let channel = try? await bootstrap.bind(host: "127.0.0.1", port: port).get() else { continue }
+        try await channel.close()
+        return port
+    }
+    throw NothingCame(description: "no free port in \(PortsGiven.range) after \(PortsGiven.mostAttempts) attempts")
+}
+
+private enum PortsGiven {
+    static let all = NIOLockedValueBox<Set<Int>>([])
+    static let range = 10_240...32_000
+    static let mostAttempts = 1000
+}

@@ -1,0 +1,82 @@
+// A slot that moves from one master to another as redis-cli --cluster reshard moves it, but step by step, so that a test
+// can stop in the middle: between `begin` and `finish` keys that are no longer at the source are answered with ASK.
+
+private import Redis
+
+/// One move of one slot.
+package struct SlotMigration: Sendable {
+    package let slot: Int
+    package let source: ClusterFleet.Node
+    package let target: ClusterFleet.Node
+    /// The masters it does not concern, which are told at the end.
+    package let others: [ClusterFleet.Node]
+
+    /// Keys of one MIGRATE.
+    package static let batch = 10
+    /// Of one MIGRATE, ms.
+    private static let moveTimeoutMilliseconds = 5000
+
+    /// All of it.
+    package func run() async throws {
+        try await self.begin()
+        try await self.moveKeys()
+        try await self.finish()
+    }
+
+    /// The target expects the slot, the source gives it up: from now on keys that it does not have are asked for there.
+    package func begin() async throws {
+        try await self.target.endpoint.carryOut("CLUSTER", "SETSLOT", "\(self.slot)", "IMPORTING", self.source.id)
+        try await self.source.endpoint.carryOut("CLUSTER", "SETSLOT", "\(self.slot)", "MIGRATING", self.target.id)
+    }
+
+    /// Moves keys.
+    ///
+    /// - Returns: how many, at most `most`; 0 when none is left.
+    @discardableResult
+    package func moveKeys(atMost most: Int = .max) async throws -> Int {
+        try await RawRedis.talking(to: self.source.endpoint) { source in
+            var moved = 0
+            while moved < most {
+                let count = min(Self.batch, most - moved)
+                let keys =
+                    try await source.carryOut(["CLUSTER", "GETKEYSINSLOT", "\(self.slot)", "\(count)"])
+                    .array?.compactMap(\.text) ?? []
+                guard !keys.isEmpty else { break }
+                try await source.carryOut(
+                    [
+                        "MIGRATE", "127.0.0.1", "\(self.target.port)", "", "0", "\(Self.moveTimeoutMilliseconds)",
+                        "KEYS",
+                    ] + keys)
+                moved += keys.count
+            }
+            return moved
+        }
+    }
+
+    /// The slot is the target's, and all masters are told: first the target, so that nobody is sent to who refuses.
+    ///
+    /// - Throws: `KeysLeft`; the source would delete them, for the target's word counts more once it has spoken.
+    package func finish() async throws {
+        let count = try await self.source.endpoint.carryOut("CLUSTER", "COUNTKEYSINSLOT", "\(self.slot)").integer
+        guard count == 0 else { throw KeysLeft(count: count ?? 0, slot: self.slot) }
+        for node in [self.target, self.source] + self.others {
+            try await node.endpoint.carryOut("CLUSTER", "SETSLOT", "\(self.slot)", "NODE", self.target.id)
+        }
+    }
+
+    /// Keys were not moved.
+    package struct KeysLeft: Error, CustomStringConvertible {
+        package let count: Int64
+        package let slot: Int
+        package var description: String {
+            "\(self.count) keys of slot \(self.slot) are still at its old master, which would delete them: move them first."
+        }
+    }
+
+    /// The slot stays where it is; keys that were moved are not brought back.
+    package func abandon() async throws {
+        for node in [self.source, self.target] {
+            try await node.endpoint.carryOut("CLUSTER", "SETSLOT", "\(self.slot)", "STABLE")
+        }
+    }
+}
