@@ -141,8 +141,9 @@ import Testing
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.redisTiming.answer = .seconds(2)
             } _: { gateway in
-                kill(gateway.redis.processID, SIGSTOP)
-                defer { kill(gateway.redis.processID, SIGCONT) }
+                let redis = try #require(gateway.redis).processID
+                kill(redis, SIGSTOP)
+                defer { kill(redis, SIGCONT) }
                 #expect(try await Self.ask(gateway, "GET", "/livez", port: gateway.management).status == 200)
                 let ready = try await Self.ask(gateway, "GET", "/readyz", port: gateway.management)
                 #expect(ready.status == 503 && ready.text.contains("Redis does not answer"))

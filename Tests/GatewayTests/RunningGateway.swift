@@ -19,7 +19,8 @@ struct RunningGateway: Sendable {
     let port: Int
     /// Where probes and metrics are asked for, in plain HTTP.
     let management: Int
-    let redis: RedisServer
+    /// The server made for it; `nil` where the test brought its own.
+    let redis: RedisServer?
     let settings: GatewaySettings
     /// PEM file to trust.
     let certificate: String
@@ -36,9 +37,11 @@ struct RunningGateway: Sendable {
 
     /// - Parameters:
     ///   - isSecure: with TLS, or plain as behind a balancer.
+    ///   - addresses: of servers of the test's own; without them one is started.
     ///   - change: what differs from the defaults.
     static func run(
-        isSecure: Bool = true, _ change: @Sendable (inout GatewaySettings) -> Void = { _ in },
+        isSecure: Bool = true, at addresses: (live: RedisAddress, ledger: RedisAddress)? = nil,
+        _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
         _ body: @escaping @Sendable (RunningGateway) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-test-\(UUID())").path
@@ -49,10 +52,9 @@ struct RunningGateway: Sendable {
         let secret = "a secret of at least thirty-two bytes"
         let tokens = TokenVerifier(keys: [try await .hs256(secret: secret)], issuer: "test", audience: "test")
         let mint = try await TokenMint(secret: secret, issuer: "test", audience: "test")
-        try await RedisServer.running { redis in
-            let address = try RedisAddress(url: redis.url)
+        let run = { @Sendable (live: RedisAddress, ledger: RedisAddress, redis: RedisServer?) in
             var settings = GatewaySettings(
-                host: "127.0.0.1", port: 0, credentials: isSecure ? credentials : nil, live: address, ledger: address,
+                host: "127.0.0.1", port: 0, credentials: isSecure ? credentials : nil, live: live, ledger: ledger,
                 tokens: tokens)
             settings.drain = .seconds(1)
             settings.management = ("127.0.0.1", 0)
@@ -61,10 +63,15 @@ struct RunningGateway: Sendable {
             change(&settings)
             try await self.run(settings, redis, files.certificate, mint, body)
         }
+        if let addresses { return try await run(addresses.live, addresses.ledger, nil) }
+        try await RedisServer.running { redis in
+            let address = try RedisAddress(url: redis.url)
+            try await run(address, address, redis)
+        }
     }
 
     private static func run(
-        _ settings: GatewaySettings, _ redis: RedisServer, _ certificate: String, _ mint: TokenMint,
+        _ settings: GatewaySettings, _ redis: RedisServer?, _ certificate: String, _ mint: TokenMint,
         _ body: @escaping @Sendable (RunningGateway) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")
@@ -72,7 +79,7 @@ struct RunningGateway: Sendable {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let loop = group.next()
         let client = try await loop.submit { [logger] in
-            RedisClient(address: settings.live, eventLoop: loop, logger: logger)
+            RedisClient(address: settings.ledger, eventLoop: loop, logger: logger)
         }.get()
         try await client.start().get()
         let (ports, listening) = AsyncStream.makeStream(of: GatewayServer.Ports.self)

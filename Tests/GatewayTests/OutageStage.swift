@@ -1,0 +1,224 @@
+// Followers, a rider and somebody who changes statuses, around one gateway, while something happens to Redis. What they
+// must have been shown in the end is the same whatever happened: nobody disconnected, no status lost, doubled or out of
+// order (or a `reset` in between), the newest position on every map.
+
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import Gateway
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+struct OutageStage: Sendable {
+    let gateway: RunningGateway
+    let witnesses: [Witness]
+    let traffic: Traffic
+
+    /// Its statuses change all the time.
+    static let order = JobID("order-1")!
+    /// Its rider travels all the time.
+    static let visit = JobID("visit-1")!
+    static let customer = PersonID("anna")!
+    static let rider = PersonID("rider-1")!
+    static let service = PersonID("service")!
+    static let followers = 4
+    /// Between two positions, and between two attempts to change a status that was refused.
+    static let pace = TimeAmount.milliseconds(100)
+
+    /// - Parameters:
+    ///   - fault: what happens, while all of them are at it.
+    ///   - afterwards: more to be claimed, once everything has been shown.
+    static func run(
+        live: RedisAddress, ledger: RedisAddress,
+        _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
+        fault: @escaping @Sendable (OutageStage) async throws -> Void,
+        afterwards: @escaping @Sendable ([Witness.Seen]) throws -> Void = { _ in }
+    ) async throws {
+        try await within(.seconds(150)) {
+            try await RunningGateway.run(isSecure: false, at: (live, ledger)) { settings in
+                settings.limits.allowManyMessages()
+                (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1000, 1000)
+                change(&settings)
+            } _: { gateway in
+                let stage = OutageStage(
+                    gateway: gateway, witnesses: (0..<Self.followers).map { _ in Witness() }, traffic: Traffic())
+                try await stage.makeJobs()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for witness in stage.witnesses { group.addTask { try await stage.follow(witness) } }
+                    try await stage.all { $0.snapshots == 2 }
+                    group.addTask { try await stage.travel() }
+                    group.addTask { try await stage.changeStatuses() }
+                    try await stage.all { $0.capturedAt[Self.visit] != nil }
+                    try await fault(stage)
+                    let seen = try await stage.settle()
+                    group.cancelAll()
+                    try afterwards(seen)
+                    while let ended = await group.nextResult() {
+                        if case .failure(let error) = ended, !(error is CancellationError) {
+                            Issue.record("somebody was disconnected: \(error)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Creates the jobs, as an order system would; again, after Redis forgot them.
+    func makeJobs() async throws {
+        let ledger = self.gateway.ledger
+        for (job, kind) in [(Self.order, JobKind.delivery), (Self.visit, .service)] {
+            _ = try await ledger.create(
+                NewJob(job: job, kind: kind, customer: Self.customer, rider: Self.rider, actor: Self.service),
+                epoch: "e\(UInt64.random(in: 0 ... .max))"
+            ).get()
+        }
+        for (job, status) in [(Self.order, JobStatus.accepted), (Self.visit, .onTheWay)] {
+            _ = try await ledger.publish(status, of: job, by: Self.service, source: "event").get()
+        }
+    }
+
+    // MARK: who takes part
+
+    private func follow(_ witness: Witness) async throws {
+        do {
+            try await self.gateway.connect("anna", .customer) { connection, messages in
+                for job in [Self.order, Self.visit] { try await connection.send(.subscribe(job: job, since: nil)) }
+                while let message = try await messages.next() { await witness.take(message) }
+                throw Missing()
+            }
+        } catch {
+            await witness.ended(error)
+            throw error
+        }
+    }
+
+    private func travel() async throws {
+        try await self.gateway.connect("rider-1", .rider) { connection, messages in
+            try await connection.send(.travel(job: Self.visit, active: true))
+            _ = try await messages.travelAnswer()
+            var last: Int64 = 0
+            for step in 1... {
+                last = max(last + 1, Int64(Date.now.timeIntervalSince1970 * 1000))
+                let place = Coordinate(latitude: 41.9 + Double(step % 10_000) / 100_000, longitude: 12.5)!
+                let isLast = await self.traffic.isEnding
+                try await connection.send(
+                    .location(
+                        LocationReport(
+                            job: Self.visit, sequence: Int64(step), fixes: [Fix(at: last, place: place)])))
+                if isLast { await self.traffic.ended(capturedAt: last) }
+                guard !isLast else { break }
+                try await self.wait(Self.pace)
+            }
+            // The connection stays, with what it may still hold.
+            while let message = try await messages.next() {
+                if case .error(let refusal) = message { Issue.record("a position was refused: \(refusal)") }
+            }
+            throw Missing()
+        }
+    }
+
+    /// One change after another, each seen by a follower before the next; what was refused, or got no answer, is repeated
+    /// under the same request id until it is accepted.
+    private func changeStatuses() async throws {
+        for number in 1... {
+            let status: JobStatus = number.isMultiple(of: 2) ? .allocationFailed : .preparing
+            let isLast = await self.traffic.isEnding
+            let event = try await self.change(to: status, request: "request-\(number)")
+            if isLast { return await self.traffic.ended(status: event) }
+            try await self.witnesses[number % Self.followers].wait { seen in
+                (seen.status[Self.order].map { $0.epoch != event.epoch || $0.id >= event.id }) ?? false
+            }
+        }
+    }
+
+    private func change(to status: JobStatus, request: String) async throws -> StatusEvent {
+        while true {
+            let answer = await Result {
+                try await self.gateway.ledger.publish(
+                    status, of: Self.order, by: Self.service, source: "event", request: request
+                ).get()
+            }
+            switch answer {
+            case .success(.published(let event)): return event
+            // The job was made anew, and stands elsewhere.
+            case .success(.notAllowed(from: .accepted)), .success(.notAllowed(from: .allocationFailed)):
+                return try await self.change(to: .preparing, request: request)
+            case .success(.notAllowed(from: .preparing)):
+                return try await self.change(to: .allocationFailed, request: request)
+            case .success(.notAllowed), .success(.noSuchJob): await self.traffic.wasRefused()
+            case .failure(let error as RedisError) where error.isOutage: await self.traffic.wasRefused()
+            case .failure(let error): throw error
+            }
+            try await self.wait(Self.pace)
+        }
+    }
+
+    // MARK: waiting
+
+    /// Lets so much time pass: the length of a fault, or the pace of traffic, never a wait for an outcome.
+    func wait(_ time: TimeAmount) async throws {
+        try await self.gateway.client.eventLoop.scheduleTask(in: time) {}.futureResult.get()
+        try Task.checkCancellation()
+    }
+
+    /// Returns when every follower has seen enough.
+    func all(_ isEnough: @escaping @Sendable (Witness.Seen) -> Bool) async throws {
+        for witness in self.witnesses { try await witness.wait(until: isEnough) }
+    }
+
+    /// Lets traffic end, and waits until everybody has seen all of it.
+    private func settle() async throws -> [Witness.Seen] {
+        let (event, capturedAt) = await self.traffic.end()
+        try await self.all { seen in
+            seen.status[Self.order].map { $0.epoch == event.epoch && $0.id == event.id } ?? false
+                && seen.capturedAt[Self.visit] == capturedAt && seen.degraded == seen.restored
+        }
+        var all: [Witness.Seen] = []
+        for witness in self.witnesses {
+            let seen = await witness.seen
+            #expect(seen.violations == [])
+            all.append(seen)
+        }
+        return all
+    }
+}
+
+/// What goes on until a test lets it end.
+actor Traffic {
+    private(set) var isEnding = false
+    /// Changes of status that Redis would not take.
+    private(set) var refused = 0
+    private var status: StatusEvent?
+    private var capturedAt: Int64?
+    private var continuation: CheckedContinuation<(StatusEvent, Int64), Never>?
+
+    func wasRefused() { self.refused += 1 }
+
+    /// The last change and the last position there will be.
+    func end() async -> (StatusEvent, Int64) {
+        self.isEnding = true
+        return await withCheckedContinuation {
+            self.continuation = $0
+            self.answer()
+        }
+    }
+
+    func ended(status: StatusEvent) {
+        self.status = status
+        self.answer()
+    }
+
+    func ended(capturedAt: Int64) {
+        self.capturedAt = capturedAt
+        self.answer()
+    }
+
+    private func answer() {
+        guard let status, let capturedAt, let continuation else { return }
+        self.continuation = nil
+        continuation.resume(returning: (status, capturedAt))
+    }
+}

@@ -1,0 +1,152 @@
+import EnrouteWire
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+/// What happens to one Redis, or two. Nobody is disconnected, and in the end everybody has seen everything: `OutageStage`
+/// claims it in each of these.
+@Suite(.serialized) struct OutageTests {
+    private static func withOne(
+        options: [String] = [], _ fault: @escaping @Sendable (OutageStage, RestartableRedis) async throws -> Void,
+        afterwards: @escaping @Sendable ([Witness.Seen]) throws -> Void = { _ in }
+    ) async throws {
+        try await RestartableRedis.running(options: options) { redis in
+            let address = try redis.address
+            try await OutageStage.run(
+                live: address, ledger: address, fault: { try await fault($0, redis) }, afterwards: afterwards)
+        }
+    }
+
+    @Test func `Redis is killed and started again`() async throws {
+        try await Self.withOne { stage, redis in
+            await redis.crash()
+            try await stage.all { $0.degraded == 1 }
+            try await redis.start()
+            try await stage.all { $0.restored == 1 }
+        } afterwards: { seen in
+            #expect(seen.allSatisfy { $0.resets >= 2 })
+        }
+    }
+
+    @Test func `Redis hangs for a second, which is nobody's concern`() async throws {
+        try await Self.withOne { stage, redis in
+            try await redis.freeze()
+            try await stage.wait(.seconds(1))
+            try await redis.thaw()
+        }
+    }
+
+    @Test func `Redis hangs until clients have been told, and goes on`() async throws {
+        try await Self.withOne { stage, redis in
+            try await redis.freeze()
+            try await stage.all { $0.degraded == 1 }
+            // Longer than a command may wait: every connection is given up.
+            try await stage.wait(.seconds(4))
+            try await redis.thaw()
+            try await stage.all { $0.restored == 1 }
+        }
+    }
+
+    @Test(arguments: ["pubsub", "normal"])
+    func `all connections of a kind are killed`(kind: String) async throws {
+        try await Self.withOne { stage, redis in
+            for _ in 0..<3 {
+                _ = try await redis.run("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
+                try await stage.wait(.milliseconds(300))
+            }
+        }
+    }
+
+    @Test func `all clients are paused for three seconds`() async throws {
+        try await Self.withOne { stage, redis in
+            _ = try await redis.run("CLIENT", "PAUSE", "3000", "ALL")
+            try await stage.all { $0.degraded == 1 && $0.restored == 1 }
+        }
+    }
+
+    @Test func `Redis is busy with itself for three seconds`() async throws {
+        try await Self.withOne(options: ["--enable-debug-command", "yes"]) { stage, redis in
+            _ = try await redis.run("DEBUG", "SLEEP", "3")
+            try await stage.all { $0.degraded == 1 && $0.restored == 1 }
+        }
+    }
+
+    @Test(arguments: [["maxmemory", "1", "0"], ["min-replicas-to-write", "1", "0"]])
+    func `Redis takes no writes for a while: they are refused, and go through when it does`(setting: [String])
+        async throws
+    {
+        try await Self.withOne { stage, redis in
+            let before = await stage.traffic.refused
+            _ = try await redis.run("CONFIG", "SET", setting[0], setting[1])
+            while await stage.traffic.refused < before + 3 { try await stage.wait(.milliseconds(100)) }
+            _ = try await redis.run("CONFIG", "SET", setting[0], setting[2])
+        }
+    }
+
+    @Test func `the live instance loses its memory, and the next position opens the feed again`() async throws {
+        try await RestartableRedis.running { live in
+            try await RestartableRedis.running { ledger in
+                try await OutageStage.run(live: live.address, ledger: ledger.address) { stage in
+                    await live.crash()
+                    try await live.start(.empty)
+                    _ = try await live.run("PING")
+                }
+            }
+        }
+    }
+
+    @Test func `the ledger loses its memory, the order system writes its jobs again, and followers are reset`()
+        async throws
+    {
+        try await RestartableRedis.running { live in
+            try await RestartableRedis.running { ledger in
+                try await OutageStage.run(live: live.address, ledger: ledger.address) { stage in
+                    await ledger.crash()
+                    try await ledger.start(.empty)
+                    while await Result({ try await stage.makeJobs() }).isFailure {
+                        try await stage.wait(.milliseconds(100))
+                    }
+                    _ = try await stage.gateway.ledger.startTravel(for: OutageStage.visit, by: OutageStage.rider).get()
+                } afterwards: { seen in
+                    #expect(seen.allSatisfy { $0.resets >= 2 && $0.ended.isEmpty })
+                }
+            }
+        }
+    }
+
+    @Test func `a message that nobody delivers is made good by looking`() async throws {
+        try await RestartableRedis.running { redis in
+            try await LossyProxy.running(to: redis.endpoint) { proxy in
+                let address = try proxy.address
+                try await OutageStage.run(live: address, ledger: address) { stage in
+                    try await proxy.lose(.channel("job:{order-1}:events"))
+                    while try await proxy.lostCount == 0 { try await stage.wait(.milliseconds(50)) }
+                    try await proxy.lose(.none)
+                    let lost = try await proxy.lostCount
+                    try await proxy.lose(.push(number: 3))
+                    while try await proxy.lostCount == lost { try await stage.wait(.milliseconds(50)) }
+                }
+            }
+        }
+    }
+
+    @Test func `the network swallows everything for a while`() async throws {
+        try await RestartableRedis.running { redis in
+            try await LossyProxy.running(to: redis.endpoint) { proxy in
+                let address = try proxy.address
+                try await OutageStage.run(live: address, ledger: address) { stage in
+                    try await proxy.hold()
+                    try await stage.all { $0.degraded == 1 }
+                    try await proxy.cut()
+                    try await proxy.goOn()
+                    try await stage.all { $0.restored == 1 }
+                }
+            }
+        }
+    }
+}
+
+extension Result {
+    fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
+}
