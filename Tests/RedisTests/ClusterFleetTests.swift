@@ -33,8 +33,7 @@ import Testing
         try await ClusterFleet.running { fleet in
             let slot = ClusterFleet.slot(of: "a")
             let (master, successor) = try await fleet.pair(of: slot)
-            try await master.endpoint.carryOut("SET", "a", "1")
-            try await master.endpoint.carryOut("WAIT", "1", "5000")
+            try await master.endpoint.write("a", "1", replicas: 1)
             await master.redis.crash()
             try await fleet.settled(within: .seconds(15))
             #expect(try await fleet.master(of: slot).id == successor.id)

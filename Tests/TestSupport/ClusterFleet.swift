@@ -9,7 +9,7 @@ package struct ClusterFleet: Sendable {
         package let id: String
         package let redis: RestartableRedis
         package var endpoint: LoopbackEndpoint { self.redis.endpoint }
-        package var port: Int { self.redis.endpoint.port ?? 0 }
+        package var port: Int { self.redis.port }
     }
 
     /// At first 0 to 2 are the masters of a third of the slots each, and 3 to 5 their replicas, in the same order.
@@ -113,7 +113,8 @@ package struct ClusterFleet: Sendable {
                 return false
             }
             for node in self.nodes where awake[node.id] != nil {
-                guard try await node.isInOrder() else { return false }
+                let replicaCount = awake.values.count { $0.masterID == node.id }
+                guard try await node.isInOrder(replicaCount: replicaCount) else { return false }
             }
             return true
         }
@@ -181,11 +182,11 @@ package struct ClusterFleet: Sendable {
 }
 
 extension ClusterFleet.Node {
-    /// It serves, and if it is a replica, has what its master has.
-    fileprivate func isInOrder() async throws -> Bool {
+    /// It serves, and so many replicas are sent what is written; or it is one, and has what its master has.
+    fileprivate func isInOrder(replicaCount: Int) async throws -> Bool {
         let state = try await self.redis.run("CLUSTER", "INFO").text ?? ""
-        let replication = try await self.redis.run("INFO", "replication").text ?? ""
-        return state.contains("cluster_state:ok")
-            && (replication.contains("role:master") || replication.contains("master_link_status:up"))
+        guard state.contains("cluster_state:ok") else { return false }
+        let replication = try await ReplicationState(of: self.endpoint)
+        return replication.isMaster ? replication.replicaCount >= replicaCount : replication.isInStep
     }
 }

@@ -40,11 +40,11 @@ package struct FleetSite: Sendable {
     }
 
     /// A Sentinel at a TCP port and in a folder of its own, not started. It writes what it knows into its configuration.
-    package func sentinel(_ name: String, _ configuration: (_ port: Int) -> [String]) async throws -> RestartableRedis {
+    package func sentinel(_ name: String, _ configuration: [String]) async throws -> RestartableRedis {
         let folder = try self.folder(name)
         let port = try await freePort()
         let file = "\(folder)/sentinel.conf"
-        let lines = ["port \(port)", "bind 127.0.0.1", "dir \(folder)"] + configuration(port)
+        let lines = ["port \(port)", "bind 127.0.0.1", "dir \(folder)"] + configuration
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: file))
         return RestartableRedis(at: .tcp(port: port), in: folder, words: [file, "--sentinel"], servers: self.servers)
     }
@@ -63,5 +63,12 @@ extension [RestartableRedis] {
             for redis in self { group.addTask { try await redis.start() } }
             try await group.waitForAll()
         }
+    }
+
+    /// Those that run and are not frozen.
+    func awake() async throws -> [RestartableRedis] {
+        var awake: [RestartableRedis] = []
+        for redis in self where await redis.isAwake { awake.append(redis) }
+        return awake
     }
 }

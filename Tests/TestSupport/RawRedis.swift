@@ -98,7 +98,24 @@ extension LoopbackEndpoint {
     ///
     /// - Throws: `RedisError.refused` with the error that Redis answers.
     @discardableResult
-    package func carryOut(_ words: String...) async throws -> RESPValue {
+    package func carryOut(_ words: [String]) async throws -> RESPValue {
         try await RawRedis.talking(to: self) { try await $0.carryOut(words) }
+    }
+
+    @discardableResult
+    package func carryOut(_ words: String...) async throws -> RESPValue { try await self.carryOut(words) }
+
+    /// Sets a key, and waits until so many replicas have it (WAIT is about what its own connection has written).
+    ///
+    /// - Throws: `NothingCame` when fewer had it in time, `RedisError.refused`.
+    package func write(_ key: String, _ value: String, replicas: Int) async throws {
+        try await RawRedis.talking(to: self) { connection in
+            try await connection.carryOut(["SET", key, value])
+            let bound = "\(ReplicationState.waitMilliseconds)"
+            let count = try await connection.carryOut(["WAIT", "\(replicas)", bound]).integer ?? 0
+            guard count >= replicas else {
+                throw NothingCame(description: "\(count) of \(replicas) replicas had \(key) within \(bound) ms")
+            }
+        }
     }
 }

@@ -29,6 +29,8 @@ package actor RestartableRedis {
     }
 
     package nonisolated var url: String { self.endpoint.url }
+    /// 0 at a unix socket.
+    package nonisolated var port: Int { self.endpoint.port ?? 0 }
     package nonisolated var address: RedisAddress { get throws { try self.endpoint.address } }
 
     /// Runs one that has started, for as long as `body` does.

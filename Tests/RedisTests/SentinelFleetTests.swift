@@ -1,0 +1,69 @@
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct SentinelFleetTests {
+    @Test func `sentinels stand within six seconds and name one master, which has two replicas`() async throws {
+        try await SentinelFleet.running { fleet in
+            #expect(fleet.startDuration < .seconds(6))
+            for number in 0..<3 {
+                let master = try await fleet.master(accordingTo: number)
+                #expect(master.port == fleet.servers[0].port)
+            }
+            #expect(try await fleet.servers[0].run("ROLE").array?.last?.array?.count == 2)
+            let ports = fleet.sentinels.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
+            #expect(fleet.url == "redis+sentinel://\(ports)/mymaster")
+        }
+    }
+
+    @Test func `after the death of the master another has its place within 15 s, and it comes back as a replica`()
+        async throws
+    {
+        try await SentinelFleet.running { fleet in
+            let master = try await fleet.master()
+            try await master.endpoint.write("a", "1", replicas: 2)
+            await master.crash()
+            let successor = try await fleet.successor(of: master, within: .seconds(15))
+            #expect(try await successor.run("GET", "a").text == "1")
+            try await master.start()
+            try await fleet.settled(within: .seconds(30))
+            #expect(try await fleet.master().port == successor.port)
+            #expect(try await master.run("GET", "a").text == "1")
+        }
+    }
+
+    @Test func `a failover that is asked for makes another the master within 15 s, time after time`() async throws {
+        try await SentinelFleet.running { fleet in
+            for _ in 1...2 {
+                let old = try await fleet.master()
+                let new = try await fleet.failOver(within: .seconds(15))
+                #expect(new.port != old.port)
+                #expect(try await new.run("ROLE").array?.first?.text == "master")
+                #expect(try await old.run("ROLE").array?.first?.text == "slave")
+            }
+        }
+    }
+
+    @Test func `a master that was frozen while it was replaced is made a replica when it thaws`() async throws {
+        try await SentinelFleet.running { fleet in
+            let master = try await fleet.master()
+            try await master.freeze()
+            let successor = try await fleet.successor(of: master, within: .seconds(15))
+            try await master.thaw()
+            try await fleet.settled(within: .seconds(30))
+            #expect(try await fleet.master().port == successor.port)
+        }
+    }
+
+    @Test func `who subscribes to a sentinel hears of the new master`() async throws {
+        try await SentinelFleet.running { fleet in
+            try await RawRedis.talking(to: fleet.sentinels[1].endpoint) { connection in
+                try await connection.carryOut(["SUBSCRIBE", "+switch-master"])
+                let old = try await fleet.master()
+                let new = try await fleet.failOver()
+                let words = try await connection.next().array?.last?.text?.split(separator: " ").map(String.init)
+                #expect(words == ["mymaster", "127.0.0.1", "\(old.port)", "127.0.0.1", "\(new.port)"])
+            }
+        }
+    }
+}
