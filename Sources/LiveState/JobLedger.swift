@@ -123,14 +123,14 @@ package struct JobLedger: Sendable {
     }
 
     package func startTravel(for job: JobID, by rider: PersonID) -> EventLoopFuture<Travel> {
-        self.ledger.evaluate(
+        self.writes.evaluateDurably(
             Scripts.startTravel, keys: [self.keyspace.job(job)],
             arguments: [
                 .text(rider.text), .integer(self.settings.travelCap.milliseconds),
                 .text(JobStatus.travelling.map(\.rawValue).joined(separator: ",")), self.retention,
             ]
         ).flatMapThrowing { answer in
-            let parts = answer.array ?? []
+            let parts = answer.value.array ?? []
             let detail = parts.dropFirst().first
             switch (parts.first?.integer, detail?.integer, detail?.text.flatMap(JobStatus.init)) {
             case (1, let deadline?, _): return .on(deadline: deadline)
@@ -146,11 +146,11 @@ package struct JobLedger: Sendable {
     /// - Parameter rider: `nil` when the service or operations stop it.
     /// - Returns: whether the job exists and is this rider's.
     package func stopTravel(for job: JobID, by rider: PersonID?) -> EventLoopFuture<Bool> {
-        self.ledger.evaluate(
+        self.writes.evaluateDurably(
             Scripts.stopTravel, keys: [self.keyspace.job(job)],
             arguments: [.text(rider?.text ?? ""), self.retention]
         ).flatMapThrowing { answer in
-            guard let code = answer.array?.first?.integer else {
+            guard let code = answer.value.array?.first?.integer else {
                 throw RedisError.unexpectedAnswer(command: Scripts.stopTravel.name)
             }
             return code > 0

@@ -2,7 +2,14 @@
 
 /// The owners of all slots.
 struct ClusterMap: Hashable, Sendable {
-    private(set) var owners = [RedisAddress.Node?](repeating: nil, count: HashSlot.count)
+    /// Every node that owned a slot, by its number in `owners`.
+    private var known: [RedisAddress.Node] = []
+    /// -1: nobody.
+    private var owners = [Int16](repeating: -1, count: HashSlot.count)
+    /// Who owns slots.
+    private(set) var nodes: Set<RedisAddress.Node> = []
+    /// Every slot has an owner.
+    private(set) var isWhole = false
 
     init() {}
 
@@ -18,14 +25,29 @@ struct ClusterMap: Hashable, Sendable {
             else { return nil }
             let host = master[0].text ?? ""
             let owner = RedisAddress.Node(host: host.isEmpty || host == "?" ? node.host : host, port: Int(port))
-            for slot in Int(first)...Int(last) { self.owners[slot] = owner }
+            let number = self.number(of: owner)
+            for slot in Int(first)...Int(last) { self.owners[slot] = number }
         }
+        self.nodes = Set(self.known)
+        self.isWhole = !self.owners.contains(-1)
     }
 
-    mutating func learn(_ redirection: Redirection) { self.owners[redirection.slot] = redirection.node }
+    func owner(of slot: Int) -> RedisAddress.Node? {
+        let number = self.owners[slot]
+        return number < 0 ? nil : self.known[Int(number)]
+    }
 
-    var nodes: Set<RedisAddress.Node> { Set(self.owners.compactMap { $0 }) }
-    var isWhole: Bool { !self.owners.contains(nil) }
+    /// What the others own is not known better by it.
+    mutating func learn(_ redirection: Redirection) {
+        self.owners[redirection.slot] = self.number(of: redirection.node)
+        self.nodes.insert(redirection.node)
+    }
+
+    private mutating func number(of node: RedisAddress.Node) -> Int16 {
+        if let number = self.known.firstIndex(of: node) { return Int16(number) }
+        self.known.append(node)
+        return Int16(self.known.count - 1)
+    }
 }
 
 /// `MOVED 3999 127.0.0.1:6381`: the slot is there for good; `ASK …`: this once.

@@ -153,7 +153,7 @@ final class ClusterRoute: RedisRoute {
 
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>> {
         guard let slot = command.slot else { return self.sendAnywhere(command) }
-        guard let node = self.map.owners[slot], let master = self.masters[node] else {
+        guard let node = self.map.owner(of: slot), let master = self.masters[node] else {
             return self.eventLoop.makeFailedFuture(RedisError.disconnected)
         }
         return self.following(
@@ -185,7 +185,7 @@ final class ClusterRoute: RedisRoute {
             }
             return route.eventLoop.flatScheduleTask(in: Self.tryAgainDelay) {
                 let route = bound.value
-                guard let slot = command.slot, let node = route.map.owners[slot], let master = route.masters[node] else {
+                guard let slot = command.slot, let node = route.map.owner(of: slot), let master = route.masters[node] else {
                     return route.eventLoop.makeFailedFuture(RedisError.disconnected)
                 }
                 return route.following(
@@ -220,7 +220,7 @@ final class ClusterRoute: RedisRoute {
     // MARK: channels
 
     func place(ofChannel channel: String) -> ChannelPlace? {
-        self.map.owners[HashSlot.of(channel)].map { .node($0) }
+        self.map.owner(of: HashSlot.of(channel)).map { .node($0) }
     }
 
     func learn(_ error: RedisError, at place: ChannelPlace) {
@@ -231,6 +231,8 @@ final class ClusterRoute: RedisRoute {
         }
         _ = self.refresh()
     }
+
+    var places: [ChannelPlace] { self.map.nodes.map { .node($0) } }
 
     func locate(_ place: ChannelPlace) -> EventLoopFuture<RedisAddress> {
         guard case .node(let node) = place else { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }

@@ -30,6 +30,8 @@ protocol RedisRoute: AnyObject {
     var silentSince: NIODeadline? { get }
     /// Where the connections for a channel's messages go.
     func place(ofChannel channel: String) -> ChannelPlace?
+    /// All places that channels can be at now.
+    var places: [ChannelPlace] { get }
     /// A node told that the channel is elsewhere.
     func learn(_ error: RedisError, at place: ChannelPlace)
     /// Places may have changed, or the master behind them.
@@ -92,6 +94,7 @@ final class MasterRoute: RedisRoute {
 
     var silentSince: NIODeadline? { self.link.silentSince }
     func place(ofChannel channel: String) -> ChannelPlace? { .theMaster }
+    var places: [ChannelPlace] { [.theMaster] }
     func learn(_ error: RedisError, at place: ChannelPlace) {}
     func locate(_ place: ChannelPlace) -> EventLoopFuture<RedisAddress> {
         self.watch?.locate() ?? self.link.eventLoop.makeSucceededFuture(self.address)

@@ -44,6 +44,8 @@ final class SubscriberConnection {
 
     func start() -> EventLoopFuture<Void> { self.link.start() }
     func begin() { self.link.begin() }
+    /// Succeeds as soon as it stands; fails when the attempt under way, or the next one, comes to nothing.
+    func standing() -> EventLoopFuture<Void> { self.link.standing() }
     func stop() { self.link.stop() }
     /// Connects anew: the master is another one.
     func restart() { self.link.restart(.connectionLost) }

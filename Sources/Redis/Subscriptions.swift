@@ -54,8 +54,7 @@ package final class Subscriptions {
     package func start() -> EventLoopFuture<Void> {
         self.client.eventLoop.preconditionInEventLoop()
         self.isStarted = true
-        guard self.route.place(ofChannel: "") == .theMaster else { return self.client.eventLoop.makeSucceededVoidFuture() }
-        let connections = self.connections(at: .theMaster, begin: false)
+        let connections = self.route.places.flatMap { self.connections(at: $0, begin: false) }
         return EventLoopFuture.andAllSucceed(connections.map { $0.start() }, on: self.client.eventLoop)
     }
 
@@ -81,23 +80,27 @@ package final class Subscriptions {
     package func subscribe(_ channel: String) -> EventLoopFuture<Void> {
         let eventLoop = self.client.eventLoop
         eventLoop.preconditionInEventLoop()
-        let promise = eventLoop.makePromise(of: Void.self)
         if let held = self.held[channel] {
-            if let connection = held.connection, connection.isStanding, held.isRepair,
-                connection.subscribe(channel, isRepair: true)
-            {
-                promise.succeed()
-            } else {
-                self.held[channel]?.waiting.append(promise)
+            if held.isRepair, held.connection?.subscribe(channel, isRepair: true) == true {
+                return eventLoop.makeSucceededVoidFuture()
             }
-            return promise.futureResult
+            return self.waiting(for: channel)
         }
-        guard let connection = self.connection(for: channel), connection.isStanding else {
-            promise.fail(RedisError.disconnected)
-            return promise.futureResult
+        guard let connection = self.connection(for: channel), connection.isStanding || connection.place != .theMaster
+        else { return eventLoop.makeFailedFuture(RedisError.disconnected) }
+        guard connection.isStanding else {
+            // A node that has just become a master is worth waiting for.
+            let bound = NIOLoopBound(self, eventLoop: eventLoop)
+            return connection.standing().flatMap { bound.value.subscribe(channel) }
         }
-        self.held[channel] = Held(connection: connection, waiting: [promise])
+        self.held[channel] = Held(connection: connection)
         _ = connection.subscribe(channel, isRepair: false)
+        return self.waiting(for: channel)
+    }
+
+    private func waiting(for channel: String) -> EventLoopFuture<Void> {
+        let promise = self.client.eventLoop.makePromise(of: Void.self)
+        self.held[channel]?.waiting.append(promise)
         return promise.futureResult
     }
 

@@ -37,7 +37,7 @@ struct OutageStage: Sendable {
         fault: @escaping @Sendable (OutageStage) async throws -> Void,
         afterwards: @escaping @Sendable ([Witness.Seen]) throws -> Void = { _ in }
     ) async throws {
-        try await within(.seconds(150)) {
+        try await within(.seconds(60)) {
             try await RunningGateway.run(isSecure: false, at: (live, ledger)) { settings in
                 settings.limits.allowManyMessages()
                 (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1000, 1000)
@@ -52,8 +52,14 @@ struct OutageStage: Sendable {
                     group.addTask { try await stage.travel() }
                     group.addTask { try await stage.changeStatuses() }
                     try await stage.all { $0.capturedAt[Self.visit] != nil }
-                    try await fault(stage)
-                    let seen = try await stage.settle()
+                    let seen: [Witness.Seen]
+                    do {
+                        try await fault(stage)
+                        seen = try await stage.settle()
+                    } catch {
+                        for witness in stage.witnesses { Issue.record("\(error); seen: \(await witness.seen)") }
+                        throw error
+                    }
                     group.cancelAll()
                     try afterwards(seen)
                     while let ended = await group.nextResult() {
@@ -171,7 +177,7 @@ struct OutageStage: Sendable {
 
     /// Lets traffic end, and waits until everybody has seen all of it.
     private func settle() async throws -> [Witness.Seen] {
-        let (event, capturedAt) = await self.traffic.end()
+        let (event, capturedAt) = try await self.traffic.end()
         try await self.all { seen in
             seen.status[Self.order].map { $0.epoch == event.epoch && $0.id == event.id } ?? false
                 && seen.capturedAt[Self.visit] == capturedAt && seen.degraded == seen.restored
@@ -193,17 +199,27 @@ actor Traffic {
     private(set) var refused = 0
     private var status: StatusEvent?
     private var capturedAt: Int64?
-    private var continuation: CheckedContinuation<(StatusEvent, Int64), Never>?
+    private var continuation: CheckedContinuation<(StatusEvent, Int64), any Error>?
 
     func wasRefused() { self.refused += 1 }
 
     /// The last change and the last position there will be.
-    func end() async -> (StatusEvent, Int64) {
+    func end() async throws -> (StatusEvent, Int64) {
         self.isEnding = true
-        return await withCheckedContinuation {
-            self.continuation = $0
-            self.answer()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation {
+                self.continuation = $0
+                self.answer()
+            }
+        } onCancel: {
+            // Ends at once: there is nothing left to wait for.
+            Task { await self.abandon() }
         }
+    }
+
+    private func abandon() {
+        self.continuation?.resume(throwing: CancellationError())
+        self.continuation = nil
     }
 
     func ended(status: StatusEvent) {

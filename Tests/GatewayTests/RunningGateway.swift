@@ -75,7 +75,8 @@ struct RunningGateway: Sendable {
         _ body: @escaping @Sendable (RunningGateway) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")
-        logger.logLevel = .critical
+        logger.logLevel =
+            ProcessInfo.processInfo.environment["ENROUTE_TEST_LOG"].flatMap { Logger.Level(rawValue: $0) } ?? .critical
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let loop = group.next()
         let client = try await loop.submit { [logger] in

@@ -27,7 +27,15 @@ actor Witness {
     /// Returns as soon as `isEnough`; throws when the follower's connection ended instead.
     func wait(until isEnough: @escaping @Sendable (Seen) -> Bool) async throws {
         if isEnough(self.seen) { return }
-        try await withCheckedThrowingContinuation { self.waiting.append((isEnough, $0)) }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
+                self.waiting.append((isEnough, continuation))
+            }
+        } onCancel: {
+            // Ends at once: there is nothing left to wait for.
+            Task { await self.ended(CancellationError()) }
+        }
     }
 
     /// The connection ended, which it must not while anybody waits.

@@ -1,0 +1,115 @@
+import EnrouteWire
+import Foundation
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+/// The master becomes another one. Nobody is disconnected, and in the end everybody has seen everything: `OutageStage`
+/// claims it in each of these. Each fleet fails over `ENROUTE_FAILOVERS` times, once where that is not set.
+@Suite(.serialized) struct FailoverTests {
+    private static let times = ProcessInfo.processInfo.environment["ENROUTE_FAILOVERS"].flatMap { Int($0) } ?? 1
+
+    // MARK: Sentinel
+
+    private static func withSentinels(
+        _ failOver: @escaping @Sendable (OutageStage, SentinelFleet) async throws -> Void
+    ) async throws {
+        try await SentinelFleet.running { fleet in
+            let address = try RedisAddress(url: fleet.url)
+            try await OutageStage.run(live: address, ledger: address) { stage in
+                for _ in 0..<Self.times { try await failOver(stage, fleet) }
+            }
+        }
+    }
+
+    @Test func `a master that Sentinels watch is killed`() async throws {
+        try await Self.withSentinels { stage, fleet in
+            let master = try await fleet.master()
+            await master.crash()
+            let degraded = await stage.witnesses[0].seen.degraded
+            try await stage.all { $0.degraded > degraded }
+            _ = try await fleet.successor(of: master)
+            try await stage.all { $0.degraded == $0.restored }
+            try await master.start()
+            try await fleet.settled()
+        }
+    }
+
+    @Test func `a master that Sentinels watch hangs, is replaced, and goes on as if nothing were`() async throws {
+        try await Self.withSentinels { stage, fleet in
+            let master = try await fleet.master()
+            try await master.freeze()
+            _ = try await fleet.successor(of: master)
+            try await stage.all { $0.degraded == $0.restored }
+            try await master.thaw()
+            try await fleet.settled()
+        }
+    }
+
+    @Test func `a master is replaced because somebody asks for it`() async throws {
+        try await Self.withSentinels { _, fleet in
+            try await fleet.settled()
+            _ = try await fleet.failOver()
+        }
+    }
+
+    // MARK: Cluster
+
+    private static let orderSlot = HashSlot.of("job:{\(OutageStage.order)}")
+
+    private static func withCluster(
+        _ failOver: @escaping @Sendable (OutageStage, ClusterFleet) async throws -> Void
+    ) async throws {
+        try await ClusterFleet.running { fleet in
+            let address = try RedisAddress(url: fleet.url)
+            try await OutageStage.run(live: address, ledger: address) { stage in
+                for _ in 0..<Self.times { try await failOver(stage, fleet) }
+            }
+        }
+    }
+
+    @Test func `a cluster's master with followed jobs is killed`() async throws {
+        try await Self.withCluster { stage, fleet in
+            let master = try await fleet.master(of: Self.orderSlot)
+            await master.redis.crash()
+            try await fleet.settled()
+            try await stage.all { $0.degraded == $0.restored }
+            try await master.redis.start()
+            try await fleet.settled()
+        }
+    }
+
+    @Test func `a cluster's master and its replica change places because somebody asks for it`() async throws {
+        try await Self.withCluster { _, fleet in
+            let master = try await fleet.master(of: Self.orderSlot)
+            try await fleet.failOver(to: fleet.replicas(of: master)[0])
+        }
+    }
+
+    @Test func `the slot of a followed job moves to another node, and back, while its status changes`() async throws {
+        try await Self.withCluster { stage, fleet in
+            let source = try await fleet.master(of: Self.orderSlot)
+            let masters = try await [0, 6000, 12_000].asyncMap { try await fleet.master(of: $0) }
+            let target = try #require(masters.first { $0.id != source.id })
+            for node in [target, source] {
+                let migration = try await fleet.migration(of: Self.orderSlot, to: node)
+                try await migration.begin()
+                try await stage.wait(.milliseconds(300))
+                while try await migration.moveKeys(atMost: 1) > 0 { try await stage.wait(.milliseconds(100)) }
+                try await stage.wait(.milliseconds(300))
+                while try await migration.moveKeys() > 0 {}
+                try await migration.finish()
+                try await stage.wait(.milliseconds(300))
+            }
+        }
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncMap<Result>(_ body: (Element) async throws -> Result) async rethrows -> [Result] {
+        var results: [Result] = []
+        for element in self { results.append(try await body(element)) }
+        return results
+    }
+}
