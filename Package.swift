@@ -163,6 +163,9 @@ let package = Package(
             dependencies: [
                 "Embedded", "Redis", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], swiftSettings: testing),
         .testTarget(
@@ -170,6 +173,7 @@ let package = Package(
             dependencies: [
                 "Embedded", "Redis", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"),
                 nio("NIOPosix"), .product(name: "Logging", package: "swift-log"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
             ], swiftSettings: testing),
         .testTarget(
             name: "SecureSocketTests",
