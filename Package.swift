@@ -163,6 +163,7 @@ let package = Package(
             dependencies: [
                 "Embedded", "Redis", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Crypto", package: "swift-crypto"),
             ], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], swiftSettings: testing),
         .testTarget(

@@ -22,10 +22,10 @@ package func withRedis<Result: Sendable>(
 
 /// Runs a server alone.
 package func withServer<Result: Sendable>(
-    options: [String] = [], _ body: (RedisServer) async throws -> Result
+    configuration: String? = nil, options: [String] = [], _ body: (RedisServer) async throws -> Result
 ) async throws -> Result {
     try await Turns.servers.take {
-        try await RedisServer.running(options: options, body)
+        try await RedisServer.running(configuration: configuration, options: options, body)
     }
 }
 
