@@ -42,8 +42,9 @@ import Testing
             let first = try #require(try await ledger.recover(Self.job).get()).record
             // Twice each: the first brings the source (EVAL), the second the digest (EVALSHA).
             for status in Stage.wayToTransit {
-                guard case .published = try await ledger.publish(status, of: Self.job, by: Self.rider, source: "rest")
-                    .get()
+                guard
+                    case .published = try await ledger.publish(status, of: Self.job, by: Self.rider, source: "rest")
+                        .get()
                 else { return #expect(Bool(false), "\(status)") }
                 #expect(try await signed.subscriber.messages.next().text.contains(status.rawValue))
             }
@@ -98,7 +99,8 @@ import Testing
     @Test(arguments: DeployedRedis.allCases)
     func `the gateway's user is refused whatever concerns more than our own keys`(role: DeployedRedis) async throws {
         let forbidden = [
-            "KEYS *", "SCAN 0", "RANDOMKEY", "DBSIZE", "CONFIG GET *", "CONFIG SET save 1", "CONFIG REWRITE", "FLUSHALL",
+            "KEYS *", "SCAN 0", "RANDOMKEY", "DBSIZE", "CONFIG GET *", "CONFIG SET save 1", "CONFIG REWRITE",
+            "FLUSHALL",
             "FLUSHDB", "SWAPDB 0 1", "PSUBSCRIBE *", "SCRIPT FLUSH", "SCRIPT KILL", "SCRIPT LOAD x", "FUNCTION FLUSH",
             "DEBUG SLEEP 0", "SHUTDOWN NOSAVE", "SAVE", "BGSAVE", "BGREWRITEAOF", "MONITOR", "REPLICAOF NO ONE",
             "CLUSTER RESET", "CLIENT LIST", "CLIENT KILL ID 1", "CLIENT PAUSE 1", "ACL LIST", "ACL SETUSER eve",
@@ -118,7 +120,8 @@ import Testing
     @Test func `the gateway's user is refused keys and channels of others, and those of the other role`() async throws {
         let (other, own) = (Self.keyspace.position(of: Self.job), Self.keyspace.travel(of: Self.job))
         try await Signed.in(as: "enroute", at: .live) { signed in
-            for key in ["other", Self.keyspace.job(Self.job), Self.keyspace.log(of: Self.job), "staging:" + other, "*"] {
+            for key in ["other", Self.keyspace.job(Self.job), Self.keyspace.log(of: Self.job), "staging:" + other, "*"]
+            {
                 for words in [["GET", key], ["SET", key, "1"], ["MGET", own, key], ["DEL", own, key]] {
                     let isRefused = await self.isRefused(words, by: signed.client)
                     #expect(isRefused, "\(words)")
@@ -160,7 +163,7 @@ import Testing
     @Test(arguments: DeployedRedis.allCases)
     func `nobody signs in without a name or a password`(role: DeployedRedis) async throws {
         try await role.run { server in
-            for user in [nil, "default", "enroute", "operations", "replica", "sentinel"] {
+            for user in [nil, "default", "enroute", "operations", "replica", "sentinel", "admin"] {
                 for password in [nil, "", "guess"] {
                     if user != nil, password == nil { continue }
                     var address = server.address
