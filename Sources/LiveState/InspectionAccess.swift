@@ -83,18 +83,20 @@ package struct AccessQuestions: Sendable, Hashable {
                 missing: all.prefix(self.needed.count).filter { $0.1 == false }.map { $0.0 },
                 excessive: all.dropFirst(self.needed.count).filter { $0.1 == true }.map { $0.0 })
         }.flatMapErrorThrowing { error in
-            // EVAL itself is refused: nothing else can be asked, and nothing would work.
-            guard case RedisError.refused("NOPERM", _) = error else { throw error }
-            return AccessFacts(missing: ["EVAL, EVALSHA"])
+            guard case RedisError.refused(let code, _) = error else { throw error }
+            // EVAL itself is refused: nothing else can be asked, and nothing would work. Any other refusal is an old
+            // server's, which does not know such a first line.
+            return code == "NOPERM" ? AccessFacts(missing: ["EVAL, EVALSHA"]) : nil
         }
     }
 
-    /// 1 it may, 0 it may not, -1 the server can not tell (or has no such command).
+    /// 1 it may, 0 it may not, -1 the server can not tell (or has no such command). The flags let it run where writing is
+    /// refused: on a replica, without memory, without the replicas that a change needs.
     private static let question = RedisScript(
         name: "may_call",
         source: Array(
             """
-            #!lua
+            #!lua flags=no-writes,allow-stale
             if not redis.acl_check_cmd then return -1 end
             local isKnown, may = pcall(redis.acl_check_cmd, unpack(ARGV))
             if not isKnown then return -1 end
@@ -104,8 +106,7 @@ package struct AccessQuestions: Sendable, Hashable {
     /// For people: the command in capitals, without what does not decide.
     private static func text(_ words: [String]) -> String {
         switch words[0] {
-        case "eval": return "EVAL"
-        case "evalsha": return "EVALSHA"
+        case "eval", "evalsha": return words[0].uppercased()
         case "config", "script", "acl", "debug": return words.prefix(2).joined(separator: " ").uppercased()
         default: return ([words[0].uppercased()] + words.dropFirst().prefix(1)).joined(separator: " ")
         }

@@ -2,7 +2,6 @@ import Embedded
 import Foundation
 import LiveState
 import NIOCore
-import NIOPosix
 import Redis
 import Subprocess
 import TestSupport
@@ -21,23 +20,14 @@ import Testing
         try await RedisClient.started(at: server.address(for: "admin"))
     }
 
-    /// A port of loopback that nobody listens at.
-    private func freePort() async throws -> String {
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .bind(host: "127.0.0.1", port: 0).get()
-        let port = try #require(channel.localAddress?.port)
-        try await channel.close()
-        return String(port)
-    }
-
     @Test func `the live instance and its replica leave nothing on disk, not even at their end`() async throws {
-        let port = try await self.freePort()
+        let port = "\(try await freePort())"
         let signIn = ["--masteruser", "replica", "--masterauth", DeployedRedis.password]
         try await DeployedRedis.live.run(options: ["--port", port] + signIn) { master in
             let client = try await self.admin(of: master)
             defer { client.stop() }
             for number in 0..<1000 { try await client.run("SET", "\(number)", "a position", "PX", "60000") }
-            try await DeployedRedis.live.run(options: ["--replicaof", "127.0.0.1 \(port)"] + signIn) { replica in
+            try await DeployedRedis.live.runBeside(options: ["--replicaof", "127.0.0.1 \(port)"] + signIn) { replica in
                 let copy = try await self.admin(of: replica)
                 defer { copy.stop() }
                 try await self.wait(for: 1000, in: copy)
@@ -146,7 +136,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(text.utf8).write(to: file)
         let words = [
-            "--pdeathsig", "KILL", "redis-server", file.path, "--sentinel", "--port", try await self.freePort(),
+            "--pdeathsig", "KILL", "redis-server", file.path, "--sentinel", "--port", "\(try await freePort())",
         ]
         let watched = try await Subprocess.run(
             .name("setpriv"), arguments: Arguments(words), input: .none, output: .sequence,

@@ -4,7 +4,6 @@ package import Embedded
 package import Redis
 
 private import FoundationEssentials
-private import NIOCore
 private import Crypto
 
 /// The files for one role of Redis.
@@ -39,6 +38,13 @@ package enum DeployedRedis: String, CaseIterable, Sendable {
     package func run<Result: Sendable>(
         options: [String] = [], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {
+        try await Turns.servers.take { try await self.runBeside(options: options, body) }
+    }
+
+    /// The same within the body of another server, whose turn it shares: to wait there for a second one could be for ever.
+    package func runBeside<Result: Sendable>(
+        options: [String] = [], _ body: (RedisServer) async throws -> Result
+    ) async throws -> Result {
         let list = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).acl")
         defer { try? FileManager.default.removeItem(at: list) }
         let hash = SHA256.hash(data: Data(Self.password.utf8)).map { byte in
@@ -48,7 +54,7 @@ package enum DeployedRedis: String, CaseIterable, Sendable {
             line.replacing(" on ", with: " on #\(hash) ")
         }.joined(separator: "\n")
         try Data((text + "\n").utf8).write(to: list)
-        return try await withServer(
+        return try await RedisServer.running(
             configuration: self.configurationPath, options: ["--aclfile", list.path] + options, body)
     }
 }

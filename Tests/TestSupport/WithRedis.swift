@@ -20,7 +20,8 @@ package func withRedis<Result: Sendable>(
     }
 }
 
-/// Runs a server alone.
+/// Runs a server alone. Not within another one's body, where a second turn might be waited for without end: there,
+/// `RedisServer.running`.
 package func withServer<Result: Sendable>(
     configuration: String? = nil, options: [String] = [], _ body: (RedisServer) async throws -> Result
 ) async throws -> Result {
