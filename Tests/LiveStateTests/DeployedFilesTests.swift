@@ -130,6 +130,28 @@ import Testing
         #expect(names.allSatisfy { $0.hasPrefix("staging:job:") || $0.hasPrefix("staging:link:") })
     }
 
+    @Test(arguments: DeployedRedis.allCases)
+    func `the README's file for a machine starts a server at which nobody may do anything yet`(
+        role: DeployedRedis
+    ) async throws {
+        let blocks = try DeployedRedis.text("README.md").split(separator: "```").filter { $0.hasPrefix("conf\n") }
+        let block = try #require(blocks.first { $0.contains("include /etc/redis/\(role.rawValue).conf") })
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "redis-\(role.rawValue).conf")
+        let text = block.dropFirst(5).replacing("/etc/redis/", with: DeployedRedis.folder + "/")
+            .replacing("/var/lib/redis/ledger", with: folder.path)
+        try Data(text.utf8).write(to: file)
+        try await withServer(configuration: file.path) { server in
+            let client = try await RedisClient.made(at: server.address)
+            defer { client.stop() }
+            guard case .authenticationRefused? = await failure(of: client.start()) else {
+                return #expect(Bool(false), "somebody without a name was let in")
+            }
+        }
+    }
+
     @Test func `the Sentinel's example is one that Redis takes`() async throws {
         let text = try DeployedRedis.text("sentinel.conf")
         let file = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).conf")
