@@ -197,7 +197,7 @@ let package = Package(
         .testTarget(
             name: "LiveStateTests",
             dependencies: [
-                "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"),
+                "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"), nio("NIOPosix"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ], swiftSettings: testing),

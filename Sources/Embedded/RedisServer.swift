@@ -33,23 +33,28 @@ package struct RedisServer: Sendable {
 
     /// Runs a server for as long as `body` does.
     ///
-    /// - Parameter options: further words of redis-server's command line, such as `["--maxmemory", "64mb"]`.
+    /// - Parameters:
+    ///   - configuration: a configuration file, which then decides what is written to disk; without one, nothing is.
+    ///   - options: further words of redis-server's command line, such as `["--maxmemory", "64mb"]`.
     /// - Throws: `Failure`, and what `body` throws.
     package nonisolated(nonsending) static func running<Result: Sendable>(
-        options: [String] = [], _ body: (RedisServer) async throws -> Result
+        configuration: String? = nil, options: [String] = [], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {
         try await TemporaryFolder.holding("enroute-redis") { folder in
-            try await Self.running(in: folder, words: Self.words(in: folder) + options, body)
+            let words = Self.words(in: folder, keepsNothing: configuration == nil)
+            return try await Self.running(in: folder, words: [configuration].compactMap { $0 } + words + options, body)
         }
     }
 
     /// What a server is told that keeps nothing and listens at a unix socket in its folder only. Words that follow
     /// these go before them.
-    package static func words(in folder: String) -> [String] {
+    ///
+    /// - Parameter keepsNothing: `false` leaves it to a configuration file what is written to disk.
+    package static func words(in folder: String, keepsNothing: Bool = true) -> [String] {
         [
-            "--port", "0", "--unixsocket", Self.socketPath(in: folder), "--save", "", "--appendonly", "no",
-            "--dir", folder, "--pidfile", "\(folder)/redis.pid", "--loglevel", "notice",
-        ]
+            "--port", "0", "--unixsocket", Self.socketPath(in: folder), "--dir", folder, "--pidfile",
+            "\(folder)/redis.pid", "--loglevel", "notice",
+        ] + (keepsNothing ? ["--save", "", "--appendonly", "no"] : [])
     }
 
     private static func socketPath(in folder: String) -> String { "\(folder)/redis.sock" }

@@ -14,9 +14,10 @@ struct Enroute: AsyncParsableCommand {
             Examples:
               enroute demo                          a live trip in your browser, nothing else needed
               enroute serve                         a gateway, configured by ENROUTE_... variables
+              enroute check                         whether Redis and the configuration are fit for it
               enroute token --role rider rider-7    a token for development
               enroute replay trip.gpx --job job-1   a rider that travels a recorded trip
             """,
         version: "0.1.0",
-        subcommands: [ServeCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self])
+        subcommands: [ServeCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self])
 }

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Glibc
 import Gateway
+import LiveState
 import Logging
 import NIOPosix
 import SecureSocket
@@ -43,6 +44,7 @@ struct ServeCommand: AsyncParsableCommand {
                 host: self.host, port: self.port, testEcho: self.testEcho)
             let logger = try configuration.logger()
             let group = MultiThreadedEventLoopGroup(numberOfThreads: try configuration.loops())
+            try await refuseToPersist(configuration.inspection(of: settings, group: group), logger)
             raiseDescriptorLimit()
             let gateway = GatewayServer(settings: settings, group: group, logger: logger) { ports in
                 say(
@@ -83,6 +85,20 @@ struct StopSignals {
             self.logger.notice("draining; a second signal ends at once")
             await process.triggerGracefulShutdown()
         }
+    }
+}
+
+/// Positions must not reach a disk: in production a live instance that is seen to persist is none to start with.
+private func refuseToPersist(_ inspection: RedisInspection, _ logger: Logger) async throws {
+    guard let finding = try await inspection.livePersistence() else { return }
+    switch finding.severity {
+    case .ok: break
+    case .warning: logger.warning("the live instance persists", metadata: [LogKey.reason: "\(finding.what)"])
+    case .error:
+        throw ConfigurationError(
+            description: "\(finding.what) \(finding.why) Do: \(finding.remedy). "
+                + "For a trial without real people, ENROUTE_MODE=development starts nevertheless. "
+                + "`enroute check` says all there is to say.")
     }
 }
 

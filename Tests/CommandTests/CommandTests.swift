@@ -29,7 +29,7 @@ import Testing
 
     struct Crashed: Error {}
 
-    @Test(arguments: [[], ["serve"], ["demo"], ["replay"], ["token"]])
+    @Test(arguments: [[], ["serve"], ["check"], ["demo"], ["replay"], ["token"]])
     func `every command has help with examples`(words: [String]) async throws {
         let outcome = try await Self.run(words + ["--help"])
         #expect(outcome.code == 0)
@@ -38,6 +38,7 @@ import Testing
 
     @Test(arguments: [
         (["serve"], 78, "ENROUTE_REDIS_LIVE_URL is not set"), (["serve", "--port", "x"], 64, "port"),
+        (["check"], 78, "ENROUTE_REDIS_LIVE_URL is not set"), (["check", "--format", "xml"], 64, "format"),
         (["token", "--role", "king", "a"], 64, "king is not a role"),
         (["token", "--role", "rider", "a b"], 64, "not a name"),
         (["token", "--role", "rider", "a"], 78, "ENROUTE_TOKEN_SECRET is not set"),
@@ -73,6 +74,8 @@ import Testing
             (["ENROUTE_TRAVEL_CAP_SECONDS": "14401"], 78, "ENROUTE_TRAVEL_CAP_SECONDS"),
             (["ENROUTE_REDIS_PREFIX": "a{b}"], 78, "ENROUTE_REDIS_PREFIX"),
             (["ENROUTE_LOG_LEVEL": "loud"], 78, "ENROUTE_LOG_LEVEL is loud"),
+            (["ENROUTE_MODE": "test"], 78, "ENROUTE_MODE is test; it must be production or development"),
+            (["ENROUTE_REDIS_LIVE_ADMIN_URL": "http://x"], 78, "its scheme is neither redis nor unix"),
             (["ENROUTE_STREETS": "/no.geojson"], 65, "/no.geojson can not be read"),
         ] as [([String: String], Int32, String)])
     func `a setting that can not be used is named, with what it should be`(

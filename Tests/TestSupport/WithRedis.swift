@@ -20,12 +20,13 @@ package func withRedis<Result: Sendable>(
     }
 }
 
-/// Runs a server alone.
+/// Runs a server alone. Not within another one's body, where a second turn might be waited for without end: there,
+/// `RedisServer.running`.
 package func withServer<Result: Sendable>(
-    options: [String] = [], _ body: (RedisServer) async throws -> Result
+    configuration: String? = nil, options: [String] = [], _ body: (RedisServer) async throws -> Result
 ) async throws -> Result {
     try await Turns.servers.take {
-        try await RedisServer.running(options: options, body)
+        try await RedisServer.running(configuration: configuration, options: options, body)
     }
 }
 

@@ -1,0 +1,114 @@
+// What the gateway's user may do, found out without doing any of it: Redis 7 tells a script whether its caller may call
+// a command with these keys and channels (redis.acl_check_cmd). Nothing is read, written or published.
+
+internal import EnrouteWire
+package import NIOCore
+package import Redis
+
+/// What was asked about the user that gateways sign in as.
+package struct AccessFacts: Sendable, Hashable {
+    /// Commands that gateways need and the user may not.
+    package var missing: [String]
+    /// Commands that no gateway needs and the user may.
+    package var excessive: [String]
+
+    package init(missing: [String] = [], excessive: [String] = []) {
+        self.missing = missing
+        self.excessive = excessive
+    }
+}
+
+/// Commands to ask about, for one role.
+package struct AccessQuestions: Sendable, Hashable {
+    /// Each as its words.
+    package var needed: [[String]]
+    package var excessive: [[String]]
+
+    /// The job whose keys are asked about; it need not exist.
+    private static let job = JobID("enroute-check")!
+    /// A key and a channel that are nobody's.
+    private static let foreign = "enroute-check-foreign"
+
+    package init(role: RedisRole, keyspace: Keyspace) {
+        let digest = Scripts.openFeed.digest
+        let channel: String
+        switch role {
+        case .live:
+            let (travel, position) = (keyspace.travel(of: Self.job), keyspace.position(of: Self.job))
+            let link = keyspace.link("0")
+            channel = keyspace.feed(of: Self.job)
+            self.needed = [
+                ["evalsha", digest, "3", travel, position, channel], ["eval", "", "3", travel, position, channel],
+                ["get", travel], ["get", position], ["set", travel, "r", "pxat", "1"],
+                ["set", position, "p", "px", "1"], ["del", travel, position], ["pexpireat", travel, "1"],
+                ["mget", travel, position], ["set", link, "j", "px", "1"], ["get", link],
+            ]
+        case .ledger:
+            let (record, log) = (keyspace.job(Self.job), keyspace.log(of: Self.job))
+            channel = keyspace.events(of: Self.job)
+            self.needed = [
+                ["evalsha", digest, "3", record, log, channel], ["eval", "", "3", record, log, channel],
+                ["hmget", record, "f"], ["hset", record, "f", "v"], ["pexpire", record, "1"], ["pexpire", log, "1"],
+                ["del", log], ["xadd", log, "*", "f", "v"], ["xrange", log, "-", "+"],
+            ]
+        }
+        // Channels by both names, as long as gateways of both kinds are about.
+        self.needed += [
+            ["publish", channel, ""], ["spublish", channel, ""], ["subscribe", channel], ["unsubscribe", channel],
+            ["ssubscribe", channel], ["sunsubscribe", channel], ["time"], ["ping"], ["info"], ["role"],
+        ]
+        self.excessive = [
+            ["keys", "*"], ["config", "set", "save", ""], ["flushall"], ["flushdb"], ["script", "flush"], ["shutdown"],
+            ["debug", "sleep", "0"], ["acl", "setuser", Self.foreign], ["psubscribe", "*"], ["monitor"],
+            ["get", Self.foreign], ["set", Self.foreign, "v"], ["subscribe", Self.foreign],
+            ["publish", Self.foreign, ""],
+        ]
+    }
+
+    /// Asks the server that `client` is connected to, as the user it signed in as.
+    ///
+    /// - Returns: `nil` when the server can not tell: it is older than 7.0, or the user may call no script at all
+    ///   without a key.
+    package func ask(_ client: RedisClient) -> EventLoopFuture<AccessFacts?> {
+        let answers = (self.needed + self.excessive).map { words in
+            client.evaluate(Self.question, keys: [], arguments: words.map { .text($0) }).map { answer -> Bool? in
+                answer.integer.flatMap { $0 < 0 ? nil : $0 == 1 }
+            }
+        }
+        return EventLoopFuture.whenAllSucceed(answers, on: client.eventLoop).map { answers -> AccessFacts? in
+            guard answers.contains(where: { $0 != nil }) else { return nil }
+            let texts = (self.needed + self.excessive).map { Self.text($0) }
+            let all = zip(texts, answers)
+            return AccessFacts(
+                missing: all.prefix(self.needed.count).filter { $0.1 == false }.map { $0.0 },
+                excessive: all.dropFirst(self.needed.count).filter { $0.1 == true }.map { $0.0 })
+        }.flatMapErrorThrowing { error in
+            guard case RedisError.refused(let code, _) = error else { throw error }
+            // EVAL itself is refused: nothing else can be asked, and nothing would work. Any other refusal is an old
+            // server's, which does not know such a first line.
+            return code == "NOPERM" ? AccessFacts(missing: ["EVAL, EVALSHA"]) : nil
+        }
+    }
+
+    /// 1 it may, 0 it may not, -1 the server can not tell (or has no such command). The flags let it run where writing is
+    /// refused: on a replica, without memory, without the replicas that a change needs.
+    private static let question = RedisScript(
+        name: "may_call",
+        source: Array(
+            """
+            #!lua flags=no-writes,allow-stale
+            if not redis.acl_check_cmd then return -1 end
+            local isKnown, may = pcall(redis.acl_check_cmd, unpack(ARGV))
+            if not isKnown then return -1 end
+            return may and 1 or 0
+            """.utf8))
+
+    /// For people: the command in capitals, without what does not decide.
+    private static func text(_ words: [String]) -> String {
+        switch words[0] {
+        case "eval", "evalsha": return words[0].uppercased()
+        case "config", "script", "acl", "debug": return words.prefix(2).joined(separator: " ").uppercased()
+        default: return ([words[0].uppercased()] + words.dropFirst().prefix(1)).joined(separator: " ")
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// Asking one Redis what an inspection wants to know. Nothing is changed: INFO, CONFIG GET, TIME and questions about access.
+
+internal import FoundationEssentials
+package import NIOCore
+package import Redis
+
+/// Collects the facts about one Redis.
+package struct RedisInspector: Sendable {
+    private let role: RedisRole
+    private let place: RedisPlace
+    private let client: RedisClient
+    private let admin: RedisClient?
+    private let microseconds: @Sendable () -> Int64
+
+    /// Times the clock is asked for; the quickest answer counts.
+    package static let clockTries = 5
+
+    /// - Parameters:
+    ///   - client: signed in as the gateway's user.
+    ///   - admin: signed in as a user that may ask for settings; `nil` to try with `client`.
+    ///   - microseconds: this machine's clock, since the epoch.
+    package init(
+        role: RedisRole, place: RedisPlace, client: RedisClient, admin: RedisClient? = nil,
+        microseconds: @escaping @Sendable () -> Int64 = { Int64(Date.now.timeIntervalSince1970 * 1_000_000) }
+    ) {
+        self.role = role
+        self.place = place
+        self.client = client
+        self.admin = admin
+        self.microseconds = microseconds
+    }
+
+    /// What it says about itself: enough to see whether it persists.
+    ///
+    /// - Throws: (in the future) `RedisError`.
+    package func facts() -> EventLoopFuture<RedisFacts> {
+        let asked = self.admin ?? self.client
+        let (role, place) = (self.role, self.place)
+        return asked.send(["INFO"]).and(self.settings(of: asked)).flatMapThrowing { info, settings in
+            guard let text = info.text else { throw RedisError.unexpectedAnswer(command: "INFO") }
+            return RedisFacts(role: role, place: place, info: text, settings: settings)
+        }
+    }
+
+    /// The same, with what the gateway's user may and how far apart the clocks are.
+    package func allFacts(keyspace: Keyspace) -> EventLoopFuture<RedisFacts> {
+        let access = AccessQuestions(role: self.role, keyspace: keyspace).ask(self.client)
+        return self.facts().and(access).flatMap { facts, access in
+            self.clockAhead(tries: Self.clockTries).map { ahead in
+                var facts = facts
+                facts.access = access
+                facts.clockAheadMilliseconds = ahead / 1000
+                return facts
+            }
+        }
+    }
+
+    /// - Returns: `nil` when the user may not ask.
+    private func settings(of asked: RedisClient) -> EventLoopFuture<[String: String]?> {
+        let words = ["CONFIG", "GET"] + RedisFacts.settingNames
+        return asked.send(RedisCommand(words.map { .text($0) })).map { answer -> [String: String]? in
+            let texts = answer.array?.compactMap(\.text) ?? []
+            let pairs = stride(from: 0, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) }
+            return Dictionary(pairs) { first, _ in first }
+        }.flatMapErrorThrowing { error in
+            // NOPERM; or ERR of a version that takes one name only, or of a service that hides the command.
+            guard case RedisError.refused = error else { throw error }
+            return nil
+        }
+    }
+
+    // MARK: clocks
+
+    private struct Reading {
+        var roundTrip = Int64.max
+        /// µs
+        var ahead: Int64 = 0
+    }
+
+    /// How far Redis' clock is before ours, µs: half of the round trip taken off, the quickest of several answers.
+    private func clockAhead(tries: Int) -> EventLoopFuture<Int64> {
+        self.quickest(of: tries, after: Reading()).map(\.ahead)
+    }
+
+    private func quickest(of tries: Int, after best: Reading) -> EventLoopFuture<Reading> {
+        guard tries > 0 else { return self.client.eventLoop.makeSucceededFuture(best) }
+        let microseconds = self.microseconds
+        let sent = microseconds()
+        return self.client.send(["TIME"]).flatMapThrowing { answer -> Reading in
+            let received = microseconds()
+            let parts = answer.array?.compactMap(\.text).compactMap { Int64($0) } ?? []
+            guard parts.count == 2 else { throw RedisError.unexpectedAnswer(command: "TIME") }
+            let (roundTrip, middle) = (received - sent, sent + (received - sent) / 2)
+            return Reading(roundTrip: roundTrip, ahead: parts[0] * 1_000_000 + parts[1] - middle)
+        }.flatMap { reading in
+            self.quickest(of: tries - 1, after: reading.roundTrip < best.roundTrip ? reading : best)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// What an inspection found: what is so, why it matters, and what to do about it.
+
+/// One thing that was looked at.
+package struct Finding: Sendable, Hashable, Codable {
+    package enum Severity: String, Sendable, Hashable, Codable {
+        case ok, warning, error
+    }
+
+    /// What was looked at. The words are for programs too, so that they do not change.
+    package enum Subject: String, Sendable, Hashable, Codable {
+        case connection, version, master, replicas, persistence, copies, eviction, memory, buffers, slowlog, access
+        case clock, encryption, separation, settings
+    }
+
+    package var severity: Severity
+    package var role: RedisRole
+    package var subject: Subject
+    /// A sentence.
+    package var what: String
+    /// A sentence; '' when all is well.
+    package var why: String
+    /// Commands and lines of configuration; '' when all is well.
+    package var remedy: String
+
+    package init(
+        _ severity: Severity, _ role: RedisRole, _ subject: Subject, what: String, why: String = "", remedy: String = ""
+    ) {
+        self.severity = severity
+        self.role = role
+        self.subject = subject
+        self.what = what
+        self.why = why
+        self.remedy = remedy
+    }
+}
+
+extension RedisFacts {
+    func ok(_ subject: Finding.Subject, _ what: String) -> Finding { Finding(.ok, self.role, subject, what: what) }
+
+    func finding(
+        _ severity: Finding.Severity, _ subject: Finding.Subject, _ what: String, why: String, remedy: String
+    ) -> Finding {
+        Finding(severity, self.role, subject, what: what, why: why, remedy: remedy)
+    }
+
+    /// How a setting is set right: now, and for the next start.
+    func setting(_ name: String, _ value: String) -> String {
+        let isWord = !value.isEmpty && !value.contains(" ")
+        let file = self.info["config_file"].flatMap { $0.isEmpty ? nil : $0 } ?? "its configuration file"
+        let quoted = name == "save" && value.isEmpty ? "\"\"" : value
+        return "\(self.place.commandLine) CONFIG SET \(name) \(isWord ? value : "'\(value)'"); "
+            + "and the line `\(name) \(quoted)` in \(file)"
+    }
+}

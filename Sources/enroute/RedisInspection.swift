@@ -1,0 +1,152 @@
+// Looking at both Redis before, or instead of, serving: connects as the configuration says, asks, and judges.
+
+import Gateway
+import LiveState
+import Logging
+import NIOCore
+import Redis
+
+/// Both roles of Redis as the configuration names them.
+struct RedisInspection: Sendable {
+    /// One role: how gateways reach it, and who may be asked for its settings.
+    struct Target: Sendable {
+        let role: RedisRole
+        let address: RedisAddress
+        let place: RedisPlace
+        let admin: RedisAddress?
+        /// The name of the variable that names `admin`.
+        var adminName: String { "ENROUTE_REDIS_\(self.role.rawValue.uppercased())_ADMIN_URL" }
+    }
+
+    let mode: DeploymentMode
+    let targets: [Target]
+    let keyspace: Keyspace
+    /// Where its connections live.
+    let group: any EventLoopGroup
+
+    /// What became of it.
+    struct Outcome: Sendable {
+        /// The gravest first, for each role.
+        var findings: [Finding] = []
+        /// A Redis could not be reached.
+        var isUnavailable = false
+    }
+
+    // MARK: everything, for `enroute check`
+
+    func run() async throws -> Outcome {
+        var (outcome, facts) = (Outcome(), [RedisRole: RedisFacts]())
+        for target in self.targets {
+            do {
+                let (known, findings) = try await self.look(at: target)
+                facts[target.role] = known
+                outcome.findings += findings
+            } catch let error as RedisError {
+                outcome.isUnavailable = outcome.isUnavailable || error.isOutage
+                outcome.findings.append(Self.failed(target, error))
+            }
+        }
+        if let live = facts[.live], let ledger = facts[.ledger] {
+            outcome.findings = self.together(live, ledger, outcome.findings)
+        }
+        return outcome
+    }
+
+    private func look(at target: Target) async throws -> (RedisFacts, [Finding]) {
+        let client = try await self.client(of: target.address)
+        defer { client.stop() }
+        let (admin, refusal) = await self.admin(of: target)
+        defer { admin?.stop() }
+        let facts = try await RedisInspector(role: target.role, place: target.place, client: client, admin: admin)
+            .allFacts(keyspace: self.keyspace).get()
+        return (facts, (facts.findings(in: self.mode) + [refusal].compactMap { $0 }).gravestFirst)
+    }
+
+    /// One instance for both roles can not be judged by what the ledger asks: that is said once.
+    private func together(_ live: RedisFacts, _ ledger: RedisFacts, _ findings: [Finding]) -> [Finding] {
+        guard let separation = separationFinding(live, ledger, in: self.mode) else { return findings }
+        let isOne = live.runID == ledger.runID
+        let ofLive = findings.filter { $0.role == .live }
+        let ofLedger = findings.filter { $0.role == .ledger && (!isOne || $0.subject == .access) }
+        return ofLive + (ofLedger + [separation]).gravestFirst
+    }
+
+    private static func failed(_ target: Target, _ error: RedisError) -> Finding {
+        Finding(
+            .error, target.role, .connection, what: error.description, why: "No gateway can start without it.",
+            remedy: "\(target.place.commandLine) PING, from this machine")
+    }
+
+    // MARK: the one thing that keeps a gateway from starting
+
+    /// - Returns: whether the live instance keeps positions on disk, as far as can be seen.
+    func livePersistence() async throws -> Finding? {
+        guard let target = self.targets.first(where: { $0.role == .live }) else { return nil }
+        let client = try await self.client(of: target.address)
+        defer { client.stop() }
+        let (admin, _) = await self.admin(of: target)
+        defer { admin?.stop() }
+        do {
+            return try await RedisInspector(role: .live, place: target.place, client: client, admin: admin)
+                .facts().get().livePersistence(in: self.mode)
+        } catch RedisError.refused {
+            // A user that may not even ask for INFO: nothing is seen, and `enroute check` says so.
+            return nil
+        }
+    }
+
+    // MARK: connections
+
+    private func client(of address: RedisAddress) async throws -> RedisClient {
+        let loop = self.group.next()
+        let client = try await loop.submit {
+            RedisClient(
+                address: address, eventLoop: loop, logger: Logger(label: "enroute") { _ in SwiftLogNoOpLogHandler() })
+        }.get()
+        do {
+            try await client.start().get()
+        } catch {
+            client.stop()
+            throw error
+        }
+        return client
+    }
+
+    /// The user that may be asked for settings; when it can not sign in, that is a finding and no more.
+    private func admin(of target: Target) async -> (RedisClient?, Finding?) {
+        guard let address = target.admin else { return (nil, nil) }
+        do {
+            return (try await self.client(of: address), nil)
+        } catch {
+            return (
+                nil,
+                Finding(
+                    .warning, target.role, .settings, what: "\(target.adminName) can not be used: \(error)",
+                    why: "Settings are not seen without it.", remedy: "put \(target.adminName) right, or leave it out")
+            )
+        }
+    }
+}
+
+extension ProcessConfiguration {
+    func mode() throws -> DeploymentMode {
+        // `choice` admits nothing else.
+        DeploymentMode(rawValue: try self.choice("ENROUTE_MODE", DeploymentMode.allCases.map(\.rawValue)))
+            ?? .production
+    }
+
+    func inspection(of settings: GatewaySettings, group: any EventLoopGroup) throws -> RedisInspection {
+        let live = try self.required("ENROUTE_REDIS_LIVE_URL", "where Redis is, for example redis://127.0.0.1:6379.")
+        let ledger = self.text("ENROUTE_REDIS_LEDGER_URL") ?? live
+        func admin(_ role: String) throws -> RedisAddress? {
+            try self.text("ENROUTE_REDIS_\(role)_ADMIN_URL").map { try RedisAddress(url: $0) }
+        }
+        return RedisInspection(
+            mode: try self.mode(),
+            targets: [
+                .init(role: .live, address: settings.live, place: RedisPlace(url: live), admin: try admin("LIVE")),
+                .init(
+                    role: .ledger, address: settings.ledger, place: RedisPlace(url: ledger), admin: try admin("LEDGER")),
+            ], keyspace: settings.liveState.keyspace, group: group)
+    }
+}

@@ -1,0 +1,228 @@
+import Embedded
+import Foundation
+import LiveState
+import Redis
+import Subprocess
+import TestSupport
+import Testing
+
+/// `enroute check`, and what `enroute serve` refuses to start with, against real servers.
+@Suite struct CheckTests {
+    private static let good = [
+        "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_LOOPS": "1",
+    ]
+
+    /// What `--format json` says.
+    private struct Report: Decodable {
+        let mode: DeploymentMode
+        let errors: Int
+        let warnings: Int
+        let findings: [Finding]
+
+        func has(_ severity: Finding.Severity, _ role: RedisRole, _ subject: Finding.Subject) -> Bool {
+            self.findings.contains { ($0.severity, $0.role, $0.subject) == (severity, role, subject) }
+        }
+    }
+
+    private static func check(_ settings: [String: String]) async throws -> (code: Int32, report: Report) {
+        let outcome = try await CommandTests.run(
+            ["check", "--format", "json"], environment: Self.good.merging(settings) { $1 })
+        let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
+        #expect(report.errors == report.findings.count { $0.severity == .error })
+        #expect(report.warnings == report.findings.count { $0.severity == .warning })
+        #expect(outcome.error.isEmpty, "\(outcome.error)")
+        return (outcome.code, report)
+    }
+
+    /// A URL with a user of deploy/redis is not possible for a socket file (see `RedisAddress`), so these listen on TCP.
+    private static func deployed(
+        _ body: (_ live: String, _ ledger: String) async throws -> Void
+    ) async throws {
+        let (live, ledger) = (try await freePort(), try await freePort())
+        try await DeployedRedis.live.run(options: ["--port", "\(live)"]) { _ in
+            try await DeployedRedis.ledger.runBeside(options: ["--port", "\(ledger)"]) { _ in
+                try await body("127.0.0.1:\(live)", "127.0.0.1:\(ledger)")
+            }
+        }
+    }
+
+    private static func url(_ user: String, _ place: String) -> String {
+        "redis://\(user):\(DeployedRedis.password)@\(place)"
+    }
+
+    @Test func `with the files of deploy nothing is an error, and what was not seen is said`() async throws {
+        try await Self.deployed { live, ledger in
+            var settings = [
+                "ENROUTE_REDIS_LIVE_URL": Self.url("enroute", live),
+                "ENROUTE_REDIS_LEDGER_URL": Self.url("enroute", ledger),
+            ]
+            let (code, report) = try await Self.check(settings)
+            #expect(code == 0)
+            #expect(report.mode == .production)
+            #expect(report.errors == 0, "\(report.findings)")
+            #expect(report.has(.warning, .live, .settings) && report.has(.warning, .ledger, .settings))
+            #expect(report.has(.ok, .live, .access) && report.has(.ok, .ledger, .access))
+
+            settings["ENROUTE_REDIS_LIVE_ADMIN_URL"] = Self.url("operations", live)
+            settings["ENROUTE_REDIS_LEDGER_ADMIN_URL"] = Self.url("operations", ledger)
+            let (again, whole) = try await Self.check(settings)
+            #expect(again == 0)
+            // The ledger of a test has no replica.
+            #expect(whole.findings.filter { $0.severity != .ok }.map(\.subject) == [.replicas])
+            #expect(whole.has(.ok, .live, .slowlog) && whole.has(.ok, .live, .copies))
+
+            settings["ENROUTE_REDIS_LIVE_ADMIN_URL"] = Self.url("nobody", live)
+            let (third, refused) = try await Self.check(settings)
+            #expect(third == 0)
+            #expect(refused.findings.contains { $0.what.hasPrefix("ENROUTE_REDIS_LIVE_ADMIN_URL can not be used") })
+            let said = refused.findings.map { $0.what + $0.remedy }.joined()
+            #expect(!said.contains(DeployedRedis.password))
+        }
+    }
+
+    /// Options of redis-server with which the live instance is at fault, and what is found.
+    @Test(
+        arguments: [
+            (["--save", "60 1"], .error, .persistence), (["--appendonly", "yes"], .error, .persistence),
+            (["--maxmemory-policy", "noeviction"], .warning, .eviction), (["--maxmemory", "0"], .warning, .memory),
+            (["--slowlog-log-slower-than", "10000"], .warning, .slowlog),
+            (["--client-output-buffer-limit", "pubsub 1mb 0 0"], .warning, .buffers),
+            (["--client-output-buffer-limit", "pubsub 0 0 0"], .warning, .buffers),
+            (["--repl-diskless-load", "disabled"], .warning, .copies),
+        ] as [([String], Finding.Severity, Finding.Subject)])
+    func `a fault of the live instance is found`(
+        options: [String], severity: Finding.Severity, subject: Finding.Subject
+    ) async throws {
+        // Without an access list, so that all of it is seen.
+        try await withServer(configuration: DeployedRedis.live.configurationPath, options: options) { live in
+            try await RedisServer.running(configuration: DeployedRedis.ledger.configurationPath) { ledger in
+                let (code, report) = try await Self.check([
+                    "ENROUTE_REDIS_LIVE_URL": live.url, "ENROUTE_REDIS_LEDGER_URL": ledger.url,
+                ])
+                #expect(code == (severity == .error ? 78 : 0))
+                #expect(report.has(severity, .live, subject), "\(report.findings)")
+                let wrong = report.findings.filter { $0.severity != .ok && $0.role == .live }
+                #expect(Set(wrong.map(\.subject)) == [subject, .access])
+                #expect(wrong.contains { $0.remedy.contains("redis-cli -s \(live.socketPath) CONFIG SET") })
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["--appendonly", "no", "--save", ""], .error, .persistence),
+            (["--appendonly", "no"], .warning, .persistence),
+            (["--maxmemory-policy", "allkeys-lru"], .error, .eviction),
+            (["--min-replicas-to-write", "1"], .error, .replicas),
+        ] as [([String], Finding.Severity, Finding.Subject)])
+    func `a fault of the ledger is found`(
+        options: [String], severity: Finding.Severity, subject: Finding.Subject
+    ) async throws {
+        try await withServer(configuration: DeployedRedis.live.configurationPath) { live in
+            try await RedisServer.running(configuration: DeployedRedis.ledger.configurationPath, options: options) {
+                ledger in
+                let (code, report) = try await Self.check([
+                    "ENROUTE_REDIS_LIVE_URL": live.url, "ENROUTE_REDIS_LEDGER_URL": ledger.url,
+                ])
+                #expect(code == (severity == .error ? 78 : 0))
+                #expect(report.has(severity, .ledger, subject), "\(report.findings)")
+            }
+        }
+    }
+
+    @Test func `one instance for both is an error in production and none in development`() async throws {
+        try await withServer { server in
+            let (code, report) = try await Self.check(["ENROUTE_REDIS_LIVE_URL": server.url])
+            #expect(code == 78)
+            #expect(report.has(.error, .ledger, .separation))
+            let (other, trial) = try await Self.check([
+                "ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_MODE": "development",
+            ])
+            #expect(other == 0)
+            #expect(trial.mode == .development && trial.errors == 0)
+        }
+    }
+
+    @Test func `a Redis that is not there does not hide what is found at the other`() async throws {
+        try await withServer { server in
+            let settings = ["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_REDIS_LEDGER_URL": "unix:/nowhere.sock"]
+            let (code, report) = try await Self.check(settings)
+            #expect(code == 69)
+            #expect(report.has(.error, .ledger, .connection))
+            #expect(report.has(.ok, .live, .persistence))
+        }
+        try await withServer(options: ["--requirepass", "hunter2"]) { server in
+            let (code, report) = try await Self.check(["ENROUTE_REDIS_LIVE_URL": server.url])
+            #expect(code == 78)
+            #expect(report.has(.error, .live, .connection))
+        }
+    }
+
+    @Test func `the text has a line for each finding, and what to do below it`() async throws {
+        try await withServer(options: ["--appendonly", "yes"]) { server in
+            let outcome = try await CommandTests.run(
+                ["check"], environment: Self.good.merging(["ENROUTE_REDIS_LIVE_URL": server.url]) { $1 })
+            #expect(outcome.code == 78)
+            #expect(outcome.output.contains(/error   live   persistence The live instance keeps positions on disk/))
+            #expect(outcome.output.contains("        do:  redis-cli -s \(server.socketPath) CONFIG SET appendonly no"))
+            #expect(outcome.output.contains(/enroute check \(production\): errors: 2, warnings: \d+\.\n/))
+        }
+    }
+
+    // MARK: serve
+
+    @Test(arguments: [["--save", "60 1"], ["--appendonly", "yes"]])
+    func `serve refuses a live instance that persists, in production, and says how to set it right`(
+        options: [String]
+    ) async throws {
+        try await withServer(options: options) { server in
+            let settings = Self.good.merging(["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_PORT": "0"]) { $1 }
+            let outcome = try await CommandTests.run(["serve"], environment: settings)
+            #expect(outcome.code == 78)
+            #expect(outcome.error.contains("keeps positions on disk"), "\(outcome.error)")
+            #expect(outcome.error.contains("CONFIG SET \(options[0].dropFirst(2))"), "\(outcome.error)")
+            #expect(outcome.error.contains("ENROUTE_MODE=development"))
+            #expect(!outcome.output.contains("listening"))
+        }
+    }
+
+    @Test func `serve starts where the settings are hidden and nothing was written`() async throws {
+        try await Self.deployed { live, ledger in
+            let settings = [
+                "ENROUTE_REDIS_LIVE_URL": Self.url("enroute", live),
+                "ENROUTE_REDIS_LEDGER_URL": Self.url("enroute", ledger),
+            ]
+            let said = try await Self.starts(settings)
+            #expect(said.hasPrefix("enroute: listening"), "\(said)")
+        }
+    }
+
+    @Test func `serve starts in development although the live instance persists, with a warning`() async throws {
+        try await withServer(options: ["--appendonly", "yes"]) { server in
+            let settings = ["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_MODE": "development"]
+            let said = try await Self.starts(settings)
+            #expect(said.contains("enroute: listening"))
+            #expect(said.contains("the live instance persists"))
+        }
+    }
+
+    /// What a gateway says until it listens, or ends; then it is killed.
+    private static func starts(_ settings: [String: String]) async throws -> String {
+        let variables = Self.good.merging(settings) { $1 }.merging([
+            "PATH": "/usr/bin:/bin", "ENROUTE_PORT": "0", "ENROUTE_HOST": "127.0.0.1", "ENROUTE_MANAGEMENT": "off",
+            "ENROUTE_LOG_LEVEL": "warning",
+        ]) { $1 }.reduce(into: [Environment.Key: String]()) { $0[Environment.Key(rawValue: $1.key)!] = $1.value }
+        return try await Subprocess.run(
+            .path(.init(CommandTests.binary)), arguments: ["serve"], environment: .custom(variables), input: .none,
+            output: .sequence, error: .combinedWithOutput
+        ) { execution in
+            var said = ""
+            for try await line in execution.standardOutput.strings() {
+                said += line + "\n"
+                if line.contains("listening") { break }
+            }
+            try? execution.send(signal: .kill)
+            return said
+        }.closureResult
+    }
+}

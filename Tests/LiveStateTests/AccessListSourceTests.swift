@@ -1,0 +1,112 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// The access lists of deploy/redis against the sources: what the scripts and the gateway say is allowed, and no more.
+@Suite struct AccessListSourceTests {
+    /// What a role's list allows a user: commands in lower case, subcommands behind a bar.
+    private func allowed(_ user: String, at role: DeployedRedis) throws -> Set<String> {
+        let lines = try DeployedRedis.text("\(role.rawValue).acl").split(separator: "\n")
+        let line = try #require(lines.first { $0.hasPrefix("user \(user) ") })
+        return Set(line.split(separator: " ").filter { $0.hasPrefix("+") }.map { String($0.dropFirst()) })
+    }
+
+    /// The commands that the scripts of a role call.
+    private func scripted(at role: DeployedRedis) throws -> Set<String> {
+        var commands: Set<String> = []
+        for (_, text) in try LuaFolder.scripts() where text.contains("-- Role     \(role.rawValue)\n") {
+            for match in text.matches(of: /redis\.p?call\('([A-Z]+)'/) { commands.insert(match.1.lowercased()) }
+        }
+        return commands
+    }
+
+    /// The commands that a file spells: `send([ "GET", …`, `sendSubscription("SUBSCRIBE"`, `[.text("EVAL")]`, `["AUTH"]`.
+    private func spelled(in path: String) throws -> Set<String> {
+        let root = DeployedRedis.folder + "/../../"
+        let bytes = try #require(FileManager.default.contents(atPath: root + path), "\(path)")
+        let text = String(decoding: bytes, as: UTF8.self)
+        let word = /(?:send\(\s*\[|sendSubscription\(|RedisCommand\(\[\.text\()\s*"([A-Z]+)"/
+        return Set(text.matches(of: word).map { $0.1.lowercased() })
+    }
+
+    private static let ownCalls: [DeployedRedis: [String]] = [
+        .live: ["Sources/LiveState/JobFeed.swift", "Sources/LiveState/TrackingLinks.swift"],
+        .ledger: ["Sources/LiveState/JobLedger.swift"],
+    ]
+
+    /// What every connection says, whatever the role.
+    private static let connections = [
+        "Sources/Redis/RedisChannelHandler.swift", "Sources/Redis/RedisLink.swift", "Sources/Redis/RedisScript.swift",
+        "Sources/Redis/SubscriberConnection.swift",
+    ]
+
+    /// Allowed although no source spells them today, each for a reason.
+    private static let reserved: [String: String] = [
+        "publish": "gateways of before and after the change to sharded channels run side by side for a while",
+        "spublish": "the same", "subscribe": "the same", "unsubscribe": "the same", "ssubscribe": "the same",
+        "sunsubscribe": "the same",
+        "wait": "a status counts when a replica has it", "role": "who is the master", "info": "health, `enroute check`",
+        "time": "`enroute check` compares clocks; the scripts ask too",
+        "client|id": "a connection finds itself in CLIENT LIST", "client|setname": "and is found there by people",
+        "cluster|slots": "which node has a job", "cluster|shards": "the same", "asking": "a slot on its way",
+        "select": "the database of the URL",
+    ]
+
+    private func needed(at role: DeployedRedis) throws -> Set<String> {
+        var commands = try self.scripted(at: role)
+        for path in Self.connections + (Self.ownCalls[role] ?? []) { commands.formUnion(try self.spelled(in: path)) }
+        return commands
+    }
+
+    @Test func `the sources are understood`() throws {
+        #expect(try self.scripted(at: .live).isSuperset(of: ["get", "set", "del", "time", "pexpireat"]))
+        #expect(try self.scripted(at: .ledger).isSuperset(of: ["hmget", "hset", "xadd", "xrange", "pexpire"]))
+        #expect(try self.needed(at: .live).isSuperset(of: ["mget", "evalsha", "eval", "ping", "select"]))
+        #expect(try self.needed(at: .ledger).isSuperset(of: ["evalsha", "eval", "ping"]))
+    }
+
+    @Test(arguments: DeployedRedis.allCases)
+    func `what the sources say is allowed to the gateway's user`(role: DeployedRedis) throws {
+        // Everybody may say these, before they have signed in.
+        let open: Set = ["auth", "hello", "quit", "reset"]
+        let missing = try self.needed(at: role).subtracting(self.allowed("enroute", at: role)).subtracting(open)
+        #expect(missing.isEmpty)
+    }
+
+    @Test(arguments: DeployedRedis.allCases)
+    func `nothing is allowed to the gateway's user that no source says`(role: DeployedRedis) throws {
+        let superfluous = try self.allowed("enroute", at: role).subtracting(self.needed(at: role))
+            .subtracting(Self.reserved.keys)
+        #expect(superfluous.isEmpty)
+    }
+
+    @Test(arguments: DeployedRedis.allCases)
+    func `no user is given whole categories, other users' keys or every channel`(role: DeployedRedis) throws {
+        for line in try DeployedRedis.text("\(role.rawValue).acl").split(separator: "\n") where !self.isAdmin(line) {
+            let words = line.split(separator: " ")
+            #expect(
+                words.contains("-@all") && words.contains("resetkeys") && words.contains("resetchannels"), "\(line)")
+            let wide = words.filter {
+                $0.hasPrefix("+@") || ["~*", "&*", "allkeys", "allchannels", "nopass"].contains($0)
+            }
+            #expect(wide.isEmpty, "\(line)")
+        }
+    }
+
+    private func isAdmin(_ line: Substring) -> Bool { line.hasPrefix("user admin ") }
+
+    @Test(arguments: DeployedRedis.allCases)
+    func `no password stands in the repository`(role: DeployedRedis) throws {
+        for word in try DeployedRedis.text("\(role.rawValue).acl").split(whereSeparator: { $0.isWhitespace }) {
+            #expect(!word.hasPrefix(">") && !word.hasPrefix("#") && word != "nopass")
+        }
+    }
+
+    @Test func `the users of both roles are the same`() throws {
+        let users = try DeployedRedis.allCases.map { role in
+            try DeployedRedis.text("\(role.rawValue).acl").split(separator: "\n").map { $0.split(separator: " ")[1] }
+        }
+        #expect(users[0] == users[1])
+        #expect(users[0] == ["default", "enroute", "operations", "replica", "sentinel", "admin"])
+    }
+}

@@ -1,0 +1,177 @@
+import Embedded
+import Foundation
+import LiveState
+import NIOCore
+import Redis
+import Subprocess
+import TestSupport
+import Testing
+
+/// What deploy/redis promises about the disk, and the lines its README gives to copy.
+@Suite struct DeployedFilesTests {
+    /// Whatever lies beside the server's socket.
+    private func files(of server: RedisServer) throws -> Set<String> {
+        let folder = URL(filePath: server.socketPath).deletingLastPathComponent()
+        return Set(try FileManager.default.contentsOfDirectory(atPath: folder.path))
+            .subtracting(["redis.sock", "redis.pid"])
+    }
+
+    private func admin(of server: RedisServer) async throws -> RedisClient {
+        try await RedisClient.started(at: server.address(for: "admin"))
+    }
+
+    @Test func `the live instance and its replica leave nothing on disk, not even at their end`() async throws {
+        let port = "\(try await freePort())"
+        let signIn = ["--masteruser", "replica", "--masterauth", DeployedRedis.password]
+        try await DeployedRedis.live.run(options: ["--port", port] + signIn) { master in
+            let client = try await self.admin(of: master)
+            defer { client.stop() }
+            for number in 0..<1000 { try await client.run("SET", "\(number)", "a position", "PX", "60000") }
+            try await DeployedRedis.live.runBeside(options: ["--replicaof", "127.0.0.1 \(port)"] + signIn) { replica in
+                let copy = try await self.admin(of: replica)
+                defer { copy.stop() }
+                try await self.wait(for: 1000, in: copy)
+                try await client.run("SET", "late", "another", "PX", "60000")
+                try await self.wait(for: 1001, in: copy)
+                for (server, client) in [(replica, copy), (master, client)] {
+                    let before = try self.files(of: server)
+                    #expect(before.isEmpty)
+                    _ = await failure(of: client.send(["SHUTDOWN"]))
+                    let hasEnded = await eventually { !self.isListening(server) }
+                    let after = try self.files(of: server)
+                    #expect(hasEnded && after.isEmpty)
+                }
+            }
+        }
+    }
+
+    private func wait(for keys: Int64, in client: RedisClient) async throws {
+        let isThere = try await eventually {
+            let size = try await client.run("DBSIZE")
+            return size == .integer(keys)
+        }
+        #expect(isThere)
+    }
+
+    private func isListening(_ server: RedisServer) -> Bool {
+        FileManager.default.fileExists(atPath: server.socketPath)
+    }
+
+    @Test func `the ledger still has what it accepted after it was killed`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-ledger-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let options = ["--dir", folder.path]
+        try await DeployedRedis.ledger.run(options: options) { server in
+            let client = try await self.admin(of: server)
+            defer { client.stop() }
+            for number in 0..<100 { try await client.run("SET", "\(number)", "a status") }
+            kill(server.processID, SIGKILL)
+        }
+        try await DeployedRedis.ledger.run(options: options) { server in
+            let client = try await self.admin(of: server)
+            defer { client.stop() }
+            let size = try await client.run("DBSIZE")
+            #expect(size == .integer(100))
+        }
+    }
+
+    // MARK: lines of the README
+
+    /// The blocks of the README that begin with ```sh.
+    private func blocks() throws -> [Substring] {
+        try DeployedRedis.text("README.md").split(separator: "```").filter { $0.hasPrefix("sh\n") }
+    }
+
+    /// Runs a block of the README on a copy of a list.
+    private func list(after word: String, _ variables: [String: String], of role: DeployedRedis) async throws -> String
+    {
+        let block = try #require(try self.blocks().first { $0.contains(word) })
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let copy = folder.appending(path: "\(role.rawValue).acl").path
+        try FileManager.default.copyItem(atPath: role.accessListPath, toPath: copy)
+        let script = block.dropFirst(3).replacing("/etc/redis", with: folder.path)
+        let settings = variables.map { "\($0.key)='\($0.value)'\n" }.joined() + "ROLE=\(role.rawValue)\n"
+        let outcome = try await Subprocess.run(
+            .name("sh"), arguments: ["-ec", settings + script], output: .string(limit: 65_536),
+            error: .combinedWithOutput)
+        #expect(outcome.terminationStatus.isSuccess, "\(outcome.standardOutput)")
+        return try String(contentsOfFile: copy, encoding: .utf8)
+    }
+
+    @Test(arguments: DeployedRedis.allCases)
+    func `the README's lines give a user its password`(role: DeployedRedis) async throws {
+        let variables = ["PASSWORD": "a pass/word", "ENROUTE_USER": "operations"]
+        let list = try await self.list(after: "sha256sum", variables, of: role)
+        let file = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).acl")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(list.utf8).write(to: file)
+        try await withServer(configuration: role.configurationPath, options: ["--aclfile", file.path]) { server in
+            var address = server.address
+            (address.user, address.password) = ("operations", "a pass/word")
+            let client = try await RedisClient.started(at: address)
+            defer { client.stop() }
+            let name = try await client.run("ACL", "WHOAMI").text
+            #expect(name == "operations")
+            address.user = "enroute"
+            let other = try await RedisClient.made(at: address)
+            let refusal = await failure(of: other.start())
+            #expect(refusal != nil)
+        }
+    }
+
+    @Test(arguments: DeployedRedis.allCases)
+    func `the README's line puts a prefix before every key and channel`(role: DeployedRedis) async throws {
+        let list = try await self.list(after: "PREFIX", ["PREFIX": "staging:"], of: role)
+        let names = list.matches(of: /[~&]([a-z:]+)/).map { $0.1 }.filter { $0 != "__sentinel__:hello" }
+        #expect(names.count >= 6)
+        #expect(names.allSatisfy { $0.hasPrefix("staging:job:") || $0.hasPrefix("staging:link:") })
+    }
+
+    @Test(arguments: DeployedRedis.allCases)
+    func `the README's file for a machine starts a server at which nobody may do anything yet`(
+        role: DeployedRedis
+    ) async throws {
+        let blocks = try DeployedRedis.text("README.md").split(separator: "```").filter { $0.hasPrefix("conf\n") }
+        let block = try #require(blocks.first { $0.contains("include /etc/redis/\(role.rawValue).conf") })
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "redis-\(role.rawValue).conf")
+        let text = block.dropFirst(5).replacing("/etc/redis/", with: DeployedRedis.folder + "/")
+            .replacing("/var/lib/redis/ledger", with: folder.path)
+        try Data(text.utf8).write(to: file)
+        try await withServer(configuration: file.path) { server in
+            let client = try await RedisClient.made(at: server.address)
+            defer { client.stop() }
+            guard case .authenticationRefused? = await failure(of: client.start()) else {
+                return #expect(Bool(false), "somebody without a name was let in")
+            }
+        }
+    }
+
+    @Test func `the Sentinel's example is one that Redis takes`() async throws {
+        let text = try DeployedRedis.text("sentinel.conf")
+        let file = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).conf")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(text.utf8).write(to: file)
+        let words = [
+            "--pdeathsig", "KILL", "redis-server", file.path, "--sentinel", "--port", "\(try await freePort())",
+        ]
+        let watched = try await Subprocess.run(
+            .name("setpriv"), arguments: Arguments(words), input: .none, output: .sequence,
+            error: .combinedWithOutput
+        ) { execution in
+            var masters: Set<String> = []
+            for try await line in execution.standardOutput.strings() {
+                if let match = line.firstMatch(of: /\+monitor master ([a-z-]+)/) { masters.insert(String(match.1)) }
+                if masters.count == 2 { break }
+            }
+            try? execution.send(signal: .kill)
+            return masters
+        }.closureResult
+        #expect(watched == ["enroute-live", "enroute-ledger"])
+    }
+}

@@ -1,0 +1,116 @@
+import Embedded
+import Foundation
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+/// What is asked of real servers, and what they answer.
+@Suite struct InspectionCollectorTests {
+    private static let place = RedisPlace(url: "redis://localhost")
+
+    private func role(_ deployed: DeployedRedis) throws -> RedisRole {
+        try #require(RedisRole(rawValue: deployed.rawValue))
+    }
+
+    @Test(arguments: DeployedRedis.allCases)
+    func `with the files of deploy, no error is found, with and without a user that sees settings`(
+        deployed: DeployedRedis
+    ) async throws {
+        let role = try self.role(deployed)
+        try await deployed.run { server in
+            let client = try await RedisClient.started(at: server.address(for: "enroute"))
+            let admin = try await RedisClient.started(at: server.address(for: "operations"))
+            defer { for client in [client, admin] { client.stop() } }
+            for asked in [admin, nil] {
+                let facts = try await RedisInspector(role: role, place: Self.place, client: client, admin: asked)
+                    .allFacts(keyspace: Keyspace()).get()
+                #expect(facts.access == AccessFacts())
+                #expect((facts.settings == nil) == (asked == nil))
+                let wrong = facts.findings(in: .production).filter { $0.severity != .ok }
+                let expected: [Finding.Subject] =
+                    (role == .ledger ? [.replicas] : []) + (asked == nil ? [.settings] : [])
+                #expect(wrong.map(\.subject) == expected, "\(wrong)")
+                #expect(wrong.allSatisfy { $0.severity == .warning })
+            }
+        }
+    }
+
+    @Test func `a look changes nothing`() async throws {
+        try await withRedis { client, _ in
+            try await client.run("SET", "a", "1")
+            let before = try await client.dump()
+            for role in RedisRole.allCases {
+                _ = try await RedisInspector(role: role, place: Self.place, client: client)
+                    .allFacts(keyspace: Keyspace()).get()
+            }
+            let after = try await client.dump()
+            #expect(after == before)
+            let settings = try await client.run("CONFIG", "GET", "save")
+            #expect(settings.array?.last?.text == "")
+        }
+    }
+
+    @Test func `what an unlimited user may, and no gateway needs, is named`() async throws {
+        try await withRedis { client, _ in
+            let access = try await AccessQuestions(role: .live, keyspace: Keyspace()).ask(client).get()
+            #expect(access?.missing == [])
+            let excessive = try #require(access?.excessive)
+            for command in ["KEYS *", "CONFIG SET", "FLUSHALL", "SCRIPT FLUSH", "GET enroute-check-foreign"] {
+                #expect(excessive.contains(command), "\(excessive)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("-get", "GET"), ("-publish", "PUBLISH"), ("-ssubscribe", "SSUBSCRIBE"), ("-evalsha", "EVAL"),
+        ("resetchannels", "SPUBLISH"), ("resetkeys", "SET"),
+    ])
+    func `what the user may not, and gateways need, is named`(rule: String, command: String) async throws {
+        try await DeployedRedis.live.run { server in
+            let admin = try await RedisClient.started(at: server.address(for: "admin"))
+            let client = try await RedisClient.started(at: server.address(for: "enroute"))
+            defer { for client in [client, admin] { client.stop() } }
+            try await admin.run("ACL", "SETUSER", "enroute", rule)
+            let access = try await AccessQuestions(role: .live, keyspace: Keyspace()).ask(client).get()
+            let missing = try #require(access?.missing)
+            #expect(missing.contains { $0.hasPrefix(command) }, "\(missing)")
+        }
+    }
+
+    @Test func `another prefix than the access list's is seen`() async throws {
+        try await DeployedRedis.ledger.run { server in
+            let client = try await RedisClient.started(at: server.address(for: "enroute"))
+            defer { client.stop() }
+            let access = try await AccessQuestions(role: .ledger, keyspace: Keyspace(prefix: "other:")).ask(client)
+                .get()
+            let missing = try #require(access?.missing)
+            #expect(missing.contains { $0.hasPrefix("HSET other:") }, "\(missing)")
+        }
+    }
+
+    @Test(arguments: [Int64(0), 900, -900, 40_000])
+    func `the difference of the clocks is measured, whichever is before`(offsetMilliseconds: Int64) async throws {
+        try await withRedis { client, _ in
+            let inspector = RedisInspector(role: .live, place: Self.place, client: client) {
+                Int64(Date.now.timeIntervalSince1970 * 1_000_000) - offsetMilliseconds * 1000
+            }
+            let facts = try await inspector.allFacts(keyspace: Keyspace()).get()
+            let ahead = try #require(facts.clockAheadMilliseconds)
+            // The round trip is the error; on a busy machine it is not small.
+            #expect((ahead - offsetMilliseconds).magnitude < 150)
+        }
+    }
+
+    /// What the scripts call must be asked about, for the role they belong to.
+    @Test(arguments: RedisRole.allCases)
+    func `every command of the scripts is among the questions`(role: RedisRole) throws {
+        let asked = Set(AccessQuestions(role: role, keyspace: Keyspace()).needed.map { $0[0] })
+        for (name, text) in try LuaFolder.scripts() where text.contains("-- Role     \(role.rawValue)\n") {
+            for match in text.matches(of: /redis\.p?call\('([A-Z]+)'/) {
+                #expect(asked.contains(match.1.lowercased()), "\(name): \(match.1)")
+            }
+        }
+    }
+}

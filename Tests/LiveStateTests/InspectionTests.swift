@@ -1,0 +1,209 @@
+import LiveState
+import Testing
+
+/// From facts to findings, without a server.
+@Suite struct InspectionTests {
+    private static let info: [RedisRole: String] = [
+        .live: """
+        # Server\r
+        redis_version:7.0.15\r
+        run_id:aaaa\r
+        config_file:/etc/redis/redis-live.conf\r
+        maxmemory:536870912\r
+        maxmemory_policy:volatile-ttl\r
+        evicted_keys:0\r
+        rdb_saves:0\r
+        aof_enabled:0\r
+        role:master\r
+        connected_slaves:1\r
+        """,
+        .ledger: """
+        redis_version:7.0.15\r
+        run_id:bbbb\r
+        config_file:\r
+        maxmemory:2147483648\r
+        maxmemory_policy:noeviction\r
+        rdb_saves:3\r
+        aof_enabled:1\r
+        role:master\r
+        connected_slaves:1\r
+        """,
+    ]
+
+    private static let settings: [RedisRole: [String: String]] = [
+        .live: [
+            "save": "", "appendonly": "no", "slowlog-log-slower-than": "-1", "repl-diskless-sync": "yes",
+            "repl-diskless-load": "swapdb", "min-replicas-to-write": "0",
+            "client-output-buffer-limit": "normal 0 0 0 slave 268435456 67108864 60 pubsub 67108864 16777216 10",
+        ],
+        .ledger: [
+            "save": "3600 1", "appendonly": "yes", "appendfsync": "everysec", "min-replicas-to-write": "1",
+            "client-output-buffer-limit": "normal 0 0 0 slave 0 0 0 pubsub 33554432 8388608 10",
+        ],
+    ]
+
+    /// Facts of a Redis with which all is well.
+    private static func good(_ role: RedisRole) -> RedisFacts {
+        var facts = RedisFacts(
+            role: role, place: RedisPlace(url: "redis://localhost"), info: Self.info[role] ?? "",
+            settings: Self.settings[role])
+        facts.access = AccessFacts()
+        facts.clockAheadMilliseconds = 3
+        return facts
+    }
+
+    @Test(arguments: RedisRole.allCases, DeploymentMode.allCases)
+    func `with which all is well, nothing is found, and what was looked at is said`(
+        role: RedisRole, mode: DeploymentMode
+    ) {
+        let findings = Self.good(role).findings(in: mode)
+        #expect(findings.filter { $0.severity != .ok } == [])
+        #expect(findings.count >= 9)
+        #expect(findings.allSatisfy { $0.role == role && !$0.what.isEmpty })
+        #expect(Set(findings.map(\.subject)).count == findings.count)
+    }
+
+    /// One thing that is wrong, and what is to be found then.
+    struct Fault: Sendable, CustomStringConvertible {
+        var role: RedisRole
+        var description: String
+        var subject: Finding.Subject
+        var severity: Finding.Severity
+        /// What may not be wanting in the text.
+        var remedy: String
+        var change: @Sendable (inout RedisFacts) -> Void
+
+        init(
+            _ role: RedisRole, _ description: String, _ subject: Finding.Subject, _ severity: Finding.Severity,
+            _ remedy: String, _ change: @escaping @Sendable (inout RedisFacts) -> Void
+        ) {
+            (self.role, self.description, self.subject, self.severity) = (role, description, subject, severity)
+            (self.remedy, self.change) = (remedy, change)
+        }
+    }
+
+    private static func set(_ name: String, _ value: String) -> @Sendable (inout RedisFacts) -> Void {
+        { $0.settings?[name] = value }
+    }
+
+    private static func says(_ field: String, _ value: String) -> @Sendable (inout RedisFacts) -> Void {
+        { $0.info[field] = value }
+    }
+
+    private static let pubsub = "client-output-buffer-limit"
+
+    static let faults: [Fault] = [
+        Fault(.live, "snapshots", .persistence, .error, "CONFIG SET save ''", set("save", "3600 1 300 100")),
+        Fault(.live, "append-only file", .persistence, .error, "CONFIG SET appendonly no", says("aof_enabled", "1")),
+        Fault(.live, "a snapshot, settings unseen", .persistence, .error, "`save \"\"` in /etc/redis/redis-live.conf") {
+            ($0.settings, $0.info["rdb_saves"]) = (nil, "1")
+        },
+        Fault(
+            .live, "master sends by file", .copies, .error, "repl-diskless-sync yes", set("repl-diskless-sync", "no")),
+        Fault(.live, "replica loads by file, none there", .copies, .warning, "repl-diskless-load swapdb") {
+            $0.settings?["repl-diskless-load"] = "disabled"
+            $0.info["connected_slaves"] = "0"
+        },
+        Fault(.live, "no eviction", .eviction, .warning, "volatile-ttl", says("maxmemory_policy", "noeviction")),
+        Fault(.live, "LRU of all", .eviction, .warning, "volatile-ttl", says("maxmemory_policy", "allkeys-lru")),
+        Fault(.live, "no bound", .memory, .warning, "CONFIG SET maxmemory 512mb", says("maxmemory", "0")),
+        Fault(.live, "was full", .memory, .warning, "CONFIG SET maxmemory 1024mb", says("evicted_keys", "9")),
+        Fault(.live, "slow log", .slowlog, .warning, "slowlog-log-slower-than -1", set("slowlog-log-slower-than", "0")),
+        Fault(.live, "buffer without end", .buffers, .warning, "pubsub 64mb 16mb 10", set(pubsub, "pubsub 0 0 0")),
+        Fault(.live, "small hard buffer", .buffers, .warning, "pubsub 64mb", set(pubsub, "pubsub 1000000 0 0")),
+        Fault(.ledger, "small soft buffer", .buffers, .warning, "pubsub 32mb", set(pubsub, "pubsub 99999999 4096 60")),
+        Fault(.live, "settings unseen", .settings, .warning, "ENROUTE_REDIS_LIVE_ADMIN_URL") { $0.settings = nil },
+        Fault(.ledger, "settings unseen", .settings, .warning, "ENROUTE_REDIS_LEDGER_ADMIN_URL") { $0.settings = nil },
+        Fault(.live, "old", .version, .error, "7.0", says("redis_version", "6.2.14")),
+        Fault(.live, "unknown version", .version, .error, "7.0", says("redis_version", "")),
+        Fault(.ledger, "replica", .master, .error, "10.0.0.5:6380") {
+            ($0.info["role"], $0.info["master_host"], $0.info["master_port"]) = ("slave", "10.0.0.5", "6380")
+        },
+        Fault(.live, "too narrow", .access, .error, "live.acl") { $0.access?.missing = ["GET x"] },
+        Fault(.ledger, "too wide", .access, .warning, "ledger.acl") { $0.access?.excessive = ["FLUSHALL"] },
+        Fault(.live, "clock before", .clock, .warning, "set-ntp true") { $0.clockAheadMilliseconds = 201 },
+        Fault(.live, "clock behind", .clock, .warning, "set-ntp true") { $0.clockAheadMilliseconds = -201 },
+        Fault(.ledger, "clock far off", .clock, .error, "set-ntp true") { $0.clockAheadMilliseconds = -30_000 },
+        Fault(.live, "in clear text", .encryption, .warning, "rediss://") {
+            $0.place = RedisPlace(url: "redis://10.0.0.5")
+        },
+        Fault(.ledger, "nothing on disk", .persistence, .error, "CONFIG SET appendonly yes") {
+            $0.info["aof_enabled"] = "0"
+            $0.settings?["save"] = ""
+        },
+        Fault(.ledger, "snapshots only", .persistence, .warning, "CONFIG SET appendonly yes", says("aof_enabled", "0")),
+        Fault(.ledger, "no fsync", .persistence, .warning, "appendfsync everysec", set("appendfsync", "no")),
+        Fault(.ledger, "evicts", .eviction, .error, "noeviction", says("maxmemory_policy", "allkeys-lru")),
+        Fault(.ledger, "would evict", .eviction, .warning, "noeviction") {
+            ($0.info["maxmemory"], $0.info["maxmemory_policy"]) = ("0", "volatile-lru")
+        },
+        Fault(.ledger, "alone", .replicas, .warning, "replicaof") {
+            $0.info["connected_slaves"] = "0"
+            $0.settings?["min-replicas-to-write"] = "0"
+        },
+        Fault(.ledger, "waits for nobody", .replicas, .warning, "CONFIG SET min-replicas-to-write 1") {
+            $0.settings?["min-replicas-to-write"] = "0"
+        },
+        Fault(.ledger, "waits for too many", .replicas, .error, "CONFIG SET min-replicas-to-write 1") {
+            $0.settings?["min-replicas-to-write"] = "2"
+        },
+    ]
+
+    @Test(arguments: faults)
+    func `a fault is found in production, alone, with its reason and what to do`(fault: Fault) throws {
+        var facts = Self.good(fault.role)
+        fault.change(&facts)
+        let findings = facts.findings(in: .production)
+        let wrong = findings.filter { $0.severity != .ok && ($0.subject != .settings || fault.subject == .settings) }
+        let finding = try #require(wrong.first)
+        #expect(wrong.count == 1, "\(wrong.map(\.what))")
+        #expect((finding.subject, finding.severity) == (fault.subject, fault.severity))
+        #expect(finding.remedy.contains(fault.remedy), "\(finding.remedy)")
+        #expect(!finding.why.isEmpty)
+        // What is wrong stands before what is not.
+        #expect(findings.first?.severity == fault.severity || facts.settings == nil)
+    }
+
+    @Test func `in development what concerns only real people is no error`() {
+        for fault in Self.faults where [.persistence, .copies].contains(fault.subject) && fault.severity == .error {
+            var facts = Self.good(fault.role)
+            fault.change(&facts)
+            #expect(facts.findings(in: .development).allSatisfy { $0.severity != .error }, "\(fault)")
+        }
+    }
+
+    @Test func `what the gateway's own user sees is not taken for all there is`() {
+        var facts = Self.good(.live)
+        facts.settings = nil
+        let finding = facts.livePersistence(in: .production)
+        #expect(finding.severity == .ok)
+        #expect(finding.what == "Nothing has been written to disk so far.")
+    }
+
+    @Test func `one instance for both roles is an error in production, and none in development`() {
+        let (live, ledger) = (Self.good(.live), Self.good(.ledger))
+        #expect(separationFinding(live, ledger, in: .production)?.severity == .ok)
+        #expect(separationFinding(live, live, in: .production)?.severity == .error)
+        #expect(separationFinding(live, live, in: .development)?.severity == .ok)
+    }
+
+    @Test(arguments: [
+        ("redis://localhost", RedisPlace.Way.sameMachine, "redis-cli -h localhost -p 6379", "localhost"),
+        ("redis://a:p%40ss@127.0.0.1:7000/2", .sameMachine, "redis-cli -h 127.0.0.1 -p 7000", "127.0.0.1:7000"),
+        ("redis://[::1]:7000", .sameMachine, "redis-cli -h ::1 -p 7000", "[::1]:7000"),
+        (
+            "redis://user:secret@redis.example:6380", .readable, "redis-cli -h redis.example -p 6380",
+            "redis.example:6380"
+        ),
+        ("rediss://10.0.0.5", .encrypted, "redis-cli -h 10.0.0.5 -p 6379 --tls", "10.0.0.5"),
+        ("unix:/run/redis.sock?database=2", .sameMachine, "redis-cli -s /run/redis.sock", "unix:/run/redis.sock"),
+        ("redis+sentinel://u:p@127.0.0.1:1,h2:2/live", .readable, "redis-cli -h HOST -p PORT", "127.0.0.1:1,h2:2"),
+        ("redis+cluster://127.0.0.1:1,[::1]:2", .sameMachine, "redis-cli -h HOST -p PORT", "127.0.0.1:1,[::1]:2"),
+    ])
+    func `the way to a Redis is read from its URL, without the password`(
+        url: String, way: RedisPlace.Way, commandLine: String, name: String
+    ) {
+        let place = RedisPlace(url: url)
+        #expect((place.way, place.commandLine, place.name) == (way, commandLine, name))
+    }
+}

@@ -1,0 +1,116 @@
+import Embedded
+import EnrouteWire
+import LiveState
+import NIOCore
+import Redis
+import Subprocess
+import TestSupport
+import Testing
+
+/// The user `operations` of deploy/redis: everything that lua/README.md offers, and no change to anything.
+@Suite struct OperationsAccessTests {
+    private static let job = JobID("job-7")!
+    private static let rider = PersonID("rider-1")!
+    private static let keyspace = Keyspace()
+
+    /// Runs a role with a job under way in it, and hands over a client of `operations`.
+    private static func looking(
+        at role: DeployedRedis, _ body: (RedisClient, RedisServer) async throws -> Void
+    ) async throws {
+        try await role.run { server in
+            let gateway = try await RedisClient.started(at: server.address(for: "enroute"))
+            defer { gateway.stop() }
+            let settings = LiveStateSettings()
+            switch role {
+            case .ledger:
+                let ledger = JobLedger(ledger: gateway, settings: settings)
+                let new = NewJob(
+                    job: Self.job, kind: .delivery, customer: PersonID("customer-1")!, rider: Self.rider,
+                    actor: PersonID("service-1")!)
+                _ = try await ledger.create(new, epoch: "epoch-1").get()
+                for status in Stage.wayToTransit {
+                    _ = try await ledger.publish(status, of: Self.job, by: Self.rider, source: "rest").get()
+                }
+                _ = try await ledger.startTravel(for: Self.job, by: Self.rider).get()
+            case .live:
+                let now = try await gateway.run("TIME").array?.first?.text.flatMap(Int64.init) ?? 0
+                let feed = JobFeed(live: gateway, settings: settings)
+                _ = try await feed.open(Self.job, for: Self.rider, until: (now + 3600) * 1000).get()
+                let fix = Fix(at: now * 1000, place: Coordinate(latitude: 52.5, longitude: 13.4)!)
+                _ = try await LocationPublisher(live: gateway, settings: settings)
+                    .publish(fix, for: Self.job, by: Self.rider, receivedAt: now * 1000).get()
+                _ = try await TrackingLinks(live: gateway, settings: settings)
+                    .issue(for: Self.job, lifetime: .seconds(60)).get()
+            }
+            let operations = try await RedisClient.started(at: server.address(for: "operations"))
+            defer { operations.stop() }
+            try await body(operations, server)
+        }
+    }
+
+    /// The lines of one role between ```sh and ``` in lua/README.md.
+    private func lines(for role: DeployedRedis) throws -> [String] {
+        let halves = try LuaFolder.readme().split(separator: "At the live instance:")
+        try #require(halves.count == 2)
+        let block = halves[role == .ledger ? 0 : 1].split(separator: "```").last { $0.hasPrefix("sh\n") }
+        return try #require(block).split(separator: "\n").dropFirst().filter { !$0.hasPrefix("#") }.map { String($0) }
+    }
+
+    @Test(arguments: DeployedRedis.allCases)
+    func `operations may every line of lua/README.md`(role: DeployedRedis) async throws {
+        let lines = try self.lines(for: role)
+        #expect(lines.count >= 4)
+        try await Self.looking(at: role) { _, server in
+            let client =
+                "redis-cli -e -s \(server.socketPath) --user operations --pass \(DeployedRedis.password) --no-auth-warning"
+            for line in lines {
+                let outcome = try await Subprocess.run(
+                    .name("sh"), arguments: ["-c", "alias redis-cli='\(client)'\n\(line)"],
+                    output: .string(limit: 65_536), error: .combinedWithOutput)
+                #expect(outcome.terminationStatus.isSuccess, "\(line): \(outcome.standardOutput)")
+                #expect(!outcome.standardOutput.contains("NOPERM"), "\(line): \(outcome.standardOutput)")
+            }
+        }
+    }
+
+    @Test(arguments: DeployedRedis.allCases)
+    func `operations sees settings, load and clients`(role: DeployedRedis) async throws {
+        try await Self.looking(at: role) { client, _ in
+            for line in [
+                "INFO", "CONFIG GET save", "CLIENT LIST", "SLOWLOG GET", "LATENCY LATEST", "DBSIZE", "ROLE",
+                "ACL WHOAMI",
+                "PUBSUB SHARDNUMSUB x", "SCAN 0",
+            ] {
+                _ = try await client.send(RedisCommand(line.split(separator: " ").map { .text(String($0)) })).get()
+            }
+        }
+    }
+
+    @Test(arguments: DeployedRedis.allCases)
+    func `operations changes nothing, listens to nothing and stops nothing`(role: DeployedRedis) async throws {
+        let key = role == .live ? Self.keyspace.position(of: Self.job) : Self.keyspace.job(Self.job)
+        let channel = role == .live ? Self.keyspace.feed(of: Self.job) : Self.keyspace.events(of: Self.job)
+        try await Self.looking(at: role) { client, _ in
+            for words in [
+                ["SET", key, "1"], ["DEL", key], ["UNLINK", key], ["EXPIRE", key, "1"], ["PERSIST", key],
+                ["HSET", key, "a", "1"], ["XADD", key, "*", "a", "1"], ["GETDEL", key], ["RENAME", key, key + "2"],
+                ["COPY", key, key + "2"], ["EVAL", "return 1", "0"], ["EVALSHA", "x", "0"], ["FUNCTION", "LIST"],
+                ["PUBLISH", channel, "x"], ["SPUBLISH", channel, "x"], ["SUBSCRIBE", channel],
+                ["SSUBSCRIBE", channel], ["PSUBSCRIBE", "*"], ["MONITOR"], ["KEYS", "*"], ["FLUSHALL"], ["FLUSHDB"],
+                ["CONFIG", "SET", "save", ""], ["CONFIG", "REWRITE"], ["ACL", "LIST"],
+                ["ACL", "SETUSER", "operations"],
+                ["CLIENT", "KILL", "ID", "1"], ["CLIENT", "PAUSE", "1"], ["SHUTDOWN"], ["SAVE"], ["BGSAVE"],
+                ["REPLICAOF", "NO", "ONE"], ["CLUSTER", "RESET"], ["SLOWLOG", "RESET"], ["MULTI"], ["GET", "other"],
+                ["HGETALL", "other"], ["OBJECT", "ENCODING", "other"],
+            ] {
+                let error = await failure(of: client.send(RedisCommand(words.map { .text($0) })))
+                guard case .refused("NOPERM", _)? = error else {
+                    #expect(Bool(false), "\(words): \(error as Any)")
+                    continue
+                }
+            }
+            let isThere = try await client.run("EXISTS", key)
+            #expect(isThere == .integer(1))
+        }
+    }
+}

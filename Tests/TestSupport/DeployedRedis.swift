@@ -1,0 +1,69 @@
+// A redis-server run with the very files of deploy/redis, whose users have got a password each.
+
+package import Embedded
+package import Redis
+
+private import FoundationEssentials
+private import Crypto
+
+/// The files for one role of Redis.
+package enum DeployedRedis: String, CaseIterable, Sendable {
+    case live, ledger
+
+    /// What the users of a test sign in with.
+    package static let password = "password-of-the-tests"
+
+    /// deploy/redis as it lies in the repository, found from this file upwards.
+    package static let folder: String = {
+        var folder = #filePath[...]
+        while let slash = folder.lastIndex(of: "/") {
+            folder = folder[..<slash]
+            if FileManager.default.fileExists(atPath: folder + "/deploy/redis/live.conf") { break }
+        }
+        return folder + "/deploy/redis"
+    }()
+
+    package var configurationPath: String { "\(Self.folder)/\(self.rawValue).conf" }
+    package var accessListPath: String { "\(Self.folder)/\(self.rawValue).acl" }
+
+    /// The lines of a file of the folder, for example `live.acl`.
+    package static func text(_ name: String) throws -> String {
+        guard let bytes = FileManager.default.contents(atPath: "\(self.folder)/\(name)") else {
+            throw CocoaError(.fileNoSuchFile)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Runs a server for as long as `body` does.
+    package func run<Result: Sendable>(
+        options: [String] = [], _ body: (RedisServer) async throws -> Result
+    ) async throws -> Result {
+        try await Turns.servers.take { try await self.runBeside(options: options, body) }
+    }
+
+    /// The same within the body of another server, whose turn it shares: to wait there for a second one could be for ever.
+    package func runBeside<Result: Sendable>(
+        options: [String] = [], _ body: (RedisServer) async throws -> Result
+    ) async throws -> Result {
+        let list = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).acl")
+        defer { try? FileManager.default.removeItem(at: list) }
+        let hash = SHA256.hash(data: Data(Self.password.utf8)).map { byte in
+            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }.joined()
+        let text = try Self.text("\(self.rawValue).acl").split(separator: "\n").map { line in
+            line.replacing(" on ", with: " on #\(hash) ")
+        }.joined(separator: "\n")
+        try Data((text + "\n").utf8).write(to: list)
+        return try await RedisServer.running(
+            configuration: self.configurationPath, options: ["--aclfile", list.path] + options, body)
+    }
+}
+
+extension RedisServer {
+    /// Where it is for one of the users of deploy/redis.
+    package func address(for user: String) -> RedisAddress {
+        var address = self.address
+        (address.user, address.password) = (user, DeployedRedis.password)
+        return address
+    }
+}
