@@ -3,9 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct SentinelFleetTests {
-    @Test func `sentinels stand within six seconds and name one master, which has two replicas`() async throws {
+    @Test func `sentinels name one master, which has two replicas`() async throws {
         try await SentinelFleet.running { fleet in
-            #expect(fleet.startDuration < .seconds(6))
             for number in 0..<3 {
                 let master = try await fleet.master(accordingTo: number)
                 #expect(master.port == fleet.servers[0].port)
@@ -26,7 +25,7 @@ import Testing
             let successor = try await fleet.successor(of: master, within: .seconds(15))
             #expect(try await successor.run("GET", "a").text == "1")
             try await master.start()
-            try await fleet.settled(within: .seconds(30))
+            try await fleet.settled()
             #expect(try await fleet.master().port == successor.port)
             #expect(try await master.run("GET", "a").text == "1")
         }
@@ -50,7 +49,7 @@ import Testing
             try await master.freeze()
             let successor = try await fleet.successor(of: master, within: .seconds(15))
             try await master.thaw()
-            try await fleet.settled(within: .seconds(30))
+            try await fleet.settled()
             #expect(try await fleet.master().port == successor.port)
         }
     }

@@ -14,8 +14,6 @@ package struct ClusterFleet: Sendable {
 
     /// At first 0 to 2 are the masters of a third of the slots each, and 3 to 5 their replicas, in the same order.
     package let nodes: [Node]
-    /// What it took from the first process to a cluster in order.
-    package private(set) var startDuration = Duration.zero
 
     package static let slotCount = 16_384
     /// How long a node may be silent before it is taken for dead, ms.
@@ -31,7 +29,6 @@ package struct ClusterFleet: Sendable {
         requiresFullCoverage: Bool = false, options: [String] = [], _ body: (ClusterFleet) async throws -> Result
     ) async throws -> Result {
         try await FleetSite.open { site in
-            let start = ContinuousClock.now
             var redises: [RestartableRedis] = []
             for number in 0..<2 * self.masterCount {
                 let own = [
@@ -49,9 +46,8 @@ package struct ClusterFleet: Sendable {
             for redis in redises {
                 nodes.append(Node(id: try await redis.run("CLUSTER", "MYID").text ?? "", redis: redis))
             }
-            var fleet = ClusterFleet(nodes: nodes)
+            let fleet = ClusterFleet(nodes: nodes)
             try await fleet.putTogether()
-            fleet.startDuration = ContinuousClock.now - start
             return try await body(fleet)
         }
     }
@@ -102,7 +98,7 @@ package struct ClusterFleet: Sendable {
 
     /// Waits until all nodes that are awake agree on who serves which slot, every slot is served by one of them, and
     /// every replica has what its master has.
-    package func settled(within bound: Duration = .seconds(20)) async throws {
+    package func settled(within bound: Duration = longestSettling) async throws {
         try await becomes("the cluster is in order", within: bound) {
             let views = try await self.views()
             let awake = Dictionary(uniqueKeysWithValues: views.compactMap { $0.own }.map { ($0.id, $0) })

@@ -45,15 +45,15 @@ package enum LoopbackEndpoint: Hashable, Sendable {
 /// A TCP port of this host that nobody listens at, at this moment; no test of this process is given it again.
 ///
 /// It is none of those that the kernel gives to whoever connects (from 32,768 on, on Linux): a server that is away for a
-/// while would find its port taken by a client, or by a client that has reached itself.
+/// while would find its port taken by a client, or by a client that has reached itself. It is found by connecting, not by
+/// listening: a listening socket would be kept for a moment by any process that is being started just then.
 package func freePort() async throws -> Int {
     for _ in 0..<PortsGiven.mostAttempts {
         let port = Int.random(in: PortsGiven.range)
         guard PortsGiven.all.withLockedValue({ $0.insert(port).inserted }) else { continue }
-        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        guard let channel = try? await bootstrap.bind(host: "127.0.0.1", port: port).get() else { continue }
-        try await channel.close()
-        return port
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        guard let taken = try? await bootstrap.connect(host: "127.0.0.1", port: port).get() else { return port }
+        try await taken.close()
     }
     throw NothingCame(description: "no free port in \(PortsGiven.range) after \(PortsGiven.mostAttempts) attempts")
 }

@@ -16,7 +16,7 @@ final class ProxyConnection {
         self.toServer = ProxyLine(exchange)
         self.toClient = ProxyLine(exchange)
         self.toClient.destination = client
-        for line in [self.toServer, self.toClient] { line.onEnd = { [unowned self] in self.close() } }
+        for line in [self.toServer, self.toClient] { line.onEnd = { [weak self] in self?.close() } }
     }
 
     /// The connection to the Redis stands.

@@ -7,8 +7,6 @@ package struct SentinelFleet: Sendable {
     /// The first is the master at first.
     package let servers: [RestartableRedis]
     package let sentinels: [RestartableRedis]
-    /// What it took from the first process to a fleet in order.
-    package private(set) var startDuration = Duration.zero
 
     package static let masterName = "mymaster"
     /// Sentinels that must agree that a master is dead.
@@ -25,7 +23,6 @@ package struct SentinelFleet: Sendable {
         options: [String] = [], _ body: (SentinelFleet) async throws -> Result
     ) async throws -> Result {
         try await FleetSite.open { site in
-            let start = ContinuousClock.now
             let master = try await site.redis("0", options: options)
             var servers = [master]
             for number in 1...2 {
@@ -41,10 +38,9 @@ package struct SentinelFleet: Sendable {
                 sentinels.append(try await site.sentinel("sentinel-\(number)", Self.configuration(master.port)))
             }
             try await sentinels.startAll()
-            var fleet = SentinelFleet(servers: servers, sentinels: sentinels)
+            let fleet = SentinelFleet(servers: servers, sentinels: sentinels)
             for sentinel in sentinels { try await sentinel.endpoint.carryOut(["SENTINEL", "DEBUG"] + Self.haste) }
             try await fleet.settled()
-            fleet.startDuration = ContinuousClock.now - start
             return try await body(fleet)
         }
     }
@@ -81,7 +77,7 @@ package struct SentinelFleet: Sendable {
 
     /// Waits until the Sentinels that are awake name the same master, which is one, the other servers that are awake
     /// are its replicas and have what it has, and the Sentinels know of all of them and of each other.
-    package func settled(within bound: Duration = .seconds(20)) async throws {
+    package func settled(within bound: Duration = longestSettling) async throws {
         try await becomes("the Sentinels and their servers are in order", within: bound) {
             let servers = try await self.servers.awake()
             let sentinels = try await self.sentinels.awake()
@@ -119,24 +115,24 @@ package struct SentinelFleet: Sendable {
     ///
     /// - Returns: the new master.
     @discardableResult
-    package func failOver(within bound: Duration = .seconds(20)) async throws -> RestartableRedis {
+    package func failOver(within bound: Duration = longestSettling) async throws -> RestartableRedis {
         let old = try await self.master()
         try await self.sentinels[0].endpoint.carryOut("SENTINEL", "FAILOVER", Self.masterName)
         return try await self.successor(of: old, within: bound)
     }
 
-    /// Waits until another server is the master, and all is in order.
+    /// Waits until another server is the master, and then until all is in order.
     ///
+    /// - Parameter bound: until another is named.
     /// - Returns: the new master.
     @discardableResult
-    package func successor(of old: RestartableRedis, within bound: Duration = .seconds(20)) async throws
-        -> RestartableRedis
-    {
-        let end = ContinuousClock.now + bound
+    package func successor(
+        of old: RestartableRedis, within bound: Duration = longestSettling
+    ) async throws -> RestartableRedis {
         try await becomes("another than \(old.port) is the master", within: bound) {
             try await self.master().port != old.port
         }
-        try await self.settled(within: end - ContinuousClock.now)
+        try await self.settled()
         return try await self.master()
     }
 }
