@@ -1,0 +1,143 @@
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+/// Clients of what is not one plain node: TLS, Sentinels, a cluster.
+@Suite(.serialized) struct TopologyTests {
+    private static func startFailure(_ url: String) async throws -> RedisError? {
+        let client = try await RedisClient.made(at: RedisAddress(url: url), timing: .patient)
+        defer { client.stop() }
+        return await failure(of: client.start())
+    }
+
+    // MARK: TLS
+
+    @Test func `a server whose authority is trusted is spoken to, and subscribed to, over TLS`() async throws {
+        try await TLSRedis.running { server in
+            let address = try RedisAddress(url: "\(server.url)/2?ca=\(server.authorityPath)")
+            let client = try await RedisClient.started(at: address)
+            defer { client.stop() }
+            try await client.run("SET", "a", "1")
+            #expect(try await client.run("GET", "a").text == "1")
+            let subscriber = try await Subscriber.started(at: address)
+            defer { subscriber.stop() }
+            try await subscriber.subscribe("c")
+            try await client.run("SPUBLISH", "c", "secret")
+            #expect(try await subscriber.messages.next().text == "secret")
+            try await server.redis.restart()
+            #expect(try await subscriber.resubscribed.next() == "c")
+        }
+    }
+
+    @Test func `a server is refused whose authority, name or time is wrong, and the reason says so`() async throws {
+        try await TLSRedis.running { server in
+            let other = try TestAuthority().write(into: server.folder, as: "other")
+            for url in ["\(server.url)?ca=\(other)", server.url, "\(server.url)?ca=\(server.authorityPath)&name=redis.example"] {
+                guard case .tlsRefused(let reason)? = try await Self.startFailure(url) else {
+                    return #expect(Bool(false), "\(url) was not refused for TLS")
+                }
+                #expect(!reason.isEmpty)
+            }
+        }
+        try await TLSRedis.running(validity: -60) { server in
+            let error = try await Self.startFailure("\(server.url)?ca=\(server.authorityPath)")
+            guard case .tlsRefused? = error else { return #expect(Bool(false), "\(error as Any)") }
+        }
+        try await TLSRedis.running(name: "redis.example") { server in
+            let error = try await Self.startFailure("\(server.url)?ca=\(server.authorityPath)&name=redis.example")
+            #expect(error == nil)
+        }
+    }
+
+    @Test func `a certificate of our own is shown where the server asks for one`() async throws {
+        try await TLSRedis.running(requiresClientCertificate: true) { server in
+            let trusting = "\(server.url)?ca=\(server.authorityPath)"
+            let without = try await Self.startFailure(trusting)
+            #expect(without != nil)
+            let with = try await Self.startFailure("\(trusting)&cert=\(server.client.certificate)&key=\(server.client.key)")
+            #expect(with == nil)
+        }
+    }
+
+    @Test func `files that are none, and a server that speaks no TLS, are told apart`() async throws {
+        let error = try await Self.startFailure("rediss://localhost:1?ca=/no/such/file")
+        guard case .unusableTLS(files: ["/no/such/file"], _)? = error else {
+            return #expect(Bool(false), "\(error as Any)")
+        }
+        #expect("\(try #require(error))".contains("/no/such/file"))
+        try await RestartableRedis.running(port: try await freePort()) { plain in
+            let port = try #require(plain.endpoint.port)
+            let error = try await Self.startFailure("rediss://localhost:\(port)")
+            guard case .tlsRefused? = error else { return #expect(Bool(false), "\(error as Any)") }
+        }
+    }
+
+    // MARK: Sentinel
+
+    @Test func `Sentinels name the master; a replica is not taken for one, and an unknown name is said`() async throws {
+        try await SentinelFleet.running { fleet in
+            let client = try await RedisClient.started(at: RedisAddress(url: fleet.url))
+            defer { client.stop() }
+            try await client.run("SET", "a", "1")
+            #expect(try await fleet.master().run("GET", "a").text == "1")
+            let replica = try #require(fleet.servers.dropFirst().first?.url)
+            guard case .notMaster(_, role: "slave")? = try await Self.startFailure(replica) else {
+                return #expect(Bool(false), "a replica was taken for a master")
+            }
+            let unknown = try await Self.startFailure(fleet.url.replacing("/mymaster", with: "/other"))
+            #expect("\(try #require(unknown))".contains("other"))
+            // The first Sentinel is gone: the next one is asked.
+            await fleet.sentinels[0].crash()
+            let second = try await Self.startFailure(fleet.url)
+            #expect(second == nil)
+        }
+    }
+
+    // MARK: Cluster
+
+    @Test func `keys of a cluster are written to the masters of their slots, and followed where they go`() async throws {
+        try await ClusterFleet.running { fleet in
+            let client = try await RedisClient.started(at: RedisAddress(url: fleet.url))
+            defer { client.stop() }
+            let keys = (0..<100).map { "key-\($0)" }
+            for key in keys { try await client.run("SET", key, key) }
+            for node in fleet.nodes.prefix(3) {
+                let count = try await node.redis.run("DBSIZE").integer
+                #expect(count ?? 0 > 10)
+            }
+
+            let slot = HashSlot.of("key-1")
+            let source = try await fleet.master(of: slot)
+            let target = try #require(fleet.nodes.prefix(3).first { $0.id != source.id })
+            let migration = try await fleet.migration(of: slot, to: target)
+            try await migration.begin()
+            // It does not exist at the source: asked for at the target.
+            try await client.run("SET", "{key-1}new", "2")
+            #expect(try await client.run("GET", "key-1").text == "key-1")
+            while try await migration.moveKeys() > 0 {}
+            #expect(try await client.run("GET", "key-1").text == "key-1")
+            try await migration.finish()
+            for key in keys { #expect(try await client.run("GET", key).text == key) }
+            #expect(try await client.run("GET", "{key-1}new").text == "2")
+        }
+    }
+
+    @Test func `a channel is followed to the node its slot moves to, and its owner is told`() async throws {
+        try await ClusterFleet.running { fleet in
+            let address = try RedisAddress(url: fleet.url)
+            let client = try await RedisClient.started(at: address)
+            defer { client.stop() }
+            let subscriber = try await Subscriber.started(at: address)
+            defer { subscriber.stop() }
+            for channel in ["a", "b", "c"] { try await subscriber.subscribe(channel) }
+            let slot = HashSlot.of("a")
+            let source = try await fleet.master(of: slot)
+            let target = try #require(fleet.nodes.prefix(3).first { $0.id != source.id })
+            try await fleet.migration(of: slot, to: target).run()
+            #expect(try await subscriber.resubscribed.next() == "a")
+            #expect(try await client.run("SPUBLISH", "a", "there").integer == 1)
+            #expect(try await subscriber.messages.next().text == "there")
+        }
+    }
+}
