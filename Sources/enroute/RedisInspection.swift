@@ -66,7 +66,7 @@ struct RedisInspection: Sendable {
     /// One instance for both roles can not be judged by what the ledger asks: that is said once.
     private func together(_ live: RedisFacts, _ ledger: RedisFacts, _ findings: [Finding]) -> [Finding] {
         guard let separation = separationFinding(live, ledger, in: self.mode) else { return findings }
-        let isOne = live.runID == ledger.runID
+        let isOne = live.isOne(with: ledger)
         let ofLive = findings.filter { $0.role == .live }
         let ofLedger = findings.filter { $0.role == .ledger && (!isOne || $0.subject == .access) }
         return ofLive + (ofLedger + [separation]).gravestFirst

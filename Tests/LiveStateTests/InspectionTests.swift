@@ -183,7 +183,11 @@ import Testing
     }
 
     @Test func `one instance for both roles is an error in production, and none in development`() {
-        let (live, ledger) = (Self.good(.live), Self.good(.ledger))
+        var live = Self.good(.live)
+        let ledger = Self.good(.ledger)
+        // Two nodes of one cluster, say.
+        #expect(separationFinding(live, ledger, in: .production)?.severity == .error)
+        live.place.name = "another"
         #expect(separationFinding(live, ledger, in: .production)?.severity == .ok)
         #expect(separationFinding(live, live, in: .production)?.severity == .error)
         #expect(separationFinding(live, live, in: .development)?.severity == .ok)
