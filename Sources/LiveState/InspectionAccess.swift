@@ -49,19 +49,18 @@ package struct AccessQuestions: Sendable, Hashable {
             self.needed = [
                 ["evalsha", digest, "3", record, log, channel], ["eval", "", "3", record, log, channel],
                 ["hmget", record, "f"], ["hset", record, "f", "v"], ["pexpire", record, "1"], ["pexpire", log, "1"],
-                ["del", log], ["xadd", log, "*", "f", "v"], ["xrange", log, "-", "+"],
+                ["del", log], ["xadd", log, "*", "f", "v"], ["xrange", log, "-", "+"], ["xrevrange", log, "+", "-"],
             ]
         }
-        // Channels by both names, as long as gateways of both kinds are about.
         self.needed += [
-            ["publish", channel, ""], ["spublish", channel, ""], ["subscribe", channel], ["unsubscribe", channel],
-            ["ssubscribe", channel], ["sunsubscribe", channel], ["time"], ["ping"], ["info"], ["role"],
+            ["spublish", channel, ""], ["ssubscribe", channel], ["sunsubscribe", channel], ["time"], ["ping"], ["info"],
+            ["role"], ["wait", "1", "1"], ["cluster", "slots"], ["asking"],
         ]
         self.excessive = [
             ["keys", "*"], ["config", "set", "save", ""], ["flushall"], ["flushdb"], ["script", "flush"], ["shutdown"],
             ["debug", "sleep", "0"], ["acl", "setuser", Self.foreign], ["psubscribe", "*"], ["monitor"],
             ["get", Self.foreign], ["set", Self.foreign, "v"], ["subscribe", Self.foreign],
-            ["publish", Self.foreign, ""],
+            ["ssubscribe", Self.foreign], ["publish", Self.foreign, ""], ["spublish", Self.foreign, ""],
         ]
     }
 
@@ -107,7 +106,7 @@ package struct AccessQuestions: Sendable, Hashable {
     private static func text(_ words: [String]) -> String {
         switch words[0] {
         case "eval", "evalsha": return words[0].uppercased()
-        case "config", "script", "acl", "debug": return words.prefix(2).joined(separator: " ").uppercased()
+        case "config", "script", "acl", "debug", "cluster": return words.prefix(2).joined(separator: " ").uppercased()
         default: return ([words[0].uppercased()] + words.dropFirst().prefix(1)).joined(separator: " ")
         }
     }

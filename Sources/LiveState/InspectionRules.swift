@@ -128,12 +128,21 @@ extension [Finding] {
     }
 }
 
+extension RedisFacts {
+    /// The same process, or one cluster, of which each may have asked another node.
+    package func isOne(with other: RedisFacts) -> Bool {
+        self.runID == other.runID || self.place.name == other.place.name
+    }
+}
+
 /// What concerns the two together.
 ///
 /// - Returns: `nil` when there is nothing to compare.
 package func separationFinding(_ live: RedisFacts, _ ledger: RedisFacts, in mode: DeploymentMode) -> Finding? {
-    guard let one = live.runID, let other = ledger.runID else { return nil }
-    guard one == other else { return Finding(.ok, .ledger, .separation, what: "It is another instance than live.") }
+    guard live.runID != nil, ledger.runID != nil else { return nil }
+    guard live.isOne(with: ledger) else {
+        return Finding(.ok, .ledger, .separation, what: "It is another instance than live.")
+    }
     return Finding(
         mode == .production ? .error : .ok, .ledger, .separation, what: "It is the same instance as live.",
         why: mode == .production

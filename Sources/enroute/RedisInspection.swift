@@ -12,7 +12,6 @@ struct RedisInspection: Sendable {
     struct Target: Sendable {
         let role: RedisRole
         let address: RedisAddress
-        let place: RedisPlace
         let admin: RedisAddress?
         /// The name of the variable that names `admin`.
         var adminName: String { "ENROUTE_REDIS_\(self.role.rawValue.uppercased())_ADMIN_URL" }
@@ -42,7 +41,7 @@ struct RedisInspection: Sendable {
                 facts[target.role] = known
                 outcome.findings += findings
             } catch let error as RedisError {
-                outcome.isUnavailable = outcome.isUnavailable || error.isOutage
+                outcome.isUnavailable = outcome.isUnavailable || Self.isUnavailable(error)
                 outcome.findings.append(Self.failed(target, error))
             }
         }
@@ -57,24 +56,36 @@ struct RedisInspection: Sendable {
         defer { client.stop() }
         let (admin, refusal) = await self.admin(of: target)
         defer { admin?.stop() }
-        let facts = try await RedisInspector(role: target.role, place: target.place, client: client, admin: admin)
-            .allFacts(keyspace: self.keyspace).get()
+        let facts = try await RedisInspector(
+            role: target.role, place: RedisPlace(target.address), client: client, admin: admin
+        )
+        .allFacts(keyspace: self.keyspace).get()
         return (facts, (facts.findings(in: self.mode) + [refusal].compactMap { $0 }).gravestFirst)
     }
 
     /// One instance for both roles can not be judged by what the ledger asks: that is said once.
     private func together(_ live: RedisFacts, _ ledger: RedisFacts, _ findings: [Finding]) -> [Finding] {
         guard let separation = separationFinding(live, ledger, in: self.mode) else { return findings }
-        let isOne = live.runID == ledger.runID
+        let isOne = live.isOne(with: ledger)
         let ofLive = findings.filter { $0.role == .live }
         let ofLedger = findings.filter { $0.role == .ledger && (!isOne || $0.subject == .access) }
         return ofLive + (ofLedger + [separation]).gravestFirst
     }
 
+    /// A replica in the place of a master is there, only wrong.
+    private static func isUnavailable(_ error: RedisError) -> Bool {
+        if case .notMaster = error { false } else { error.isOutage }
+    }
+
     private static func failed(_ target: Target, _ error: RedisError) -> Finding {
-        Finding(
+        if case .notMaster = error {
+            return Finding(
+                .error, target.role, .master, what: error.description, why: "A replica accepts no change.",
+                remedy: "put its master into the URL, or the Sentinels that know it")
+        }
+        return Finding(
             .error, target.role, .connection, what: error.description, why: "No gateway can start without it.",
-            remedy: "\(target.place.commandLine) PING, from this machine")
+            remedy: "\(RedisPlace(target.address).commandLine) PING, from this machine")
     }
 
     // MARK: the one thing that keeps a gateway from starting
@@ -87,8 +98,10 @@ struct RedisInspection: Sendable {
         let (admin, _) = await self.admin(of: target)
         defer { admin?.stop() }
         do {
-            return try await RedisInspector(role: .live, place: target.place, client: client, admin: admin)
-                .facts().get().livePersistence(in: self.mode)
+            return try await RedisInspector(
+                role: .live, place: RedisPlace(target.address), client: client, admin: admin
+            )
+            .facts().get().livePersistence(in: self.mode)
         } catch RedisError.refused {
             // A user that may not even ask for INFO: nothing is seen, and `enroute check` says so.
             return nil
@@ -136,17 +149,15 @@ extension ProcessConfiguration {
     }
 
     func inspection(of settings: GatewaySettings, group: any EventLoopGroup) throws -> RedisInspection {
-        let live = try self.required("ENROUTE_REDIS_LIVE_URL", "where Redis is, for example redis://127.0.0.1:6379.")
-        let ledger = self.text("ENROUTE_REDIS_LEDGER_URL") ?? live
         func admin(_ role: String) throws -> RedisAddress? {
             try self.text("ENROUTE_REDIS_\(role)_ADMIN_URL").map { try RedisAddress(url: $0) }
         }
         return RedisInspection(
             mode: try self.mode(),
             targets: [
-                .init(role: .live, address: settings.live, place: RedisPlace(url: live), admin: try admin("LIVE")),
+                .init(role: .live, address: settings.live, admin: try admin("LIVE")),
                 .init(
-                    role: .ledger, address: settings.ledger, place: RedisPlace(url: ledger), admin: try admin("LEDGER")),
+                    role: .ledger, address: settings.ledger, admin: try admin("LEDGER")),
             ], keyspace: settings.liveState.keyspace, group: group)
     }
 }

@@ -158,6 +158,14 @@ import Testing
         }
     }
 
+    @Test func `a replica in the place of a master is said to be one`() async throws {
+        try await withServer(options: ["--replicaof", "127.0.0.1 1"]) { server in
+            let (code, report) = try await Self.check(["ENROUTE_REDIS_LIVE_URL": server.url])
+            #expect(code == 78)
+            #expect(report.has(.error, .live, .master), "\(report.findings)")
+        }
+    }
+
     @Test func `the text has a line for each finding, and what to do below it`() async throws {
         try await withServer(options: ["--appendonly", "yes"]) { server in
             let outcome = try await CommandTests.run(

@@ -142,7 +142,7 @@ import Testing
             for (call, reason) in [
                 ("'KEYS', '*'", "can't run this command"), ("'FLUSHALL'", "can't run this command"),
                 ("'GET', 'other'", "can't access at least one of the keys"),
-                ("'PUBLISH', 'other', 'x'", "can't publish to the channel"),
+                ("'SPUBLISH', 'other', 'x'", "can't publish to the channel"),
             ] {
                 let script = RedisScript(name: "foreign", source: Array("#!lua\nreturn redis.call(\(call))".utf8))
                 let error = await failure(of: signed.client.evaluate(script, keys: [own], arguments: []))

@@ -8,7 +8,7 @@ import Testing
 
 /// What is asked of real servers, and what they answer.
 @Suite struct InspectionCollectorTests {
-    private static let place = RedisPlace(url: "redis://localhost")
+    private static let place = RedisPlace(RedisAddress(endpoint: .tcp(host: "localhost", port: 6379)))
 
     private func role(_ deployed: DeployedRedis) throws -> RedisRole {
         try #require(RedisRole(rawValue: deployed.rawValue))
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("-get", "GET"), ("-publish", "PUBLISH"), ("-ssubscribe", "SSUBSCRIBE"), ("-evalsha", "EVAL"),
+        ("-get", "GET"), ("-wait", "WAIT"), ("-ssubscribe", "SSUBSCRIBE"), ("-evalsha", "EVAL"),
         ("resetchannels", "SPUBLISH"), ("resetkeys", "SET"),
     ])
     func `what the user may not, and gateways need, is named`(rule: String, command: String) async throws {

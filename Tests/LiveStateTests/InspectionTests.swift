@@ -1,4 +1,5 @@
 import LiveState
+import Redis
 import Testing
 
 /// From facts to findings, without a server.
@@ -45,7 +46,8 @@ import Testing
     /// Facts of a Redis with which all is well.
     private static func good(_ role: RedisRole) -> RedisFacts {
         var facts = RedisFacts(
-            role: role, place: RedisPlace(url: "redis://localhost"), info: Self.info[role] ?? "",
+            role: role, place: RedisPlace(RedisAddress(endpoint: .tcp(host: "localhost", port: 6379))),
+            info: Self.info[role] ?? "",
             settings: Self.settings[role])
         facts.access = AccessFacts()
         facts.clockAheadMilliseconds = 3
@@ -125,7 +127,7 @@ import Testing
         Fault(.live, "clock behind", .clock, .warning, "set-ntp true") { $0.clockAheadMilliseconds = -201 },
         Fault(.ledger, "clock far off", .clock, .error, "set-ntp true") { $0.clockAheadMilliseconds = -30_000 },
         Fault(.live, "in clear text", .encryption, .warning, "rediss://") {
-            $0.place = RedisPlace(url: "redis://10.0.0.5")
+            $0.place = RedisPlace(RedisAddress(endpoint: .tcp(host: "10.0.0.5", port: 6379)))
         },
         Fault(.ledger, "nothing on disk", .persistence, .error, "CONFIG SET appendonly yes") {
             $0.info["aof_enabled"] = "0"
@@ -181,29 +183,35 @@ import Testing
     }
 
     @Test func `one instance for both roles is an error in production, and none in development`() {
-        let (live, ledger) = (Self.good(.live), Self.good(.ledger))
+        var live = Self.good(.live)
+        let ledger = Self.good(.ledger)
+        // Two nodes of one cluster, say.
+        #expect(separationFinding(live, ledger, in: .production)?.severity == .error)
+        live.place.name = "another"
         #expect(separationFinding(live, ledger, in: .production)?.severity == .ok)
         #expect(separationFinding(live, live, in: .production)?.severity == .error)
         #expect(separationFinding(live, live, in: .development)?.severity == .ok)
     }
 
     @Test(arguments: [
-        ("redis://localhost", RedisPlace.Way.sameMachine, "redis-cli -h localhost -p 6379", "localhost"),
+        ("redis://localhost", RedisPlace.Way.sameMachine, "redis-cli -h localhost -p 6379", "localhost:6379"),
         ("redis://a:p%40ss@127.0.0.1:7000/2", .sameMachine, "redis-cli -h 127.0.0.1 -p 7000", "127.0.0.1:7000"),
-        ("redis://[::1]:7000", .sameMachine, "redis-cli -h ::1 -p 7000", "[::1]:7000"),
+        ("redis://[::1]:7000", .sameMachine, "redis-cli -h ::1 -p 7000", "::1:7000"),
         (
             "redis://user:secret@redis.example:6380", .readable, "redis-cli -h redis.example -p 6380",
             "redis.example:6380"
         ),
-        ("rediss://10.0.0.5", .encrypted, "redis-cli -h 10.0.0.5 -p 6379 --tls", "10.0.0.5"),
+        ("rediss://10.0.0.5", .encrypted, "redis-cli -h 10.0.0.5 -p 6379 --tls", "10.0.0.5:6379"),
+        ("rediss://a:1?ca=/ca.pem", .encrypted, "redis-cli -h a -p 1 --tls --cacert /ca.pem", "a:1"),
         ("unix:/run/redis.sock?database=2", .sameMachine, "redis-cli -s /run/redis.sock", "unix:/run/redis.sock"),
-        ("redis+sentinel://u:p@127.0.0.1:1,h2:2/live", .readable, "redis-cli -h HOST -p PORT", "127.0.0.1:1,h2:2"),
-        ("redis+cluster://127.0.0.1:1,[::1]:2", .sameMachine, "redis-cli -h HOST -p PORT", "127.0.0.1:1,[::1]:2"),
+        ("redis+sentinel://u:p@[::1]:1/m", .readable, "redis-cli -h HOST -p PORT", "m of the Sentinels ::1:1"),
+        ("redis+cluster://u:p@[::1]:1", .sameMachine, "redis-cli -h HOST -p PORT", "the cluster of ::1:1"),
+        ("redis+cluster://[::1]:1,h2", .readable, "redis-cli -h HOST -p PORT", "the cluster of ::1:1,h2:6379"),
     ])
     func `the way to a Redis is read from its URL, without the password`(
         url: String, way: RedisPlace.Way, commandLine: String, name: String
-    ) {
-        let place = RedisPlace(url: url)
+    ) throws {
+        let place = RedisPlace(try RedisAddress(url: url))
         #expect((place.way, place.commandLine, place.name) == (way, commandLine, name))
     }
 }
