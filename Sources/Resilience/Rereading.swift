@@ -20,7 +20,8 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
     }
 
     package enum Purpose: Hashable, Sendable {
-        /// Followers wait for the whole state.
+        /// Followers wait for the whole state: they are unsynchronised before it is read, at the latest, and no other
+        /// follower is shown what is read.
         case repair
         /// Compare what followers have seen with what is.
         case check
@@ -95,10 +96,6 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
 
     // MARK: what is wanted
 
-    /// Whether the job is to be read for all its followers: who waits for a snapshot of its own, asked for before, waits
-    /// for that one instead.
-    package func awaitsRepair(_ job: Job) -> Bool { self.entries[job]?.isRepair ?? false }
-
     /// Somebody follows the job from now on: its channels are acknowledged, its snapshot is about to be read. Not later:
     /// what is lost while the snapshot is under way has to be repaired too.
     package mutating func follow(_ job: Job, now: UInt64) {
@@ -116,14 +113,15 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
     /// Something may be missing.
     ///
     /// - Parameter spread: begins after a random time of at most this, ns; 0 at once.
-    package mutating func repair(_ job: Job, within spread: UInt64 = 0, now: UInt64) {
-        guard let entry = self.entries[job] else { return }
+    /// - Returns: whether its followers have to be unsynchronised; not when nobody follows it, since then no read comes.
+    package mutating func repair(_ job: Job, within spread: UInt64 = 0, now: UInt64) -> Bool {
+        guard let entry = self.entries[job] else { return false }
         if case .reading(let purpose, _, let number) = entry.phase {
             if !entry.isRepair { self.repairsOutstanding += 1 }
             self.entries[job]?.phase = .reading(purpose, again: true, number: number)
-            return
+            return true
         }
-        guard !entry.isRepair else { return }
+        guard !entry.isRepair else { return true }
         self.repairsOutstanding += 1
         self.entries[job]?.isSuspect = false
         if spread > 0 {
@@ -132,6 +130,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
             self.entries[job]?.phase = .queued(.repair)
             self.repairs.append(job)
         }
+        return true
     }
 
     // MARK: what happens

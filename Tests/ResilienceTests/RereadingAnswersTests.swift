@@ -26,7 +26,7 @@ import Testing
         #expect(second.read.purpose == .check)
         #expect(second.at - first.at >= .milliseconds(250) && second.at - first.at <= .milliseconds(250) + Self.tick)
         #expect(core.answered(second.read, .behind, now: second.at) == true)
-        #expect(core.repairsOutstanding == 1 && core.awaitsRepair(0))
+        #expect(core.repairsOutstanding == 1)
         let third = try #require(Self.next(&core, from: second.at))
         #expect(third.read.purpose == .repair && third.at - second.at <= Self.tick)
     }
@@ -44,7 +44,7 @@ import Testing
 
     @Test func `a repair after which something is missing still is read again after a while`() throws {
         var core = Self.following()
-        core.repair(0, now: 0)
+        _ = core.repair(0, now: 0)
         let first = try #require(Self.next(&core, from: 0))
         #expect(core.answered(first.read, .behind, now: first.at) == true)
         #expect(core.repairsOutstanding == 1)
@@ -60,7 +60,7 @@ import Testing
         var waits: [UInt64] = []
         for seed in 0..<100 as Range<UInt64> {
             var core = RereadingTests.following(0..<1, seed: seed)
-            core.repair(0, now: 0)
+            _ = core.repair(0, now: 0)
             var look = try #require(Self.next(&core, from: 0))
             var wait: UInt64 = 0
             for _ in 0...failures {
@@ -89,11 +89,11 @@ import Testing
         var waits: [UInt64] = []
         for seed in 0..<50 as Range<UInt64> {
             var core = RereadingTests.following(0..<1, seed: seed)
-            core.repair(0, now: 0)
+            _ = core.repair(0, now: 0)
             let first = try #require(Self.next(&core, from: 0))
-            core.repair(0, now: first.at)
+            _ = core.repair(0, now: first.at)
             #expect(core.answered(first.read, .failed, now: first.at) == false)
-            core.repair(0, now: first.at)
+            _ = core.repair(0, now: first.at)
             waits.append(try #require(Self.next(&core, from: first.at)).at - first.at)
             #expect(core.repairsOutstanding == 1)
         }
@@ -103,7 +103,7 @@ import Testing
     @Test func `a check that fails when a repair was demanded is tried again as a repair`() throws {
         var core = Self.following()
         let check = try #require(Self.next(&core, from: 0))
-        core.repair(0, now: check.at)
+        _ = core.repair(0, now: check.at)
         #expect(core.answered(check.read, .failed, now: check.at) == false)
         #expect(core.repairsOutstanding == 1)
         let next = try #require(Self.next(&core, from: check.at))
@@ -114,19 +114,19 @@ import Testing
 
     @Test func `nothing is kept of a job that was left, whatever it waited for`() {
         var core = RereadingTests.following(0..<6, mostInFlight: 3)
-        core.repair(0, now: 0)
-        core.repair(1, now: 0)
+        _ = core.repair(0, now: 0)
+        _ = core.repair(1, now: 0)
         let reading = core.due(now: 0)
-        core.repair(1, now: 0)
-        core.repair(2, within: .seconds(1), now: 0)
+        _ = core.repair(1, now: 0)
+        _ = core.repair(2, within: .seconds(1), now: 0)
         _ = core.answered(reading[0], .failed, now: 0)
-        core.repair(3, now: 0)
+        _ = core.repair(3, now: 0)
         #expect(core.count == 6 && core.repairsOutstanding == 4)
         for job in 0..<6 { core.leave(job) }
         core.leave(0)
         #expect(core.count == 0 && core.repairsOutstanding == 0)
-        core.repair(0, now: 0)
-        #expect(core.count == 0 && core.repairsOutstanding == 0 && !core.awaitsRepair(0))
+        #expect(core.repair(0, now: 0) == false)
+        #expect(core.count == 0 && core.repairsOutstanding == 0)
         #expect(core.answered(reading[1], .agrees, now: 0) == false)
         #expect(core.inFlight == 0)
         for now in stride(from: 0, to: UInt64.seconds(20), by: Int(Self.tick)) { #expect(core.due(now: now) == []) }
@@ -134,13 +134,13 @@ import Testing
 
     @Test func `a job that was left and is followed again begins anew`() throws {
         var core = Self.following()
-        core.repair(0, now: 0)
+        _ = core.repair(0, now: 0)
         let old = try #require(Self.next(&core, from: 0))
         core.leave(0)
         core.follow(0, now: old.at)
         core.follow(0, now: old.at)
         #expect(core.count == 1)
-        core.repair(0, now: old.at)
+        _ = core.repair(0, now: old.at)
         let new = try #require(Self.next(&core, from: old.at))
         #expect(core.answered(old.read, .agrees, now: new.at) == false)
         #expect(core.repairsOutstanding == 1)
