@@ -30,9 +30,10 @@ struct Fault {
     }
 
     /// By how often they occur.
-    private static let kinds: [Kind] = [
+    static let kinds: [Kind] = [
         .cut, .cut, .cutAtOnce, .vanish, .stall, .stall, .slowReader, .slowPath, .freeze, .freeze, .failover, .failover,
-        .failover, .restart, .silentLoss, .silentLoss, .loading, .slowReads, .recreation, .slotMove,
+        .failover, .restart, .silentLoss, .silentLoss, .loading, .slowReads,
+        .recreation, .slotMove,
     ]
 
     let kind: Kind
@@ -41,13 +42,25 @@ struct Fault {
     /// Of links, a bit each; of others, whatever they need.
     let choice: UInt64
 
-    init(_ random: inout SplitMix, within active: UInt64, links: Int) {
-        self.kind = Self.kinds[Int(random.upTo(UInt64(Self.kinds.count - 1)))]
-        self.at = UInt64.milliseconds(300) + random.upTo(active - .milliseconds(300))
+    init(kind: Kind, at: UInt64, duration: UInt64, choice: UInt64) {
+        (self.kind, self.at, self.duration, self.choice) = (kind, at, duration, choice)
+    }
+
+    /// - Parameter before: when another one began that this one follows at once.
+    init(_ random: inout SplitMix, after before: UInt64?, within active: UInt64, links: Int, kinds: [Kind]) {
+        self.kind = kinds[Int(random.upTo(UInt64(kinds.count - 1)))]
+        self.at =
+            before.map { $0 + random.upTo(.milliseconds(400)) }
+            ?? .milliseconds(300) + random.upTo(active - .milliseconds(300))
         self.duration = random.upTo(random.upTo(1) == 0 ? .milliseconds(800) : .seconds(5))
         let links = (UInt64(1) << UInt64(links)) - 1
         let choice = random.next()
         self.choice = random.upTo(2) == 0 ? links : choice
+    }
+
+    /// Whether followers may be late for it now. Not for slow reads: who waits for one is not behind, but waits.
+    func isUnderWay(at now: UInt64) -> Bool {
+        self.kind != .slowReads && now >= self.at && now <= self.at + self.duration
     }
 
     private func links(of world: World) -> [Link] {
@@ -55,7 +68,7 @@ struct Fault {
         return chosen.isEmpty ? [world.links[Int(self.choice >> 8) % world.links.count]] : chosen
     }
 
-    private func link(of world: World) -> Link { world.links[Int(self.choice >> 8 % 1_024) % world.links.count] }
+    private func link(of world: World) -> Link { world.links[Int(self.choice >> 16) % world.links.count] }
 
     func begin(in world: World, number: Int) {
         let (server, until) = (world.server!, self.at + self.duration)

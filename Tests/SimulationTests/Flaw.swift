@@ -22,4 +22,15 @@ enum Flaw: CaseIterable {
     case believesOldSnapshot
     /// What was read for a repair is shown to a follower who came after it was asked for.
     case resetsNewcomers
+
+    /// What brings it to light most often.
+    var emphasis: Plan.Emphasis? {
+        switch self {
+        case .takesLateAcknowledgement, .awaitsNoAcknowledgement: .impatience
+        case .believesOldSnapshot, .resetsNewcomers, .ignoresRegained: .slowness
+        case .countsPlainly, .restoresEarly: .succession
+        case .neverReconciles: Plan.Emphasis.none
+        case .readsBeforeSubscribing, .showsTwice: nil
+        }
+    }
 }

@@ -6,7 +6,7 @@ import Resilience
 final class GatewayModel {
     let index: Int
     let links: [Link]
-    unowned let world: World
+    unowned(unsafe) let world: World
     /// Followers by job, from when they subscribe until they leave.
     var table: [[Follower]]
     var rereading: Rereading<Int>

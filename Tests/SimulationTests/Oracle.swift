@@ -4,23 +4,28 @@
 import Resilience
 
 final class Oracle {
-    private unowned let world: World
+    // Here and elsewhere: the world owns what refers to it, and its references are counted more often than need be.
+    private unowned(unsafe) let world: World
     private(set) var violation: (text: String, job: Int?)?
     private(set) var hash: UInt64 = 14_695_981_039_346_656_037
     private(set) var resets = 0
     /// Statuses a publisher was told are written, and those that a failover lost.
     private var acknowledged: [Int] = []
     private var lost: Set<Int> = []
-    private var lastSilentLoss: UInt64 = 0
+    private var lastSilentLoss: UInt64?
     private var willCheck = false
     /// By link: since when it can not do its work. By gateway: since when something is not as it should be.
     private var deadSince: [UInt64?]
     private var troubledSince: [UInt64?]
+    /// By gateway: when something was wrong for the last time, and when its followers were looked at.
+    private var lastTrouble: [UInt64]
+    private var lastLook: [UInt64]
 
     /// `degraded` is told after so long an absence, at the latest.
     static let latestNotice = UInt64.milliseconds(3_200)
     /// Silence counts from when the other side was last heard of: it may have been there for so long after that.
     static let lastWord = UInt64.milliseconds(600)
+    static let betweenLooks = UInt64.milliseconds(500)
     /// All connections stand so long after the last fault: a silent end is noticed after 3.5 s, the next attempt after 1.
     static let reconnecting = UInt64.milliseconds(5_500)
 
@@ -28,6 +33,8 @@ final class Oracle {
         self.world = world
         self.deadSince = Array(repeating: nil, count: 3 * world.plan.gateways)
         self.troubledSince = Array(repeating: 0, count: world.plan.gateways)
+        self.lastTrouble = Array(repeating: 0, count: world.plan.gateways)
+        self.lastLook = Array(repeating: 0, count: world.plan.gateways)
     }
 
     func fail(_ text: String, job: Int? = nil) {
@@ -114,7 +121,11 @@ final class Oracle {
                 self.fail("link \(link.index) is absent since \(since / 1_000_000) ms, and nobody was told")
             }
         }
-        self.observe(gateway, notice, troubled: isDead || !gateway.isSettled ? silentSince ?? now : silentSince)
+        let isTroubled = isDead || !gateway.isSettled
+        self.observe(gateway, notice, troubled: isTroubled ? silentSince ?? now : silentSince)
+        let isFault = !self.world.isCalm && self.world.plan.faults.contains { $0.isUnderWay(at: now) }
+        if isTroubled || isFault || silentSince != nil { self.lastTrouble[gateway.index] = now }
+        self.look(gateway)
         if self.world.isCalm { self.observeCalm(isDead) }
     }
 
@@ -144,9 +155,25 @@ final class Oracle {
             let publishingEnds = calmAt + Plan.publishing
             self.world.agenda.add(
                 .checkpoint,
-                at: max(max(now, publishingEnds) + Plan.recovery, self.lastSilentLoss + Plan.reconciliation))
+                at: max(max(now, publishingEnds) + Plan.recovery, (self.lastSilentLoss ?? 0) + Plan.reconciliation))
         } else if now > calmAt + Self.reconnecting {
             self.fail("connections do not come back")
+        }
+    }
+
+    /// Where nothing is wrong for a while, what the server holds for as long has been shown.
+    private func look(_ gateway: GatewayModel) {
+        let (now, index) = (self.world.now, gateway.index)
+        guard now >= self.lastLook[index] + Self.betweenLooks, now >= self.lastTrouble[index] + Plan.recovery else { return }
+        if let loss = self.lastSilentLoss, now < loss + Plan.reconciliation { return }
+        self.lastLook[index] = now
+        for follower in gateway.table.joined() where follower.following.isLive {
+            let (job, server) = (follower.job, self.world.server!)
+            let (status, position) = (server.status(job, for: Plan.recovery), server.position(job, for: Plan.recovery))
+            if follower.status < status { self.fail("f\(follower.index) has not seen status m\(status)", job: job) }
+            if follower.position < position {
+                self.fail("f\(follower.index) has not seen position m\(position)", job: job)
+            }
         }
     }
 

@@ -39,7 +39,7 @@ final class ServerModel {
         let at: UInt64
     }
 
-    private unowned let world: World
+    private unowned(unsafe) let world: World
     private var logs: [[Written]] = []
     private var positions: [[Written]] = []
     private var epochs = 0
@@ -112,6 +112,13 @@ final class ServerModel {
 
     func head(_ job: Int) -> Int { self.logs[job][self.logs[job].count - 1].message }
     func lastPosition(_ job: Int) -> Int { self.positions[job].last?.message ?? -1 }
+    /// What it holds for so long at least; -1 for none.
+    func status(_ job: Int, for age: UInt64) -> Int {
+        self.logs[job].last { $0.at + age <= self.world.now }?.message ?? -1
+    }
+    func position(_ job: Int, for age: UInt64) -> Int {
+        self.positions[job].last { $0.at + age <= self.world.now }?.message ?? -1
+    }
     func holds(_ message: Int, of job: Int) -> Bool { self.logs[job].contains { $0.message == message } }
 
     /// Microseconds and milliseconds come of this; it starts far from zero, so that it can be behind.

@@ -27,7 +27,7 @@ final class World {
         self.seed = seed
         self.flaw = flaw
         self.random = SplitMix(seed: seed)
-        self.plan = Plan(&self.random)
+        self.plan = Plan(&self.random, emphasis: flaw?.emphasis)
         self.log = isTraced ? Trace() : nil
         self.oracle = Oracle(world: self)
         self.server = ServerModel(world: self, links: 3 * self.plan.gateways, jobs: self.plan.jobs)
@@ -130,7 +130,7 @@ final class World {
     }
 
     func delay(_ link: Link) -> UInt64 {
-        let most = self.now < link.slowUntil ? link.slowness : self.plan.latency
+        let most = self.now < link.slowUntil ? link.slowness : self.plan.latencies[link.index]
         let usual = .milliseconds(1) / 4 + self.random.upTo(most)
         guard !self.isCalm, self.random.upTo(255) == 0 else { return usual }
         return usual + self.random.upTo(.milliseconds(400))
