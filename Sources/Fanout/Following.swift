@@ -30,6 +30,10 @@ package struct Following<StatusID: Comparable> {
     private var lastPosition: UInt64 = 0
     private var lastStatus: StatusID?
     private var epoch = ""
+    /// It was unsynchronised: only a view that was asked for since then will do, which is the one read for all followers
+    /// of the job. Who has just come waits for a view of its own instead: that of a repair may have been asked for before
+    /// it came, and what was published in between it has not heard.
+    package private(set) var awaitsRepair = false
 
     /// Statuses that wait for the snapshot, at most; with more the job is read again.
     package static var mostWaitingStatuses: Int { 64 }
@@ -99,6 +103,7 @@ package struct Following<StatusID: Comparable> {
         let before = self.phase
         if case .live = before { return [] }
         self.phase = .live
+        self.awaitsRepair = false
         self.epoch = epoch
         self.lastStatus = status
         self.lastPosition = position ?? 0
@@ -124,7 +129,10 @@ package struct Following<StatusID: Comparable> {
     }
 
     /// Something may have been missed: from now on wait for a new snapshot.
-    package mutating func unsynchronise() { self.phase = .waiting(position: nil, statuses: []) }
+    package mutating func unsynchronise() {
+        self.phase = .waiting(position: nil, statuses: [])
+        self.awaitsRepair = true
+    }
 
     /// The positions begin anew: another rider's, or those after travel mode was off.
     package mutating func forgetPosition() { self.lastPosition = 0 }

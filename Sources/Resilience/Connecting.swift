@@ -8,7 +8,8 @@ package struct Connecting: Sendable {
         package var answer = UInt64.seconds(3)
         /// After so long without a word the other side is asked.
         package var health = UInt64.milliseconds(500)
-        /// Waits are rand(0, min(longest, shortest * 2^n)): full jitter.
+        /// Waits are rand(0, min(longest, shortest * 2^n)): full jitter. What fell within the longest wait did not really
+        /// stand, so n grows on: who accepts and hangs up at once is not asked twenty times a second.
         package var shortestBackoff = UInt64.milliseconds(50)
         package var longestBackoff = UInt64.seconds(1)
 
@@ -18,7 +19,7 @@ package struct Connecting: Sendable {
     private enum Phase: Hashable {
         case idle
         case trying
-        case standing
+        case standing(since: UInt64)
         case waiting(until: UInt64)
         case stopped
     }
@@ -59,30 +60,34 @@ package struct Connecting: Sendable {
         self.jitter = SplitMix(seed: seed)
     }
 
-    package var isStanding: Bool { self.phase == .standing }
+    package var isStanding: Bool { if case .standing = self.phase { true } else { false } }
 
     package mutating func handle(_ event: Event, now: UInt64) -> Effect {
         switch (self.phase, event) {
         case (.stopped, .stood): return .close
         case (.stopped, _): return .none
-        case (_, .stop):
-            let wasActive = self.phase == .standing || self.phase == .trying
+        case (.standing, .stop), (.trying, .stop):
             self.phase = .stopped
-            return wasActive ? .close : .none
+            return .close
+        case (.idle, .stop), (.waiting, .stop):
+            self.phase = .stopped
+            return .none
         case (.idle, .start):
             self.phase = .trying
             return .connect
         case (.trying, .stood):
-            self.phase = .standing
-            self.attempts = 0
+            self.phase = .standing(since: now)
             return .none
         case (.trying, .fell):
             self.wait(from: now)
             return .none
-        case (.standing, .fell):
+        case (.standing(let since), .fell):
+            if now >= since + self.timing.longestBackoff { self.attempts = 0 }
             self.wait(from: now)
             return .lost
-        case (.idle, _), (.trying, .start), (.standing, _), (.waiting, _): return .none
+        // An attempt that was given up succeeds after all: there must not be two.
+        case (.idle, .stood), (.waiting, .stood): return .close
+        case (.idle, .fell), (.trying, .start), (.standing, _), (.waiting, _): return .none
         }
     }
 

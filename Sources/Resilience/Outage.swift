@@ -1,5 +1,6 @@
 // What clients are told about Redis: nothing for a short absence, `degraded` after a while, `restored` once everything
-// stands again and every job has been read again.
+// stands again and every job has been read again. To a client that is one absence: a connection that stands while the
+// reads that would make up for its loss come to nothing is no use to it.
 
 /// Whether clients have been told that what they see may be old. Times are nanoseconds of a clock that never goes back.
 package struct Outage: Sendable {
@@ -11,7 +12,7 @@ package struct Outage: Sendable {
     /// An absence of less than this is nobody's concern.
     package let patience: UInt64
     package private(set) var isDegraded = false
-    /// Since when something does not answer.
+    /// Since when something does not answer, or what its absence left behind is not read again.
     private var since: UInt64?
 
     package init(patience: UInt64 = .seconds(2)) { self.patience = patience }
@@ -21,16 +22,17 @@ package struct Outage: Sendable {
     ///   - isSettled: nothing waits to be read again.
     package mutating func observe(silentSince: UInt64?, isSettled: Bool, now: UInt64) -> Notice? {
         if let silentSince {
-            let since = min(self.since ?? silentSince, silentSince)
-            self.since = since
-            guard !self.isDegraded, now >= since + self.patience else { return nil }
-            self.isDegraded = true
-            return .degraded
+            self.since = min(self.since ?? silentSince, silentSince)
+        } else if isSettled {
+            self.since = nil
         }
-        guard isSettled else { return nil }
-        self.since = nil
-        guard self.isDegraded else { return nil }
-        self.isDegraded = false
-        return .restored
+        guard let since = self.since else {
+            guard self.isDegraded else { return nil }
+            self.isDegraded = false
+            return .restored
+        }
+        guard !self.isDegraded, now >= since + self.patience else { return nil }
+        self.isDegraded = true
+        return .degraded
     }
 }

@@ -20,7 +20,8 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
     }
 
     package enum Purpose: Hashable, Sendable {
-        /// Followers wait for the whole state.
+        /// Followers wait for the whole state: they are unsynchronised before it is read, at the latest, and no other
+        /// follower is shown what is read.
         case repair
         /// Compare what followers have seen with what is.
         case check
@@ -75,7 +76,8 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
     private var alarms: [[Job]]
     private var nextTick: UInt64
     private var lastNumber: UInt64 = 0
-    private var inFlight = 0
+    /// Reads without an answer, those of jobs that were left included.
+    package private(set) var inFlight = 0
     /// Repairs that are not done: while there are any, followers wait.
     package private(set) var repairsOutstanding = 0
     private var jitter: SplitMix
@@ -94,31 +96,32 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
 
     // MARK: what is wanted
 
-    /// Somebody follows the job from now on, and has just been shown its state.
+    /// Somebody follows the job from now on: its channels are acknowledged, its snapshot is about to be read. Not later:
+    /// what is lost while the snapshot is under way has to be repaired too.
     package mutating func follow(_ job: Job, now: UInt64) {
         guard self.entries[job] == nil else { return }
         self.entries[job] = Entry(phase: .resting(until: now, .check))
         self.rest(job, self.checkDelay, .check, now: now)
     }
 
-    /// Nobody follows it any more. A read under way ends by itself.
+    /// Nobody follows it any more. A read under way still takes up its place until it is answered.
     package mutating func leave(_ job: Job) {
         guard let entry = self.entries.removeValue(forKey: job) else { return }
         if entry.isRepair { self.repairsOutstanding -= 1 }
-        if case .reading = entry.phase { self.inFlight -= 1 }
     }
 
     /// Something may be missing.
     ///
     /// - Parameter spread: begins after a random time of at most this, ns; 0 at once.
-    package mutating func repair(_ job: Job, within spread: UInt64 = 0, now: UInt64) {
-        guard let entry = self.entries[job] else { return }
+    /// - Returns: whether its followers have to be unsynchronised; not when nobody follows it, since then no read comes.
+    package mutating func repair(_ job: Job, within spread: UInt64 = 0, now: UInt64) -> Bool {
+        guard let entry = self.entries[job] else { return false }
         if case .reading(let purpose, _, let number) = entry.phase {
             if !entry.isRepair { self.repairsOutstanding += 1 }
             self.entries[job]?.phase = .reading(purpose, again: true, number: number)
-            return
+            return true
         }
-        guard !entry.isRepair else { return }
+        guard !entry.isRepair else { return true }
         self.repairsOutstanding += 1
         self.entries[job]?.isSuspect = false
         if spread > 0 {
@@ -127,6 +130,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
             self.entries[job]?.phase = .queued(.repair)
             self.repairs.append(job)
         }
+        return true
     }
 
     // MARK: what happens
@@ -148,27 +152,27 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
         return reads
     }
 
-    /// A read came to an end.
+    /// A read came to an end. Every read that `due` returned is answered once, if only with `failed`.
     ///
     /// - Returns: whether its answer may be shown: `false` when the reason for a repair came after it was sent, or when
     ///   nobody follows the job any more.
     package mutating func answered(_ read: Read, _ answer: Answer, now: UInt64) -> Bool {
+        precondition(self.inFlight > 0, "a read was answered twice")
+        self.inFlight -= 1
         let (job, purpose) = (read.job, read.purpose)
         guard let entry = self.entries[job], case .reading(_, let again, read.number) = entry.phase else {
             return false
         }
-        self.inFlight -= 1
-        if again {
-            self.entries[job]?.phase = .queued(.repair)
-            self.repairs.append(job)
-            return false
-        }
         switch answer {
         case .failed:
-            let failures = entry.failures + 1
-            self.entries[job]?.failures = failures
-            let ceiling = min(self.bounds.longestRetry, self.bounds.shortestRetry << UInt64(min(failures, 10)))
-            self.rest(job, self.jitter.upTo(ceiling), purpose, now: now)
+            // A demand in between changes what for, not how soon: who asks on does not get around the wait.
+            let ceiling = min(self.bounds.longestRetry, self.bounds.shortestRetry << UInt64(min(entry.failures, 10)))
+            self.entries[job]?.failures = entry.failures + 1
+            self.rest(job, self.jitter.upTo(ceiling), again ? .repair : purpose, now: now)
+        case _ where again:
+            self.entries[job] = Entry(phase: .queued(.repair))
+            self.repairs.append(job)
+            return false
         case .behind where purpose == .check && !entry.isSuspect:
             self.entries[job]?.isSuspect = true
             self.rest(job, self.bounds.secondLook, .check, now: now)
@@ -205,7 +209,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
         guard last >= self.nextTick else { return }
         // After a long pause each place of the ring is looked at once.
         var turns = min(last - self.nextTick + 1, UInt64(self.alarms.count))
-        var tick = last - turns + 1
+        var tick = last + 1 - turns
         while turns > 0 {
             let place = Int(tick % UInt64(self.alarms.count))
             let jobs = self.alarms[place]
@@ -237,6 +241,10 @@ private struct Queue<Element: Sendable>: Sendable {
             self.first += 1
             if self.first == self.elements.count {
                 self.elements.removeAll(keepingCapacity: self.first < 1024)
+                self.first = 0
+            } else if self.first >= 1024, self.first * 2 >= self.elements.count {
+                // A queue that is never quite empty must not keep its taken places.
+                self.elements.removeFirst(self.first)
                 self.first = 0
             }
         }

@@ -37,8 +37,10 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
     package init(batch: Int = 100) { self.batch = batch }
 
     package var count: Int { self.channels.count }
-    /// Every channel is acknowledged.
+    /// Channels without an acknowledgement.
     package private(set) var unacknowledged = 0
+    /// Those of them that were lost: while there are any, followers may be missing something.
+    package private(set) var unregained = 0
     package var hasCommands: Bool { self.isStanding && !(self.toSubscribe.isEmpty && self.toUnsubscribe.isEmpty) }
 
     package func contains(_ channel: Channel) -> Bool { self.channels[channel] != nil }
@@ -46,14 +48,20 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
     // MARK: what is wanted
 
     /// - Parameter isRepair: it was subscribed before, elsewhere.
-    /// - Returns: whether it is acknowledged already.
+    /// - Returns: whether it is acknowledged already; then nothing is regained, and a repair is up to the caller.
     package mutating func subscribe(_ channel: Channel, isRepair: Bool = false) -> Bool {
         switch self.channels[channel] {
         case .acknowledged: return true
-        case .asked: return false
+        case .asked(let wasRepair):
+            if isRepair && !wasRepair {
+                self.channels[channel] = .asked(isRepair: true)
+                self.unregained += 1
+            }
+            return false
         case nil:
             self.channels[channel] = .asked(isRepair: isRepair)
             self.unacknowledged += 1
+            if isRepair { self.unregained += 1 }
             if self.isStanding { self.toSubscribe.append(channel) }
             return false
         }
@@ -61,8 +69,7 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
 
     /// - Returns: whether it was held.
     package mutating func unsubscribe(_ channel: Channel) -> Bool {
-        guard let state = self.channels.removeValue(forKey: channel) else { return false }
-        if case .asked = state { self.unacknowledged -= 1 }
+        guard self.remove(channel) else { return false }
         guard self.isStanding else { return true }
         self.toUnsubscribe.append(channel)
         self.leaving[channel, default: 0] += 1
@@ -99,6 +106,7 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
         for channel in givenUp { self.channels[channel] = nil }
         for channel in self.channels.keys { self.channels[channel] = .asked(isRepair: true) }
         self.unacknowledged = self.channels.count
+        self.unregained = self.channels.count
         return givenUp
     }
 
@@ -108,10 +116,11 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
         }
         self.channels[channel] = .acknowledged
         self.unacknowledged -= 1
+        if isRepair { self.unregained -= 1 }
         return isRepair ? .regained : .granted
     }
 
-    /// An end is acknowledged, or the server ended a subscription by itself, as it does when a slot moves.
+    /// An end is acknowledged or refused, or the server ended a subscription by itself, as it does when a slot moves.
     ///
     /// - Returns: whether it was the server's own doing; then the channel is not held any more.
     package mutating func left(_ channel: Channel) -> Bool {
@@ -119,24 +128,21 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
             self.leaving[channel] = count > 1 ? count - 1 : nil
             return false
         }
-        guard let state = self.channels.removeValue(forKey: channel) else { return false }
-        if case .asked = state { self.unacknowledged -= 1 }
-        return true
+        return self.remove(channel)
     }
 
-    /// The server refused a batch.
+    /// The server refused a batch. What was ended and begun again since is not concerned: its answer comes later.
     ///
     /// - Returns: what is given up, and what was relied upon and has to be asked for again (`askAgain`), after a while.
     package mutating func refused(_ channels: [Channel]) -> (givenUp: [Channel], again: [Channel]) {
         var (givenUp, again) = ([Channel](), [Channel]())
         for channel in channels {
-            guard case .asked(let isRepair)? = self.channels[channel] else { continue }
+            guard self.leaving[channel] == nil, case .asked(let isRepair)? = self.channels[channel] else { continue }
             if isRepair {
                 again.append(channel)
             } else {
                 givenUp.append(channel)
-                self.channels[channel] = nil
-                self.unacknowledged -= 1
+                _ = self.remove(channel)
             }
         }
         return (givenUp, again)
@@ -147,6 +153,14 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
         self.toSubscribe += channels.filter { channel in
             if case .asked? = self.channels[channel] { true } else { false }
         }
+    }
+
+    private mutating func remove(_ channel: Channel) -> Bool {
+        guard let state = self.channels.removeValue(forKey: channel) else { return false }
+        guard case .asked(let isRepair) = state else { return true }
+        self.unacknowledged -= 1
+        if isRepair { self.unregained -= 1 }
+        return true
     }
 }
 

@@ -66,6 +66,15 @@ import Testing
         #expect(view.position(20, [20]) == false)
     }
 
+    @Test func `who was unsynchronised awaits a repair until a snapshot is shown, who has just come does not`() {
+        var view = View()
+        #expect(!view.awaitsRepair)
+        view.unsynchronise()
+        #expect(view.awaitsRepair && !view.isLive)
+        _ = view.snapshot(position: nil, epoch: "e", status: 1)
+        #expect(!view.awaitsRepair && view.isLive)
+    }
+
     @Test func `more statuses than may wait are a gap`() {
         var view = View()
         for id in 1...View.mostWaitingStatuses { #expect(view.status(Self.status(id, after: id - 1)) == .pass) }

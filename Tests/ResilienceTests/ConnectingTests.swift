@@ -1,0 +1,123 @@
+// A connection's life without a connection: events in, effects out, with a clock that is a number.
+
+import Resilience
+import Testing
+
+@Suite struct ConnectingTests {
+    /// Starts, and what it is told at `now`, one after the other.
+    private static func started(_ events: [Connecting.Event] = [], seed: UInt64 = 1, now: UInt64 = 0) -> Connecting {
+        var core = Connecting(seed: seed)
+        _ = core.handle(.start, now: now)
+        for event in events { _ = core.handle(event, now: now) }
+        return core
+    }
+
+    /// How long it waits after having fallen at `now`, to the millisecond.
+    private static func wait(_ core: inout Connecting, from now: UInt64) -> UInt64? {
+        (0...2_000).first { core.tick(now: now + .milliseconds($0)) == .connect }.map { .milliseconds($0) }
+    }
+
+    @Test func `it connects when it is started, once`() {
+        var core = Connecting(seed: 1)
+        #expect(core.handle(.start, now: 0) == .connect)
+        #expect(core.handle(.start, now: 0) == .none)
+        #expect(!core.isStanding)
+        #expect(core.handle(.stood, now: 0) == .none)
+        #expect(core.isStanding)
+        #expect(core.handle(.start, now: 0) == .none)
+    }
+
+    @Test func `only a connection that stood is lost`() {
+        var tried = Self.started()
+        #expect(tried.handle(.fell, now: 0) == .none)
+        var stood = Self.started([.stood])
+        #expect(stood.handle(.fell, now: 0) == .lost)
+        #expect(!stood.isStanding)
+        #expect(stood.handle(.fell, now: 0) == .none)
+    }
+
+    @Test func `before the wait is over it does not try, and after it once`() throws {
+        var core = Self.started([.fell], seed: 3)
+        let wait = try #require(Self.wait(&core, from: 0))
+        #expect(wait > 0)
+        #expect(core.tick(now: .seconds(5)) == .none)
+    }
+
+    @Test func `each wait is random below a ceiling that doubles up to the longest`() throws {
+        for attempt in 0..<10 {
+            let ceiling = min(UInt64.seconds(1), .milliseconds(50) << UInt64(attempt))
+            var waits: [UInt64] = []
+            for seed in 0..<200 as Range<UInt64> {
+                var core = Self.started(seed: seed)
+                for _ in 0..<attempt {
+                    _ = core.handle(.fell, now: 0)
+                    _ = core.tick(now: .seconds(1))
+                }
+                _ = core.handle(.fell, now: 0)
+                waits.append(try #require(Self.wait(&core, from: 0)))
+            }
+            #expect(waits.allSatisfy { $0 <= ceiling })
+            #expect(waits.contains { $0 < ceiling / 4 } && waits.contains { $0 > ceiling / 4 * 3 }, "\(attempt)")
+        }
+    }
+
+    @Test(arguments: [0, .seconds(1) - 1, .seconds(1)] as [UInt64])
+    func `the waits begin anew only after it stood for the longest of them`(stood: UInt64) throws {
+        var longest: UInt64 = 0
+        for seed in 0..<100 as Range<UInt64> {
+            var core = Self.started(seed: seed)
+            for _ in 0..<8 {
+                _ = core.handle(.fell, now: 0)
+                _ = core.tick(now: .seconds(1))
+            }
+            _ = core.handle(.stood, now: 0)
+            _ = core.handle(.fell, now: stood)
+            longest = max(longest, try #require(Self.wait(&core, from: stood)))
+        }
+        #expect(longest > .milliseconds(500) || stood == .seconds(1))
+        #expect(longest <= .milliseconds(50) || stood < .seconds(1))
+    }
+
+    @Test func `stopping closes what stands or is being made, and nothing follows`() {
+        var (standing, trying, waiting, idle) = (
+            Self.started([.stood]), Self.started(), Self.started([.fell]), Connecting(seed: 1)
+        )
+        #expect(standing.handle(.stop, now: 0) == .close)
+        #expect(trying.handle(.stop, now: 0) == .close)
+        #expect(waiting.handle(.stop, now: 0) == .none)
+        #expect(idle.handle(.stop, now: 0) == .none)
+        #expect(idle.handle(.start, now: 0) == .none)
+        #expect(idle.handle(.stop, now: 0) == .none)
+        #expect(standing.handle(.fell, now: 0) == .none)
+        #expect(waiting.tick(now: .seconds(60)) == .none)
+        #expect(trying.handle(.stood, now: 0) == .close)
+        #expect(!trying.isStanding)
+    }
+
+    @Test func `an attempt that stands after it was given up is closed`() {
+        var waiting = Self.started([.fell])
+        #expect(waiting.handle(.stood, now: 0) == .close)
+        #expect(!waiting.isStanding)
+        var idle = Connecting(seed: 1)
+        #expect(idle.handle(.stood, now: 0) == .close)
+        #expect(idle.handle(.fell, now: 0) == .none)
+    }
+
+    @Test func `who says nothing is asked, and given up when the answer does not come`() {
+        let core = Self.started([.stood])
+        #expect(core.question(heard: 0, asked: nil, now: .milliseconds(500) - 1) == .none)
+        #expect(core.question(heard: 0, asked: nil, now: .milliseconds(500)) == .ask)
+        #expect(core.question(heard: 0, asked: .milliseconds(500), now: .milliseconds(3_500) - 1) == .none)
+        #expect(core.question(heard: 0, asked: .milliseconds(500), now: .milliseconds(3_500)) == .giveUp)
+    }
+
+    @Test func `a talkative connection whose oldest question has no answer is given up too`() {
+        let core = Self.started([.stood])
+        #expect(core.question(heard: .seconds(9), asked: .seconds(6), now: .seconds(9)) == .giveUp)
+    }
+
+    @Test func `nothing is asked of a connection that does not stand`() {
+        #expect(Self.started().question(heard: 0, asked: 0, now: .seconds(60)) == .none)
+        #expect(Self.started([.stood, .fell]).question(heard: 0, asked: nil, now: .seconds(60)) == .none)
+    }
+}

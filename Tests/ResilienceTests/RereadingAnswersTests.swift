@@ -1,0 +1,162 @@
+// What an answer leads to: rest, a second look, a repair, another attempt; and that nothing stays of a job that was left.
+
+import Resilience
+import Testing
+
+@Suite struct RereadingAnswersTests {
+    private typealias Core = Rereading<Int>
+    private static let tick = UInt64.milliseconds(50)
+
+    /// The time at which the job is read next, ns, looking every tick from `now`, and that read.
+    private static func next(_ core: inout Core, from now: UInt64) -> (at: UInt64, read: Core.Read)? {
+        for at in stride(from: now, through: now + .seconds(12), by: Int(Self.tick)) {
+            if let read = core.due(now: at).first { return (at, read) }
+        }
+        return nil
+    }
+
+    private static func following() -> Core { RereadingTests.following(0..<1) }
+
+    @Test func `who seems behind is looked at once more before it is repaired`() throws {
+        var core = Self.following()
+        let first = try #require(Self.next(&core, from: 0))
+        #expect(core.answered(first.read, .behind, now: first.at) == true)
+        #expect(core.repairsOutstanding == 0)
+        let second = try #require(Self.next(&core, from: first.at))
+        #expect(second.read.purpose == .check)
+        #expect(second.at - first.at >= .milliseconds(250) && second.at - first.at <= .milliseconds(250) + Self.tick)
+        #expect(core.answered(second.read, .behind, now: second.at) == true)
+        #expect(core.repairsOutstanding == 1)
+        let third = try #require(Self.next(&core, from: second.at))
+        #expect(third.read.purpose == .repair && third.at - second.at <= Self.tick)
+    }
+
+    @Test func `a second look that agrees forgets the suspicion`() throws {
+        var core = Self.following()
+        var look = try #require(Self.next(&core, from: 0))
+        for answer in [.behind, .agrees, .behind] as [Core.Answer] {
+            #expect(core.answered(look.read, answer, now: look.at) == true)
+            look = try #require(Self.next(&core, from: look.at))
+            #expect(look.read.purpose == .check)
+        }
+        #expect(core.repairsOutstanding == 0)
+    }
+
+    @Test func `a repair after which something is missing still is read again after a while`() throws {
+        var core = Self.following()
+        _ = core.repair(0, now: 0)
+        let first = try #require(Self.next(&core, from: 0))
+        #expect(core.answered(first.read, .behind, now: first.at) == true)
+        #expect(core.repairsOutstanding == 1)
+        let second = try #require(Self.next(&core, from: first.at))
+        #expect(second.read.purpose == .repair && second.at - first.at >= .milliseconds(250))
+        #expect(core.answered(second.read, .agrees, now: second.at) == true)
+        #expect(core.repairsOutstanding == 0)
+    }
+
+    @Test(arguments: [0, 1, 2, 3, 8, 70])
+    func `a failed read is tried again after a random time below a ceiling that doubles`(failures: Int) throws {
+        let ceiling = min(UInt64.seconds(1), .milliseconds(200) << UInt64(min(failures, 10)))
+        var waits: [UInt64] = []
+        for seed in 0..<100 as Range<UInt64> {
+            var core = RereadingTests.following(0..<1, seed: seed)
+            _ = core.repair(0, now: 0)
+            var look = try #require(Self.next(&core, from: 0))
+            var wait: UInt64 = 0
+            for _ in 0...failures {
+                #expect(core.answered(look.read, .failed, now: look.at) == false)
+                let next = try #require(Self.next(&core, from: look.at))
+                #expect(next.read.purpose == .repair)
+                (wait, look) = (next.at - look.at, next)
+            }
+            #expect(core.repairsOutstanding == 1)
+            waits.append(wait)
+        }
+        #expect(waits.allSatisfy { $0 <= ceiling + Self.tick })
+        #expect(waits.contains { $0 >= ceiling / 2 } && waits.contains { $0 <= ceiling / 2 })
+    }
+
+    @Test func `a failed check is tried again as a check, and does not become the followers' concern`() throws {
+        var core = Self.following()
+        let first = try #require(Self.next(&core, from: 0))
+        #expect(core.answered(first.read, .failed, now: first.at) == false)
+        #expect(core.repairsOutstanding == 0)
+        let second = try #require(Self.next(&core, from: first.at))
+        #expect(second.read.purpose == .check && second.at - first.at <= .milliseconds(250))
+    }
+
+    @Test func `who asks for a repair again and again does not get around the wait after a failure`() throws {
+        var waits: [UInt64] = []
+        for seed in 0..<50 as Range<UInt64> {
+            var core = RereadingTests.following(0..<1, seed: seed)
+            _ = core.repair(0, now: 0)
+            let first = try #require(Self.next(&core, from: 0))
+            _ = core.repair(0, now: first.at)
+            #expect(core.answered(first.read, .failed, now: first.at) == false)
+            _ = core.repair(0, now: first.at)
+            waits.append(try #require(Self.next(&core, from: first.at)).at - first.at)
+            #expect(core.repairsOutstanding == 1)
+        }
+        #expect(waits.allSatisfy { $0 >= Self.tick } && waits.contains { $0 >= .milliseconds(150) })
+    }
+
+    @Test func `a check that fails when a repair was demanded is tried again as a repair`() throws {
+        var core = Self.following()
+        let check = try #require(Self.next(&core, from: 0))
+        _ = core.repair(0, now: check.at)
+        #expect(core.answered(check.read, .failed, now: check.at) == false)
+        #expect(core.repairsOutstanding == 1)
+        let next = try #require(Self.next(&core, from: check.at))
+        #expect(next.read.purpose == .repair)
+        #expect(core.answered(next.read, .agrees, now: next.at) == true)
+        #expect(core.repairsOutstanding == 0)
+    }
+
+    @Test func `nothing is kept of a job that was left, whatever it waited for`() {
+        var core = RereadingTests.following(0..<6, mostInFlight: 3)
+        _ = core.repair(0, now: 0)
+        _ = core.repair(1, now: 0)
+        let reading = core.due(now: 0)
+        _ = core.repair(1, now: 0)
+        _ = core.repair(2, within: .seconds(1), now: 0)
+        _ = core.answered(reading[0], .failed, now: 0)
+        _ = core.repair(3, now: 0)
+        #expect(core.count == 6 && core.repairsOutstanding == 4)
+        for job in 0..<6 { core.leave(job) }
+        core.leave(0)
+        #expect(core.count == 0 && core.repairsOutstanding == 0)
+        #expect(core.repair(0, now: 0) == false)
+        #expect(core.count == 0 && core.repairsOutstanding == 0)
+        #expect(core.answered(reading[1], .agrees, now: 0) == false)
+        #expect(core.inFlight == 0)
+        for now in stride(from: 0, to: UInt64.seconds(20), by: Int(Self.tick)) { #expect(core.due(now: now) == []) }
+    }
+
+    @Test func `a job that was left and is followed again begins anew`() throws {
+        var core = Self.following()
+        _ = core.repair(0, now: 0)
+        let old = try #require(Self.next(&core, from: 0))
+        core.leave(0)
+        core.follow(0, now: old.at)
+        core.follow(0, now: old.at)
+        #expect(core.count == 1)
+        _ = core.repair(0, now: old.at)
+        let new = try #require(Self.next(&core, from: old.at))
+        #expect(core.answered(old.read, .agrees, now: new.at) == false)
+        #expect(core.repairsOutstanding == 1)
+        #expect(core.answered(new.read, .agrees, now: new.at) == true)
+        #expect(core.repairsOutstanding == 0 && core.inFlight == 0)
+        let check = try #require(Self.next(&core, from: new.at))
+        #expect(check.read.purpose == .check && check.at - new.at >= .seconds(5))
+    }
+
+    @Test func `after a long pause every job is looked at, once`() {
+        var core = RereadingTests.following(0..<100)
+        let reads = core.due(now: .seconds(3_600))
+        #expect(Set(reads.map(\.job)).count == 100 && reads.count == 100)
+        for read in reads { #expect(core.answered(read, .agrees, now: .seconds(3_600)) == true) }
+        #expect(core.due(now: .seconds(3_600)) == [])
+        #expect(core.due(now: .seconds(3_600) + .milliseconds(4_900)) == [])
+        #expect(core.due(now: .seconds(3_609) + Self.tick).count == 100)
+    }
+}

@@ -1,0 +1,250 @@
+// The channels of one connection, without the connection: what is asked for, what counts, what has to be read again.
+
+import Resilience
+import Testing
+
+@Suite struct SubscribingTests {
+    /// On a connection that stands, with these channels acknowledged.
+    private static func standing(_ channels: [String] = [], batch: Int = 100) -> Subscribing<String> {
+        var core = Subscribing<String>(batch: batch)
+        core.stood()
+        for channel in channels { _ = core.subscribe(channel) }
+        _ = core.commands()
+        for channel in channels { _ = core.acknowledged(channel) }
+        return core
+    }
+
+    @Test func `a subscription counts when it is acknowledged`() {
+        var core = Self.standing()
+        #expect(core.subscribe("a") == false)
+        #expect(core.unacknowledged == 1)
+        #expect(core.hasCommands)
+        #expect(core.commands() == [.subscribe(["a"])])
+        #expect(!core.hasCommands)
+        #expect(core.subscribe("a") == false)
+        #expect(core.commands() == [])
+        #expect(core.acknowledged("a") == .granted)
+        #expect(core.unacknowledged == 0)
+        #expect(core.subscribe("a") == true)
+        #expect(core.contains("a") && core.count == 1)
+    }
+
+    @Test func `what nobody asked for, and what is acknowledged twice, is outdated`() {
+        var core = Self.standing(["a"])
+        #expect(core.acknowledged("a") == .outdated)
+        #expect(core.acknowledged("b") == .outdated)
+        #expect(core.count == 1)
+    }
+
+    @Test func `what is wanted while the connection is down is asked for when it stands`() {
+        var core = Subscribing<String>()
+        #expect(core.subscribe("a") == false)
+        #expect(!core.hasCommands && core.commands() == [])
+        core.stood()
+        #expect(core.commands() == [.subscribe(["a"])])
+        #expect(core.acknowledged("a") == .granted)
+    }
+
+    @Test func `names go in batches, ends before beginnings`() {
+        var core = Self.standing(["a", "b", "c"], batch: 2)
+        for channel in ["d", "e", "f"] { _ = core.subscribe(channel) }
+        for channel in ["a", "b", "c"] { #expect(core.unsubscribe(channel) == true) }
+        #expect(
+            core.commands() == [
+                .unsubscribe(["a", "b"]), .unsubscribe(["c"]), .subscribe(["d", "e"]), .subscribe(["f"]),
+            ])
+    }
+
+    @Test func `what is left before it was asked for is not asked for`() {
+        var core = Self.standing()
+        _ = core.subscribe("a")
+        #expect(core.unsubscribe("a") == true)
+        #expect(core.commands() == [.unsubscribe(["a"])])
+        #expect(core.unacknowledged == 0 && core.count == 0)
+        #expect(core.unsubscribe("a") == false)
+    }
+
+    @Test func `a late acknowledgement is not taken for that of a newer subscription`() {
+        var core = Self.standing()
+        _ = core.subscribe("a")
+        _ = core.commands()
+        _ = core.unsubscribe("a")
+        _ = core.subscribe("a")
+        #expect(core.commands() == [.unsubscribe(["a"]), .subscribe(["a"])])
+        #expect(core.acknowledged("a") == .outdated)
+        #expect(core.unacknowledged == 1)
+        #expect(core.left("a") == false)
+        #expect(core.acknowledged("a") == .granted)
+    }
+
+    @Test func `of several ends each is awaited`() {
+        var core = Self.standing(["a"])
+        for _ in 0..<2 {
+            _ = core.unsubscribe("a")
+            _ = core.subscribe("a")
+            _ = core.commands()
+        }
+        #expect(core.left("a") == false)
+        #expect(core.acknowledged("a") == .outdated)
+        #expect(core.left("a") == false)
+        #expect(core.acknowledged("a") == .granted)
+    }
+
+    @Test func `a lost connection gives up first askers and regains the rest, each once per loss`() {
+        var core = Self.standing(["a", "b"])
+        for _ in 0..<3 {
+            _ = core.subscribe("new")
+            #expect(core.fell() == ["new"])
+            #expect(core.unacknowledged == 2 && core.unregained == 2)
+            #expect(core.commands() == [])
+            core.stood()
+            guard case .subscribe(let names)? = core.commands().first else { return #expect(Bool(false)) }
+            #expect(Set(names) == ["a", "b"])
+            for channel in ["a", "b"] {
+                #expect(core.acknowledged(channel) == .regained)
+                #expect(core.acknowledged(channel) == .outdated)
+            }
+            #expect(core.unacknowledged == 0 && core.unregained == 0)
+        }
+    }
+
+    @Test func `what was not regained before the next loss is regained after it`() {
+        var core = Self.standing(["a"])
+        #expect(core.fell() == [])
+        core.stood()
+        #expect(core.fell() == [])
+        core.stood()
+        #expect(core.commands() == [.subscribe(["a"])])
+        #expect(core.acknowledged("a") == .regained)
+    }
+
+    @Test func `ends do not outlive their connection`() {
+        var core = Self.standing(["a"])
+        _ = core.unsubscribe("a")
+        _ = core.commands()
+        #expect(core.fell() == [])
+        #expect(core.unsubscribe("a") == false)
+        core.stood()
+        #expect(!core.hasCommands)
+        _ = core.subscribe("a")
+        #expect(core.commands() == [.subscribe(["a"])])
+        #expect(core.acknowledged("a") == .granted)
+    }
+
+    @Test func `what is left while the connection is down is not asked for again`() {
+        var core = Self.standing(["a", "b"])
+        _ = core.fell()
+        #expect(core.unsubscribe("a") == true)
+        #expect(core.unregained == 1)
+        core.stood()
+        #expect(core.commands() == [.subscribe(["b"])])
+    }
+}
+
+@Suite struct SubscribingRefusalsTests {
+    private typealias Core = Subscribing<String>
+
+    private static func standing(_ channels: [String] = []) -> Core {
+        var core = Core()
+        core.stood()
+        for channel in channels { _ = core.subscribe(channel) }
+        _ = core.commands()
+        return core
+    }
+
+    @Test func `a refused subscription is given up, one that was relied upon is asked for again`() {
+        var core = Self.standing(["a"])
+        _ = core.acknowledged("a")
+        _ = core.fell()
+        core.stood()
+        _ = core.subscribe("b")
+        _ = core.commands()
+        let refused = core.refused(["a", "b", "unknown"])
+        #expect(refused.givenUp == ["b"] && refused.again == ["a"])
+        #expect(!core.contains("b") && core.unacknowledged == 1)
+        core.askAgain(refused.again)
+        #expect(core.commands() == [.subscribe(["a"])])
+        #expect(core.acknowledged("a") == .regained)
+    }
+
+    @Test func `what was left or acknowledged meanwhile is not asked for again`() {
+        var core = Self.standing(["a", "b"])
+        _ = (core.acknowledged("a"), core.acknowledged("b"))
+        _ = core.fell()
+        core.stood()
+        _ = core.commands()
+        let refused = core.refused(["a", "b"])
+        _ = core.unsubscribe("a")
+        _ = core.acknowledged("b")
+        _ = core.commands()
+        core.askAgain(refused.again)
+        #expect(core.commands() == [])
+        _ = core.fell()
+        core.askAgain(refused.again)
+        #expect(!core.hasCommands)
+    }
+
+    @Test func `a refusal of an acknowledged channel changes nothing`() {
+        var core = Self.standing(["a"])
+        _ = core.acknowledged("a")
+        let refused = core.refused(["a"])
+        #expect(refused.givenUp == [] && refused.again == [])
+        #expect(core.subscribe("a") == true)
+    }
+
+    @Test func `a late refusal is not taken for that of a newer subscription`() {
+        var core = Self.standing(["a"])
+        _ = core.unsubscribe("a")
+        _ = core.subscribe("a")
+        _ = core.commands()
+        #expect(core.refused(["a"]).givenUp == [])
+        #expect(core.left("a") == false)
+        #expect(core.acknowledged("a") == .granted)
+    }
+
+    @Test func `an end by the server's own doing leaves nothing, acknowledged or asked for`() {
+        var core = Self.standing(["a", "b"])
+        _ = core.acknowledged("a")
+        #expect(core.left("a") == true)
+        #expect(core.left("b") == true)
+        #expect(core.count == 0 && core.unacknowledged == 0)
+        #expect(core.left("a") == false)
+    }
+
+    @Test func `what the server ended is a repair where it goes to, and survives a loss there`() {
+        var (old, new) = (Self.standing(["a"]), Self.standing())
+        _ = old.acknowledged("a")
+        #expect(old.left("a") == true)
+        #expect(new.subscribe("a", isRepair: true) == false)
+        #expect(new.unregained == 1)
+        #expect(new.fell() == [])
+        new.stood()
+        _ = new.commands()
+        #expect(new.acknowledged("a") == .regained)
+        #expect(new.unregained == 0)
+    }
+
+    @Test func `a repair is not forgotten because somebody asked for the channel before`() {
+        var core = Self.standing(["a"])
+        #expect(core.subscribe("a", isRepair: true) == false)
+        #expect(core.subscribe("a", isRepair: true) == false)
+        #expect(core.unregained == 1 && core.commands() == [])
+        #expect(core.acknowledged("a") == .regained)
+        #expect(core.unregained == 0)
+        #expect(core.subscribe("a", isRepair: true) == true)
+    }
+
+    @Test func `an end by the server while ours is under way is taken for ours`() {
+        var core = Self.standing(["a"])
+        _ = core.acknowledged("a")
+        _ = core.unsubscribe("a")
+        #expect(core.left("a") == false)
+        #expect(core.left("a") == false)
+        #expect(core.count == 0)
+    }
+
+    @Test func `batches keep order and lose nothing`() {
+        #expect(([] as [Int]).batches(of: 3) == [])
+        #expect(Array(1...7).batches(of: 3) == [[1, 2, 3], [4, 5, 6], [7]])
+    }
+}

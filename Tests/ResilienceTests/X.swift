@@ -1,6 +1,0 @@
-import Resilience
-import Testing
-
-@Suite struct XTests {
-    @Test func `x`() { }
-}

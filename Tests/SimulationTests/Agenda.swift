@@ -1,0 +1,105 @@
+// What happens next: a heap of events, by virtual time, then by the order in which they were arranged. Nothing else moves
+// time, so the same seed gives the same run.
+
+/// Everything that can happen. Links, gateways, followers and jobs are known by their number.
+enum Event {
+    case tick(gateway: Int)
+    /// A packet comes in at the gateway's end of a link, or at the server's.
+    case arrives(link: Int, generation: Int, Packet)
+    case reaches(link: Int, generation: Int, Packet)
+    /// A connection attempt comes in at the server.
+    case attempt(link: Int, generation: Int)
+    /// The gateway learns how its attempt ended, or that its connection did.
+    case stood(link: Int, generation: Int)
+    case fell(link: Int, generation: Int)
+    /// The server learns that the gateway has closed a connection.
+    case hungUp(link: Int, generation: Int)
+    /// The gateway sends the subscriptions it has collected.
+    case flush(link: Int)
+    /// What was refused is asked for again.
+    case askAgain(link: Int, channels: Channels)
+    case publishPosition(job: Int)
+    case publishStatus(job: Int)
+    case come(follower: Int)
+    case go(follower: Int)
+    case fault(Int)
+    case repaired(Int)
+    /// From here on nothing goes wrong any more.
+    case calm
+    case checkpoint
+    case end
+}
+
+/// What crosses a link.
+enum Packet {
+    // To the server. Each is answered, in order.
+    case ping
+    case subscribe(Channels)
+    case unsubscribe(Channels)
+    case view(job: Int, epoch: Int, since: Int)
+    case position(job: Int)
+    case status(job: Int)
+
+    // To the gateway.
+    case done
+    case refused
+    /// Not an answer: the server ended subscriptions by itself, as it does when a slot moves.
+    case ended(Channels)
+    /// An index into the views that were read.
+    case viewed(Int)
+    /// An index into the messages: the status a publisher wrote.
+    case written(Int)
+    /// An index into the messages.
+    case message(Int)
+}
+
+/// A set of channels, one bit each: `2 * job` is the job's feed, `2 * job + 1` its events.
+typealias Channels = UInt32
+
+struct Agenda {
+    struct Entry {
+        let time: UInt64
+        let order: UInt32
+        let event: Event
+
+        @inline(__always) func isBefore(_ other: Entry) -> Bool {
+            self.time < other.time || self.time == other.time && self.order < other.order
+        }
+    }
+
+    private var heap: ContiguousArray<Entry> = []
+    private var lastOrder: UInt32 = 0
+
+    init() { self.heap.reserveCapacity(256) }
+
+    mutating func add(_ event: Event, at time: UInt64) {
+        self.lastOrder += 1
+        let entry = Entry(time: time, order: self.lastOrder, event: event)
+        var child = self.heap.count
+        self.heap.append(entry)
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard entry.isBefore(self.heap[parent]) else { break }
+            self.heap[child] = self.heap[parent]
+            child = parent
+        }
+        self.heap[child] = entry
+    }
+
+    mutating func next() -> Entry? {
+        guard let first = self.heap.first, let last = self.heap.popLast() else { return nil }
+        let count = self.heap.count
+        guard count > 0 else { return first }
+        var parent = 0
+        while true {
+            var child = 2 * parent + 1
+            guard child < count else { break }
+            if child + 1 < count, self.heap[child + 1].isBefore(self.heap[child]) { child += 1 }
+            guard self.heap[child].isBefore(last) else { break }
+            self.heap[parent] = self.heap[child]
+            parent = child
+        }
+        self.heap[parent] = last
+        return first
+    }
+}

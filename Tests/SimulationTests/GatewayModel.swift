@@ -1,0 +1,173 @@
+// A gateway's connections, as the real one keeps them: two for channels, one for commands, a tick that looks after them
+// and after what is to be read again. RelayModel.swift has what it does with what comes.
+
+import Resilience
+
+final class GatewayModel {
+    let index: Int
+    let links: [Link]
+    unowned(unsafe) let world: World
+    /// Followers by job, from when they subscribe until they leave.
+    var table: [[Follower]]
+    var rereading: Rereading<Int>
+    var reads: [Rereading<Int>.Read] = []
+    /// Reads without an answer, counted where they are sent.
+    var readsInFlight = 0
+    private(set) var outage = Outage()
+
+    static let tick = UInt64.milliseconds(50)
+    /// After the server refused to subscribe again what was subscribed before.
+    static let repairDelay = UInt64.milliseconds(500)
+
+    init(_ index: Int, _ links: [Link], world: World) {
+        self.index = index
+        self.links = links
+        self.world = world
+        self.table = Array(repeating: [], count: world.plan.jobs)
+        var bounds = Rereading<Int>.Bounds()
+        bounds.mostInFlight = world.plan.mostInFlight
+        self.rereading = Rereading(bounds: bounds, seed: world.random.next(), now: 0)
+    }
+
+    var commands: Link { self.links[2] }
+
+    func link(of channel: Int) -> Link {
+        self.links[self.world.plan.isSpread ? (channel / 2 + channel) & 1 : channel & 1]
+    }
+
+    var isSettled: Bool {
+        self.rereading.repairsOutstanding == 0 && self.links[0].subscribing.unregained == 0
+            && self.links[1].subscribing.unregained == 0
+    }
+
+    func start() {
+        for link in self.links where link.connecting.handle(.start, now: 0) == .connect { self.connect(link) }
+        self.world.agenda.add(.tick(gateway: self.index), at: self.world.random.upTo(Self.tick))
+    }
+
+    // MARK: time
+
+    func tick() {
+        let now = self.world.now
+        var silentSince: UInt64?
+        for link in self.links {
+            if link.connecting.tick(now: now) == .connect { self.connect(link) }
+            if link.isTrying, now >= link.triedSince + Link.attempt { self.giveUp(link) }
+            switch link.connecting.question(heard: link.heard, asked: link.oldestQuestion, now: now) {
+            case .none: break
+            case .ask: self.send(.ping, .ping, on: link)
+            case .giveUp: self.giveUp(link)
+            }
+            if let since = link.silentSince(now: now) { silentSince = min(silentSince ?? since, since) }
+        }
+        self.reread()
+        let isSettled = self.isSettled || self.world.flaw == .restoresEarly
+        let notice = self.outage.observe(silentSince: silentSince, isSettled: isSettled, now: now)
+        self.world.oracle.observe(self, notice, silentSince: silentSince)
+        self.world.agenda.add(.tick(gateway: self.index), at: now + Self.tick)
+    }
+
+    // MARK: connections
+
+    private func connect(_ link: Link) {
+        link.generation += 1
+        link.isTrying = true
+        link.triedSince = self.world.now
+        link.lastReach = max(self.world.now, link.stalledUntil) + self.world.delay(link)
+        self.world.agenda.add(.attempt(link: link.index, generation: link.generation), at: link.lastReach)
+    }
+
+    func stood(_ link: Link) {
+        guard link.isTrying else { return }
+        link.isTrying = false
+        guard link.connecting.handle(.stood, now: self.world.now) == .none else { return }
+        link.heard = self.world.now
+        self.world.trace { "link \(link.index) stands" }
+        guard link.isSubscriber else { return }
+        link.subscribing.stood()
+        self.flush(link)
+    }
+
+    private func giveUp(_ link: Link) {
+        let there = max(self.world.now, link.stalledUntil) + self.world.delay(link)
+        self.world.agenda.add(.hungUp(link: link.index, generation: link.generation), at: there)
+        self.fell(link)
+    }
+
+    func fell(_ link: Link) {
+        link.generation += 1
+        link.isTrying = false
+        guard link.connecting.handle(.fell, now: self.world.now) == .lost else { return }
+        link.downSince = link.heard
+        self.world.trace { "link \(link.index) fell" }
+        while let request = link.takeQuestion() { self.failed(request) }
+        guard link.isSubscriber else { return }
+        _ = link.subscribing.fell()
+        self.refuse(self.channels(of: link))
+    }
+
+    /// Asks on a link; fails at once when it does not stand.
+    func ask(_ request: Request, _ packet: Packet) {
+        guard self.commands.isUp else { return self.failed(request) }
+        self.send(request, packet, on: self.commands)
+    }
+
+    private func send(_ request: Request, _ packet: Packet, on link: Link) {
+        link.asks(request, now: self.world.now)
+        self.world.sendToServer(link, packet)
+    }
+
+    // MARK: subscriptions
+
+    /// All that could be carried by it.
+    private func channels(of link: Link) -> Channels {
+        var channels: Channels = 0
+        for channel in 0..<2 * self.table.count where self.link(of: channel) === link { channels |= 1 << channel }
+        return channels
+    }
+
+    /// Subscriptions go out together a little later, as at the end of a loop's turn.
+    func flushSoon(_ link: Link) {
+        guard !link.willFlush else { return }
+        link.willFlush = true
+        self.world.agenda.add(.flush(link: link.index), at: self.world.now + 1)
+    }
+
+    func flush(_ link: Link) {
+        link.willFlush = false
+        guard link.subscribing.hasCommands else { return }
+        for command in link.subscribing.commands() {
+            switch command {
+            case .subscribe(let names):
+                for set in Channels.sets(names) {
+                    self.world.trace { "link \(link.index) subscribes \(set.numbers)" }
+                    self.send(.subscribe(set), .subscribe(set), on: link)
+                }
+            case .unsubscribe(let names):
+                for set in Channels.sets(names) { self.send(.unsubscribe(set), .unsubscribe(set), on: link) }
+            }
+        }
+    }
+
+    func askAgain(_ link: Link, _ channels: Channels) {
+        link.subscribing.askAgain(channels.numbers)
+        self.flush(link)
+    }
+
+    func subscriptionRefused(_ channels: Channels, on link: Link) {
+        let refused = link.subscribing.refused(channels.numbers)
+        self.refuse((refused.givenUp + refused.again).reduce(0) { $0 | 1 << $1 })
+        guard !refused.again.isEmpty else { return }
+        self.world.agenda.add(
+            .askAgain(link: link.index, channels: refused.again.reduce(0) { $0 | 1 << $1 }),
+            at: self.world.now + Self.repairDelay)
+    }
+
+    /// The server ended it by itself: it is asked for where it is now, which is here, and is a repair.
+    func subscriptionEnded(_ channel: Int, on link: Link) {
+        guard link.subscribing.left(channel), !self.table[channel / 2].isEmpty else { return }
+        self.world.trace(channel / 2) { "channel \(channel) ended by the server" }
+        _ = link.subscribing.subscribe(channel, isRepair: true)
+        self.flushSoon(link)
+    }
+}

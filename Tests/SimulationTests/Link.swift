@@ -1,0 +1,102 @@
+// One connection of a gateway, again and again: `Connecting` decides when, `Subscribing` what is asked for. The path it
+// takes may be slow or stall; a generation tells what belongs to which of its connections.
+
+import Resilience
+
+/// What a gateway has asked and not been answered yet.
+enum Request {
+    case ping
+    case subscribe(Channels)
+    case unsubscribe(Channels)
+    /// A follower's: may it follow, and what is there. The attempt tells it from an earlier one of the same follower.
+    case authorise(follower: Int, attempt: Int)
+    case snapshot(follower: Int, attempt: Int)
+    /// An index into the gateway's reads.
+    case reread(Int)
+    case write
+}
+
+final class Link {
+    let index: Int
+    let gateway: Int
+    /// Two of a gateway's three carry channels, the third commands.
+    let isSubscriber: Bool
+    var connecting: Connecting
+    var subscribing = Subscribing<Int>()
+    var generation = 0
+    var isTrying = false
+    var triedSince: UInt64 = 0
+    var heard: UInt64 = 0
+    var downSince: UInt64 = 0
+    var willFlush = false
+    private var questions: [(request: Request, at: UInt64)] = []
+    private var answered = 0
+
+    // The path.
+    /// Nothing overtakes: when the last packet arrives at the gateway, and at the server.
+    var lastArrival: UInt64 = 0
+    var lastReach: UInt64 = 0
+    var stalledUntil: UInt64 = 0
+    /// Packets take up to `slowness` until then.
+    var slowUntil: UInt64 = 0
+    var slowness: UInt64 = 0
+    /// So many of the next messages are lost, and nobody is told.
+    var losses = 0
+
+    /// A question that waits longer than this makes the link silent.
+    static let suspicion = UInt64.milliseconds(500)
+    /// An attempt that takes longer has come to nothing.
+    static let attempt = UInt64.seconds(3)
+
+    init(_ index: Int, of gateway: Int, seed: UInt64) {
+        self.index = index
+        self.gateway = gateway
+        self.isSubscriber = index % 3 < 2
+        self.connecting = Connecting(seed: seed)
+    }
+
+    var isUp: Bool { self.connecting.isStanding }
+
+    var oldestQuestion: UInt64? { self.answered < self.questions.count ? self.questions[self.answered].at : nil }
+
+    func silentSince(now: UInt64) -> UInt64? {
+        guard self.isUp else { return self.downSince }
+        guard let asked = self.oldestQuestion, now > asked + Self.suspicion else { return nil }
+        return self.heard
+    }
+
+    func asks(_ request: Request, now: UInt64) { self.questions.append((request, now)) }
+
+    /// The question that is answered next.
+    func takeQuestion() -> Request? {
+        guard self.answered < self.questions.count else { return nil }
+        defer {
+            self.answered += 1
+            if self.answered == self.questions.count { self.questions.removeAll(keepingCapacity: true) }
+            if self.questions.isEmpty { self.answered = 0 }
+        }
+        return self.questions[self.answered].request
+    }
+}
+
+extension Channels {
+    /// Their numbers, in order: a run must not depend on how a dictionary is ordered.
+    var numbers: [Int] {
+        var (rest, numbers) = (self, [Int]())
+        while rest != 0 {
+            numbers.append(rest.trailingZeroBitCount)
+            rest &= rest - 1
+        }
+        return numbers
+    }
+
+    /// As few sets as can be, none with a channel twice: each name is acknowledged for itself.
+    static func sets(_ numbers: [Int]) -> [Channels] {
+        var sets: [Channels] = []
+        for number in numbers {
+            let bit = Channels(1) << number
+            if let free = sets.firstIndex(where: { $0 & bit == 0 }) { sets[free] |= bit } else { sets.append(bit) }
+        }
+        return sets
+    }
+}

@@ -1,0 +1,169 @@
+// What a seed makes of a run: how many of what, who comes and goes, what is published, and which faults happen when.
+
+import Resilience
+
+struct Plan: CustomStringConvertible {
+    /// Some of the seeds bring together what seldom meets by chance.
+    enum Emphasis {
+        case none
+        /// Clients leave and come back before anything is acknowledged, on slow links.
+        case impatience
+        /// Snapshots take long, and channels are lost meanwhile.
+        case slowness
+        /// The replica takes over, again and again, and clients say what they saw of the master before it.
+        case succession
+
+        var kinds: [Fault.Kind] {
+            switch self {
+            case .none, .impatience: Fault.kinds
+            case .slowness: [.cut, .cutAtOnce, .slotMove, .vanish]
+            case .succession: [.failover]
+            }
+        }
+    }
+
+    let emphasis: Emphasis
+    let gateways: Int
+    let jobs: Int
+    /// Followers: where, what, and whether they come and go within milliseconds.
+    let stays: [(gateway: Int, job: Int, isImpatient: Bool)]
+    let faults: [Fault]
+    /// The channels of one job are on two connections anyway; whether those of one kind are spread too.
+    let isSpread: Bool
+    let mostInFlight: Int
+    /// Repairs after a loss begin within this.
+    let spread: UInt64
+    /// A packet of each link usually takes at most this: one may be much slower than its neighbours.
+    let latencies: [UInt64]
+    let calmAt: UInt64
+
+    /// Clients have seen the last of everything when so long nothing went wrong and connections stand.
+    static let recovery = UInt64.seconds(2)
+    /// What was lost without a trace is found within this.
+    static let reconciliation = UInt64.seconds(10)
+    /// At the end nothing goes wrong for so long: time for a check of every job, and more.
+    static let calm = UInt64.seconds(15)
+    /// Publishers go on for so long when it is calm.
+    static let publishing = UInt64.seconds(1)
+
+    init(_ random: inout SplitMix, emphasis chosen: Emphasis? = nil) {
+        let usual: [Emphasis] = [.none, .none, .impatience, .slowness, .succession]
+        let emphasis = chosen ?? usual[Int(random.upTo(4))]
+        let gateways = 1 + Int(random.upTo(1))
+        let jobs = 2 + Int(random.upTo(random.upTo(3) == 0 ? 4 : 1))
+        var stays: [(gateway: Int, job: Int, isImpatient: Bool)] = []
+        for job in 0..<jobs {
+            for gateway in 0..<gateways {
+                let isImpatient = emphasis == .impatience || random.upTo(3) == 0
+                for _ in 0..<(isImpatient ? 1 : random.upTo(2)) { stays.append((gateway, job, isImpatient)) }
+            }
+        }
+        self.stays = stays.isEmpty ? [(0, 0, false)] : stays
+        let active = UInt64.seconds(3) + random.upTo(.seconds(5))
+        var faults: [Fault] = []
+        for _ in 0..<random.upTo(5) {
+            // Half of them come on top of another.
+            let soon = random.upTo(1) == 0 ? faults.last?.at : nil
+            faults.append(
+                Fault(&random, after: soon, within: active, links: 3 * gateways, kinds: emphasis.kinds))
+        }
+        if emphasis == .slowness { faults.append(Fault(kind: .slowReads, at: .milliseconds(300), duration: active, choice: 0)) }
+        self.faults = faults
+        self.calmAt = max(active, faults.map { $0.at + $0.duration }.max() ?? 0) + 1
+        self.gateways = gateways
+        self.jobs = jobs
+        self.isSpread = random.upTo(1) == 0
+        self.mostInFlight = 1 + Int(random.upTo(3))
+        self.spread = random.upTo(1) == 0 ? 0 : .milliseconds(300)
+        self.latencies = (0..<3 * gateways).map { link in
+            guard link % 3 < 2 else { return .milliseconds(1) << random.upTo(emphasis == .impatience ? 2 : 5) }
+            return .milliseconds(1) << (emphasis == .impatience ? 5 + random.upTo(2) : random.upTo(7))
+        }
+        self.emphasis = emphasis
+    }
+
+    var description: String {
+        "\(self.gateways) gateways, \(self.jobs) jobs, \(self.stays.count) followers, at most \(self.mostInFlight) reads; "
+            + "calm from \(self.calmAt / 1_000_000) ms; "
+            + self.faults.map { "\($0.kind) at \($0.at / 1_000_000) for \($0.duration / 1_000_000) ms" }
+            .joined(separator: ", ")
+    }
+
+    // MARK: at the beginning
+
+    func arrange(in world: World) {
+        for job in 0..<self.jobs {
+            world.agenda.add(.publishPosition(job: job), at: world.random.upTo(.milliseconds(500)))
+            world.agenda.add(.publishStatus(job: job), at: world.random.upTo(.seconds(2)))
+        }
+        for follower in world.followers {
+            follower.isWanted = true
+            let at = self.arrival(&world.random)
+            world.agenda.add(.come(follower: follower.index), at: at)
+            guard self.stays[follower.index].isImpatient || world.random.upTo(1) == 0 else { continue }
+            world.agenda.add(.go(follower: follower.index), at: at + self.stay(of: follower, world))
+        }
+        for (number, fault) in self.faults.enumerated() {
+            world.agenda.add(.fault(number), at: fault.at)
+            world.agenda.add(.repaired(number), at: fault.at + fault.duration)
+        }
+        world.agenda.add(.calm, at: self.calmAt)
+        world.agenda.add(.end, at: self.calmAt + Self.calm)
+    }
+
+    /// At the beginning, at any time, or while something goes wrong.
+    private func arrival(_ random: inout SplitMix) -> UInt64 {
+        switch random.upTo(3) {
+        case 0 where !self.faults.isEmpty:
+            let fault = self.faults[Int(random.upTo(UInt64(self.faults.count - 1)))]
+            return fault.at + random.upTo(fault.duration + .milliseconds(100)) - .milliseconds(50)
+        case 1: return random.upTo(.seconds(3))
+        default: return random.upTo(.milliseconds(200))
+        }
+    }
+
+    // MARK: publishers, each at a gateway of its own, and refused while that has no connection
+
+    func publishPosition(_ job: Int, in world: World) {
+        guard world.now < self.calmAt + Self.publishing else { return }
+        let gateway = world.gateways[job % self.gateways]
+        if gateway.commands.isUp { gateway.ask(.write, .position(job: job)) }
+        let usual = UInt64.milliseconds(200) + world.random.upTo(.milliseconds(300))
+        world.agenda.add(.publishPosition(job: job), at: world.now + self.pause(&world.random, instead: usual))
+    }
+
+    func publishStatus(_ job: Int, in world: World) {
+        guard world.now < self.calmAt + Self.publishing else { return }
+        let gateway = world.gateways[job % self.gateways]
+        if gateway.commands.isUp { gateway.ask(.write, .status(job: job)) }
+        let usual = world.random.upTo(world.random.upTo(2) > 0 ? .milliseconds(150) : .seconds(2))
+        world.agenda.add(.publishStatus(job: job), at: world.now + self.pause(&world.random, instead: usual))
+    }
+
+    /// Now and then nothing comes for long: what was missed then is not made up for by what comes next.
+    private func pause(_ random: inout SplitMix, instead usual: UInt64) -> UInt64 {
+        random.upTo(3) == 0 ? .seconds(2) + random.upTo(.seconds(4)) : usual
+    }
+
+    // MARK: followers
+
+    func go(_ follower: Follower, in world: World) {
+        guard !world.isCalm else { return }
+        follower.isWanted = false
+        world.trace(follower.job) { "f\(follower.index) goes" }
+        world.gateway(of: follower).leave(follower)
+        guard world.random.upTo(7) > 0 else { return }
+        follower.isWanted = true
+        let isImpatient = self.stays[follower.index].isImpatient
+        let back = world.now + world.random.upTo(isImpatient ? .milliseconds(5) : .seconds(2))
+        world.agenda.add(.come(follower: follower.index), at: back)
+        guard world.random.upTo(isImpatient ? 15 : 2) > 0 else { return }
+        world.agenda.add(.go(follower: follower.index), at: back + self.stay(of: follower, world))
+    }
+
+    /// Who is impatient goes before all is acknowledged, or stays long enough for something to be missing.
+    private func stay(of follower: Follower, _ world: World) -> UInt64 {
+        let isShort = self.stays[follower.index].isImpatient && world.random.upTo(3) > 0
+        return isShort ? world.random.upTo(.milliseconds(100)) : .seconds(1) + world.random.upTo(.seconds(4))
+    }
+}
