@@ -48,7 +48,9 @@ final class ReplicationPart {
         self.replicas = fields["connected_slaves"].flatMap { Int($0) } ?? 0
         let before = self.history
         self.history = fields["master_replid"]
-        guard fields["role"] == "master", before == nil || before == self.history else {
+        // A master gets a new name for its history, with none before it, when its first replica comes: that is no change.
+        let isItsOwn = fields["master_replid2"]?.allSatisfy { $0 == "0" } ?? true
+        guard fields["role"] == "master", before == nil || before == self.history || isItsOwn else {
             self.onChanged?()
             return
         }
