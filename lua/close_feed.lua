@@ -1,9 +1,11 @@
-#!lua
+#!lua flags=allow-oom
 -- close_feed: the job's positions end and the last one is gone at once; its followers are told why.
 --
 -- The live half of switching travel mode off, of arrival and of the job's end. It runs before the ledger is told,
 -- so that a failure in between leaves too little visible, never too much. What stays is an empty word: closed is not
 -- the same as forgotten, and only what was forgotten is opened again by itself.
+--
+-- A full instance does it too (allow-oom): it erases more than it writes.
 --
 -- Role     live
 -- KEYS[1]  job:{<job>}:travel     string   '' until its deadline; a minute when nothing was known

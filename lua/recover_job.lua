@@ -1,8 +1,10 @@
-#!lua
+#!lua flags=no-writes
 -- recover_job: the whole state of a job, and the status events a follower has not seen.
 --
 -- One path for who comes first, who comes back and who is checked on: the state is always whole; the events are
 -- those after `since` when the log still holds it, and none when it does not (then the state is all there is: a reset).
+--
+-- It only reads and says so (no-writes): a ledger that is full, or has lost its replicas, still answers it.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record

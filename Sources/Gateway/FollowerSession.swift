@@ -50,6 +50,9 @@ final class FollowedJob {
 
     func unsynchronise() { self.following.unsynchronise() }
 
+    /// Only what was read since it was unsynchronised may be shown next.
+    var awaitsRepair: Bool { self.following.awaitsRepair }
+
     /// Shows the whole state, and what came while it was read.
     ///
     /// - Returns: whether that is all: `false` when something between the two is missing and the job has to be read again.
@@ -140,6 +143,8 @@ final class FollowerSession {
         case .success(let view):
             let message: ServerMessage =
                 view.isReset ? .reset(job: followed.job, view.snapshot) : .subscribed(job: followed.job, view.snapshot)
+            // Its channel was lost while the view was read: the repair that is on its way is the first thing it is shown.
+            guard !followed.awaitsRepair else { break }
             if !followed.synchronise(view, Frame.text(message.encoded)) { self.loop.relay.repair(followed.job) }
             if let end = view.record.status.end { followed.end(end) }
         case .failure(is Left): break

@@ -47,7 +47,8 @@ final class JobRepairs {
 
     /// - Parameter spread: within how many ns to begin, at random; 0 for at once.
     func demand(_ job: JobID, within spread: UInt64) {
-        self.core.repair(job, within: spread, now: Self.now)
+        guard self.core.repair(job, within: spread, now: Self.now) else { return }
+        for follower in self.followers(job) { follower.unsynchronise() }
         if spread == 0 { self.begin() }
     }
 
@@ -78,11 +79,12 @@ final class JobRepairs {
             self.forgotten[job] = nil
             let frame = Frame.text(ServerMessage.reset(job: job, view.snapshot).encoded)
             var isWhole = true
-            for follower in self.followers(job) {
+            // Who has just come is about to be shown a view of its own.
+            for follower in self.followers(job) where follower.awaitsRepair {
                 if !follower.synchronise(view, frame) { isWhole = false }
                 if let end = view.record.status.end { follower.end(end) }
             }
-            if !isWhole { self.core.repair(job, within: Self.secondReadSpread, now: Self.now) }
+            if !isWhole { self.demand(job, within: Self.secondReadSpread) }
         case .success(nil):
             if self.core.answered(read, .agrees, now: Self.now) { self.isForgotten(job) }
         case .failure(let error): self.failed(read, error)

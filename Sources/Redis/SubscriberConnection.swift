@@ -52,8 +52,8 @@ final class SubscriberConnection {
 
     var count: Int { self.core.count }
     var isStanding: Bool { self.link.handler != nil }
-    /// Every channel is acknowledged.
-    var isSettled: Bool { self.isStanding && self.core.unacknowledged == 0 }
+    /// What was lost is back.
+    var isSettled: Bool { self.isStanding && self.core.unregained == 0 }
     var silentSince: NIODeadline? { self.link.silentSince }
 
     // MARK: what is wanted

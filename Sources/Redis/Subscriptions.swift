@@ -68,7 +68,7 @@ package final class Subscriptions {
         self.connections.values.joined().compactMap(\.silentSince).min()
     }
 
-    /// Every channel is acknowledged.
+    /// What was lost is back.
     package var isSettled: Bool { !self.homeless && self.connections.values.joined().allSatisfy(\.isSettled) }
 
     package var isStanding: Bool { self.connections.values.joined().allSatisfy(\.isStanding) }

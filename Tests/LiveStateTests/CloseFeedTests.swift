@@ -31,6 +31,16 @@ import Testing
         }
     }
 
+    @Test func `a full instance erases what it is told to erase`() async throws {
+        try await Stage.set { stage in
+            try await self.open(stage)
+            try await stage.client.run("CONFIG", "SET", "maxmemory", "1")
+            let answer = try await self.close(stage, "rider-1")
+            #expect(answer == .answer(1, 2))
+            #expect(try await stage.client.run("EXISTS", stage.positionKey) == .integer(0))
+        }
+    }
+
     @Test func `a feed that another rider shares is not closed`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)

@@ -6,6 +6,16 @@ import TestSupport
 import Testing
 
 @Suite struct RecoverJobTests {
+    @Test(arguments: [["maxmemory", "1"], ["min-replicas-to-write", "1"]])
+    func `a ledger that takes no writes is still read`(setting: [String]) async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            try await stage.client.run("CONFIG", "SET", setting[0], setting[1])
+            let recovery = try await stage.ledger.recover(Stage.job).get()
+            #expect(recovery?.record.kind == .delivery)
+        }
+    }
+
     private func recover(_ stage: Stage, _ epoch: String = "", _ since: String = "") async throws -> RESPValue {
         try await stage.run(Scripts.recoverJob, keys: [stage.jobKey, stage.logKey], [epoch, since])
     }
