@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test install build release check fuzz bench bench-peers bench-tools bench-instructions instructions twin \
+.PHONY: run test test-failover simulate install build release check fuzz bench bench-recovery bench-peers bench-tools bench-instructions instructions twin \
     format lint clean
 
 run: install build
@@ -13,7 +13,8 @@ run: install build
 
 test: install
 	swift build --build-tests --explicit-target-dependency-import-check error
-	swift test --skip-build --disable-xctest
+	swift test --skip-build --disable-xctest --skip SimulationTests
+	swift test --skip-build --disable-xctest --filter SimulationTests
 
 build: install
 	swift build
@@ -51,6 +52,21 @@ install:
 	    echo "installing: $$missing"; \
 	    $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq $$missing >/dev/null; \
 	fi
+
+# Sentinels and clusters fail over ten times each: a quarter of an hour.
+test-failover: install
+	swift build --build-tests
+	ENROUTE_FAILOVERS=10 ENROUTE_REPORT=1 swift test --skip-build --disable-xctest --filter 'FailoverTests|GatewayTests.OutageTests'
+
+# The simulator, for longer than in `make test`: about 5,000 seeds a second.
+SEEDS = 5000000
+simulate: install
+	swift build --build-tests
+	ENROUTE_SEEDS=$(SEEDS) ENROUTE_FIRST_SEED=$$(date +%s) swift test --skip-build --disable-xctest --filter SimulationTests
+
+# 20,000 followed jobs lose their channels: minutes.
+bench-recovery: release
+	python3 benchmarks/recovery.py .build/release/enroute
 
 # Each fuzzer for so many seconds; what it finds is in .build-fuzz/crashes, and belongs into Tests/Fuzzing/Corpus once it is put right.
 FUZZ_SECONDS = 60

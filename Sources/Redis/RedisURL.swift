@@ -12,7 +12,8 @@ extension RedisAddress {
     ///     redis+cluster://[user[:password]@]host[:port],…
     ///
     /// With rediss in the place of redis: `?ca=file` (PEM; without it the system's authorities), `cert=file&key=file`
-    /// where the server wants a certificate, `name=…` where its certificate is for another name than the host's.
+    /// where the server wants a certificate, `name=…` where its certificate is for another name than the host's (one for
+    /// the address itself will do as well).
     ///
     /// - Throws: `Malformed`, which says what is wrong and how it should be, never the password.
     package init(url: String) throws(Malformed) {

@@ -27,10 +27,9 @@ import Testing
         try await Self.withSentinels { stage, fleet in
             let master = try await fleet.master()
             await master.crash()
-            let degraded = await stage.witnesses[0].seen.degraded
-            try await stage.all { $0.degraded > degraded }
+            try await stage.allAreTold(of: "master killed")
             _ = try await fleet.successor(of: master)
-            try await stage.all { $0.degraded == $0.restored }
+            try await stage.allRecover(from: "Sentinels' failover")
             try await master.start()
             try await fleet.settled()
         }
@@ -74,7 +73,7 @@ import Testing
             let master = try await fleet.master(of: Self.orderSlot)
             await master.redis.crash()
             try await fleet.settled()
-            try await stage.all { $0.degraded == $0.restored }
+            try await stage.allRecover(from: "cluster's failover")
             try await master.redis.start()
             try await fleet.settled()
         }

@@ -175,6 +175,29 @@ struct OutageStage: Sendable {
         for witness in self.witnesses { try await witness.wait(until: isEnough) }
     }
 
+    /// Waits until every follower was told of an outage.
+    func allAreTold(of what: String) async throws {
+        let began = ContinuousClock.now
+        try await self.all { $0.degraded > $0.restored }
+        Self.report("\(what): degraded after \(ContinuousClock.now - began)")
+    }
+
+    /// Waits until every follower has seen a status and a position of after now, and was told that all is well.
+    func allRecover(from what: String) async throws {
+        let (began, now) = (ContinuousClock.now, Int64(Date.now.timeIntervalSince1970 * 1000))
+        try await self.all { $0.capturedAt[Self.visit] ?? 0 > now }
+        Self.report("\(what): positions \(ContinuousClock.now - began) after its end")
+        try await self.all { ($0.status[Self.order]?.id.milliseconds ?? 0) > UInt64(now) }
+        Self.report("\(what): statuses \(ContinuousClock.now - began) after its end")
+        try await self.all { $0.degraded == $0.restored }
+        Self.report("\(what): restored \(ContinuousClock.now - began) after its end")
+    }
+
+    /// Times are reported, with ENROUTE_REPORT=1, and never claimed: the machine may be busy.
+    private static func report(_ line: String) {
+        if ProcessInfo.processInfo.environment["ENROUTE_REPORT"] != nil { print("measured: \(line)") }
+    }
+
     /// Lets traffic end, and waits until everybody has seen all of it.
     private func settle() async throws -> [Witness.Seen] {
         let (event, capturedAt) = try await self.traffic.end()

@@ -1,4 +1,4 @@
-// Enroute as a target: its jobs, its people and their tokens, and the two ways to its followers: PUBLISH to the feed, as
+// Enroute as a target: its jobs, its people and their tokens, and the two ways to its followers: SPUBLISH to the feed, as
 // publish_location.lua does, or a rider's location through the gateway.
 
 internal import Glibc

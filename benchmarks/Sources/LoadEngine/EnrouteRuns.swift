@@ -4,7 +4,7 @@ internal import Glibc
 
 extension EnrouteGateway: Measurable {
     public enum Way {
-        /// PUBLISH to the feeds.
+        /// SPUBLISH to the feeds.
         case redis(Endpoint)
         /// Locations over the riders' own connections.
         case riders
@@ -40,7 +40,7 @@ extension EnrouteGateway: Measurable {
         let publisher: any Publisher
         switch way {
         case .redis(let redis):
-            publisher = try Publishing.redis(redis, channel: self.feed).publisher(jobs: jobs, loop: loop) {
+            publisher = try Publishing.redis(redis, channel: self.feed, isSharded: true).publisher(jobs: jobs, loop: loop) {
                 MessageTemplate.location(job: $0, bytes: payload)
             }
         case .riders:

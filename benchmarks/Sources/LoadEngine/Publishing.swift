@@ -4,8 +4,8 @@ internal import Glibc
 
 /// How messages are published. `{job}` in a text stands for the job's name.
 public enum Publishing {
-    /// PUBLISH to the channel; the message, where there is an envelope, in place of its `{payload}`.
-    case redis(Endpoint, channel: String, envelope: String? = nil)
+    /// PUBLISH, or SPUBLISH to sharded channels; the message, where there is an envelope, in place of its `{payload}`.
+    case redis(Endpoint, channel: String, envelope: String? = nil, isSharded: Bool = false)
     /// POST over one connection, with pipelining.
     case http(Endpoint, path: String)
     /// PUB of NATS' own protocol.
@@ -15,7 +15,8 @@ public enum Publishing {
     func publisher(jobs: [String], loop: Loop, message: (String) -> String) throws -> any Publisher {
         func fill(_ text: String, _ job: String) -> String { Identity(index: 0, channel: 0, job: job).fill(text) }
         switch self {
-        case .redis(let endpoint, let channel, let envelope):
+        case .redis(let endpoint, let channel, let envelope, let isSharded):
+            let verb = isSharded ? "SPUBLISH" : "PUBLISH"
             let parts = envelope.map {
                 $0.split(separator: "{payload}", omittingEmptySubsequences: false).map(String.init)
             }
@@ -23,7 +24,7 @@ public enum Publishing {
                 let name = fill(channel, job)
                 let text = parts?.map { fill($0, job) }.joined(separator: message(job)) ?? message(job)
                 return MessageTemplate(
-                    "*3\r\n$7\r\nPUBLISH\r\n$\(name.utf8.count)\r\n\(name)\r\n$\(text.utf8.count)\r\n\(text)\r\n")
+                    "*3\r\n$\(verb.utf8.count)\r\n\(verb)\r\n$\(name.utf8.count)\r\n\(name)\r\n$\(text.utf8.count)\r\n\(text)\r\n")
             }
             return try StreamPublisher(
                 Dial(endpoint, tls: nil), loop: loop, templates: templates,

@@ -60,7 +60,7 @@ struct EnrouteLoad: ParsableCommand {
     var warmup = 2.0
     @Option(help: "Bytes of a location, with --publish redis.")
     var payload = 200
-    @Option(help: "redis: PUBLISH to the feed. riders: locations over the riders' connections, through the gateway.")
+    @Option(help: "redis: SPUBLISH to the feed. riders: locations over the riders' connections, through the gateway.")
     var publish = Way.redis
     @Option(help: "In slow: connections that do not read, beside --connections that do.")
     var slowConnections = 50
