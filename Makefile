@@ -6,7 +6,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 DEMO =
 
 .PHONY: run test install build release check fuzz bench bench-peers bench-tools bench-instructions instructions twin \
-    format lint clean
+    simulate format lint clean
 
 run: install build
 	.build/debug/enroute demo $(DEMO)
@@ -78,6 +78,16 @@ check: instructions
 instructions: release
 	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) valgrind curl openssl binutils"
 	swift build -c release --package-path benchmarks --product enroute-instructions
+
+# More seeds of the simulator than `make test` runs, and others; some 2,500 a second and core. A seed that fails says what
+# happened, and belongs into Tests/SimulationTests/SimulationTests.swift once it is put right.
+SEEDS = 10000000
+FIRST_SEED = $(shell date +%s)000
+
+simulate: install
+	swift build --build-tests
+	ENROUTE_SEEDS=$(SEEDS) ENROUTE_FIRST_SEED=$(FIRST_SEED) \
+	    swift test --skip-build --disable-xctest --filter SimulationTests
 
 format:
 	swift format --in-place --recursive Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift
