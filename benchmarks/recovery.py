@@ -150,8 +150,8 @@ def main():
         for limit in ("SESSIONS_PER_PERSON", "SESSIONS_PER_ADDRESS", "CONNECTIONS_PER_ADDRESS", "HANDSHAKES_PER_SECOND"):
             environment[f"ENROUTE_LIMIT_{limit}"] = "0"
         for limit in ("", "PER_PERSON_", "PER_ADDRESS_"):
-            environment[f"ENROUTE_LIMIT_MESSAGES_{limit}PER_SECOND"] = "1000000"
-            environment[f"ENROUTE_LIMIT_MESSAGES_{limit}BURST"] = "1000000"
+            environment[f"ENROUTE_LIMIT_MESSAGES_{limit}PER_SECOND"] = "100000"
+            environment[f"ENROUTE_LIMIT_MESSAGES_{limit}BURST"] = "100000"
         gateway = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", options.enroute, "serve"], env=environment, stdout=subprocess.PIPE)
         gateway.stdout.readline()

@@ -5,6 +5,10 @@
 -- several who try at once exactly one wins. (epoch, prev, id) lets a follower see a gap: prev is the id before it.
 -- Whoever does not know whether it was done repeats it with the same request id, and gets the first answer again.
 --
+-- The id is '<ms>-<digest of prev and of what is written>', so that an id stands for the whole history up to it. With
+-- a plain sequence a new master whose clock is behind may give a status the id of one that was lost with the old
+-- master, and who comes back with that id would be told that nothing was missed.
+--
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- KEYS[2]  job:{<job>}:log        stream   status events in order, at most 64
@@ -72,8 +76,12 @@ if not string.find(',' .. from .. ',', ',' .. current .. ',', 1, true) then retu
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local at = occurred_at ~= '' and occurred_at or now
-local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, '*', 'status', status, 'prev', prev, 'at', at,
-  'recorded', now, 'actor', actor, 'source', source, 'request', request)
+local digest = tonumber(string.sub(redis.sha1hex(table.concat({prev, status, at, actor, request}, ' ')), 1, 8), 16)
+local last_ms, last_sequence = string.match(prev, '^(%d+)%-(%d+)$')
+local ms = now
+if tonumber(last_ms) >= tonumber(now) then ms, digest = last_ms, digest + last_sequence + 1 end
+local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, ms .. '-' .. string.format('%.0f', digest), 'status', status,
+  'prev', prev, 'at', at, 'recorded', now, 'actor', actor, 'source', source, 'request', request)
 redis.call('HSET', KEYS[1], 'status', status, 'status_at', at, 'head', id)
 if ends_travel == '1' then redis.call('HSET', KEYS[1], 'travel_active', '0') end
 redis.call('PEXPIRE', KEYS[1], retention)

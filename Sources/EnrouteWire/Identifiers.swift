@@ -54,7 +54,8 @@ public typealias PersonID = Identifier<Named.Person>
 /// The area whose riders form one pool (a city, say).
 public typealias ZoneID = Identifier<Named.Zone>
 
-/// Order of a job's status events: a Redis stream id, `<ms>-<sequence>`.
+/// Order of a job's status events: a Redis stream id, `<ms>-<sequence>`, whose sequence is a digest of what came before
+/// (lua/publish_status.lua).
 public struct StatusID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let milliseconds: UInt64
     public let sequence: UInt64

@@ -136,6 +136,8 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
     // MARK: what happens
 
     /// Reads to begin now.
+    // The simulator's jobs are numbers; unspecialised this was 29 % of a run.
+    @specialized(where Job == Int)
     package mutating func due(now: UInt64) -> [Read] {
         self.wake(now: now)
         var reads: [Read] = []
@@ -223,31 +225,5 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
             (tick, turns) = (tick + 1, turns - 1)
         }
         self.nextTick = last + 1
-    }
-}
-
-/// First in, first out.
-private struct Queue<Element: Sendable>: Sendable {
-    private var elements: [Element] = []
-    private var first = 0
-
-    var isEmpty: Bool { self.first == self.elements.count }
-
-    mutating func append(_ element: Element) { self.elements.append(element) }
-
-    mutating func take() -> Element? {
-        guard self.first < self.elements.count else { return nil }
-        defer {
-            self.first += 1
-            if self.first == self.elements.count {
-                self.elements.removeAll(keepingCapacity: self.first < 1024)
-                self.first = 0
-            } else if self.first >= 1024, self.first * 2 >= self.elements.count {
-                // A queue that is never quite empty must not keep its taken places.
-                self.elements.removeFirst(self.first)
-                self.first = 0
-            }
-        }
-        return self.elements[self.first]
     }
 }

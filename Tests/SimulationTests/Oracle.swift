@@ -62,7 +62,7 @@ final class Oracle {
         } else {
             for status in view.missed { self.shows(status: status, to: follower) }
             if follower.status != view.head {
-                self.fail("f\(follower.index) was told nothing is lost, yet is not where m\(view.head) is", job: view.job)
+                self.fail("f\(follower.index) was told nothing is lost, yet is not at m\(view.head)", job: view.job)
             }
         }
         follower.position = view.position
@@ -108,8 +108,7 @@ final class Oracle {
         var isDead = false
         for link in gateway.links {
             guard
-                !link.isUp || server.sessions[link.index] != link.generation || now < link.stalledUntil
-                    || now < server.frozenUntil
+                !self.world.isWhole(link) || now < link.stalledUntil || now < server.frozenUntil
             else {
                 self.deadSince[link.index] = nil
                 continue
@@ -149,7 +148,7 @@ final class Oracle {
     private func observeCalm(_ isDead: Bool) {
         guard !self.willCheck else { return }
         let (now, calmAt) = (self.world.now, self.world.plan.calmAt)
-        let stand = !isDead && self.world.links.allSatisfy { $0.isUp && self.world.server.sessions[$0.index] == $0.generation }
+        let stand = !isDead && self.world.links.allSatisfy { self.world.isWhole($0) }
         if stand {
             self.willCheck = true
             let publishingEnds = calmAt + Plan.publishing
@@ -164,7 +163,9 @@ final class Oracle {
     /// Where nothing is wrong for a while, what the server holds for as long has been shown.
     private func look(_ gateway: GatewayModel) {
         let (now, index) = (self.world.now, gateway.index)
-        guard now >= self.lastLook[index] + Self.betweenLooks, now >= self.lastTrouble[index] + Plan.recovery else { return }
+        guard now >= max(self.lastLook[index] + Self.betweenLooks, self.lastTrouble[index] + Plan.recovery) else {
+            return
+        }
         if let loss = self.lastSilentLoss, now < loss + Plan.reconciliation { return }
         self.lastLook[index] = now
         for follower in gateway.table.joined() where follower.following.isLive {
@@ -188,7 +189,8 @@ final class Oracle {
             }
             if follower.position != server.lastPosition(job) {
                 self.fail(
-                    "f\(follower.index) sees position m\(follower.position), not m\(server.lastPosition(job))", job: job)
+                    "f\(follower.index) sees position m\(follower.position), not m\(server.lastPosition(job))", job: job
+                )
             }
         }
     }

@@ -67,7 +67,9 @@ struct Plan: CustomStringConvertible {
             faults.append(
                 Fault(&random, after: soon, within: active, links: 3 * gateways, kinds: emphasis.kinds))
         }
-        if emphasis == .slowness { faults.append(Fault(kind: .slowReads, at: .milliseconds(300), duration: active, choice: 0)) }
+        if emphasis == .slowness {
+            faults.append(Fault(kind: .slowReads, at: .milliseconds(300), duration: active, choice: 0))
+        }
         self.faults = faults
         self.calmAt = max(active, faults.map { $0.at + $0.duration }.max() ?? 0) + 1
         self.gateways = gateways
@@ -83,8 +85,8 @@ struct Plan: CustomStringConvertible {
     }
 
     var description: String {
-        "\(self.gateways) gateways, \(self.jobs) jobs, \(self.stays.count) followers, at most \(self.mostInFlight) reads; "
-            + "calm from \(self.calmAt / 1_000_000) ms; "
+        "\(self.gateways) gateways, \(self.jobs) jobs, \(self.stays.count) followers, "
+            + "at most \(self.mostInFlight) reads; calm from \(self.calmAt / 1_000_000) ms; "
             + self.faults.map { "\($0.kind) at \($0.at / 1_000_000) for \($0.duration / 1_000_000) ms" }
             .joined(separator: ", ")
     }

@@ -70,7 +70,7 @@ final class ServerModel {
     /// Creates a job, or creates it anew: with another epoch and a log of its own.
     func create(_ job: Int) {
         self.epochs += 1
-        let id = self.world.flaw == .countsPlainly ? 1 : self.clock / 1_000_000 * 1_000
+        let id = self.world.flaw == .countsPlainly ? 1 : self.statusTime
         let message = self.world.add(.creation, job: job, id: id, previous: nil, predecessor: -1, epoch: self.epochs)
         self.logs[job].append(Written(message: message, id: id, epoch: self.epochs, at: self.world.now))
     }
@@ -84,16 +84,30 @@ final class ServerModel {
         self.publish(message, on: 2 * job)
     }
 
-    /// publish_status: XADD's `ms-seq`, as ms * 1000 + seq, greater than the last of this log.
+    /// publish_status: an id of the time and of what it stands for, greater than the last of this log.
     func publishStatus(_ job: Int) -> Int {
         let head = self.logs[job][self.logs[job].count - 1]
-        let id = self.world.flaw == .countsPlainly ? head.id + 1 : max(head.id + 1, self.clock / 1_000_000 * 1_000)
+        let id = self.statusID(after: head.id)
         let message = self.world.add(
             .status, job: job, id: id, previous: head.id, predecessor: head.message, epoch: head.epoch)
         self.logs[job].append(Written(message: message, id: id, epoch: head.epoch, at: self.world.now))
         self.publish(message, on: 2 * job + 1)
         return message
     }
+
+    /// The ms, and beside it a digest of the id before it and of what is written: a master that takes over may come to
+    /// the same ms again, and would give another status the id of one that was lost.
+    private func statusID(after previous: UInt64) -> UInt64 {
+        switch self.world.flaw {
+        case .countsPlainly: return previous + 1
+        default:
+            var digest = SplitMix(seed: previous ^ UInt64(self.world.messages.count) << 48)
+            return max(previous + 1, self.statusTime | digest.next() >> (64 - Self.digestBits))
+        }
+    }
+
+    private static let digestBits: UInt64 = 22
+    private var statusTime: UInt64 { (self.clock / 1_000_000) << Self.digestBits }
 
     /// recover_job and the last position.
     func view(_ job: Int, epoch: Int, since: UInt64) -> View {

@@ -6,8 +6,10 @@ import Testing
 
 @Suite struct SimulationTests {
     @Test func `200,000 seeds pass`() async {
-        let run = await SeedRange.ofThisRun.run()
-        #expect(run.failures.isEmpty, "\(run.failures.first.map { story(seed: $0) } ?? "")\n\(run.failures.count) in all")
+        let failures = await SeedRange.ofThisRun.failures()
+        // Not the array itself: its description would fill the message.
+        let (count, first) = (failures.count, failures.first)
+        #expect(count == 0, "\(first.map { story(seed: $0) } ?? "")")
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
@@ -17,8 +19,12 @@ import Testing
         #expect(first.hash != World(seed: seed + 1).run().hash)
     }
 
-    /// Seeds that failed once, and what was wrong.
-    private static let past: [UInt64] = []
+    private static let past: [UInt64] = [
+        // What was read for a repair was shown to a follower who had come after the read was sent.
+        1_000_888,
+        // A master that took over gave a status the id of one that was lost.
+        1_051_186,
+    ]
 
     @Test(arguments: Self.past)
     func `failing seeds of the past pass`(seed: UInt64) {

@@ -129,6 +129,9 @@ final class World {
         self.agenda.add(.reaches(link: link.index, generation: link.generation, packet), at: link.lastReach)
     }
 
+    /// Both ends know of the same connection.
+    func isWhole(_ link: Link) -> Bool { link.isUp && self.server.sessions[link.index] == link.generation }
+
     func delay(_ link: Link) -> UInt64 {
         let most = self.now < link.slowUntil ? link.slowness : self.plan.latencies[link.index]
         let usual = .milliseconds(1) / 4 + self.random.upTo(most)
