@@ -20,13 +20,15 @@ enum Flaw: CaseIterable {
     case restoresEarly
     /// A snapshot is shown although a repair was demanded after it was asked for.
     case believesOldSnapshot
+    /// A job counts as followed, and is repaired, before its channels are acknowledged.
+    case followsEarly
     /// What was read for a repair is shown to a follower who came after it was asked for.
     case resetsNewcomers
 
     /// What brings it to light most often.
     var emphasis: Plan.Emphasis? {
         switch self {
-        case .takesLateAcknowledgement, .awaitsNoAcknowledgement: .impatience
+        case .takesLateAcknowledgement, .followsEarly, .awaitsNoAcknowledgement: .impatience
         case .believesOldSnapshot, .resetsNewcomers, .ignoresRegained: .slowness
         case .countsPlainly, .restoresEarly: .succession
         case .neverReconciles: Plan.Emphasis.none

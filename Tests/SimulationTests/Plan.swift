@@ -36,6 +36,8 @@ struct Plan: CustomStringConvertible {
     /// A packet of each link usually takes at most this: one may be much slower than its neighbours.
     let latencies: [UInt64]
     let calmAt: UInt64
+    /// Of so many subscriptions, and one more, one ends at once because its slot moves.
+    var slotMoves: UInt64 { self.emphasis == .impatience ? 7 : 63 }
 
     /// Clients have seen the last of everything when so long nothing went wrong and connections stand.
     static let recovery = UInt64.seconds(2)
@@ -78,8 +80,13 @@ struct Plan: CustomStringConvertible {
         self.mostInFlight = 1 + Int(random.upTo(3))
         self.spread = random.upTo(1) == 0 ? 0 : .milliseconds(300)
         self.latencies = (0..<3 * gateways).map { link in
-            guard link % 3 < 2 else { return .milliseconds(1) << random.upTo(emphasis == .impatience ? 2 : 5) }
-            return .milliseconds(1) << (emphasis == .impatience ? 5 + random.upTo(2) : random.upTo(7))
+            switch (emphasis, link % 3) {
+            case (.impatience, 0): .milliseconds(4) << random.upTo(4)
+            case (.impatience, 1): .milliseconds(64) << random.upTo(2)
+            case (.impatience, _): .milliseconds(1) << random.upTo(2)
+            case (_, 2): .milliseconds(1) << random.upTo(5)
+            default: .milliseconds(1) << random.upTo(7)
+            }
         }
         self.emphasis = emphasis
     }

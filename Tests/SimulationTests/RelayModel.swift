@@ -26,6 +26,7 @@ extension GatewayModel {
     private func authorised(_ follower: Follower) {
         follower.stage = .subscribing
         self.table[follower.job].append(follower)
+        if self.flaw == .followsEarly { self.rereading.follow(follower.job, now: self.world.now) }
         var isRefused = false
         for channel in follower.channels.numbers {
             let link = self.link(of: channel)

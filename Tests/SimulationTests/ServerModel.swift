@@ -161,6 +161,10 @@ final class ServerModel {
         case .subscribe(let channels):
             if !isLoading { self.subscribed[link.index] |= channels }
             self.world.sendToGateway(link, isLoading ? .refused : .done)
+            // A slot may move just then.
+            if !isLoading, !self.world.isCalm, self.world.random.upTo(self.world.plan.slotMoves) == 0 {
+                for channel in channels.numbers { self.end(channel) }
+            }
         case .unsubscribe(let channels):
             self.subscribed[link.index] &= ~channels
             self.world.sendToGateway(link, .done)
