@@ -18,6 +18,8 @@ final class JobRepairs {
     private var core: Rereading<JobID>
     /// Jobs that the ledger knows no more, and since when.
     private var forgotten: [JobID: NIODeadline] = [:]
+    /// Jobs whose positions the live instance let through, at the last look, although the ledger did not allow it.
+    private var openInVain: Set<JobID> = []
 
     /// Who follows a job here.
     var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
@@ -43,6 +45,7 @@ final class JobRepairs {
     func leave(_ job: JobID) {
         self.core.leave(job)
         self.forgotten[job] = nil
+        self.openInVain.remove(job)
     }
 
     /// - Parameter spread: within how many ns to begin, at random; 0 for at once.
@@ -108,13 +111,24 @@ final class JobRepairs {
                 let frame = position.message.withUnsafeBytes { Frame.text($0) }
                 for follower in followers { follower.offerPosition(position.id, frame) }
             }
-            // Told again what it did not hear: who follows is told with it.
-            if check.isOpenInVain { _ = self.jobs.feed.close(job, because: .deactivated) }
+            self.closeWhatIsOpenInVain(job, check)
         case .success(nil):
             if self.core.answered(read, .agrees, now: Self.now) { self.isForgotten(job) }
         case .failure(let error): self.failed(read, error)
         }
         self.begin()
+    }
+
+    /// A failover can lose the word that closed a feed. Seen twice, it is said again, and who follows is told with it; seen
+    /// once, it may be on its way.
+    private func closeWhatIsOpenInVain(_ job: JobID, _ check: JobCheck) {
+        guard check.isOpenInVain else {
+            self.openInVain.remove(job)
+            return
+        }
+        guard !self.openInVain.insert(job).inserted else { return }
+        self.openInVain.remove(job)
+        _ = self.jobs.feed.close(job, because: .deactivated)
     }
 
     private func failed(_ read: Rereading<JobID>.Read, _ error: any Error) {

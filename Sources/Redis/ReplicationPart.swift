@@ -7,7 +7,12 @@ internal import NIOCore
 final class ReplicationPart {
     private let link: RedisLink
     private var history: String?
-    private(set) var replicas = 0
+    /// A node that had replicas and has none is asked to wait for one for so long: it may be the master that is being
+    /// replaced, and what is written there is lost.
+    static let replicaMemory = TimeAmount.seconds(60)
+    private var replicas = 0
+    /// When the node last had any.
+    private var lastReplica: NIODeadline?
     private var lastLook = NIODeadline.uptimeNanoseconds(0)
     private var isLooking = false
     /// The node has another history than before, or is no master.
@@ -46,6 +51,7 @@ final class ReplicationPart {
 
     private func saw(_ fields: InfoFields) {
         self.replicas = fields["connected_slaves"].flatMap { Int($0) } ?? 0
+        if self.replicas > 0 { self.lastReplica = .now() }
         let before = self.history
         self.history = fields["master_replid"]
         // A master gets a new name for its history, with none before it, when its first replica comes: that is no change.
@@ -58,13 +64,19 @@ final class ReplicationPart {
 
     // MARK: writes
 
+    private var isReplicated: Bool {
+        if self.replicas > 0 { return true }
+        guard let lastReplica else { return false }
+        return NIODeadline.now() - lastReplica < Self.replicaMemory
+    }
+
     /// A durable write is followed by WAIT on the same connection, where there are replicas.
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>> {
         guard let handler = self.link.handler else {
             return self.link.eventLoop.makeFailedFuture(RedisError.disconnected)
         }
         let answer = handler.send(command)
-        guard isDurable, self.replicas > 0 else { return answer.map { Durable(value: $0, replicas: nil) } }
+        guard isDurable, self.isReplicated else { return answer.map { Durable(value: $0, replicas: nil) } }
         let wait = handler.send(["WAIT", 1, .integer(self.link.timing.replication.nanoseconds / 1_000_000)])
         return answer.flatMap { value in
             // The write stands; that nobody answers for it is not its failure.

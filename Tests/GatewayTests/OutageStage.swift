@@ -126,35 +126,44 @@ struct OutageStage: Sendable {
         }
     }
 
-    /// One change after another, each seen by a follower before the next; what was refused, or got no answer, is repeated
-    /// under the same request id until it is accepted.
+    /// One change after another, each seen by a follower before the next, but where no replica is known to have it: that one
+    /// may be lost. What was refused, or got no answer, is repeated under the same request id until it is accepted; the
+    /// last one until a replica is known to have it.
     private func changeStatuses() async throws {
         for number in 1... {
             let status: JobStatus = number.isMultiple(of: 2) ? .allocationFailed : .preparing
             let isLast = await self.traffic.isEnding
-            let event = try await self.change(to: status, request: "request-\(number)")
-            if isLast { return await self.traffic.ended(status: event) }
+            let accepted = try await self.change(to: status, request: "request-\(number)")
+            let event = accepted.value
+            if isLast, !accepted.isUnknown { return await self.traffic.ended(status: event) }
+            guard !accepted.isUnknown else {
+                try await self.wait(Self.pace)
+                continue
+            }
             try await self.witnesses[number % Self.followers].wait { seen in
                 (seen.status[Self.order].map { $0.epoch != event.epoch || $0.id >= event.id }) ?? false
             }
         }
     }
 
-    private func change(to status: JobStatus, request: String) async throws -> StatusEvent {
+    private func change(to status: JobStatus, request: String) async throws -> Durable<StatusEvent> {
         while true {
             let answer = await Result {
-                try await self.gateway.ledger.publish(
+                try await self.gateway.ledger.publishDurably(
                     status, of: Self.order, by: Self.service, source: "event", request: request
                 ).get()
             }
             switch answer {
-            case .success(.published(let event)): return event
-            // The job was made anew, and stands elsewhere.
-            case .success(.notAllowed(from: .accepted)), .success(.notAllowed(from: .allocationFailed)):
-                return try await self.change(to: .preparing, request: request)
-            case .success(.notAllowed(from: .preparing)):
-                return try await self.change(to: .allocationFailed, request: request)
-            case .success(.notAllowed), .success(.noSuchJob): await self.traffic.wasRefused()
+            case .success(let answer):
+                switch answer.value {
+                case .published(let event): return Durable(value: event, replicas: answer.replicas)
+                // The job was made anew, or went back, and stands elsewhere.
+                case .notAllowed(from: .accepted), .notAllowed(from: .allocationFailed):
+                    return try await self.change(to: .preparing, request: request)
+                case .notAllowed(from: .preparing):
+                    return try await self.change(to: .allocationFailed, request: request)
+                case .notAllowed, .noSuchJob: await self.traffic.wasRefused()
+                }
             case .failure(let error as RedisError) where error.isOutage: await self.traffic.wasRefused()
             case .failure(let error): throw error
             }
