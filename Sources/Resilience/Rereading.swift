@@ -32,6 +32,8 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
         package let purpose: Purpose
         /// Tells it from an earlier read of the same job, whose answer may still come.
         fileprivate let number: UInt64
+        /// What is read is as old as this, however long the answer takes: the next check counts from here.
+        fileprivate let begun: UInt64
     }
 
     package enum Answer: Hashable, Sendable {
@@ -149,7 +151,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
             self.lastNumber += 1
             self.entries[job]?.phase = .reading(purpose, again: false, number: self.lastNumber)
             self.inFlight += 1
-            reads.append(Read(job: job, purpose: purpose, number: self.lastNumber))
+            reads.append(Read(job: job, purpose: purpose, number: self.lastNumber, begun: now))
         }
         return reads
     }
@@ -185,7 +187,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
         case .agrees:
             if purpose == .repair { self.repairsOutstanding -= 1 }
             self.entries[job] = Entry(phase: .queued(.check))
-            self.rest(job, self.checkDelay, .check, now: now)
+            self.rest(job, self.checkDelay, .check, now: read.begun)
         }
         return answer != .failed
     }

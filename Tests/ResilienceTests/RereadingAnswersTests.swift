@@ -150,6 +150,17 @@ import Testing
         #expect(check.read.purpose == .check && check.at - new.at >= .seconds(5))
     }
 
+    @Test(arguments: [.seconds(2), .seconds(20)] as [UInt64])
+    func `a read that takes long does not put off the next check`(duration: UInt64) throws {
+        var core = Self.following()
+        _ = core.repair(0, now: 0)
+        let first = try #require(Self.next(&core, from: 0))
+        _ = core.due(now: duration)
+        #expect(core.answered(first.read, .agrees, now: duration) == true)
+        let check = try #require(Self.next(&core, from: duration))
+        #expect(check.at <= max(.seconds(9), duration) + Self.tick)
+    }
+
     @Test func `after a long pause every job is looked at, once`() {
         var core = RereadingTests.following(0..<100)
         let reads = core.due(now: .seconds(3_600))

@@ -15,6 +15,8 @@ struct Fault {
         case slowPath
         /// SIGSTOP: nothing answers, then everything.
         case freeze
+        /// The same for a gateway.
+        case stop
         /// The replica takes over.
         case failover
         /// Back with what was on disk; positions are not.
@@ -31,7 +33,8 @@ struct Fault {
 
     /// By how often they occur.
     static let kinds: [Kind] = [
-        .cut, .cut, .cutAtOnce, .vanish, .stall, .stall, .slowReader, .slowPath, .freeze, .freeze, .failover, .failover,
+        .cut, .cut, .cutAtOnce, .vanish, .stall, .stall, .slowReader, .slowPath, .freeze, .freeze, .stop, .stop,
+        .failover, .failover,
         .failover, .restart, .silentLoss, .silentLoss, .loading, .slowReads,
         .recreation, .slotMove,
     ]
@@ -70,6 +73,10 @@ struct Fault {
 
     private func link(of world: World) -> Link { world.links[Int(self.choice >> 16) % world.links.count] }
 
+    private func gateway(of world: World) -> GatewayModel {
+        world.gateways[Int(self.choice >> 16) % world.gateways.count]
+    }
+
     func begin(in world: World, number: Int) {
         let (server, until) = (world.server!, self.at + self.duration)
         world.trace { "\(self.kind), until \(until / 1_000_000) ms" }
@@ -83,6 +90,7 @@ struct Fault {
             let link = self.link(of: world)
             (link.slowUntil, link.slowness) = (max(link.slowUntil, until), .milliseconds(400))
         case .freeze: server.frozenUntil = max(server.frozenUntil, until)
+        case .stop: self.gateway(of: world).stops += 1
         case .failover, .restart:
             server.isDown += 1
             for link in world.links { world.cut(link, isHeard: true, inOrder: self.choice & 1 == 0) }
@@ -111,6 +119,10 @@ struct Fault {
                 clockOffset: Int64((self.choice >> 20) % .seconds(4)) - Int64(UInt64.seconds(2)),
                 keepsPositions: self.kind == .failover)
         case .freeze: world.thaw()
+        case .stop:
+            let gateway = self.gateway(of: world)
+            gateway.stops -= 1
+            if !gateway.isStopped { world.goOn(gateway) }
         case .silentLoss: for link in world.links { link.losses = 0 }
         default: break
         }

@@ -14,6 +14,10 @@ final class GatewayModel {
     /// Reads without an answer, counted where they are sent.
     var readsInFlight = 0
     private(set) var outage = Outage()
+    /// How often it is stopped at the moment, and what happened to it meanwhile.
+    var stops = 0
+    var missed: [Event] = []
+    var wentOn: UInt64 = 0
 
     static let tick = UInt64.milliseconds(50)
     /// After the server refused to subscribe again what was subscribed before.
@@ -30,6 +34,7 @@ final class GatewayModel {
     }
 
     var commands: Link { self.links[2] }
+    var isStopped: Bool { self.stops > 0 }
 
     func link(of channel: Int) -> Link {
         self.links[self.world.plan.isSpread ? (channel / 2 + channel) & 1 : channel & 1]

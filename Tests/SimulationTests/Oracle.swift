@@ -114,7 +114,7 @@ final class Oracle {
                 continue
             }
             isDead = true
-            let since = max(self.deadSince[link.index] ?? now, link.heard)
+            let since = max(self.deadSince[link.index] ?? now, link.heard, gateway.wentOn)
             self.deadSince[link.index] = since
             if now >= since + Self.latestNotice, !gateway.outage.isDegraded {
                 self.fail("link \(link.index) is absent since \(since / 1_000_000) ms, and nobody was told")

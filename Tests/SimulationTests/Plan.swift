@@ -37,7 +37,7 @@ struct Plan: CustomStringConvertible {
     let latencies: [UInt64]
     let calmAt: UInt64
     /// Of so many subscriptions, and one more, one ends at once because its slot moves.
-    var slotMoves: UInt64 { self.emphasis == .impatience ? 7 : 63 }
+    var slotMoves: UInt64 { self.emphasis == .impatience ? 2 : 63 }
 
     /// Clients have seen the last of everything when so long nothing went wrong and connections stand.
     static let recovery = UInt64.seconds(2)
@@ -136,7 +136,7 @@ struct Plan: CustomStringConvertible {
     func publishPosition(_ job: Int, in world: World) {
         guard world.now < self.calmAt + Self.publishing else { return }
         let gateway = world.gateways[job % self.gateways]
-        if gateway.commands.isUp { gateway.ask(.write, .position(job: job)) }
+        if gateway.commands.isUp, !gateway.isStopped { gateway.ask(.write, .position(job: job)) }
         let usual = UInt64.milliseconds(200) + world.random.upTo(.milliseconds(300))
         world.agenda.add(.publishPosition(job: job), at: world.now + self.pause(&world.random, instead: usual))
     }
@@ -144,7 +144,7 @@ struct Plan: CustomStringConvertible {
     func publishStatus(_ job: Int, in world: World) {
         guard world.now < self.calmAt + Self.publishing else { return }
         let gateway = world.gateways[job % self.gateways]
-        if gateway.commands.isUp { gateway.ask(.write, .status(job: job)) }
+        if gateway.commands.isUp, !gateway.isStopped { gateway.ask(.write, .status(job: job)) }
         let usual = world.random.upTo(world.random.upTo(2) > 0 ? .milliseconds(150) : .seconds(2))
         world.agenda.add(.publishStatus(job: job), at: world.now + self.pause(&world.random, instead: usual))
     }

@@ -24,6 +24,8 @@ import Testing
         1_000_888,
         // A master that took over gave a status the id of one that was lost.
         1_051_186,
+        // A read that took long put off the next check, by more than what is lost silently may stay unseen.
+        50_236_571,
     ]
 
     @Test(arguments: Self.past)

@@ -60,6 +60,7 @@ final class World {
     }
 
     private func perform(_ event: Event) {
+        if let gateway = self.gateway(of: event), gateway.isStopped { return gateway.missed.append(event) }
         switch event {
         case .tick(let gateway): self.gateways[gateway].tick()
         case .arrives(let link, let generation, let packet):
@@ -95,6 +96,25 @@ final class World {
 
     private func gateway(of link: Int) -> GatewayModel { self.gateways[self.links[link].gateway] }
     func gateway(of follower: Follower) -> GatewayModel { self.gateways[follower.gateway] }
+
+    private func gateway(of event: Event) -> GatewayModel? {
+        switch event {
+        case .tick(let gateway): self.gateways[gateway]
+        case .arrives(let link, _, _), .stood(let link, _), .fell(let link, _), .flush(let link),
+            .askAgain(let link, _):
+            self.gateway(of: link)
+        case .come(let follower), .go(let follower): self.gateway(of: self.followers[follower])
+        default: nil
+        }
+    }
+
+    /// A gateway that was stopped takes up what it has missed.
+    func goOn(_ gateway: GatewayModel) {
+        let events = gateway.missed
+        gateway.missed = []
+        gateway.wentOn = self.now
+        for event in events { self.perform(event) }
+    }
 
     // MARK: what is kept
 
