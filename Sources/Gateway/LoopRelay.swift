@@ -63,12 +63,20 @@ final class LoopRelay {
 
     /// Succeeds when no message of the job can be missed any more.
     func follow(_ followed: FollowedJob) -> EventLoopFuture<Void> {
-        if self.table.follow(followed.job, by: followed) == .subscribe { self.repairs.follow(followed.job) }
+        _ = self.table.follow(followed.job, by: followed)
+        let bound = NIOLoopBound((self, followed.job), eventLoop: self.eventLoop)
         return EventLoopFuture.andAllSucceed(
             [
                 self.feeds.subscribe(self.keyspace.feed(of: followed.job)),
                 self.events.subscribe(self.keyspace.events(of: followed.job)),
-            ], on: self.eventLoop)
+            ], on: self.eventLoop
+        ).map { bound.value.0.acknowledged(bound.value.1) }
+    }
+
+    /// Both channels are: from now on the job is looked at, and not before, since a repair would make a follower live while
+    /// one of its channels is still missing.
+    private func acknowledged(_ job: JobID) {
+        if !self.table.followers(of: job).isEmpty { self.repairs.follow(job) }
     }
 
     func unfollow(_ followed: FollowedJob) {

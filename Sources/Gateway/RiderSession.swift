@@ -94,7 +94,8 @@ final class RiderSession {
         case .success(.accepted): self.accepted(report)
         // The first time it may have been taken, and the answer lost.
         case .success(.stale) where isRepeat: self.accepted(report)
-        case .success(.stale): self.refuse(report, .stalePosition, "A position that is as new or newer is known already.")
+        case .success(.stale):
+            self.refuse(report, .stalePosition, "A position that is as new or newer is known already.")
         case .success(.future):
             self.refuse(report, .futurePosition, "The position's time is in the future: check the phone's clock.")
         case .success(.unknown): self.reopen(report, receivedAt, grant)

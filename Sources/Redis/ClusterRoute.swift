@@ -125,7 +125,8 @@ final class ClusterRoute: RedisRoute {
             self.masters[node] = nil
         }
         guard before != ClusterMap() else { return }
-        self.logger.notice("the cluster's slots moved", metadata: [LogKey.redis: "\(map.nodes.sorted { $0.port < $1.port })"])
+        self.logger.notice(
+            "the cluster's slots moved", metadata: [LogKey.redis: "\(map.nodes.sorted { $0.port < $1.port })"])
         self.onMoved?()
     }
 
@@ -185,7 +186,8 @@ final class ClusterRoute: RedisRoute {
             }
             return route.eventLoop.flatScheduleTask(in: Self.tryAgainDelay) {
                 let route = bound.value
-                guard let slot = command.slot, let node = route.map.owner(of: slot), let master = route.masters[node] else {
+                guard let slot = command.slot, let node = route.map.owner(of: slot), let master = route.masters[node]
+                else {
                     return route.eventLoop.makeFailedFuture(RedisError.disconnected)
                 }
                 return route.following(

@@ -31,7 +31,8 @@ extension RedisCommand {
         let place: Int
         switch self.words.first?.text?.uppercased() {
         case "EVALSHA"?, "EVAL"?: place = 3
-        case "PING"?, "TIME"?, "INFO"?, "ROLE"?, "WAIT"?, "CONFIG"?, "CLUSTER"?, "ACL"?, "CLIENT"?, "SCRIPT"?: return nil
+        case "PING"?, "TIME"?, "INFO"?, "ROLE"?, "WAIT"?, "CONFIG"?, "CLUSTER"?, "ACL"?, "CLIENT"?, "SCRIPT"?:
+            return nil
         default: place = 1
         }
         guard self.words.count > place else { return nil }

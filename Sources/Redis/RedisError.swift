@@ -34,7 +34,8 @@ extension RedisError {
     /// Whether the same command may be sent again without being carried out twice.
     package var isSafeToRepeat: Bool {
         switch self {
-        case .unreachable, .unusableTLS, .tlsRefused, .authenticationRefused, .databaseRefused, .notMaster, .disconnected, .overloaded:
+        case .unreachable, .unusableTLS, .tlsRefused, .authenticationRefused, .databaseRefused, .notMaster,
+            .disconnected, .overloaded:
             true
         case .connectionLost, .timedOut, .protocolViolation, .refused, .unexpectedAnswer: false
         }
@@ -45,7 +46,8 @@ extension RedisError {
         switch self {
         case .unreachable, .notMaster, .disconnected, .overloaded, .connectionLost, .timedOut: true
         case .refused(let code, _): Self.passingCodes.contains(code)
-        case .unusableTLS, .tlsRefused, .authenticationRefused, .databaseRefused, .protocolViolation, .unexpectedAnswer: false
+        case .unusableTLS, .tlsRefused, .authenticationRefused, .databaseRefused, .protocolViolation, .unexpectedAnswer:
+            false
         }
     }
 

@@ -64,7 +64,9 @@ extension RedisAddress {
 
     private init(unix url: String) throws(Malformed) {
         guard let parts = URLComponents(string: url) else { throw Malformed(reason: "it is not a URL") }
-        guard !parts.path.isEmpty, parts.host?.isEmpty ?? true else { throw Malformed(reason: "it names no socket file") }
+        guard !parts.path.isEmpty, parts.host?.isEmpty ?? true else {
+            throw Malformed(reason: "it names no socket file")
+        }
         let database = parts.queryItems?.first { $0.name == "database" }?.value
         guard database == nil || database.flatMap(UInt16.init) != nil else {
             throw Malformed(reason: "database is not a number")
@@ -117,7 +119,8 @@ private struct URLParts {
             // [::1]:6379, or a name and a port.
             let isBracketed = host.first == "["
             let end = isBracketed ? host.firstIndex(of: "]").map { host.index(after: $0) } : host.lastIndex(of: ":")
-            let name = isBracketed ? host[..<(end ?? host.endIndex)].dropFirst().dropLast() : host[..<(end ?? host.endIndex)]
+            let name =
+                isBracketed ? host[..<(end ?? host.endIndex)].dropFirst().dropLast() : host[..<(end ?? host.endIndex)]
             let port = end.map { host[$0...].drop { $0 == ":" } } ?? ""
             guard !name.isEmpty else { throw RedisAddress.Malformed(reason: "it names no host") }
             guard let number = port.isEmpty ? defaultPort : Int(port), (1...65_535).contains(number) else {

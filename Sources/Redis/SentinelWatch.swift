@@ -63,7 +63,8 @@ final class SentinelWatch {
             let parts = answer.array?.compactMap(\.text) ?? []
             guard parts.count == 2, let port = Int(parts[1]) else {
                 throw RedisError.unreachable(
-                    address: bound.value.address.description, reason: "the Sentinel at \(sentinel) knows no such master")
+                    address: bound.value.address.description, reason: "the Sentinel at \(sentinel) knows no such master"
+                )
             }
             bound.value.favourite = index
             bounded.value.stop()

@@ -116,7 +116,8 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .jobsReread: "Followed jobs read again from Redis."
             case .jobsBehind: "Checks that found followers to have seen less than there is."
             case .redisOutages: "Times that clients were told that Redis does not answer, counted once for each loop."
-            case .positionsKept: "Positions kept back because Redis did not answer; the newest of each job is sent later."
+            case .positionsKept:
+                "Positions kept back because Redis did not answer; the newest of each job is sent later."
             }
         }
     }

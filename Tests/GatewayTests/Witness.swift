@@ -54,7 +54,8 @@ actor Witness {
         case .status(let job, let event): self.status(job, event)
         case .location(let location):
             if location.id <= self.seen.positionID[location.job] ?? 0 {
-                self.seen.violations.append("position \(location.id) came after \(self.seen.positionID[location.job] ?? 0)")
+                self.seen.violations.append(
+                    "position \(location.id) came after \(self.seen.positionID[location.job] ?? 0)")
             }
             self.seen.positionID[location.job] = location.id
             self.seen.capturedAt[location.job] = location.fix.at
@@ -81,7 +82,8 @@ actor Witness {
         }
         if event.epoch != last.epoch || event.previous != last.id {
             self.seen.violations.append(
-                "status \(event.id) names \(event.previous.map { "\($0)" } ?? "nothing") before it, seen was \(last.id)")
+                "status \(event.id) names \(event.previous.map { "\($0)" } ?? "nothing") before it, seen was \(last.id)"
+            )
         }
         self.seen.status[job] = (event.epoch, event.id)
     }

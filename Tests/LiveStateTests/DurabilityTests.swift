@@ -31,7 +31,8 @@ import Testing
         }
     }
 
-    @Test func `a replica that has the write is counted; one that hangs makes it unknown, and the same request is safe`()
+    @Test
+    func `a replica that has the write is counted; one that hangs makes it unknown, and the same request is safe`()
         async throws
     {
         let port = try await freePort()

@@ -11,7 +11,8 @@ import Testing
     private func open(_ stage: Stage, _ rider: String, until deadline: Int64, again: Bool = false)
         async throws -> RESPValue
     {
-        try await stage.run(Scripts.openFeed, keys: self.keys(stage), [rider, String(deadline), Self.message, again ? "1" : "0"])
+        try await stage.run(
+            Scripts.openFeed, keys: self.keys(stage), [rider, String(deadline), Self.message, again ? "1" : "0"])
     }
 
     private func expiry(_ stage: Stage) async throws -> Int64? {
@@ -95,7 +96,7 @@ import Testing
             try await stage.client.run("SET", stage.travelKey, "rider-2")
             try await stage.client.run("SET", stage.positionKey, "here")
             let call = GoodCall(
-                script: Scripts.openFeed, keys: self.keys(stage), 
+                script: Scripts.openFeed, keys: self.keys(stage),
                 arguments: ["rider-1", "9000000000000", Self.message, "0"])
             let deadlines = [
                 "", "x", "999999999999", "10000000000000", "1700000000.00", "0x7fffffffff0", "9.0000000e+12",

@@ -4,7 +4,9 @@ import Testing
 @testable import Redis
 
 @Suite struct ClusterMapTests {
-    private static let (a, b) = (RedisAddress.Node(host: "10.0.0.1", port: 7000), RedisAddress.Node(host: "b", port: 7001))
+    private static let (a, b) = (
+        RedisAddress.Node(host: "10.0.0.1", port: 7000), RedisAddress.Node(host: "b", port: 7001)
+    )
 
     private static func range(_ first: Int64, _ last: Int64, _ host: String, _ port: Int64) -> RESPValue {
         let replica = RESPValue.array([.string(Array("elsewhere".utf8)), .integer(7009), .string(Array("id".utf8))])
@@ -60,7 +62,9 @@ import Testing
         #expect(six.node == RedisAddress.Node(host: "2001:db8::1", port: 7001))
     }
 
-    @Test(arguments: ["MOVED", "MOVED x b:1", "MOVED 16384 b:1", "MOVED -1 b:1", "ASK 1 b", "ASK 1 b:x", "ERR MOVED 1 b:1"])
+    @Test(arguments: [
+        "MOVED", "MOVED x b:1", "MOVED 16384 b:1", "MOVED -1 b:1", "ASK 1 b", "ASK 1 b:x", "ERR MOVED 1 b:1",
+    ])
     func `what is no redirection is none`(line: String) {
         #expect(Redirection(RedisError(errorLine: line), asked: Self.a) == nil)
     }

@@ -58,7 +58,8 @@ import Testing
     @Test func `an s after redis is TLS, with the files to believe and to show`() throws {
         let plain = try RedisAddress(url: "rediss://h:1/2").tls
         #expect(plain == RedisTLS())
-        let full = try RedisAddress(url: "rediss+cluster://h:1?ca=/etc/ca%20b.pem&cert=c.pem&key=k.pem&name=redis.example")
+        let full = try RedisAddress(
+            url: "rediss+cluster://h:1?ca=/etc/ca%20b.pem&cert=c.pem&key=k.pem&name=redis.example")
         #expect(
             full.tls
                 == RedisTLS(

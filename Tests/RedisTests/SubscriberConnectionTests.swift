@@ -141,7 +141,9 @@ import Testing
     }
 
     @Test func `a subscribe succeeds when it is acknowledged and not before`() async throws {
-        try await ScriptedServer.running { _ in .ordinary } _: { server in
+        try await ScriptedServer.running { _ in
+            .ordinary
+        } _: { server in
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
             let isDone = LockedCounter()
@@ -157,7 +159,9 @@ import Testing
     }
 
     @Test func `an acknowledgement of the subscription before does not count for the one after`() async throws {
-        try await ScriptedServer.running { _ in .ordinary } _: { server in
+        try await ScriptedServer.running { _ in
+            .ordinary
+        } _: { server in
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
             let first = subscriber.onLoop { $0.subscribe("a") }

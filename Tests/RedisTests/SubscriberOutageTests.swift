@@ -77,7 +77,9 @@ import Testing
             #expect(try await subscriber.resubscribed.next() == "kept")
             try await subscriber.subscribe("later")
             #expect(
-                Set(try await client.run("PUBSUB", "SHARDCHANNELS").array?.compactMap(\.text) ?? []) == ["kept", "later"])
+                Set(try await client.run("PUBSUB", "SHARDCHANNELS").array?.compactMap(\.text) ?? []) == [
+                    "kept", "later",
+                ])
         }
     }
 
@@ -165,7 +167,9 @@ import Testing
     }
 
     @Test func `a connection that says garbage is given up and made again`() async throws {
-        try await ScriptedServer.running { _ in .ordinary } _: { server in
+        try await ScriptedServer.running { _ in
+            .ordinary
+        } _: { server in
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
             try await server.write("HTTP/1.1 200 OK\r\n")

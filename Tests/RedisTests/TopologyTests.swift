@@ -58,7 +58,8 @@ import Testing
             let trusting = "\(server.url)?ca=\(server.authorityPath)"
             let without = try await Self.startFailure(trusting)
             #expect(without != nil)
-            let with = try await Self.startFailure("\(trusting)&cert=\(server.client.certificate)&key=\(server.client.key)")
+            let with = try await Self.startFailure(
+                "\(trusting)&cert=\(server.client.certificate)&key=\(server.client.key)")
             #expect(with == nil)
         }
     }
@@ -94,7 +95,8 @@ import Testing
 
     // MARK: Cluster
 
-    @Test func `keys of a cluster are written to the masters of their slots, and followed where they go`() async throws {
+    @Test func `keys of a cluster are written to the masters of their slots, and followed where they go`() async throws
+    {
         try await ClusterFleet.running { fleet in
             let client = try await RedisClient.started(at: RedisAddress(url: fleet.url))
             defer { client.stop() }

@@ -139,14 +139,24 @@ package struct ClusterFleet: Sendable {
     // MARK: what happens to it
 
     /// `CLUSTER FAILOVER`: a replica takes the place of its master, which becomes its replica, and all know it.
+    /// Asked for again every few seconds: masters vote once in two timeouts, and an attempt without their votes is given up.
     package func failOver(to replica: Node) async throws {
-        try await replica.endpoint.carryOut("CLUSTER", "FAILOVER")
+        var asked = ContinuousClock.now - Self.attempt
         try await becomes("\(replica.port) is a master") {
             let views = try await self.views()
-            return views.allSatisfy { $0.owners[replica.id] != nil }
+            if views.allSatisfy({ $0.owners[replica.id] != nil }) { return true }
+            let isMaster = views.contains { $0.own?.id == replica.id && $0.own?.isMaster == true }
+            if !isMaster, ContinuousClock.now - asked > Self.attempt {
+                asked = .now
+                try await replica.endpoint.carryOut("CLUSTER", "FAILOVER")
+            }
+            return false
         }
         try await self.settled()
     }
+
+    /// What one attempt to fail over may take.
+    private static let attempt = Duration.seconds(6)
 
     /// A slot about to be moved from who serves it; nothing has happened yet.
     package func migration(of slot: Int, to target: Node) async throws -> SlotMigration {

@@ -40,7 +40,9 @@ extension EnrouteGateway: Measurable {
         let publisher: any Publisher
         switch way {
         case .redis(let redis):
-            publisher = try Publishing.redis(redis, channel: self.feed, isSharded: true).publisher(jobs: jobs, loop: loop) {
+            publisher = try Publishing.redis(redis, channel: self.feed, isSharded: true).publisher(
+                jobs: jobs, loop: loop
+            ) {
                 MessageTemplate.location(job: $0, bytes: payload)
             }
         case .riders:

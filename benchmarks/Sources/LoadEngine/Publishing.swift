@@ -24,7 +24,8 @@ public enum Publishing {
                 let name = fill(channel, job)
                 let text = parts?.map { fill($0, job) }.joined(separator: message(job)) ?? message(job)
                 return MessageTemplate(
-                    "*3\r\n$\(verb.utf8.count)\r\n\(verb)\r\n$\(name.utf8.count)\r\n\(name)\r\n$\(text.utf8.count)\r\n\(text)\r\n")
+                    "*3\r\n$\(verb.utf8.count)\r\n\(verb)\r\n$\(name.utf8.count)\r\n\(name)\r\n$\(text.utf8.count)\r\n\(text)\r\n"
+                )
             }
             return try StreamPublisher(
                 Dial(endpoint, tls: nil), loop: loop, templates: templates,
