@@ -17,6 +17,7 @@ const state = {
   position: null,    // the newest location message
   ended: null,       // reason, once following has ended
   online: false,
+  degraded: false,   // the gateway hears nothing from Redis: what is shown may be old
   refused: null,     // a sentence, when coming back is of no use
   clockOffset: 0,    // the server's clock minus ours, ms
 };
@@ -84,6 +85,12 @@ addEventListener('offline', () => { state.online = false; render(); });
 
 // ---- what is heard ----
 
+/** Asks for the job, from where we were. */
+function subscribe() {
+  const seen = state.snapshot;
+  say({type: 'subscribe', job, ...(seen && {since: {epoch: seen.epoch, id: seen.id}})});
+}
+
 function heard(message) {
   // Whatever is heard shows that the connection stands.
   state.online = state.snapshot !== null;
@@ -91,8 +98,8 @@ function heard(message) {
     case 'welcome': {
       state.clockOffset = message.serverTime - Date.now();
       attempts = 0;
-      const seen = state.snapshot;
-      say({type: 'subscribe', job, ...(seen && {since: {epoch: seen.epoch, id: seen.id}})});
+      state.degraded = false;
+      subscribe();
       break;
     }
     case 'subscribed':
@@ -123,8 +130,10 @@ function heard(message) {
       break;
     case 'error':
       if (message.re === 'subscribe' && !message.retry) { state.refused = 'There is nothing to follow here.'; socket.close(1000); }
-      else if (message.retry) setTimeout(() => socket?.close(), message.retryIn ?? 1000);
+      else if (message.re === 'subscribe') setTimeout(subscribe, message.retryIn ?? 1000);
       break;
+    case 'degraded': state.degraded = true; break;
+    case 'restored': state.degraded = false; break;
     case 'goaway': comeBackAt = Date.now() + message.retryIn; break;
   }
   render();
@@ -162,6 +171,7 @@ function headline() {
 
 function detail() {
   if (!state.snapshot || state.refused) return '';
+  if (state.degraded) return 'Updates are delayed at the moment. What you see may be a little old.';
   if (isTravelling() && !isTracked()) {
     if (state.snapshot.reason === 'time_limit') return 'Live location has ended for this visit.';
     if (state.snapshot.tracking === 'ended') return 'Live location is switched off.';
