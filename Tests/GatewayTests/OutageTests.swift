@@ -1,3 +1,4 @@
+import EnrouteClient
 import EnrouteWire
 import Foundation
 import NIOCore
@@ -86,6 +87,37 @@ import Testing
             _ = try await redis.run("CONFIG", "SET", setting[0], setting[1])
             while await stage.traffic.refused < before + 3 { try await stage.wait(.milliseconds(100)) }
             _ = try await redis.run("CONFIG", "SET", setting[0], setting[2])
+        }
+    }
+
+    @Test func `a rider's newest position is kept while Redis hangs, and answered when it is back`() async throws {
+        try await within {
+            try await RestartableRedis.running { redis in
+                let address = try redis.address
+                try await RunningGateway.run(isSecure: false, at: (address, address)) {
+                    $0.redisTiming.answer = .seconds(1)
+                } _: { gateway in
+                    let job = try await gateway.travellingJob()
+                    try await gateway.connect("rider-1", .rider) { connection, messages in
+                        try await connection.send(.travel(job: job, active: true))
+                        _ = try await messages.travelAnswer()
+                        try await redis.freeze()
+                        for step in 1...3 { try await connection.report(job, step: step) }
+                        _ = try await gateway.eventually("/metrics") {
+                            !$0.text.contains("enroute_positions_kept_total 0")
+                        }
+                        try await redis.thaw()
+                        let answered: Int64 = try await messages.first { message in
+                            if case .ok("location", _, let sequence?, _) = message { sequence } else { nil }
+                        }
+                        #expect(answered == 3)
+                    }
+                    let kept = try await gateway.feed.read(job).get().position
+                    let location = try kept.map { try $0.withUnsafeBytes { try ServerMessage($0) } }
+                    guard case .location(let location)? = location else { return #expect(Bool(false), "no position") }
+                    #expect(location.fix.place.latitude == 41.9 + 3.0 / 100_000)
+                }
+            }
         }
     }
 
