@@ -1,5 +1,4 @@
 import EnrouteWire
-import Foundation
 import NIOCore
 import Redis
 import TestSupport
@@ -8,8 +7,6 @@ import Testing
 /// The master becomes another one. Nobody is disconnected, and in the end everybody has seen everything: `OutageStage`
 /// claims it in each of these. Each fleet fails over `ENROUTE_FAILOVERS` times, once where that is not set.
 @Suite(.serialized) struct FailoverTests {
-    private static let times = ProcessInfo.processInfo.environment["ENROUTE_FAILOVERS"].flatMap { Int($0) } ?? 1
-
     // MARK: Sentinel
 
     private static func withSentinels(
@@ -18,7 +15,7 @@ import Testing
         try await SentinelFleet.running { fleet in
             let address = try RedisAddress(url: fleet.url)
             try await OutageStage.run(live: address, ledger: address) { stage in
-                for _ in 0..<Self.times {
+                for _ in 0..<OutageStage.rounds {
                     // A replica may say that it is in step before it is sent what is written.
                     try await fleet.master().endpoint.write("probe", "1", replicas: 2)
                     try await failOver(stage, fleet)
@@ -64,7 +61,7 @@ import Testing
         try await ClusterFleet.running { fleet in
             let address = try RedisAddress(url: fleet.url)
             try await OutageStage.run(live: address, ledger: address) { stage in
-                for _ in 0..<Self.times {
+                for _ in 0..<OutageStage.rounds {
                     let probe = "probe:{\(OutageStage.order)}"
                     try await fleet.master(of: Self.orderSlot).endpoint.write(probe, "1", replicas: 1)
                     try await failOver(stage, fleet)

@@ -25,6 +25,8 @@ struct OutageStage: Sendable {
     static let rider = PersonID("rider-1")!
     static let service = PersonID("service")!
     static let followers = 4
+    /// How often a fleet fails over in a run.
+    static let rounds = ProcessInfo.processInfo.environment["ENROUTE_FAILOVERS"].flatMap { Int($0) } ?? 1
     /// Between two positions, and between two attempts to change a status that was refused.
     static let pace = TimeAmount.milliseconds(100)
 
@@ -37,7 +39,7 @@ struct OutageStage: Sendable {
         fault: @escaping @Sendable (OutageStage) async throws -> Void,
         afterwards: @escaping @Sendable ([Witness.Seen]) throws -> Void = { _ in }
     ) async throws {
-        try await within(.seconds(60)) {
+        try await within(.seconds(60) * Self.rounds) {
             try await RunningGateway.run(isSecure: false, at: (live, ledger)) { settings in
                 settings.limits.allowManyMessages()
                 (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1000, 1000)
