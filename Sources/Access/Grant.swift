@@ -26,13 +26,14 @@ package struct Grant: Sendable, Hashable {
 
 /// What can be asked for.
 package enum Verb: Sendable, CaseIterable {
-    case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel
+    case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, makeTicket
 }
 
 extension Grant {
     /// The one table of who may do what; what is not named is denied.
     package func allows(_ verb: Verb) -> Bool {
         switch (self.role, verb) {
+        case (_, .makeTicket): true
         case (.customer, .followJob), (.customer, .readJob): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
         case (.ops, .followJob), (.ops, .readJob): true

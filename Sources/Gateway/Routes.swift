@@ -12,6 +12,7 @@ internal import Redis
 /// Routes of one gateway.
 struct Routes: Sendable {
     let jobs: JobControl
+    let tickets: Tickets
     let settings: GatewaySettings
     let quotas: Quotas
 
@@ -27,6 +28,7 @@ struct Routes: Sendable {
         api.post("jobs/{job}/status", use: self.changeStatus)
         api.put("jobs/{job}/travel", use: self.startTravel)
         api.delete("jobs/{job}/travel", use: self.stopTravel)
+        api.post("tickets", use: self.makeTicket)
         Pages(settings: self.settings).add(to: router)
         return router
     }
@@ -104,6 +106,18 @@ struct Routes: Sendable {
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
         try await self.answer(self.jobs.stopTravel(job, by: grant.person))
         return Self.json(Array(#"{"job":"\#(job)","active":false}"#.utf8))
+    }
+
+    /// A ticket to open one WebSocket with, for pages.
+    @Sendable private func makeTicket(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .makeTicket)
+        guard let expiresAt = grant.expiresAt else { throw Problem(.forbidden, status: 403, detail: "Only for tokens.") }
+        let ticket = try await self.answer(
+            self.tickets.issue(
+                to: .init(
+                    person: grant.person, role: grant.role.rawValue, job: grant.job, expiresAt: expiresAt)))
+        let seconds = Tickets.lifetime.components.seconds
+        return Self.json(Array(#"{"ticket":"\#(ticket)","expiresIn":\#(seconds)}"#.utf8), status: .created)
     }
 
     // MARK: parts

@@ -106,6 +106,7 @@ struct ProcessConfiguration {
         settings.limits = try self.limits()
         settings.overload = try self.overload()
         settings.trustedProxies = try TrustedProxies(self.list("ENROUTE_TRUSTED_PROXIES"))
+        settings.origins = try AllowedOrigins(self.list("ENROUTE_ORIGINS"))
         settings.management = try self.management()
         settings.leafletFolder = self.text("ENROUTE_LEAFLET_FOLDER") ?? settings.leafletFolder
         settings.streets = try self.text("ENROUTE_STREETS").map { try Streets.load(path: $0) }
