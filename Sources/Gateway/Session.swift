@@ -270,6 +270,10 @@ final class Session: ChannelInboundHandler {
         self.send(.error(Refusal(re: re, job: job, code: code, message: message, retryInMilliseconds: retryIn)))
     }
 
+    func refuse(_ re: String, _ job: JobID, _ refused: Refused) {
+        self.refuse(re, job, refused.code, refused.message)
+    }
+
     /// Sends now, or when the socket has taken what waits. Never ends the session at once: its caller may be walking
     /// the sessions.
     func send(_ frame: [UInt8], _ kind: Outbox<JobID>.Kind) {
