@@ -177,11 +177,7 @@ final class Session: ChannelInboundHandler {
         case .allowed: return true
         case .refused(let retryIn):
             self.loop.counts.add(.messagesRefusedByRate)
-            self.send(
-                .error(
-                    Refusal(
-                        re: "", code: .rateLimited, message: "More messages than may be sent; this one is lost.",
-                        retryInMilliseconds: retryIn)))
+            self.refuse("", nil, .rateLimited, "More messages than may be sent; this one is lost.", retryIn: retryIn)
         case .hopeless:
             self.loop.counts.add(.messagesRefusedByRate)
             self.close(.rateLimited, "more messages than may be sent, again and again")
@@ -256,11 +252,9 @@ final class Session: ChannelInboundHandler {
         let session = String(UInt64.random(in: .min ... .max), radix: 36)
         self.logger.debug(
             "signed in", metadata: [LogKey.session: "\(session)", LogKey.role: "\(admitted.grant.role)"])
+        let ping = self.limits.pingSeconds
         self.send(
-            .welcome(
-                Welcome(
-                    session: session, serverTime: .now, pingIntervalSeconds: self.limits.pingSeconds,
-                    limits: self.limits)))
+            .welcome(Welcome(session: session, serverTime: .now, pingIntervalSeconds: ping, limits: self.limits)))
         if self.loop.isDegraded { self.send(.degraded) }
     }
 
@@ -286,9 +280,13 @@ final class Session: ChannelInboundHandler {
 
     func send(_ message: ServerMessage) { self.send(Frame.text(message.encoded), .kept) }
 
-    func refuse(_ re: String, _ job: JobID?, _ code: ErrorCode, _ message: String) {
-        let retryIn: Int64? = code == .unavailable ? .random(in: 500...3000) : nil
+    func refuse(_ re: String, _ job: JobID?, _ code: ErrorCode, _ message: String, retryIn: Int64? = nil) {
+        let retryIn = code == .unavailable ? .random(in: 500...3000) : retryIn
         self.send(.error(Refusal(re: re, job: job, code: code, message: message, retryInMilliseconds: retryIn)))
+    }
+
+    func refuse(_ re: String, _ job: JobID, _ refused: Refused) {
+        self.refuse(re, job, refused.code, refused.message)
     }
 
     /// Sends now, or when the socket has taken what waits. Never ends the session at once: its caller may be walking

@@ -79,7 +79,10 @@ extension LoopState {
         let admitted = self.tickets.redeem(ticket).flatMapThrowing { holder in
             guard let holder, let role = Role(rawValue: holder.role) else { throw SignInRefusal.badTicket }
             guard holder.expiresAt + TokenVerifier.skew >= .now / 1000 else { throw SignInRefusal.tokenExpired }
-            return Admitted(Grant(person: holder.person, role: role, job: holder.job, expiresAt: holder.expiresAt))
+            return Admitted(
+                Grant(
+                    person: holder.person, role: role, job: holder.job, rider: holder.rider,
+                    expiresAt: holder.expiresAt))
         }
         return self.counting(admitted, address)
     }

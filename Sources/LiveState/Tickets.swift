@@ -19,13 +19,16 @@ package struct Tickets: Sendable {
         package var role: String
         /// The only job it reaches.
         package var job: JobID?
+        /// The only rider whose jobs it reaches.
+        package var rider: PersonID?
         /// Seconds since the epoch, of the token it was made for.
         package var expiresAt: Int64
 
-        package init(person: PersonID, role: String, job: JobID?, expiresAt: Int64) {
+        package init(person: PersonID, role: String, job: JobID?, rider: PersonID?, expiresAt: Int64) {
             self.person = person
             self.role = role
             self.job = job
+            self.rider = rider
             self.expiresAt = expiresAt
         }
     }
@@ -38,7 +41,7 @@ package struct Tickets: Sendable {
     /// - Returns: the ticket, to be shown once.
     package func issue(to holder: Holder) -> EventLoopFuture<String> {
         let ticket = Secret.make()
-        let words = [holder.person.text, holder.role, holder.job?.text ?? "", String(holder.expiresAt)]
+        let words = [holder.person.text, holder.role, holder.job?.text ?? "", holder.rider?.text ?? "", String(holder.expiresAt)]
         return self.live.send([
             "SET", .text(self.keyspace.ticket(ticket)), .text(words.joined(separator: " ")), "PX",
             .integer(Self.lifetime.milliseconds),
@@ -52,8 +55,9 @@ package struct Tickets: Sendable {
         guard Secret.isOne(ticket) else { return self.live.eventLoop.makeSucceededFuture(nil) }
         return self.live.send(["GETDEL", .text(self.keyspace.ticket(ticket))]).map { answer in
             let words = answer.text?.split(separator: " ", omittingEmptySubsequences: false).map(String.init) ?? []
-            guard words.count == 4, let person = PersonID(words[0]), let expiresAt = Int64(words[3]) else { return nil }
-            return Holder(person: person, role: words[1], job: JobID(words[2]), expiresAt: expiresAt)
+            guard words.count == 5, let person = PersonID(words[0]), let expiresAt = Int64(words[4]) else { return nil }
+            return Holder(
+                person: person, role: words[1], job: JobID(words[2]), rider: PersonID(words[3]), expiresAt: expiresAt)
         }
     }
 }

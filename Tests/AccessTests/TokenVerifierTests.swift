@@ -1,4 +1,5 @@
 import Crypto
+import CryptoExtras
 import EnrouteWire
 import Foundation
 import Testing
@@ -47,12 +48,12 @@ import Testing
         ("", TokenRefusal.malformed), ("a.b", .malformed), ("a.b.c", .malformed), ("...", .malformed),
         (String(repeating: "a", count: 4097), .tooLong),
         (token("{}"), .malformed), (token("[]"), .malformed), (token("null"), .malformed),
-        (token(claims(exp: #""1795000900""#)), .malformed), (token(claims(role: #""king""#)), .malformed),
+        (token(claims(exp: #""1795000900""#)), .malformed), (token(claims(role: #""king""#)), .unknownRole),
         (token(claims(iss: #""else""#)), .wrongIssuer), (token(claims(aud: #""else""#)), .wrongAudience),
         (token(claims(sub: #""a b""#)), .badSubject), (token(claims(sub: #""""#)), .badSubject),
         (token(claims(exp: "1794999969")), .expired), (token(claims(iat: "1795000031")), .notYetValid),
         (token(claims(), secret: "another secret of thirty-two bytes"), .badSignature),
-        (token(claims()) + "AA", .badSignature), (String(token(claims()).dropLast(43)), .badSignature),
+        (token(claims()) + "AA", .malformed), (String(token(claims()).dropLast(43)), .badSignature),
         (token(header: #"{"alg":"none"}"#, claims()), .wrongAlgorithm),
         (token(header: #"{"alg":"HS512"}"#, claims()), .wrongAlgorithm),
         (token(header: #"{"alg":"ES256"}"#, claims()), .wrongAlgorithm),
@@ -75,7 +76,8 @@ import Testing
         let mint = try await TokenMint(privateKeyPEM: key.pemRepresentation, kid: "k1", issuer: "iss", audience: "aud")
         let token = try await mint.token(for: PersonID("rider-1")!, role: .rider, now: Self.now)
         let verifier = TokenVerifier(
-            keys: [try await .es256(pem: key.publicKey.pemRepresentation, kid: "k1", source: "test")], issuer: "iss",
+            keys: [try await .asymmetric(pem: key.publicKey.pemRepresentation, kid: "k1", source: "test")],
+            issuer: "iss",
             audience: "aud")
         #expect(try verifier.verify(token, now: Self.now).role == .rider)
         // The classic confusion: an HMAC with the public key's text as its secret.
@@ -93,8 +95,38 @@ import Testing
             try await TokenVerifier.Key.hs256(secret: "short")
         } throws: { "\($0)".contains("openssl rand") }
         await #expect {
-            try await TokenVerifier.Key.es256(pem: "no key", source: "keys.pem")
+            try await TokenVerifier.Key.asymmetric(pem: "no key", source: "keys.pem")
         } throws: { "\($0)".contains("keys.pem") && "\($0)".contains("openssl ec") }
+    }
+
+    @Test func `an RSA key of 1024 bits and a curve that is not ours are refused`() async throws {
+        let small = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024))
+        for pem in [small.pemRepresentation, small.publicKey.pemRepresentation] {
+            await #expect {
+                try await TokenVerifier.Key.asymmetric(pem: pem, source: "small.pem")
+            } throws: { "\($0)".contains("small.pem holds an RSA key of 1024 bits") }
+        }
+        for pem in [
+            P384.Signing.PrivateKey().publicKey.pemRepresentation, P521.Signing.PrivateKey().pemRepresentation,
+        ] {
+            await #expect(throws: TokenVerifier.Key.Unusable.self) {
+                try await TokenVerifier.Key.asymmetric(pem: pem, source: "curve.pem")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (["a"], "1 key ids for 2"), (["a", "b", "c"], "3 key ids for 2"), (["a", "a"], "one key id"),
+        (["a", ""], "one is empty"),
+    ])
+    func `key ids are one for each key, or none`(kids: [String], reason: String) async throws {
+        let sources = [("a.pem", Signer.es.publicPEM), ("b.pem", Signer.rs.publicPEM)]
+        await #expect {
+            try await TokenVerifier.Key.asymmetric(sources: sources, kids: kids)
+        } throws: { "\($0)".contains(reason) }
+        let named = try await TokenVerifier.Key.asymmetric(sources: sources, kids: ["a", "b"])
+        #expect(named.map(\.kid) == ["a", "b"])
+        #expect(named.map(\.algorithm.name) == ["ES256", "RS256"])
     }
 }
 
@@ -119,6 +151,33 @@ import Testing
         #expect(!reaches("rider-1", .customer) && !reaches("anna", .rider))
         #expect(!reaches("anna", .customer, only: JobID("j2")!))
         #expect(reaches("anna", .customer, only: Self.job))
+    }
+
+    @Test func `a grant that is narrowed reaches that job, or that rider's jobs`() {
+        func reaches(_ grant: Grant) -> Bool { grant.reaches(Self.job, customer: Self.anna, rider: Self.rider) }
+        let (other, stranger) = (JobID("j2")!, PersonID("rider-2")!)
+        for role in [Role.ops, .service] {
+            #expect(reaches(Grant(person: PersonID("x")!, role: role, job: Self.job)))
+            #expect(!reaches(Grant(person: PersonID("x")!, role: role, job: other)))
+            #expect(reaches(Grant(person: PersonID("x")!, role: role, rider: Self.rider)))
+            #expect(!reaches(Grant(person: PersonID("x")!, role: role, rider: stranger)))
+            #expect(!reaches(Grant(person: PersonID("x")!, role: role, job: other, rider: Self.rider)))
+        }
+        // Narrowing never widens.
+        #expect(!reaches(Grant(person: stranger, role: .rider, rider: Self.rider)))
+        #expect(!reaches(Grant(person: stranger, role: .customer, job: Self.job)))
+        let unassigned = Grant(person: Self.anna, role: .customer, rider: Self.rider)
+        #expect(!unassigned.reaches(Self.job, customer: Self.anna, rider: nil))
+    }
+
+    @Test func `a grant narrowed to a rider's jobs changes none, unless it is that rider's`() {
+        for role in Role.allCases {
+            let grant = Grant(person: PersonID("x")!, role: role, rider: Self.rider)
+            #expect(Verb.allCases.filter { grant.allows($0) } == [.followJob, .readJob])
+        }
+        let own = Grant(person: Self.rider, role: .rider, rider: Self.rider)
+        #expect(Verb.allCases.filter { own.allows($0) } == [.followJob, .readJob, .reportLocation, .switchTravel])
+        #expect(own.covers(Self.job) && !Grant(person: Self.rider, role: .rider, job: JobID("j2")!).covers(Self.job))
     }
 
     @Test func `a job without a rider is no rider's`() {

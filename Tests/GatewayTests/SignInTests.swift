@@ -45,6 +45,30 @@ import Testing
         }
     }
 
+    @Test func `a token that is narrowed to a job follows and changes no other`() async throws {
+        try await within {
+            try await RunningGateway.run { gateway in
+                let (job, other) = (try await gateway.travellingJob(), try await gateway.travellingJob("job-2"))
+                let token = try await gateway.mint.token(
+                    for: PersonID("rider-1")!, role: .rider, now: Int64(Date.now.timeIntervalSince1970), job: job)
+                try await gateway.unsigned { connection, messages in
+                    try await connection.send(.auth(.token(token)))
+                    _ = try await messages.welcome()
+                    try await connection.send(.travel(job: job, active: true))
+                    #expect(try await messages.travelAnswer() != nil)
+                    try await connection.send(.subscribe(job: job, since: nil))
+                    #expect(try await messages.subscribed().status == .onTheWay)
+                    for message in [
+                        ClientMessage.travel(job: other, active: true), .subscribe(job: other, since: nil),
+                    ] {
+                        try await connection.send(message)
+                        #expect(try await messages.refusal().code == .notFound)
+                    }
+                }
+            }
+        }
+    }
+
     @Test(arguments: [
         ClientMessage.auth(.token("no token")), .auth(.link(String(repeating: "0", count: 32))), .auth(.link("*")),
         .ping,
@@ -199,7 +223,7 @@ extension GatewayConnection.Messages.AsyncIterator {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let tickets = Tickets(live: gateway.client, settings: gateway.settings.liveState)
                 let holder = Tickets.Holder(
-                    person: PersonID("anna")!, role: "customer", job: nil,
+                    person: PersonID("anna")!, role: "customer", job: JobID("j1")!, rider: PersonID("r1")!,
                     expiresAt: Int64(Date.now.timeIntervalSince1970) + 900)
                 for _ in 0..<200 {
                     let ticket = try await tickets.issue(to: holder).get()
