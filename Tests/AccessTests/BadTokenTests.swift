@@ -80,6 +80,7 @@ struct BadToken: CustomTestStringConvertible, Sendable {
         BadToken("no alg", header: #"{"kid":"es"}"#, .wrongAlgorithm),
         BadToken("alg in small letters", header: #"{"alg":"es256","kid":"es"}"#, .wrongAlgorithm),
         BadToken("alg of the same key and another digest", header: #"{"alg":"ES384","kid":"es"}"#, .wrongAlgorithm),
+        BadToken("alg HS512 by the secret", Forge.token(.hs, header: #"{"alg":"HS512"}"#), .wrongAlgorithm),
         BadToken("alg is a number", header: #"{"alg":256,"kid":"es"}"#, .malformed),
         BadToken("alg twice", header: #"{"alg":"none","alg":"ES256","kid":"es"}"#, .repeatedMember),
         BadToken("kid twice", header: #"{"alg":"ES256","kid":"es","kid":"es"}"#, .repeatedMember),

@@ -102,8 +102,17 @@ enum Forge {
     /// SubjectPublicKeyInfo of RFC 8410.
     static func pem(of key: Curve25519.Signing.PublicKey) -> String {
         let der: [UInt8] = [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00]
-        let text = (Data(der) + key.rawRepresentation).base64EncodedString()
-        return "-----BEGIN PUBLIC KEY-----\n\(text)\n-----END PUBLIC KEY-----\n"
+        return self.pem("PUBLIC KEY", Data(der) + key.rawRepresentation)
+    }
+
+    /// PKCS #8 of RFC 8410.
+    static func pem(of key: Curve25519.Signing.PrivateKey) -> String {
+        let der: [UInt8] = [0x30, 0x2E, 2, 1, 0, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20]
+        return self.pem("PRIVATE KEY", Data(der) + key.rawRepresentation)
+    }
+
+    private static func pem(_ title: String, _ der: Data) -> String {
+        "-----BEGIN \(title)-----\n\(der.base64EncodedString())\n-----END \(title)-----\n"
     }
 }
 

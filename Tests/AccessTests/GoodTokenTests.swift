@@ -38,6 +38,11 @@ import Testing
         #expect(try await Forge.verifier().verify(Forge.token(claims: claims), now: Forge.now) == Self.anna)
     }
 
+    @Test func `what is expired by less than the skew is still good`() async throws {
+        let token = Forge.token(claims: Forge.claims(["exp": "1794999971"]))
+        #expect(try await Forge.verifier().verify(token, now: Forge.now).expiresAt == 1_794_999_971)
+    }
+
     @Test(arguments: ["jku", "x5u", "jwk", "x5c"])
     func `what names a key elsewhere is not looked at`(name: String) async throws {
         let header = #"{"alg":"ES256","kid":"es","\#(name)":"https://evil.example"}"#
@@ -74,6 +79,7 @@ import Testing
         let verifier = try await Forge.verifier()
         for (kid, pem) in [
             ("es", Forge.p256.pemRepresentation), ("rs", Forge.rsa.pemRepresentation),
+            ("ed", Forge.pem(of: Forge.ed25519)),
         ] {
             let mint = try await TokenMint(privateKeyPEM: pem, kid: kid, issuer: "iss", audience: "aud")
             let token = try await mint.token(
