@@ -100,6 +100,8 @@ let package = Package(
             name: "Access",
             dependencies: [
                 "EnrouteWire", .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
             ], swiftSettings: strict),
         .target(name: "Journeys", dependencies: ["CZlib"], swiftSettings: strict),
 
@@ -195,7 +197,11 @@ let package = Package(
             ]),
         .testTarget(
             name: "AccessTests",
-            dependencies: ["Access", "EnrouteWire", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "Access", "EnrouteWire", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+            ],
             swiftSettings: testing),
         .testTarget(name: "JourneysTests", dependencies: ["CZlib", "Journeys"], swiftSettings: testing),
         .testTarget(

@@ -13,26 +13,41 @@ package struct Grant: Sendable, Hashable {
     package var role: Role
     /// The only job it reaches; `nil` for all that are this person's.
     package var job: JobID?
+    /// The only rider whose jobs it reaches; `nil` for those of any.
+    package var rider: PersonID?
     /// Seconds since the epoch; `nil` when it ends with the job (a tracking link).
     package var expiresAt: Int64?
 
-    package init(person: PersonID, role: Role, job: JobID? = nil, expiresAt: Int64? = nil) {
+    package init(
+        person: PersonID, role: Role, job: JobID? = nil, rider: PersonID? = nil, expiresAt: Int64? = nil
+    ) {
         self.person = person
         self.role = role
         self.job = job
+        self.rider = rider
         self.expiresAt = expiresAt
     }
 }
 
 /// What can be asked for.
 package enum Verb: Sendable, CaseIterable {
-    case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel
+    case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, makeTicket
+
+    var isReading: Bool { self == .followJob || self == .readJob }
 }
 
 extension Grant {
     /// The one table of who may do what; what is not named is denied.
+    ///
+    /// A grant that is narrowed to a rider's jobs changes none, unless it is that rider's: whose a job is, is known only to
+    /// who reads it.
     package func allows(_ verb: Verb) -> Bool {
-        switch (self.role, verb) {
+        // A ticket is no wider than the grant it is made for.
+        if verb == .makeTicket { return true }
+        guard self.rider == nil || verb.isReading || self.role == .rider && self.rider == self.person else {
+            return false
+        }
+        return switch (self.role, verb) {
         case (.customer, .followJob), (.customer, .readJob): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
         case (.ops, .followJob), (.ops, .readJob): true
@@ -41,9 +56,12 @@ extension Grant {
         }
     }
 
+    /// Whether it is not narrowed to another job. What changes a job without reading it asks this.
+    package func covers(_ job: JobID) -> Bool { self.job == nil || self.job == job }
+
     /// Whether this job may be known to exist: it is theirs, or their role sees all.
     package func reaches(_ job: JobID, customer: PersonID, rider: PersonID?) -> Bool {
-        if let only = self.job, only != job { return false }
+        guard self.covers(job), self.rider == nil || self.rider == rider else { return false }
         return switch self.role {
         case .customer: self.person == customer
         case .rider: self.person == rider

@@ -1,7 +1,7 @@
-// Keys from configuration: a shared secret for development, public keys in PEM for everything else.
+// Keys from configuration: a shared secret for development, public keys in PEM for everything else. What kind of key it is
+// says which algorithm it is used with: P-256 is ES256, RSA is RS256, Ed25519 is EdDSA.
 
-package import EnrouteWire
-internal import FoundationEssentials
+internal import CryptoExtras
 internal import JWTKit
 
 extension TokenVerifier.Key {
@@ -12,6 +12,10 @@ extension TokenVerifier.Key {
 
     /// Bytes of an HS256 secret, at least: as long as the digest (RFC 7518 section 3.2).
     package static let shortestSecret = 32
+    /// Bits of an RSA key, at least (RFC 7518 section 3.3).
+    package static let shortestRSA = 2048
+    /// Keys of one gateway, at most: those without a name are all tried.
+    package static let most = 16
 
     /// HS256 with a shared secret.
     package static func hs256(secret: String, kid: String? = nil) async throws -> Self {
@@ -24,53 +28,62 @@ extension TokenVerifier.Key {
         return Self(kid: kid, algorithm: try await keys.getKey())
     }
 
-    /// ES256 with a public (or private) key in PEM.
+    /// A public key in PEM, or the private one it belongs to.
     ///
     /// - Parameter source: where the text came from, for the error.
-    package static func es256(pem: String, kid: String? = nil, source: String) async throws -> Self {
+    package static func asymmetric(pem: String, kid: String? = nil, source: String) async throws -> Self {
         let keys = JWTKeyCollection()
-        do {
-            if pem.contains("PRIVATE KEY") {
-                await keys.add(ecdsa: try ES256PrivateKey(pem: pem))
-            } else {
-                await keys.add(ecdsa: try ES256PublicKey(pem: pem))
+        let isPrivate = pem.contains("PRIVATE KEY")
+        if let key = isPrivate ? try? ES256PrivateKey(pem: pem).publicKey : try? ES256PublicKey(pem: pem) {
+            await keys.add(ecdsa: key)
+        } else if let key = isPrivate ? try? EdDSA.PrivateKey(pem: pem).publicKey : try? EdDSA.PublicKey(pem: pem) {
+            await keys.add(eddsa: key)
+        } else if let key = isPrivate
+            ? try? _RSA.Signing.PrivateKey(unsafePEMRepresentation: pem).publicKey
+            : try? _RSA.Signing.PublicKey(unsafePEMRepresentation: pem)
+        {
+            guard key.keySizeInBits >= Self.shortestRSA else {
+                throw Unusable(
+                    description: "\(source) holds an RSA key of \(key.keySizeInBits) bits; it must have at least "
+                        + "\(Self.shortestRSA). Make one with: openssl genrsa -out key.pem 3072")
             }
-        } catch {
+            await keys.add(rsa: try Insecure.RSA.PublicKey(backing: key), digestAlgorithm: .sha256)
+        } else {
             throw Unusable(
-                description: "\(source) holds no P-256 key in PEM. "
+                description: "\(source) holds no key in PEM that is P-256, Ed25519 or RSA. "
                     + "Make a pair with: openssl ecparam -name prime256v1 -genkey -noout -out key.pem; "
                     + "openssl ec -in key.pem -pubout -out public.pem")
         }
         return Self(kid: kid, algorithm: try await keys.getKey())
     }
-}
 
-/// Makes tokens, for development and tests.
-package struct TokenMint: Sendable {
-    private let keys: JWTKeyCollection
-    private let issuer: String
-    private let audience: String
-    private let kid: JWKIdentifier?
-
-    package init(secret: String, issuer: String, audience: String) async throws {
-        _ = try await TokenVerifier.Key.hs256(secret: secret)
-        self.keys = await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
-        (self.issuer, self.audience, self.kid) = (issuer, audience, nil)
-    }
-
-    package init(privateKeyPEM: String, kid: String?, issuer: String, audience: String) async throws {
-        let kid = kid.map { JWKIdentifier(string: $0) }
-        self.keys = await JWTKeyCollection().add(ecdsa: try ES256PrivateKey(pem: privateKeyPEM), kid: kid)
-        (self.issuer, self.audience, self.kid) = (issuer, audience, kid)
-    }
-
+    /// Keys of several files.
+    ///
     /// - Parameters:
-    ///   - now: seconds since the epoch.
-    ///   - lifetime: seconds until it expires.
-    package func token(for person: PersonID, role: Role, now: Int64, lifetime: Int64 = 900) async throws -> String {
-        let claims = Claims(
-            iss: self.issuer, aud: self.audience, sub: person, exp: now + lifetime, iat: now,
-            jti: UUID().uuidString, role: role)
-        return try await self.keys.sign(claims, kid: self.kid)
+    ///   - sources: each file's name and text.
+    ///   - kids: one for each, in the same order; or none at all.
+    package static func asymmetric(
+        sources: [(name: String, pem: String)], kids: [String]
+    ) async throws -> [Self] {
+        guard kids.isEmpty || kids.count == sources.count else {
+            throw Unusable(
+                description: "There are \(kids.count) key ids for \(sources.count) public keys. "
+                    + "Name each key, in the same order, or none.")
+        }
+        guard Set(kids).count == kids.count, !kids.contains("") else {
+            throw Unusable(description: "Two keys have one key id, or one is empty. Give each a name of its own.")
+        }
+        guard sources.count <= Self.most else {
+            throw Unusable(
+                description: "There are \(sources.count) public keys; at most \(Self.most) are used. "
+                    + "Remove those that sign no more.")
+        }
+        var keys: [Self] = []
+        for (index, source) in sources.enumerated() {
+            keys.append(
+                try await .asymmetric(
+                    pem: source.pem, kid: kids.isEmpty ? nil : kids[index], source: source.name))
+        }
+        return keys
     }
 }

@@ -1,41 +1,18 @@
 // Tokens are JWTs (RFC 7519), checked as RFC 8725 asks: the algorithm belongs to the key, never to the token; what names
-// a key elsewhere is not looked at; issuer, audience and times are required.
+// a key elsewhere is not looked at; issuer, audience and times are required; nothing is believed before its signature.
 
-package import EnrouteWire
+internal import Crypto
 internal import FoundationEssentials
 package import JWTKit
-
-/// What a token says (RFC 7519 section 4.1, and `role`).
-package struct Claims: JWTPayload, Sendable {
-    package var iss: String
-    package var aud: AudienceClaim
-    package var sub: String
-    package var exp: Int64
-    package var iat: Int64
-    package var jti: String
-    package var role: Role
-
-    package init(iss: String, aud: String, sub: PersonID, exp: Int64, iat: Int64, jti: String, role: Role) {
-        self.iss = iss
-        self.aud = AudienceClaim(value: [aud])
-        self.sub = sub.text
-        self.exp = exp
-        self.iat = iat
-        self.jti = jti
-        self.role = role
-    }
-
-    /// Everything is checked by `TokenVerifier`, which knows the time and what is expected.
-    package func verify(using algorithm: some JWTAlgorithm) async throws {}
-}
+internal import Synchronization
 
 /// Why a token is not accepted. Says what to change, never what the token holds.
-package enum TokenRefusal: Error, Hashable, Sendable {
-    case tooLong, malformed, unknownKey, wrongAlgorithm, badSignature, wrongIssuer, wrongAudience, notYetValid, expired
-    case badSubject
+package enum TokenRefusal: Error, Hashable, Sendable, CaseIterable {
+    case tooLong, malformed, repeatedMember, criticalHeader, unknownKey, wrongAlgorithm, badSignature
+    case wrongIssuer, wrongAudience, notYetValid, expired, badSubject, unknownRole, badAuthorization
 }
 
-/// Checks tokens, synchronously and without looking anything up: the keys are fixed when it is made.
+/// Checks tokens, synchronously and without looking anything up outside. Copies share their keys and what they verified.
 package struct TokenVerifier: Sendable {
     /// One key and the only algorithm it is used with.
     package struct Key: Sendable {
@@ -53,34 +30,78 @@ package struct TokenVerifier: Sendable {
     /// Seconds by which clocks may differ.
     package static let skew: Int64 = 30
 
-    private let keys: [Key]
     private let issuer: String
     private let audience: String
+    private let shared: Shared
 
     package init(keys: [Key], issuer: String, audience: String) {
-        self.keys = keys
         self.issuer = issuer
         self.audience = audience
+        self.shared = Shared(keys)
+    }
+
+    /// Takes these keys in the place of those before; a token that was good by one that is gone is good no more.
+    package func replace(keys: [Key]) {
+        self.shared.state.withLock {
+            $0.keys = Dictionary(grouping: keys, by: \.kid)
+            $0.generation += 1
+            $0.verified.removeAll()
+        }
     }
 
     /// - Parameter now: seconds since the epoch.
     package func verify(_ token: String, now: Int64) throws(TokenRefusal) -> Grant {
         guard token.utf8.count <= Self.longestToken else { throw .tooLong }
         let bytes = Array(token.utf8)
-        guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")),
-            let parts = try? DefaultJWTParser().parse(bytes, as: Claims.self)
-        else { throw .malformed }
-        // A token with a kid gets the key of that name and no other; one without gets the key without.
-        guard let key = self.keys.first(where: { $0.kid == parts.header.kid }) else { throw .unknownKey }
-        guard parts.header.alg == key.algorithm.name else { throw .wrongAlgorithm }
-        guard (try? key.algorithm.verify(parts.signature, signs: bytes[..<dot])) == true else { throw .badSignature }
+        let digest = SHA256.hash(data: bytes)
+        let (known, keys, generation) = self.shared.state.withLock { ($0.verified[digest], $0.keys, $0.generation) }
+        if let known {
+            if now >= known.expiresAt + Self.skew { self.shared.state.withLock { $0.verified.remove(digest) } }
+            try known.checkTimes(now: now)
+            return known.grant
+        }
+        let verified = try self.verify(bytes, keys)
+        try verified.checkTimes(now: now)
+        self.shared.state.withLock { if $0.generation == generation { $0.verified.insert(verified, digest) } }
+        return verified.grant
+    }
 
-        let claims = parts.payload
-        guard claims.iss == self.issuer else { throw .wrongIssuer }
-        guard claims.aud.value.contains(self.audience) else { throw .wrongAudience }
-        guard claims.iat <= now + Self.skew else { throw .notYetValid }
-        guard claims.exp > now - Self.skew else { throw .expired }
-        guard let person = PersonID(claims.sub) else { throw .badSubject }
-        return Grant(person: person, role: claims.role, expiresAt: claims.exp)
+    /// All but the times.
+    private func verify(_ token: [UInt8], _ keys: [String?: [Key]]) throws(TokenRefusal) -> VerifiedToken {
+        let text = try TokenText(token)
+        try Self.checkSignature(text, keys)
+        let claims = try Claims(json: text.claims)
+        guard claims.issuer == self.issuer else { throw .wrongIssuer }
+        guard claims.audiences.contains(self.audience) else { throw .wrongAudience }
+        let grant = Grant(
+            person: claims.subject, role: claims.role, job: claims.job, rider: claims.rider,
+            expiresAt: claims.expiresAt)
+        return VerifiedToken(grant: grant, notBefore: claims.notBefore, expiresAt: claims.expiresAt)
+    }
+
+    private static func checkSignature(_ text: TokenText, _ keys: [String?: [Key]]) throws(TokenRefusal) {
+        let header = try TokenHeader(json: text.header)
+        // A token with a kid gets the key of that name and no other; one without gets those without.
+        guard let named = keys[header.kid] else { throw .unknownKey }
+        let fitting = named.filter { $0.algorithm.name == header.algorithm }
+        guard !fitting.isEmpty else { throw .wrongAlgorithm }
+        // A signature of the wrong length makes some algorithms throw.
+        guard fitting.contains(where: { (try? $0.algorithm.verify(text.signature, signs: text.signed)) == true }) else {
+            throw .badSignature
+        }
+    }
+
+    /// Used by all loops, for as long as a look into a dictionary takes; signatures are checked outside of the lock.
+    private final class Shared: Sendable {
+        struct State {
+            var keys: [String?: [Key]]
+            /// How many times the keys were replaced.
+            var generation = 0
+            var verified = VerifiedTokens()
+        }
+
+        let state: Mutex<State>
+
+        init(_ keys: [Key]) { self.state = Mutex(State(keys: Dictionary(grouping: keys, by: \.kid))) }
     }
 }

@@ -38,6 +38,8 @@ public enum ClientMessage: Hashable, Sendable {
     case unsubscribe(job: JobID)
     case location(LocationReport)
     case travel(job: JobID, active: Bool)
+    /// A newer token, before the one that was signed in with expires.
+    case refresh(token: String)
     case ping
 
     /// `type` of the message, which answers repeat as `re`.
@@ -48,6 +50,7 @@ public enum ClientMessage: Hashable, Sendable {
         case .unsubscribe: "unsubscribe"
         case .location: "location"
         case .travel: "travel"
+        case .refresh: "refresh"
         case .ping: "ping"
         }
     }
@@ -74,11 +77,14 @@ extension ClientMessage {
             case (nil, let link?): self = .auth(.link(link))
             default: throw BadMessage("auth needs either token or link")
             }
+        case "refresh":
+            guard let token = try Fields(from: &reader, "refresh").token else { throw BadMessage("refresh needs token") }
+            self = .refresh(token: token)
         case "ping":
             _ = try Fields(from: &reader, "ping")
             self = .ping
         default:
-            throw BadMessage("type must be one of auth, subscribe, unsubscribe, location, travel, ping")
+            throw BadMessage("type must be one of auth, subscribe, unsubscribe, location, travel, refresh, ping")
         }
         try reader.end()
     }
@@ -109,6 +115,7 @@ extension ClientMessage {
                 writer.field("job", job.text)
                 writer.field("active", active)
             }
+        case .refresh(let token): return JSONWriter.message("refresh") { $0.field("token", token) }
         case .ping: return JSONWriter.message("ping") { _ in }
         }
     }

@@ -10,7 +10,7 @@ public struct BadMessage: Error, Equatable, CustomStringConvertible {
 }
 
 /// A cursor over one JSON text. The bytes must outlive it.
-struct JSONReader {
+package struct JSONReader {
     /// Objects and arrays inside each other, at most.
     static let deepest = 8
     /// Bytes of one number, at most.
@@ -20,12 +20,12 @@ struct JSONReader {
     private(set) var position = 0
     private var depth = 0
 
-    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     // MARK: objects and arrays
 
     /// Calls `member` for each member of the object at the cursor; it must consume the value.
-    mutating func object(
+    package mutating func object(
         _ member: (_ name: UnsafeRawBufferPointer, _ reader: inout JSONReader) throws(BadMessage) -> Void
     ) throws(BadMessage) {
         try self.enter(UInt8(ascii: "{"), "an object")
@@ -41,7 +41,7 @@ struct JSONReader {
     }
 
     /// Calls `element` for each element of the array at the cursor; it must consume the element.
-    mutating func array(_ element: (_ reader: inout JSONReader) throws(BadMessage) -> Void) throws(BadMessage) {
+    package mutating func array(_ element: (_ reader: inout JSONReader) throws(BadMessage) -> Void) throws(BadMessage) {
         try self.enter(UInt8(ascii: "["), "an array")
         if self.take(UInt8(ascii: "]")) { return self.depth -= 1 }
         repeat { try element(&self) } while self.take(UInt8(ascii: ","))
@@ -49,15 +49,23 @@ struct JSONReader {
         self.depth -= 1
     }
 
+    /// Whether the next value is an array.
+    package var isAtArray: Bool {
+        mutating get {
+            self.skipSpace()
+            return self.peek == UInt8(ascii: "[")
+        }
+    }
+
     /// Nothing but white space may follow.
-    mutating func end() throws(BadMessage) {
+    package mutating func end() throws(BadMessage) {
         self.skipSpace()
         guard self.position == self.bytes.count else { throw BadMessage("there is text after the message") }
     }
 
     // MARK: values
 
-    mutating func string() throws(BadMessage) -> String {
+    package mutating func string() throws(BadMessage) -> String {
         let raw = try self.rawString()
         return raw.contains(UInt8(ascii: "\\")) ? try Self.unescaped(raw) : String(decoding: raw, as: UTF8.self)
     }
@@ -79,13 +87,13 @@ struct JSONReader {
         try JSONNumber(self.rawNumber()).double
     }
 
-    mutating func integer() throws(BadMessage) -> Int64 {
+    package mutating func integer() throws(BadMessage) -> Int64 {
         try JSONNumber(self.rawNumber()).integer
     }
 
     /// Passes over one value of any kind, checking it, and returns its bytes.
     @discardableResult
-    mutating func value() throws(BadMessage) -> UnsafeRawBufferPointer {
+    package mutating func value() throws(BadMessage) -> UnsafeRawBufferPointer {
         self.skipSpace()
         let start = self.position
         switch self.peek {

@@ -10,6 +10,8 @@ internal import NIOHTTP1
 enum Admission {
     /// Signed in with the request, or (`nil`) to be signed in by the first message.
     case session(Admitted?)
+    /// To be signed in by a single-use ticket, as soon as it is a session.
+    case ticket(String)
     case echo
     case refused(Refusal)
 
@@ -22,6 +24,8 @@ enum Admission {
     static let path = "/v1"
     static let echoPath = "/v1/_echo"
     static let version = "13"
+    /// A page can send no header but this one: `new WebSocket(url, ['enroute.v1', 'ticket.…'])`.
+    static let ticketPrefix = "ticket."
 
     /// - Parameters:
     ///   - address: who is limited; `nil` for nobody.
@@ -40,8 +44,15 @@ enum Admission {
                 Refusal(bad: "Offer the subprotocol \(Limits.subprotocol) in Sec-WebSocket-Protocol."))
             return
         }
+        guard loop.settings.origins.allows(head.headers["origin"], host: head.headers["host"].first) else {
+            let problem = Problem(
+                .forbidden, status: 403, detail: "Pages of this origin may not connect (ENROUTE_ORIGINS).")
+            self = .refused(Refusal(status: .forbidden, problem: problem))
+            return
+        }
         guard let header = head.headers["authorization"].first else {
-            self = .session(nil)
+            let ticket = head.headers[canonicalForm: "sec-websocket-protocol"].first { $0.hasPrefix(Self.ticketPrefix) }
+            self = ticket.map { .ticket(String($0.dropFirst(Self.ticketPrefix.count))) } ?? .session(nil)
             return
         }
         if let address, let wait = loop.quotas.isLockedOut(address, at: NIODeadline.now().uptimeNanoseconds) {

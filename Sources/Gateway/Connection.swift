@@ -106,6 +106,9 @@ struct Connections: HTTPChannelHandler {
         case .session(let admitted):
             try sync.addHandler(
                 Session(loop: loop, socket: socket, address: gate.address, admitted: admitted, logger: logger))
+        case .ticket(let ticket):
+            try sync.addHandler(
+                Session(loop: loop, socket: socket, address: gate.address, ticket: ticket, logger: logger))
         case .echo: try sync.addHandler(EchoSession(socket: socket))
         case .refused, nil: preconditionFailure("the gate lets only what it admits go on to the upgrade")
         }

@@ -22,6 +22,8 @@ package struct GatewaySettings: Sendable {
     package var overload = OverloadBounds()
     /// Balancers whose `X-Forwarded-For` is believed.
     package var trustedProxies = TrustedProxies.none
+    /// Web pages that may open a WebSocket.
+    package var origins = AllowedOrigins.own
     /// Where probes and metrics are asked for, in plain HTTP: not a place for the public. `nil`: nowhere.
     package var management: (host: String, port: Int)?
     /// Opens `/v1/_echo` for conformance suites. Never in production: it has no limits worth the name.

@@ -20,6 +20,7 @@ final class LoopState {
     let publisher: LocationPublisher
     let jobs: JobControl
     let links: TrackingLinks
+    let tickets: Tickets
     private let live: RedisClient
     private let ledger: RedisClient
     private let writes: RedisClient
@@ -69,6 +70,7 @@ final class LoopState {
         self.writes = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
         self.publisher = LocationPublisher(live: self.live, settings: state)
         self.links = TrackingLinks(live: self.live, settings: state)
+        self.tickets = Tickets(live: self.live, settings: state)
         self.jobs = JobControl(
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
             feed: JobFeed(live: self.live, settings: state))

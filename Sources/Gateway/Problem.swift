@@ -48,14 +48,18 @@ struct Problem: Error, HTTPResponseError {
             switch refusal {
             case .tooLong: "It is longer than \(TokenVerifier.longestToken) bytes."
             case .malformed: "It is not a JWT with the claims iss, aud, sub, exp, iat, jti and role."
+            case .repeatedMember: "A member of its header or a claim stands in it twice."
+            case .criticalHeader: "Its header has crit, and no extension is understood."
             case .unknownKey: "Its kid names no key of ours."
             case .wrongAlgorithm: "Its alg is not the one of its key."
             case .badSignature: "Its signature does not fit."
             case .wrongIssuer: "Its iss is not the one configured."
             case .wrongAudience: "Its aud is not the one configured."
-            case .notYetValid: "Its iat is in the future."
+            case .notYetValid: "Its iat or nbf is in the future."
             case .expired: "It has expired."
             case .badSubject: "Its sub is not 1 to 64 of [A-Za-z0-9_-]."
+            case .unknownRole: "Its role is none of \(Role.allCases.map(\.rawValue).joined(separator: ", "))."
+            case .badAuthorization: "Its authorization is not jobid, riderid or both, 1 to 64 of [A-Za-z0-9_-]."
             }
         self.init(
             refusal == .expired ? .tokenExpired : .unauthorized, status: 401, detail: "The token is refused. \(reason)")

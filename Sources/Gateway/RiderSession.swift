@@ -38,6 +38,7 @@ final class RiderSession {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.")
         }
+        guard grant.covers(report.job) else { return self.session.refuse("location", report.job, .noSuchJob) }
         if let held = self.held[report.job], let newest = held.report.newest, newest.at > report.newest?.at ?? 0 {
             return
         }
@@ -146,6 +147,7 @@ final class RiderSession {
         guard grant.allows(.switchTravel) else {
             return self.session.refuse("travel", job, .forbidden, "Only riders switch travel mode.")
         }
+        guard grant.covers(job) else { return self.session.refuse("travel", job, .noSuchJob) }
         if !active { self.held[job] = nil }
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         let jobs = self.loop.jobs

@@ -12,6 +12,7 @@ internal import Redis
 /// Routes of one gateway.
 struct Routes: Sendable {
     let jobs: JobControl
+    let tickets: Tickets
     let settings: GatewaySettings
     let quotas: Quotas
 
@@ -27,6 +28,7 @@ struct Routes: Sendable {
         api.post("jobs/{job}/status", use: self.changeStatus)
         api.put("jobs/{job}/travel", use: self.startTravel)
         api.delete("jobs/{job}/travel", use: self.stopTravel)
+        api.post("tickets", use: self.makeTicket)
         Pages(settings: self.settings).add(to: router)
         return router
     }
@@ -60,6 +62,9 @@ struct Routes: Sendable {
             zone: try body.zone.map { try Self.identifier($0, "zone") },
             destination: try body.destination.map { try Self.place($0.lat, $0.lon) },
             vendor: try body.vendor.map { try Self.place($0.lat, $0.lon) }, actor: grant.person)
+        guard grant.covers(new.job) else {
+            throw Problem(.forbidden, status: 403, detail: "The token is for another job.")
+        }
         let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
         let creation = try await self.answer(self.jobs.ledger.createDurably(new, epoch: epoch))
         guard case .created = creation.value else {
@@ -81,7 +86,7 @@ struct Routes: Sendable {
 
     @Sendable private func changeStatus(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .changeStatus)
-        let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
+        let job = try self.job(context, grant)
         let body = try await self.body(StatusBody.self, request, context)
         guard let status = JobStatus(rawValue: body.status) else {
             throw Self.bad("status must be one of \(JobStatus.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -94,16 +99,29 @@ struct Routes: Sendable {
 
     @Sendable private func startTravel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .switchTravel)
-        let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
+        let job = try self.job(context, grant)
         let deadline = try await self.answer(self.jobs.startTravel(job, by: grant.person))
         return Self.json(Array(#"{"job":"\#(job)","active":true,"deadline":\#(deadline)}"#.utf8))
     }
 
     @Sendable private func stopTravel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .switchTravel)
-        let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
+        let job = try self.job(context, grant)
         try await self.answer(self.jobs.stopTravel(job, by: grant.person))
         return Self.json(Array(#"{"job":"\#(job)","active":false}"#.utf8))
+    }
+
+    /// A ticket to open one WebSocket with, for pages.
+    @Sendable private func makeTicket(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .makeTicket)
+        guard let expiresAt = grant.expiresAt else { throw Problem(.forbidden, status: 403, detail: "Only for tokens.") }
+        let ticket = try await self.answer(
+            self.tickets.issue(
+                to: .init(
+                    person: grant.person, role: grant.role.rawValue, job: grant.job, rider: grant.rider,
+                    expiresAt: expiresAt)))
+        let seconds = Tickets.lifetime.components.seconds
+        return Self.json(Array(#"{"ticket":"\#(ticket)","expiresIn":\#(seconds)}"#.utf8), status: .created)
     }
 
     // MARK: parts
@@ -113,6 +131,13 @@ struct Routes: Sendable {
             grant.reaches(job, customer: view.record.customer, rider: view.record.rider)
         else { throw Problem(Refused.noSuchJob) }
         return view
+    }
+
+    /// The job to be changed. What a narrowed token does not reach is answered like what does not exist.
+    private func job(_ context: GatewayRequestContext, _ grant: Grant) throws -> JobID {
+        let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
+        guard grant.covers(job) else { throw Problem(Refused.noSuchJob) }
+        return job
     }
 
     /// Who asks, if they may.

@@ -37,6 +37,7 @@ final class Session: ChannelInboundHandler {
     private var keepalive: Keepalive
     private var context: ChannelHandlerContext?
     private var badMessages = 0
+    private let ticket: String?
     /// Tick of the loop in which a message last came or went.
     private(set) var lastActive: UInt64
     /// Signing in, then silence, then the answer to our close frame: one after the other.
@@ -50,9 +51,10 @@ final class Session: ChannelInboundHandler {
 
     /// - Parameters:
     ///   - address: whom it counts for; `nil` where addresses are not limited.
-    ///   - admitted: who signed in with the upgrade request; `nil` when the first message has to.
+    ///   - admitted: who signed in with the upgrade request; `nil` when the ticket or the first message has to.
     init(
-        loop: LoopState, socket: SecureSocketHandler, address: ClientAddress?, admitted: Admitted?, logger: Logger
+        loop: LoopState, socket: SecureSocketHandler, address: ClientAddress?, admitted: Admitted? = nil,
+        ticket: String? = nil, logger: Logger
     ) {
         let (limits, now) = (loop.settings.limits, NIODeadline.now())
         self.loop = loop
@@ -66,6 +68,7 @@ final class Session: ChannelInboundHandler {
         self.rate = MessageRate(limits, address: address.map { loop.addressBuckets.join($0) })
         self.keepalive = Keepalive(pingSeconds: limits.pingSeconds, pongSeconds: limits.pongSeconds, now: now)
         self.lastActive = loop.ticks
+        self.ticket = ticket
         if let admitted { self.state = .signedIn(admitted) }
     }
 
@@ -84,6 +87,7 @@ final class Session: ChannelInboundHandler {
             self.loop.counts.add(.signInsTimedOut)
             self.close(.signInTimeout, "sign in within \(self.limits.signInSeconds) s")
         }
+        if let ticket { self.signIn(self.loop.signIn(ticket: ticket, from: self.address)) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -173,11 +177,7 @@ final class Session: ChannelInboundHandler {
         case .allowed: return true
         case .refused(let retryIn):
             self.loop.counts.add(.messagesRefusedByRate)
-            self.send(
-                .error(
-                    Refusal(
-                        re: "", code: .rateLimited, message: "More messages than may be sent; this one is lost.",
-                        retryInMilliseconds: retryIn)))
+            self.refuse("", nil, .rateLimited, "More messages than may be sent; this one is lost.", retryIn: retryIn)
         case .hopeless:
             self.loop.counts.add(.messagesRefusedByRate)
             self.close(.rateLimited, "more messages than may be sent, again and again")
@@ -208,7 +208,7 @@ final class Session: ChannelInboundHandler {
             guard case .auth(let credential) = message else {
                 return self.close(.invalidToken, "the first message must be auth")
             }
-            return self.signIn(credential)
+            return self.signIn(self.loop.signIn(credential, from: self.address))
         }
         let grant = admitted.grant
         switch message {
@@ -218,19 +218,18 @@ final class Session: ChannelInboundHandler {
         case .travel(let job, let active): self.rider.travel(job, active: active, grant)
         case .ping: self.send(.pong(serverTime: .now))
         case .auth: self.send(.error(Refusal(re: "auth", code: .badRequest, message: "This connection is signed in.")))
+        case .refresh(let token): self.refresh(token, admitted)
         }
     }
 
     // MARK: signing in
 
-    private func signIn(_ credential: Credential) {
+    private func signIn(_ admitted: EventLoopFuture<Admitted>) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        self.loop.signIn(credential, from: self.address).whenComplete { result in
+        admitted.whenComplete { result in
             switch result {
             case .success(let admitted): bound.value.signedIn(admitted)
-            case .failure(let error):
-                let refusal = error as? SignInRefusal ?? .unavailable
-                bound.value.close(refusal.code, refusal.reason)
+            case .failure(let error): bound.value.close(error as? SignInRefusal ?? .unavailable)
             }
         }
     }
@@ -253,21 +252,41 @@ final class Session: ChannelInboundHandler {
         let session = String(UInt64.random(in: .min ... .max), radix: 36)
         self.logger.debug(
             "signed in", metadata: [LogKey.session: "\(session)", LogKey.role: "\(admitted.grant.role)"])
+        let ping = self.limits.pingSeconds
         self.send(
-            .welcome(
-                Welcome(
-                    session: session, serverTime: .now, pingIntervalSeconds: self.limits.pingSeconds,
-                    limits: self.limits)))
+            .welcome(Welcome(session: session, serverTime: .now, pingIntervalSeconds: ping, limits: self.limits)))
         if self.loop.isDegraded { self.send(.degraded) }
+    }
+
+    private func refresh(_ token: String, _ admitted: Admitted) {
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.loop.renew(admitted, by: token, from: self.address).whenComplete { result in
+            guard case .signedIn = bound.value.state else { return }
+            switch result {
+            case .success(let renewed): bound.value.renewed(renewed)
+            case .failure(let error): bound.value.refuse("refresh", nil, Refused(error).code, Refused(error).message)
+            }
+        }
+    }
+
+    private func renewed(_ admitted: Admitted) {
+        self.state = .signedIn(admitted)
+        self.expiry?.cancel()
+        if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
+        self.send(.ok(re: "refresh", job: nil, sequence: nil, deadline: admitted.grant.expiresAt.map { $0 * 1000 }))
     }
 
     // MARK: out
 
     func send(_ message: ServerMessage) { self.send(Frame.text(message.encoded), .kept) }
 
-    func refuse(_ re: String, _ job: JobID?, _ code: ErrorCode, _ message: String) {
-        let retryIn: Int64? = code == .unavailable ? .random(in: 500...3000) : nil
+    func refuse(_ re: String, _ job: JobID?, _ code: ErrorCode, _ message: String, retryIn: Int64? = nil) {
+        let retryIn = code == .unavailable ? .random(in: 500...3000) : retryIn
         self.send(.error(Refusal(re: re, job: job, code: code, message: message, retryInMilliseconds: retryIn)))
+    }
+
+    func refuse(_ re: String, _ job: JobID, _ refused: Refused) {
+        self.refuse(re, job, refused.code, refused.message)
     }
 
     /// Sends now, or when the socket has taken what waits. Never ends the session at once: its caller may be walking
@@ -339,12 +358,11 @@ final class Session: ChannelInboundHandler {
         self.close(.overloaded, "the gateway has no room at the moment")
     }
 
+    private func close(_ refusal: SignInRefusal) { self.close(refusal.code, refusal.reason) }
+
     private func close(_ code: CloseCode, _ reason: String) {
-        switch self.state {
-        case .closing, .closed: return
-        case .signedIn(let admitted): self.giveBack(admitted)
-        case .signingIn: break
-        }
+        guard self.isOpen else { return }
+        if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
         self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
         self.loop.counts.closed(code)
         self.outbox.removeAll()

@@ -35,6 +35,7 @@ struct SignInRefusal: Error {
     static let tokenExpired = SignInRefusal(code: .tokenExpired, reason: "the token has expired")
     static let badToken = SignInRefusal(code: .invalidToken, reason: "the token is not accepted", isGuess: true)
     static let badLink = SignInRefusal(code: .invalidToken, reason: "the link is not valid any more", isGuess: true)
+    static let badTicket = SignInRefusal(code: .invalidToken, reason: "the ticket is not valid any more", isGuess: true)
     static let tooManyGuesses = SignInRefusal(code: .rateLimited, reason: "too many tokens were refused")
     static let unavailable = SignInRefusal(
         code: .insufficientState, reason: "the service is not available at the moment")
@@ -67,6 +68,42 @@ extension LoopState {
                 }
             }
         }
+        return self.counting(admitted, address)
+    }
+
+    /// The same, with a ticket: it is gone with the first who shows it.
+    func signIn(ticket: String, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
+        if let address, self.quotas.isLockedOut(address, at: NIODeadline.now().uptimeNanoseconds) != nil {
+            return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyGuesses)
+        }
+        let admitted = self.tickets.redeem(ticket).flatMapThrowing { holder in
+            guard let holder, let role = Role(rawValue: holder.role) else { throw SignInRefusal.badTicket }
+            guard holder.expiresAt + TokenVerifier.skew >= .now / 1000 else { throw SignInRefusal.tokenExpired }
+            return Admitted(
+                Grant(
+                    person: holder.person, role: role, job: holder.job, rider: holder.rider,
+                    expiresAt: holder.expiresAt))
+        }
+        return self.counting(admitted, address)
+    }
+
+    /// A newer token of the same person in the same role takes the place of the one that is about to expire. What is refused,
+    /// with `Refused`, changes nothing: the connection ends when the old one does.
+    func renew(_ old: Admitted, by token: String, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
+        self.signIn(.token(token), from: address).flatMapErrorThrowing { error in
+            let isExpired = (error as? SignInRefusal)?.code == .tokenExpired
+            throw Refused(code: isExpired ? .tokenExpired : .unauthorized, message: "The token is not accepted.")
+        }.flatMapThrowing { new in
+            guard new.grant.person == old.grant.person, new.grant.role == old.grant.role else {
+                throw Refused(code: .forbidden, message: "The token is somebody else's, or for another role.")
+            }
+            return new
+        }
+    }
+
+    private func counting(
+        _ admitted: EventLoopFuture<Admitted>, _ address: ClientAddress?
+    ) -> EventLoopFuture<Admitted> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         return admitted.flatMapErrorThrowing { error in
             let refusal = error as? SignInRefusal ?? .unavailable

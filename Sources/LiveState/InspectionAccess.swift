@@ -42,6 +42,7 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["get", travel], ["get", position], ["set", travel, "r", "pxat", "1"],
                 ["set", position, "p", "px", "1"], ["del", travel, position], ["pexpireat", travel, "1"],
                 ["mget", travel, position], ["set", link, "j", "px", "1"], ["get", link],
+                ["set", keyspace.ticket("0"), "h", "px", "1"], ["getdel", keyspace.ticket("0")],
             ]
         case .ledger:
             let (record, log) = (keyspace.job(Self.job), keyspace.log(of: Self.job))

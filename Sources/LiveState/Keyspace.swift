@@ -14,6 +14,7 @@ package struct Keyspace: Sendable, Hashable {
     package func log(of job: JobID) -> String { self.job(job) + ":log" }
     package func travel(of job: JobID) -> String { self.job(job) + ":travel" }
     package func position(of job: JobID) -> String { self.job(job) + ":position" }
+    package func ticket(_ secret: String) -> String { "\(self.prefix)ticket:\(secret)" }
     package func link(_ secret: String) -> String { "\(self.prefix)link:\(secret)" }
 
     /// Channel of locations, arrival times and tracking, at the live instance.

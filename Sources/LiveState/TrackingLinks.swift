@@ -10,7 +10,7 @@ package struct TrackingLinks: Sendable {
     private let keyspace: Keyspace
 
     /// Characters of a secret: 128 random bits in hexadecimal.
-    package static let length = 32
+    package static let length = Secret.length
 
     package init(live: RedisClient, settings: LiveStateSettings) {
         self.live = live
@@ -21,11 +21,7 @@ package struct TrackingLinks: Sendable {
     ///
     /// - Returns: its secret, to be shown once.
     package func issue(for job: JobID, lifetime: Duration) -> EventLoopFuture<String> {
-        var generator = SystemRandomNumberGenerator()
-        let secret = (0..<2).map { _ in
-            let half = String(generator.next() as UInt64, radix: 16)
-            return String(repeating: "0", count: 16 - half.count) + half
-        }.joined()
+        let secret = Secret.make()
         return self.live.send([
             "SET", .text(self.keyspace.link(secret)), .text(job.text), "PX", .integer(lifetime.milliseconds),
         ]).map { _ in secret }
@@ -33,9 +29,7 @@ package struct TrackingLinks: Sendable {
 
     /// - Returns: the job that a secret stands for; `nil` when there is none (any more).
     package func job(of secret: String) -> EventLoopFuture<JobID?> {
-        guard secret.utf8.count == Self.length,
-            secret.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
-        else { return self.live.eventLoop.makeSucceededFuture(nil) }
+        guard Secret.isOne(secret) else { return self.live.eventLoop.makeSucceededFuture(nil) }
         return self.live.send(["GET", .text(self.keyspace.link(secret))]).map { $0.text.flatMap { JobID($0) } }
     }
 }

@@ -29,7 +29,8 @@ private func exitCode(of error: any Error) -> ExitCode? {
     switch error {
     case is ExitCode, is ValidationError, is CleanExit: nil
     case is JourneyError: .unusableInput
-    case is ConfigurationError, is TLSConfigurationError, is RedisAddress.Malformed, is TrustedProxies.Malformed:
+    case is ConfigurationError, is TLSConfigurationError, is RedisAddress.Malformed, is TrustedProxies.Malformed,
+        is AllowedOrigins.Malformed:
         .wrongConfiguration
     case let error as RedisError: error.isOutage ? .unavailable : .wrongConfiguration
     case is GatewayServer.StartFailure, is Unavailable: .unavailable

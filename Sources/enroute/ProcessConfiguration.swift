@@ -106,6 +106,7 @@ struct ProcessConfiguration {
         settings.limits = try self.limits()
         settings.overload = try self.overload()
         settings.trustedProxies = try TrustedProxies(self.list("ENROUTE_TRUSTED_PROXIES"))
+        settings.origins = try AllowedOrigins(self.list("ENROUTE_ORIGINS"))
         settings.management = try self.management()
         settings.leafletFolder = self.text("ENROUTE_LEAFLET_FOLDER") ?? settings.leafletFolder
         settings.streets = try self.text("ENROUTE_STREETS").map { try Streets.load(path: $0) }
@@ -139,20 +140,24 @@ struct ProcessConfiguration {
     private func tokens() async throws -> TokenVerifier {
         var keys: [TokenVerifier.Key] = []
         do {
-            if let file = self.text("ENROUTE_TOKEN_PUBLIC_KEY") {
+            let sources = try self.list("ENROUTE_TOKEN_PUBLIC_KEY").map { file in
                 guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
                     throw ConfigurationError(
                         description: "ENROUTE_TOKEN_PUBLIC_KEY names \(file), which can not be read.")
                 }
-                keys.append(try await .es256(pem: pem, kid: self.text("ENROUTE_TOKEN_KID"), source: file))
+                return (name: file, pem: pem)
             }
+            // Without a public key its id says nothing, as before.
+            let kids = sources.isEmpty ? [] : self.list("ENROUTE_TOKEN_KID")
+            keys += try await TokenVerifier.Key.asymmetric(sources: sources, kids: kids)
             if let secret = self.text("ENROUTE_TOKEN_SECRET") { keys.append(try await .hs256(secret: secret)) }
         } catch let error as TokenVerifier.Key.Unusable {
             throw ConfigurationError(description: error.description)
         }
         guard !keys.isEmpty else {
             throw ConfigurationError(
-                description: "No key to check tokens with: set ENROUTE_TOKEN_PUBLIC_KEY (a PEM file, ES256) "
+                description:
+                    "No key to check tokens with: set ENROUTE_TOKEN_PUBLIC_KEY (PEM files: P-256, RSA or Ed25519) "
                     + "or, for development, ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes).")
         }
         return TokenVerifier(keys: keys, issuer: self.tokenIssuer(), audience: self.tokenAudience())

@@ -10,7 +10,8 @@ struct TokenCommand: AsyncParsableCommand {
         commandName: "token",
         abstract: "Makes a token for development.",
         discussion: """
-            Signed with ENROUTE_TOKEN_SECRET (HS256), or with --key, a P-256 private key in PEM (ES256).
+            Signed with ENROUTE_TOKEN_SECRET (HS256), or with --key, a private key in PEM: P-256 (ES256), RSA (RS256) or
+            Ed25519 (EdDSA).
 
             Examples:
               ENROUTE_TOKEN_SECRET=$(openssl rand -hex 32) enroute token --role customer customer-1

@@ -11,13 +11,13 @@ import Testing
 
 /// REST, over a real socket.
 @Suite struct JobRoutesTests {
-    private struct Answer {
+    struct Answer {
         let status: Int
         let text: String
         let headers: [String: String]
     }
 
-    private static func ask(
+    static func ask(
         _ gateway: RunningGateway, _ method: String, _ path: String, as token: String? = nil, _ body: String? = nil,
         port: Int? = nil
     ) async throws -> Answer {

@@ -45,6 +45,30 @@ import Testing
         }
     }
 
+    @Test func `a token that is narrowed to a job follows and changes no other`() async throws {
+        try await within {
+            try await RunningGateway.run { gateway in
+                let (job, other) = (try await gateway.travellingJob(), try await gateway.travellingJob("job-2"))
+                let token = try await gateway.mint.token(
+                    for: PersonID("rider-1")!, role: .rider, now: Int64(Date.now.timeIntervalSince1970), job: job)
+                try await gateway.unsigned { connection, messages in
+                    try await connection.send(.auth(.token(token)))
+                    _ = try await messages.welcome()
+                    try await connection.send(.travel(job: job, active: true))
+                    #expect(try await messages.travelAnswer() != nil)
+                    try await connection.send(.subscribe(job: job, since: nil))
+                    #expect(try await messages.subscribed().status == .onTheWay)
+                    for message in [
+                        ClientMessage.travel(job: other, active: true), .subscribe(job: other, since: nil),
+                    ] {
+                        try await connection.send(message)
+                        #expect(try await messages.refusal().code == .notFound)
+                    }
+                }
+            }
+        }
+    }
+
     @Test(arguments: [
         ClientMessage.auth(.token("no token")), .auth(.link(String(repeating: "0", count: 32))), .auth(.link("*")),
         .ping,
@@ -139,5 +163,118 @@ extension RunningGateway {
 extension GatewayConnection.Messages.AsyncIterator {
     mutating func welcome() async throws -> Welcome {
         try await self.first { if case .welcome(let welcome) = $0 { welcome } else { nil } }
+    }
+}
+
+/// Tickets, origins and refresh: what pages need.
+@Suite struct PageSignInTests {
+    private static func upgrade(
+        _ gateway: RunningGateway, origin: String? = nil, ticket: String? = nil
+    ) async throws -> String {
+        let port = gateway.port
+        return try await blocking {
+            let socket = try RawSocket(port: port)
+            let protocols = ["enroute.v1"] + (ticket.map { ["ticket.\($0)"] } ?? [])
+            try socket.send(
+                "GET /v1 HTTP/1.1\r\nHost: localhost:\(port)\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                    + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                    + "Sec-WebSocket-Protocol: \(protocols.joined(separator: ", "))\r\n"
+                    + (origin.map { "Origin: \($0)\r\n" } ?? "") + "\r\n")
+            var answer = try socket.readUntil(Array("\r\n\r\n".utf8))
+            // What the session says first: welcome, or why not.
+            if ticket != nil { answer += try socket.read() }
+            return String(decoding: answer, as: UTF8.self)
+        }
+    }
+
+    @Test func `S5: only pages of our own origin, or of one that is named, may connect`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let own = "localhost:\(gateway.port)"
+                for (origin, isIn) in [
+                    ("http://\(own)", true), ("https://\(own)", true), ("https://evil.example", false), ("null", false),
+                    ("https://\(own).evil.example", false), ("https://localhost", false), ("", false),
+                ] {
+                    let answer = try await Self.upgrade(gateway, origin: origin)
+                    #expect(answer.hasPrefix(isIn ? "HTTP/1.1 101 " : "HTTP/1.1 403 "), "\(origin)")
+                }
+            }
+            try await RunningGateway.run(isSecure: false) {
+                $0.origins = try! AllowedOrigins(["https://app.example", "https://app.example:8443"])
+            } _: { gateway in
+                for (origin, isIn) in [
+                    ("https://app.example", true), ("https://app.example:8443", true), ("http://app.example", false),
+                    ("https://app.example.evil", false), ("http://localhost:\(gateway.port)", false),
+                ] {
+                    let answer = try await Self.upgrade(gateway, origin: origin)
+                    #expect(answer.hasPrefix(isIn ? "HTTP/1.1 101 " : "HTTP/1.1 403 "), "\(origin)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ["*", "https://*.example", "example.com", "https://a/b", "https://A.example", "ftp://a", "https://u@a"])
+    func `an origin that no browser names is refused when it is configured`(origin: String) {
+        #expect(throws: AllowedOrigins.Malformed.self) { try AllowedOrigins([origin]) }
+    }
+
+    @Test func `S1: a ticket shown at two places at once lets exactly one in`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let tickets = Tickets(live: gateway.client, settings: gateway.settings.liveState)
+                let holder = Tickets.Holder(
+                    person: PersonID("anna")!, role: "customer", job: JobID("j1")!, rider: PersonID("r1")!,
+                    expiresAt: Int64(Date.now.timeIntervalSince1970) + 900)
+                for _ in 0..<200 {
+                    let ticket = try await tickets.issue(to: holder).get()
+                    async let first = tickets.redeem(ticket).get()
+                    async let second = tickets.redeem(ticket).get()
+                    let holders = try await [first, second]
+                    try #require(holders.compactMap { $0 } == [holder])
+                }
+            }
+        }
+    }
+
+    @Test func `a ticket from REST signs a page in once`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let token = try await gateway.token("anna", .customer)
+                let made = try await JobRoutesTests.ask(gateway, "POST", "/api/v1/tickets", as: token)
+                #expect(made.status == 201)
+                let ticket = try #require(made.text.firstMatch(of: /"ticket":"([0-9a-f]{32})","expiresIn":60/)).1
+                let first = try await Self.upgrade(gateway, ticket: String(ticket))
+                #expect(first.contains("sec-websocket-protocol: enroute.v1\r\n"))
+                #expect(first.contains(#"{"type":"welcome""#))
+                let second = try await Self.upgrade(gateway, ticket: String(ticket))
+                #expect(second.contains("the ticket is not valid any more"))
+                let without = try await JobRoutesTests.ask(gateway, "POST", "/api/v1/tickets")
+                #expect(without.status == 401)
+            }
+        }
+    }
+
+    @Test func `a newer token of the same person takes over; somebody else's, and none, change nothing`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let later = try await gateway.token("anna", .customer, lifetime: 1800)
+                let others = try await [gateway.token("bert", .customer), gateway.token("anna", .ops)]
+                try await gateway.connect("anna", .customer) { connection, messages in
+                    _ = try await messages.welcome()
+                    for other in others {
+                        try await connection.send(.refresh(token: other))
+                        #expect(try await messages.refusal().code == .forbidden)
+                    }
+                    try await connection.send(.refresh(token: "no token"))
+                    #expect(try await messages.refusal().code == .unauthorized)
+                    try await connection.send(.refresh(token: later))
+                    let deadline: Int64 = try await messages.first { message in
+                        if case .ok("refresh", _, _, let deadline?) = message { deadline } else { nil }
+                    }
+                    let left = deadline / 1000 - Int64(Date.now.timeIntervalSince1970)
+                    #expect((1700...1800).contains(left))
+                }
+            }
+        }
     }
 }

@@ -33,7 +33,7 @@ import Testing
     }
 
     private static let ownCalls: [DeployedRedis: [String]] = [
-        .live: ["Sources/LiveState/JobFeed.swift", "Sources/LiveState/TrackingLinks.swift"],
+        .live: ["Sources/LiveState/JobFeed.swift", "Sources/LiveState/TrackingLinks.swift", "Sources/LiveState/Tickets.swift"],
         .ledger: ["Sources/LiveState/JobLedger.swift"],
     ]
 

@@ -84,7 +84,7 @@ struct SessionCheck {
                     answers.append(.close(CloseCode.invalidText.rawValue))
                 } else if case .success(let message) = MessagesCheck.client(bytes) {
                     if let role = signedIn {
-                        answers.append(self.answer(to: message, of: role))
+                        if let answer = self.answer(to: message, of: role) { answers.append(answer) }
                     } else {
                         (signedIn, answers) = (self.role(signingInWith: message, &answers), answers)
                     }
@@ -125,14 +125,26 @@ struct SessionCheck {
         return 0
     }
 
-    private func answer(to message: ClientMessage, of role: Role) -> Answer {
+    /// - Returns: `nil` for what is kept until there is a Redis.
+    private func answer(to message: ClientMessage, of role: Role) -> Answer? {
         switch message {
         case .auth: .error("auth", .badRequest)
         case .ping: .serverPong
         case .unsubscribe: .ok("unsubscribe")
         case .subscribe: .error("subscribe", .unavailable)
-        case .location: .error("location", role == .rider ? .unavailable : .forbidden)
+        case .location: role == .rider ? nil : .error("location", .forbidden)
+        case .refresh(let token): self.answer(toRefresh: token, of: role)
         case .travel: .error("travel", role == .rider ? .unavailable : .forbidden)
+        }
+    }
+
+    private func answer(toRefresh token: String, of role: Role) -> Answer {
+        switch self.refusal(of: token) {
+        case 0:
+            let grant = try? self.gateway.state.settings.tokens.verify(token, now: .now / 1000)
+            return grant?.role == role ? .ok("refresh") : .error("refresh", .forbidden)
+        case CloseCode.tokenExpired.rawValue: return .error("refresh", .tokenExpired)
+        default: return .error("refresh", .unauthorized)
         }
     }
 

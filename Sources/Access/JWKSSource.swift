@@ -1,0 +1,92 @@
+// An issuer's keys, kept fresh: one fetch at a time, whoever asks, and the last good set for as long as no other comes.
+// What fetches (HTTP, a file) is a closure; when to fetch is KeyRefresh's.
+
+/// Keeps the keys of one verifier those that an issuer publishes.
+package actor JWKSSource {
+    /// Brings the bytes of the set. It must end by itself, in seconds: those with a key nobody knows wait for it.
+    package typealias Fetch = @Sendable () async throws -> [UInt8]
+
+    /// What became of a wish for new keys.
+    package enum Outcome: Sendable {
+        /// The issuer answered with a set that is in order.
+        case fresh
+        /// It is too early to ask again, or too many wait already.
+        case asked
+        /// The set of before is used; an `Error` of `Fetch`, or `JWKSet.Unusable`.
+        case failed(any Error)
+    }
+
+    /// Tokens that wait for one fetch, at most; the others are answered with the keys that are known.
+    package static let mostWaiting = 1024
+
+    private let verifier: TokenVerifier
+    /// Used besides those of the issuer.
+    private let fixed: [TokenVerifier.Key]
+    private let fetch: Fetch
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private var refresh = KeyRefresh()
+    private var current: JWKSet?
+    private var flight: Task<Outcome, Never>?
+    private var waiting = 0
+
+    package init(
+        verifier: TokenVerifier, fixed: [TokenVerifier.Key] = [],
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, fetch: @escaping Fetch
+    ) {
+        (self.verifier, self.fixed, self.now, self.fetch) = (verifier, fixed, now, fetch)
+    }
+
+    /// As TokenVerifier does, but a token that names a key nobody knows may wait for new keys.
+    ///
+    /// - Parameter now: seconds since the epoch.
+    package nonisolated func verify(_ token: String, now: Int64) async throws(TokenRefusal) -> Grant {
+        do throws(TokenRefusal) {
+            return try self.verifier.verify(token, now: now)
+        } catch .unknownKey {
+            _ = await self.renew(for: .unknownKey)
+            // Whatever came of it: the keys may have come just before it was asked.
+            return try self.verifier.verify(token, now: now)
+        }
+    }
+
+    /// To be called at the start, and now and then: fetches when what is known is old.
+    @discardableResult
+    package func keepFresh() async -> Outcome { await self.renew(for: .age) }
+
+    private func renew(for reason: KeyRefresh.Reason) async -> Outcome {
+        switch self.refresh.decide(reason, now: self.now()) {
+        case .keep: return .asked
+        case .wait: break
+        case .fetch:
+            // Of its own, because the one that asked may go while others wait. Nobody cancels it: `Fetch` ends by itself.
+            self.flight = Task { await self.fetchOnce() }
+        }
+        guard let flight, self.waiting < Self.mostWaiting else { return .asked }
+        self.waiting += 1
+        defer { self.waiting -= 1 }
+        return await flight.value
+    }
+
+    private func fetchOnce() async -> Outcome {
+        let outcome: Outcome
+        do {
+            let set = try JWKSet(json: try await self.fetch())
+            // What was verified with the same keys stays verified.
+            if set != self.current {
+                let keys = self.fixed + (try await set.verifierKeys())
+                self.verifier.replace(keys: keys)
+                self.current = set
+            }
+            outcome = .fresh
+        } catch {
+            outcome = .failed(error)
+        }
+        if case .fresh = outcome {
+            self.refresh.ended(isGood: true, now: self.now())
+        } else {
+            self.refresh.ended(isGood: false, now: self.now())
+        }
+        self.flight = nil
+        return outcome
+    }
+}

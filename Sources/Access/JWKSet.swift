@@ -1,0 +1,173 @@
+// The public keys of an issuer as it publishes them (RFC 7517). A kind of key that is not ours is passed over, so that an
+// issuer may add one; a key of ours that is not in order makes the whole set unusable, and the one before stays in use.
+
+internal import Crypto
+internal import CryptoExtras
+internal import EnrouteWire
+internal import FoundationEssentials
+internal import JWTKit
+
+/// A set of public keys that sign tokens, each under a name of its own.
+package struct JWKSet: Hashable, Sendable {
+    /// Why a set is not taken.
+    package enum Unusable: Error, Hashable, Sendable, CustomStringConvertible {
+        case tooLong, malformed, noKeys, tooManyKeys, keyWithoutName, twoKeysOfOneName, privateKey, badKey
+
+        package var description: String {
+            let reason =
+                switch self {
+                case .tooLong: "it is longer than \(JWKSet.longest) bytes"
+                case .malformed: "it is no JSON object with an array of keys, or a member stands in it twice"
+                case .noKeys: "none of its keys is RSA, P-256 or Ed25519 for signatures"
+                case .tooManyKeys: "it holds more than \(TokenVerifier.Key.most) keys for signatures"
+                case .keyWithoutName: "a key has no kid"
+                case .twoKeysOfOneName: "two keys have one kid"
+                case .privateKey: "it holds a private key: make a new pair, and publish the public key alone"
+                case .badKey:
+                    "a key's numbers are not those of its kind, or it is RSA of less than "
+                        + "\(TokenVerifier.Key.shortestRSA) bits"
+                }
+            return
+                "The set of keys is not used: \(reason). The one before stays in use; correct what the issuer publishes."
+        }
+    }
+
+    /// Bytes of a set, at most.
+    package static let longest = 65_536
+
+    /// A key's numbers, big-endian.
+    enum Material: Hashable, Sendable {
+        case rsa(modulus: [UInt8], exponent: [UInt8])
+        /// Uncompressed (SEC 1 section 2.3.3).
+        case p256(point: [UInt8])
+        case ed25519([UInt8])
+    }
+
+    /// By name.
+    let keys: [String: Material]
+
+    package init(json: [UInt8]) throws(Unusable) {
+        guard json.count <= Self.longest else { throw .tooLong }
+        var published: [PublishedKey]?
+        do throws(TokenRefusal) {
+            try JSONMembers.read(json) { (name, reader) throws(BadMessage) in
+                guard name == "keys" else {
+                    try reader.value()
+                    return
+                }
+                var all: [PublishedKey] = []
+                try reader.array { (reader) throws(BadMessage) in all.append(try PublishedKey(&reader)) }
+                published = all
+            }
+        } catch {
+            throw .malformed
+        }
+        guard let published else { throw .malformed }
+        var keys: [String: Material] = [:]
+        for key in published where key.isOurs {
+            guard !key.isPrivate else { throw .privateKey }
+            guard let kid = key.members["kid"], !kid.isEmpty else { throw .keyWithoutName }
+            guard keys[kid] == nil else { throw .twoKeysOfOneName }
+            guard let material = key.material else { throw .badKey }
+            keys[kid] = material
+        }
+        guard !keys.isEmpty else { throw .noKeys }
+        guard keys.count <= TokenVerifier.Key.most else { throw .tooManyKeys }
+        self.keys = keys
+    }
+
+    /// The keys as a verifier uses them.
+    package func verifierKeys() async throws(Unusable) -> [TokenVerifier.Key] {
+        var keys: [TokenVerifier.Key] = []
+        for (kid, material) in self.keys {
+            guard let key = try? await TokenVerifier.Key(material, kid: kid) else { throw .badKey }
+            keys.append(key)
+        }
+        return keys
+    }
+}
+
+/// One element of `keys`, before it is known whether it is one of ours.
+private struct PublishedKey {
+    /// Those that are strings.
+    private(set) var members: [String: String] = [:]
+    private(set) var isPrivate = false
+    private var verifies = true
+
+    private static let read: Set<String> = ["kty", "kid", "use", "alg", "crv", "n", "e", "x", "y"]
+
+    init(_ reader: inout JSONReader) throws(BadMessage) {
+        var names = JSONMembers()
+        var (members, isPrivate, operations): ([String: String], Bool, [String]?) = ([:], false, nil)
+        try reader.object { (name, reader) throws(BadMessage) in
+            let name = names.next(name)
+            switch name {
+            case "key_ops":
+                var all: [String] = []
+                try reader.array { (reader) throws(BadMessage) in all.append(try reader.string()) }
+                operations = all
+            case _ where Self.read.contains(name): members[name] = try reader.string()
+            default:
+                if name == "d" { isPrivate = true }
+                try reader.value()
+            }
+        }
+        guard !names.isRepeated else { throw BadMessage("a key has two members of one name") }
+        (self.members, self.isPrivate) = (members, isPrivate)
+        self.verifies = operations?.contains("verify") ?? true
+    }
+
+    /// For signatures, of a kind we use, and not meant for another algorithm of that kind.
+    var isOurs: Bool {
+        guard self.verifies, self.members["use"] ?? "sig" == "sig" else { return false }
+        let algorithm: String
+        switch (self.members["kty"], self.members["crv"]) {
+        case ("RSA", _): algorithm = "RS256"
+        case ("EC", "P-256"): algorithm = "ES256"
+        case ("OKP", "Ed25519"): algorithm = "EdDSA"
+        default: return false
+        }
+        return self.members["alg"] ?? algorithm == algorithm
+    }
+
+    var material: JWKSet.Material? {
+        func number(_ name: String) -> [UInt8]? {
+            self.members[name].flatMap { [UInt8](base64URL: Array($0.utf8)[...]) }
+        }
+        switch self.members["kty"] {
+        case "RSA":
+            guard let modulus = number("n"), let exponent = number("e"),
+                let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponent),
+                key.keySizeInBits >= TokenVerifier.Key.shortestRSA
+            else { return nil }
+            return .rsa(modulus: modulus, exponent: exponent)
+        case "EC":
+            guard let x = number("x"), let y = number("y"), x.count == 32, y.count == 32,
+                (try? P256.Signing.PublicKey(x963Representation: [0x04] + x + y)) != nil
+            else { return nil }
+            return .p256(point: [0x04] + x + y)
+        default:
+            guard let x = number("x"), (try? Curve25519.Signing.PublicKey(rawRepresentation: x)) != nil else {
+                return nil
+            }
+            return .ed25519(x)
+        }
+    }
+}
+
+extension TokenVerifier.Key {
+    fileprivate init(_ material: JWKSet.Material, kid: String) async throws {
+        let keys = JWTKeyCollection()
+        switch material {
+        case .rsa(let modulus, let exponent):
+            let key = try _RSA.Signing.PublicKey(n: modulus, e: exponent)
+            await keys.add(rsa: try Insecure.RSA.PublicKey(backing: key), digestAlgorithm: .sha256)
+        case .p256(let point):
+            await keys.add(ecdsa: try ES256PublicKey(backing: P256.Signing.PublicKey(x963Representation: point)))
+        case .ed25519(let bytes):
+            await keys.add(
+                eddsa: EdDSA.PublicKey(backing: try Curve25519.Signing.PublicKey(rawRepresentation: bytes)))
+        }
+        self.init(kid: kid, algorithm: try await keys.getKey())
+    }
+}

@@ -1,0 +1,66 @@
+// Makes tokens, for development and tests. In production the app's own sign-in makes them.
+
+package import EnrouteWire
+internal import FoundationEssentials
+internal import JWTKit
+
+/// Makes tokens with one key.
+package struct TokenMint: Sendable {
+    private let keys: JWTKeyCollection
+    private let issuer: String
+    private let audience: String
+    private let kid: JWKIdentifier?
+
+    package init(secret: String, issuer: String, audience: String) async throws {
+        _ = try await TokenVerifier.Key.hs256(secret: secret)
+        self.keys = await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
+        (self.issuer, self.audience, self.kid) = (issuer, audience, nil)
+    }
+
+    /// - Parameter privateKeyPEM: P-256 (ES256), RSA of at least 2048 bits (RS256) or Ed25519 (EdDSA).
+    package init(privateKeyPEM pem: String, kid: String?, issuer: String, audience: String) async throws {
+        let kid = kid.map { JWKIdentifier(string: $0) }
+        let keys = JWTKeyCollection()
+        if let key = try? ES256PrivateKey(pem: pem) {
+            await keys.add(ecdsa: key, kid: kid)
+        } else if let key = try? EdDSA.PrivateKey(pem: pem) {
+            await keys.add(eddsa: key, kid: kid)
+        } else if let key = try? Insecure.RSA.PrivateKey(pem: pem) {
+            await keys.add(rsa: key, digestAlgorithm: .sha256, kid: kid)
+        } else {
+            throw TokenVerifier.Key.Unusable(
+                description: "The private key is none of P-256, Ed25519 and RSA of at least "
+                    + "\(TokenVerifier.Key.shortestRSA) bits in PEM. "
+                    + "Make one with: openssl ecparam -name prime256v1 -genkey -noout -out key.pem")
+        }
+        self.keys = keys
+        (self.issuer, self.audience, self.kid) = (issuer, audience, kid)
+    }
+
+    /// - Parameters:
+    ///   - now: seconds since the epoch.
+    ///   - lifetime: seconds until it expires.
+    ///   - job: the only job it reaches; `nil` for all that are theirs.
+    package func token(
+        for person: PersonID, role: Role, now: Int64, lifetime: Int64 = 900, job: JobID? = nil
+    ) async throws -> String {
+        let payload = Payload(
+            iss: self.issuer, aud: self.audience, sub: person.text, exp: now + lifetime, iat: now,
+            jti: UUID().uuidString, role: role, authorization: job.map { ["jobid": $0.text] })
+        return try await self.keys.sign(payload, kid: self.kid)
+    }
+
+    private struct Payload: JWTPayload {
+        var iss: String
+        var aud: String
+        var sub: String
+        var exp: Int64
+        var iat: Int64
+        var jti: String
+        var role: Role
+        var authorization: [String: String]?
+
+        /// Nothing is verified here: TokenVerifier does that.
+        func verify(using algorithm: some JWTAlgorithm) async throws {}
+    }
+}

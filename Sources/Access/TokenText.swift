@@ -1,0 +1,111 @@
+// A token as it is written: three parts in base64url, joined by dots (RFC 7515 section 7.1). Read strictly, so that one
+// token has one spelling: no padding, no other characters, no bits left over, and no name twice in a JSON object.
+
+internal import EnrouteWire
+
+/// The parts of a token, decoded and not yet believed.
+struct TokenText {
+    let header: [UInt8]
+    let claims: [UInt8]
+    let signature: [UInt8]
+    /// What the signature is about: all before the last dot.
+    let signed: ArraySlice<UInt8>
+
+    init(_ token: [UInt8]) throws(TokenRefusal) {
+        let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = [UInt8](base64URL: parts[0]), let claims = [UInt8](base64URL: parts[1]),
+            let signature = [UInt8](base64URL: parts[2])
+        else { throw .malformed }
+        (self.header, self.claims, self.signature) = (header, claims, signature)
+        self.signed = token[..<(parts[2].startIndex - 1)]
+    }
+}
+
+/// What a header says (RFC 7515 section 4.1), as far as it is looked at: members that bring or name a key elsewhere
+/// (`jwk`, `jku`, `x5c`, `x5u`) are passed over, whatever they hold.
+struct TokenHeader {
+    var algorithm: String?
+    var kid: String?
+
+    init(json: [UInt8]) throws(TokenRefusal) {
+        var (algorithm, kid, isCritical): (String?, String?, Bool) = (nil, nil, false)
+        try JSONMembers.read(json) { (name, reader) throws(BadMessage) in
+            switch name {
+            case "alg": algorithm = try reader.string()
+            case "kid": kid = try reader.string()
+            case "crit":
+                isCritical = true
+                try reader.value()
+            default: try reader.value()
+            }
+        }
+        // We understand no extension, so none may be critical (RFC 7515 section 4.1.11).
+        if isCritical { throw .criticalHeader }
+        (self.algorithm, self.kid) = (algorithm, kid)
+    }
+}
+
+/// The members of one JSON object, each named once.
+struct JSONMembers {
+    private var names: Set<String> = []
+    private(set) var isRepeated = false
+
+    /// Says which one comes next, and its name.
+    mutating func next(_ name: UnsafeRawBufferPointer) -> String {
+        let name = String(decoding: name, as: UTF8.self)
+        if !self.names.insert(name).inserted { self.isRepeated = true }
+        return name
+    }
+
+    /// Reads a text that is one object and nothing else.
+    ///
+    /// - Parameter member: is called for each member, and must consume the value.
+    static func read(
+        _ json: [UInt8], _ member: (_ name: String, _ reader: inout JSONReader) throws(BadMessage) -> Void
+    ) throws(TokenRefusal) {
+        guard String(validating: json, as: UTF8.self) != nil else { throw .malformed }
+        var members = JSONMembers()
+        let isRead = json.withUnsafeBytes { bytes in
+            var reader = JSONReader(bytes)
+            do throws(BadMessage) {
+                try reader.object { (name, reader) throws(BadMessage) in try member(members.next(name), &reader) }
+                try reader.end()
+                return true
+            } catch {
+                return false
+            }
+        }
+        if members.isRepeated { throw .repeatedMember }
+        guard isRead else { throw .malformed }
+    }
+}
+
+extension [UInt8] {
+    /// Decodes base64url without padding (RFC 4648 section 5).
+    ///
+    /// - Returns: `nil` for any other character, a length that can not be, and bits at the end that are not zero.
+    init?(base64URL text: ArraySlice<UInt8>) {
+        guard text.count % 4 != 1 else { return nil }
+        self = []
+        self.reserveCapacity(text.count * 3 / 4)
+        var (bits, count): (UInt32, Int) = (0, 0)
+        for byte in text {
+            let value: UInt8
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = byte - UInt8(ascii: "A")
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = byte - UInt8(ascii: "a") + 26
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = byte - UInt8(ascii: "0") + 52
+            case UInt8(ascii: "-"): value = 62
+            case UInt8(ascii: "_"): value = 63
+            default: return nil
+            }
+            bits = bits << 6 | UInt32(value)
+            count += 6
+            guard count >= 8 else { continue }
+            count -= 8
+            self.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+            bits &= (1 << UInt32(count)) - 1
+        }
+        guard bits == 0 else { return nil }
+    }
+}

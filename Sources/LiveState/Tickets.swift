@@ -1,0 +1,80 @@
+// Single-use tickets to open a WebSocket with: a page can not send an Authorization header with one, and a token does not
+// belong into a URL. A ticket is worth nothing after a minute, or after it was shown once, to whichever gateway.
+
+package import EnrouteWire
+package import NIOCore
+package import Redis
+
+/// Tickets at the live instance. May be used from any thread.
+package struct Tickets: Sendable {
+    private let live: RedisClient
+    private let keyspace: Keyspace
+
+    /// How long a ticket may be shown.
+    package static let lifetime = Duration.seconds(60)
+
+    /// Whom a ticket signs in.
+    package struct Holder: Sendable, Hashable {
+        package var person: PersonID
+        package var role: String
+        /// The only job it reaches.
+        package var job: JobID?
+        /// The only rider whose jobs it reaches.
+        package var rider: PersonID?
+        /// Seconds since the epoch, of the token it was made for.
+        package var expiresAt: Int64
+
+        package init(person: PersonID, role: String, job: JobID?, rider: PersonID?, expiresAt: Int64) {
+            self.person = person
+            self.role = role
+            self.job = job
+            self.rider = rider
+            self.expiresAt = expiresAt
+        }
+    }
+
+    package init(live: RedisClient, settings: LiveStateSettings) {
+        self.live = live
+        self.keyspace = settings.keyspace
+    }
+
+    /// - Returns: the ticket, to be shown once.
+    package func issue(to holder: Holder) -> EventLoopFuture<String> {
+        let ticket = Secret.make()
+        let words = [holder.person.text, holder.role, holder.job?.text ?? "", holder.rider?.text ?? "", String(holder.expiresAt)]
+        return self.live.send([
+            "SET", .text(self.keyspace.ticket(ticket)), .text(words.joined(separator: " ")), "PX",
+            .integer(Self.lifetime.milliseconds),
+        ]).map { _ in ticket }
+    }
+
+    /// Takes a ticket: of all who show it, one gets an answer.
+    ///
+    /// - Returns: `nil` when there is no such ticket (any more).
+    package func redeem(_ ticket: String) -> EventLoopFuture<Holder?> {
+        guard Secret.isOne(ticket) else { return self.live.eventLoop.makeSucceededFuture(nil) }
+        return self.live.send(["GETDEL", .text(self.keyspace.ticket(ticket))]).map { answer in
+            let words = answer.text?.split(separator: " ", omittingEmptySubsequences: false).map(String.init) ?? []
+            guard words.count == 5, let person = PersonID(words[0]), let expiresAt = Int64(words[4]) else { return nil }
+            return Holder(
+                person: person, role: words[1], job: JobID(words[2]), rider: PersonID(words[3]), expiresAt: expiresAt)
+        }
+    }
+}
+
+/// 128 random bits in hexadecimal.
+enum Secret {
+    static let length = 32
+
+    static func make() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<2).map { _ in
+            let half = String(generator.next() as UInt64, radix: 16)
+            return String(repeating: "0", count: 16 - half.count) + half
+        }.joined()
+    }
+
+    static func isOne(_ text: String) -> Bool {
+        text.utf8.count == Self.length && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+    }
+}

@@ -1,0 +1,219 @@
+// What must not come in: tokens that are wrong in one way each, with the refusal each must get (RFC 8725; row S3 of the
+// threats). Unless it is the signature that is wrong, it is good: nothing is refused by accident.
+
+import Crypto
+import CryptoExtras
+import EnrouteWire
+import Foundation
+import Testing
+
+@testable import Access
+
+/// One bad token.
+struct BadToken: CustomTestStringConvertible, Sendable {
+    let what: String
+    let token: String
+    let refusal: TokenRefusal
+
+    init(_ what: String, _ token: String, _ refusal: TokenRefusal) {
+        (self.what, self.token, self.refusal) = (what, token, refusal)
+    }
+
+    var testDescription: String { self.what }
+
+    /// Well signed, with one claim that is not as it should be.
+    init(_ what: String, claim name: String, _ value: String?, _ refusal: TokenRefusal) {
+        self.init(what, Forge.token(claims: Forge.claims([name: value])), refusal)
+    }
+
+    /// Well signed by ES256, under this header.
+    init(_ what: String, header: String, _ refusal: TokenRefusal) {
+        self.init(what, Forge.token(header: header), refusal)
+    }
+
+    /// With this signature.
+    init(_ what: String, header: String = Signer.es.header, signature: (String) throws -> Data, _ refusal: TokenRefusal)
+    {
+        let body = Forge.body(header)
+        self.init(what, try! "\(body).\(Forge.base64URL(signature(body)))", refusal)
+    }
+}
+
+@Suite struct BadTokenTests {
+    @Test(arguments: Self.spelled + Self.headers + Self.signatures + Self.claims + Self.authorizations)
+    func `a bad token gets the refusal of what is wrong with it`(bad: BadToken) async throws {
+        let verifier = try await Forge.verifier()
+        #expect(throws: bad.refusal) { try verifier.verify(bad.token, now: Forge.now) }
+    }
+
+    @Test func `every refusal is met, and of each kind of token there is more than one`() {
+        let all = Self.spelled + Self.headers + Self.signatures + Self.claims + Self.authorizations
+        #expect(all.count >= 45)
+        #expect(Set(all.map(\.token)).count == all.count)
+        #expect(Set(all.map(\.refusal)) == Set(TokenRefusal.allCases))
+    }
+
+    private static let good = Forge.token()
+    private static let parts = good.split(separator: ".").map(String.init)
+
+    private static let spelled: [BadToken] = [
+        BadToken("nothing", "", .malformed), BadToken("no dots", parts[0], .malformed),
+        BadToken("two parts", "\(parts[0]).\(parts[1])", .malformed),
+        BadToken("four parts", good + ".", .malformed),
+        BadToken("five parts, as an encrypted one", "a.b.c.d.e", .malformed),
+        BadToken("longer than 4 KiB", good + String(repeating: "A", count: 4096), .tooLong),
+        BadToken("padded", good + "==", .malformed), BadToken("a space at the end", good + " ", .malformed),
+        BadToken("a line break", good + "\n", .malformed),
+        BadToken("the alphabet of plain base64", "\(parts[0]).\(parts[1]).+/+/", .malformed),
+        BadToken("bits left over", "\(parts[0]).\(parts[1]).AB", .malformed),
+        BadToken("a length that can not be", "\(parts[0]).\(parts[1]).A", .malformed),
+        BadToken("an empty header", ".\(parts[1]).\(parts[2])", .malformed),
+        BadToken(
+            "not in UTF-8", "\(Forge.base64URL(Data([0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x31, 0x7D]))).\(parts[1]).AAAA",
+            .malformed),
+    ]
+
+    private static let headers: [BadToken] = [
+        BadToken("alg none, signed", header: #"{"alg":"none","kid":"es"}"#, .wrongAlgorithm),
+        BadToken("alg none, without a signature", Forge.body(#"{"alg":"none"}"#) + ".", .wrongAlgorithm),
+        BadToken("alg nOnE", Forge.body(#"{"alg":"nOnE","kid":"es"}"#) + ".", .wrongAlgorithm),
+        BadToken("no alg", header: #"{"kid":"es"}"#, .wrongAlgorithm),
+        BadToken("alg in small letters", header: #"{"alg":"es256","kid":"es"}"#, .wrongAlgorithm),
+        BadToken("alg of the same key and another digest", header: #"{"alg":"ES384","kid":"es"}"#, .wrongAlgorithm),
+        BadToken("alg HS512 by the secret", Forge.token(.hs, header: #"{"alg":"HS512"}"#), .wrongAlgorithm),
+        BadToken("alg is a number", header: #"{"alg":256,"kid":"es"}"#, .malformed),
+        BadToken("alg twice", header: #"{"alg":"none","alg":"ES256","kid":"es"}"#, .repeatedMember),
+        BadToken("kid twice", header: #"{"alg":"ES256","kid":"es","kid":"es"}"#, .repeatedMember),
+        BadToken("a name that hides behind an escape", header: #"{"\u0061lg":"ES256","kid":"es"}"#, .malformed),
+        BadToken("kid of nobody", header: #"{"alg":"ES256","kid":"other"}"#, .unknownKey),
+        BadToken("kid in capitals", header: #"{"alg":"ES256","kid":"ES"}"#, .unknownKey),
+        BadToken("kid is a path", header: #"{"alg":"HS256","kid":"../../dev/null"}"#, .unknownKey),
+        BadToken("kid is SQL", header: #"{"alg":"ES256","kid":"x' UNION SELECT 'key"}"#, .unknownKey),
+        BadToken("kid is a URL", header: #"{"alg":"ES256","kid":"https://evil.example/key"}"#, .unknownKey),
+        BadToken("kid is empty", header: #"{"alg":"ES256","kid":""}"#, .unknownKey),
+        BadToken("kid is null", header: #"{"alg":"ES256","kid":null}"#, .malformed),
+        BadToken("no kid for a key that has one", header: #"{"alg":"ES256"}"#, .wrongAlgorithm),
+        BadToken("the kid of another key", header: #"{"alg":"ES256","kid":"rs"}"#, .wrongAlgorithm),
+        BadToken("crit", header: #"{"alg":"ES256","kid":"es","crit":["exp"],"exp":1}"#, .criticalHeader),
+        BadToken("crit and b64", header: #"{"alg":"ES256","kid":"es","b64":false,"crit":["b64"]}"#, .criticalHeader),
+        BadToken("crit is empty", header: #"{"alg":"ES256","kid":"es","crit":[]}"#, .criticalHeader),
+        BadToken("a header that is an array", header: #"["ES256"]"#, .malformed),
+        BadToken("text after the header", header: Signer.es.header + "{}", .malformed),
+        BadToken("a header nested too deep", header: nested, .malformed),
+    ]
+
+    private static let nested =
+        #"{"alg":"ES256","kid":"es","x":"#
+        + String(repeating: "[", count: 9) + String(repeating: "]", count: 9) + "}"
+
+    private static let stranger = P256.Signing.PrivateKey()
+    private static let strangersJWK = #"{"kty":"EC","crv":"P-256","x":"\#(coordinate(1))","y":"\#(coordinate(33))"}"#
+
+    private static func coordinate(_ start: Int) -> String {
+        Forge.base64URL(Data(Array(self.stranger.publicKey.x963Representation)[start..<start + 32]))
+    }
+
+    private static func byStranger(_ text: String) throws -> Data {
+        try self.stranger.signature(for: Data(text.utf8)).rawRepresentation
+    }
+
+    private static let signatures: [BadToken] = [
+        BadToken("signed by somebody else", signature: byStranger, .badSignature),
+        BadToken(
+            "brings its key along", header: #"{"alg":"ES256","kid":"es","jwk":\#(strangersJWK)}"#,
+            signature: byStranger, .badSignature),
+        BadToken(
+            "says where its key is", header: #"{"alg":"ES256","kid":"es","jku":"https://evil.example/jwks"}"#,
+            signature: byStranger, .badSignature),
+        BadToken(
+            "says where its certificate is", header: #"{"alg":"ES256","kid":"es","x5u":"https://evil.example"}"#,
+            signature: byStranger, .badSignature),
+        BadToken(
+            "brings a certificate along", header: #"{"alg":"ES256","kid":"es","x5c":["MIIB"]}"#,
+            signature: byStranger, .badSignature),
+        BadToken(
+            "HMAC with the P-256 key's PEM", header: #"{"alg":"HS256","kid":"es"}"#,
+            signature: { Forge.hmac($0, secret: Signer.es.publicPEM) }, .wrongAlgorithm),
+        BadToken(
+            "HMAC with the RSA key's PEM", header: #"{"alg":"HS256","kid":"rs"}"#,
+            signature: { Forge.hmac($0, secret: Signer.rs.publicPEM) }, .wrongAlgorithm),
+        BadToken(
+            "HMAC with the P-256 key's PEM and no kid", header: #"{"alg":"HS256"}"#,
+            signature: { Forge.hmac($0, secret: Signer.es.publicPEM) }, .badSignature),
+        BadToken(
+            "HMAC with an empty secret", header: Signer.hs.header, signature: { Forge.hmac($0, secret: "") },
+            .badSignature),
+        BadToken("no signature", signature: { _ in Data() }, .badSignature),
+        BadToken("a signature of zeros", signature: { _ in Data(count: 64) }, .badSignature),
+        BadToken("half a signature", signature: { try Signer.es.signature(of: $0).prefix(32) }, .badSignature),
+        BadToken("a byte too many", signature: { try Signer.es.signature(of: $0) + [0] }, .badSignature),
+        BadToken(
+            "ECDSA in DER", signature: { try Forge.p256.signature(for: Data($0.utf8)).derRepresentation },
+            .badSignature),
+        BadToken(
+            "RSA with PSS", header: Signer.rs.header,
+            signature: {
+                try Forge.rsa.signature(for: SHA256.hash(data: Data($0.utf8)), padding: .PSS).rawRepresentation
+            }, .badSignature),
+        BadToken(
+            "RSA with another digest", header: Signer.rs.header,
+            signature: {
+                try Forge.rsa.signature(for: SHA512.hash(data: Data($0.utf8)), padding: .insecurePKCS1v1_5)
+                    .rawRepresentation
+            }, .badSignature),
+        BadToken(
+            "an RSA signature of zeros", header: Signer.rs.header, signature: { _ in Data(count: 256) }, .badSignature),
+        BadToken(
+            "an EdDSA signature of zeros", header: Signer.ed.header, signature: { _ in Data(count: 64) }, .badSignature),
+        BadToken(
+            "other claims under the signature",
+            "\(parts[0]).\(Forge.base64URL(Data(Forge.claims(["role": #""ops""#]).utf8))).\(parts[2])", .badSignature),
+        BadToken("claims are not looked at before the signature", "\(parts[0]).e30.\(parts[2])", .badSignature),
+    ]
+
+    private static let claims: [BadToken] =
+        ["iss", "aud", "sub", "exp", "iat", "jti", "role"].map { name in
+            BadToken("without \(name)", claim: name, nil, .malformed)
+        } + [
+            BadToken("another issuer", claim: "iss", #""iss2""#, .wrongIssuer),
+            BadToken("issuers in an array", claim: "iss", #"["iss"]"#, .malformed),
+            BadToken("another audience", claim: "aud", #""audience""#, .wrongAudience),
+            BadToken("other audiences", claim: "aud", #"["a","b"]"#, .wrongAudience),
+            BadToken("no audience", claim: "aud", "[]", .wrongAudience),
+            BadToken("a number among the audiences", claim: "aud", #"["aud",1]"#, .malformed),
+            BadToken("a subject with a space", claim: "sub", #""a b""#, .badSubject),
+            BadToken("a subject with a brace", claim: "sub", #""a}""#, .badSubject),
+            BadToken("an empty subject", claim: "sub", #""""#, .badSubject),
+            BadToken("an empty jti", claim: "jti", #""""#, .malformed),
+            BadToken("jti is a number", claim: "jti", "1", .malformed),
+            BadToken("exp is a string", claim: "exp", #""1795000900""#, .malformed),
+            BadToken("exp is a fraction", claim: "exp", "1795000900.5", .malformed),
+            BadToken("exp is endless", claim: "exp", "1e999", .malformed),
+            BadToken("exp is null", claim: "exp", "null", .malformed),
+            BadToken("expired for as long as the skew", claim: "exp", "1794999970", .expired),
+            BadToken("expired before the epoch", claim: "exp", "-1", .expired),
+            BadToken("issued later than the skew", claim: "iat", "1795000031", .notYetValid),
+            BadToken("not before later than the skew", claim: "nbf", "1795000031", .notYetValid),
+            BadToken("nbf is a string", claim: "nbf", #""1795000000""#, .malformed),
+            BadToken("an unknown role", claim: "role", #""admin""#, .unknownRole),
+            BadToken("a role in capitals", claim: "role", #""OPS""#, .unknownRole),
+            BadToken("roles in an array", claim: "role", #"["customer"]"#, .malformed),
+            BadToken(
+                "a claim twice", Forge.token(claims: #"{"role":"customer","# + Forge.claims().dropFirst()),
+                .repeatedMember),
+            BadToken(
+                "an unknown claim twice", Forge.token(claims: #"{"x":1,"x":1,"# + Forge.claims().dropFirst()),
+                .repeatedMember),
+            BadToken("claims that are an array", Forge.token(claims: "[\(Forge.claims())]"), .malformed),
+            BadToken("claims that do not end", Forge.token(claims: String(Forge.claims().dropLast())), .malformed),
+            BadToken("text after the claims", Forge.token(claims: Forge.claims() + "x"), .malformed),
+        ]
+
+    private static let authorizations: [BadToken] = [
+        ("a string", #""j1""#, .malformed), ("null", "null", .malformed), ("empty", "{}", .badAuthorization),
+        ("jobid *", #"{"jobid":"*"}"#, .badAuthorization), ("jobid is a number", #"{"jobid":1}"#, .malformed),
+        ("riderid is empty", #"{"riderid":""}"#, .badAuthorization),
+        ("jobid twice", #"{"jobid":"j1","jobid":"j2"}"#, .badAuthorization),
+        ("not understood", #"{"jobid":"j1","zoneid":"z"}"#, .badAuthorization),
+    ].map { BadToken("authorization: \($0)", claim: "authorization", $1, $2) }
+}

@@ -1,0 +1,96 @@
+import Crypto
+import CryptoExtras
+import EnrouteWire
+import Foundation
+import Testing
+
+@testable import Access
+
+/// Keys as an issuer publishes them.
+enum Published {
+    static func set(_ keys: [String]) -> [UInt8] { Array(#"{"keys":[\#(keys.joined(separator: ","))]}"#.utf8) }
+
+    /// - Parameter more: members, each with a comma before it.
+    static func key(_ signer: Signer, kid: String? = nil, more: String = "") -> String {
+        let name = #""kid":"\#(kid ?? signer.rawValue)""#
+        switch signer {
+        case .es: return self.p256(Forge.p256.publicKey, "\(name)\(more)")
+        case .ed:
+            let x = Forge.base64URL(Forge.ed25519.publicKey.rawRepresentation)
+            return #"{"kty":"OKP","crv":"Ed25519","x":"\#(x)",\#(name)\#(more)}"#
+        case .rs: return self.rsa(Forge.rsa.publicKey, "\(name)\(more)")
+        case .hs: return #"{"kty":"oct","k":"c2VjcmV0",\#(name)\#(more)}"#
+        }
+    }
+
+    static func p256(_ key: P256.Signing.PublicKey, _ more: String) -> String {
+        let point = Array(key.x963Representation)
+        let (x, y) = (Forge.base64URL(Data(point[1..<33])), Forge.base64URL(Data(point[33...])))
+        return #"{"kty":"EC","crv":"P-256","x":"\#(x)","y":"\#(y)",\#(more)}"#
+    }
+
+    static func rsa(_ key: _RSA.Signing.PublicKey, _ more: String) -> String {
+        let numbers = try! key.getKeyPrimitives()
+        let (n, e) = (Forge.base64URL(numbers.modulus), Forge.base64URL(numbers.publicExponent))
+        return #"{"kty":"RSA","n":"\#(n)","e":"\#(e)",\#(more)}"#
+    }
+
+    static let small = try! _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024))
+}
+
+@Suite struct JWKSetTests {
+    @Test func `keys of all three kinds verify the tokens of their names`() async throws {
+        let set = try JWKSet(json: Published.set([.rs, .es, .ed].map { Published.key($0) }))
+        let verifier = TokenVerifier(keys: try await set.verifierKeys(), issuer: "iss", audience: "aud")
+        for signer in [Signer.rs, .es, .ed] {
+            #expect(try verifier.verify(Forge.token(signer), now: Forge.now).person == PersonID("anna"))
+            let other = Forge.token(signer, header: #"{"alg":"HS256","kid":"\#(signer.rawValue)"}"#)
+            #expect(throws: TokenRefusal.wrongAlgorithm) { try verifier.verify(other, now: Forge.now) }
+        }
+    }
+
+    @Test(arguments: [
+        Published.key(.hs), #"{"kty":"AKP","alg":"ML-DSA-65","pub":"AA"}"#, #"{"kty":"EC","crv":"P-384","kid":"p"}"#,
+        #"{"kty":"OKP","crv":"X25519","x":"AA","kid":"x"}"#, Published.key(.es, kid: "enc", more: #","use":"enc""#),
+        Published.key(.rs, kid: "pss", more: #","alg":"PS256""#), "{}",
+        Published.key(.es, kid: "sign", more: #","key_ops":["sign"]"#),
+    ])
+    func `a key that is not ours is passed over`(key: String) throws {
+        let set = try JWKSet(json: Published.set([key, Published.key(.es)]))
+        #expect(Array(set.keys.keys) == ["es"])
+        #expect(throws: JWKSet.Unusable.noKeys) { try JWKSet(json: Published.set([key])) }
+    }
+
+    @Test(arguments: [
+        #","use":"sig","alg":"ES256","key_ops":["verify"]"#, #","x5c":["MIIB\/"],"x5t":"AA","iat":1,"ext":true"#,
+    ])
+    func `what else is said of a key may be there`(more: String) throws {
+        #expect(try JWKSet(json: Published.set([Published.key(.es, more: more)])).keys.count == 1)
+    }
+
+    @Test(arguments: [
+        ("", JWKSet.Unusable.malformed), ("[]", .malformed), ("{}", .malformed), (#"{"keys":{}}"#, .malformed),
+        (#"{"keys":[1]}"#, .malformed), (#"{"keys":[],"keys":[]}"#, .malformed), (#"{"keys":[]}"#, .noKeys),
+        (#"{"keys":[\#(Published.key(.es))]"#, .malformed),
+        (#"{"keys":[\#(Published.key(.es, more: #","kid":"b""#))]}"#, .malformed),
+        (#"{"keys":[\#(Published.p256(Forge.p256.publicKey, #""use":"sig""#))]}"#, .keyWithoutName),
+        (#"{"keys":[\#(Published.key(.es, kid: ""))]}"#, .keyWithoutName),
+        (#"{"keys":[\#(Published.key(.es, kid: "a")),\#(Published.key(.ed, kid: "a"))]}"#, .twoKeysOfOneName),
+        (#"{"keys":[\#(Published.key(.es, more: #","d":"AA""#))]}"#, .privateKey),
+        (#"{"keys":[\#(Published.rsa(Published.small.publicKey, #""kid":"a""#))]}"#, .badKey),
+        (#"{"keys":[{"kty":"RSA","kid":"a","n":"AQAB","e":"AQAB"}]}"#, .badKey),
+        (#"{"keys":[{"kty":"RSA","kid":"a"}]}"#, .badKey),
+        (#"{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"a","x":"AAAA"}]}"#, .badKey),
+        (#"{"keys":[\#(offCurve)]}"#, .badKey), (#"{"keys":[{"kty":"EC","crv":"P-256","kid":"a","x":"AA"}]}"#, .badKey),
+        (String(repeating: " ", count: 65_537), .tooLong),
+        (#"{"keys":[\#((0...16).map { Published.key(.es, kid: "\($0)") }.joined(separator: ","))]}"#, .tooManyKeys),
+    ])
+    func `a set that is not in order is refused whole`(json: String, reason: JWKSet.Unusable) {
+        #expect(throws: reason) { try JWKSet(json: Array(json.utf8)) }
+        #expect("\(reason)".contains("stays in use"))
+    }
+
+    private static let offCurve =
+        #"{"kty":"EC","crv":"P-256","kid":"a","x":"\#(one)","y":"\#(one)"}"#
+    private static let one = Forge.base64URL(Data(count: 31) + [1])
+}

@@ -1,0 +1,63 @@
+import Crypto
+import CryptoExtras
+import EnrouteWire
+import Foundation
+import Testing
+
+@testable import Access
+
+@Suite struct TokenKeysTests {
+    @Test func `a token of the private key is good by the public key, and not by that of another pair`() async throws {
+        let key = P256.Signing.PrivateKey()
+        let mint = try await TokenMint(privateKeyPEM: key.pemRepresentation, kid: "k1", issuer: "iss", audience: "aud")
+        let token = try await mint.token(for: PersonID("rider-1")!, role: .rider, now: Forge.now)
+        let verifier = TokenVerifier(
+            keys: [try await .asymmetric(pem: key.publicKey.pemRepresentation, kid: "k1", source: "test")],
+            issuer: "iss",
+            audience: "aud")
+        #expect(try verifier.verify(token, now: Forge.now).role == .rider)
+        let other = try await TokenMint(
+            privateKeyPEM: P256.Signing.PrivateKey().pemRepresentation, kid: "k1", issuer: "iss", audience: "aud")
+        let foreign = try await other.token(for: PersonID("rider-1")!, role: .rider, now: Forge.now)
+        #expect(throws: TokenRefusal.badSignature) { try verifier.verify(foreign, now: Forge.now) }
+    }
+
+    @Test func `a short secret and a file that is no key are refused with what to do`() async {
+        await #expect {
+            try await TokenVerifier.Key.hs256(secret: "short")
+        } throws: { "\($0)".contains("openssl rand") }
+        await #expect {
+            try await TokenVerifier.Key.asymmetric(pem: "no key", source: "keys.pem")
+        } throws: { "\($0)".contains("keys.pem") && "\($0)".contains("openssl ec") }
+    }
+
+    @Test func `an RSA key of 1024 bits and a curve that is not ours are refused`() async throws {
+        let small = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024))
+        for pem in [small.pemRepresentation, small.publicKey.pemRepresentation] {
+            await #expect {
+                try await TokenVerifier.Key.asymmetric(pem: pem, source: "small.pem")
+            } throws: { "\($0)".contains("small.pem holds an RSA key of 1024 bits") }
+        }
+        for pem in [
+            P384.Signing.PrivateKey().publicKey.pemRepresentation, P521.Signing.PrivateKey().pemRepresentation,
+        ] {
+            await #expect(throws: TokenVerifier.Key.Unusable.self) {
+                try await TokenVerifier.Key.asymmetric(pem: pem, source: "curve.pem")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (["a"], "1 key ids for 2"), (["a", "b", "c"], "3 key ids for 2"), (["a", "a"], "one key id"),
+        (["a", ""], "one is empty"),
+    ])
+    func `key ids are one for each key, or none`(kids: [String], reason: String) async throws {
+        let sources = [("a.pem", Signer.es.publicPEM), ("b.pem", Signer.rs.publicPEM)]
+        await #expect {
+            try await TokenVerifier.Key.asymmetric(sources: sources, kids: kids)
+        } throws: { "\($0)".contains(reason) }
+        let named = try await TokenVerifier.Key.asymmetric(sources: sources, kids: ["a", "b"])
+        #expect(named.map(\.kid) == ["a", "b"])
+        #expect(named.map(\.algorithm.name) == ["ES256", "RS256"])
+    }
+}
