@@ -87,6 +87,40 @@ import Testing
         #expect(!outcome.error.contains("a secret of at least"))
     }
 
+    /// Made by `openssl ecparam -name prime256v1 -genkey` and `openssl genpkey -algorithm ed25519`.
+    private static let p256 = """
+        -----BEGIN PUBLIC KEY-----
+        MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEAQXah6vSKJjU1E5UpBbFGBPvXZjC
+        EplRvBVfNBe5EFmKc7bGOwccHFOn8fL3oltxY026ZXqlrZW/6u80Ty5rJQ==
+        -----END PUBLIC KEY-----
+        """
+    private static let ed25519 = """
+        -----BEGIN PUBLIC KEY-----
+        MCowBQYDK2VwAyEAYu9R6C99IfUTIaVIck4B6GrzQUZc1Y7OX+DVYwDrzvU=
+        -----END PUBLIC KEY-----
+        """
+
+    @Test(
+        arguments: [
+            ("", 69, "can not be reached"), ("a,b", 69, "can not be reached"), ("a", 78, "1 key ids for 2 public keys"),
+            ("a,a", 78, "Two keys have one key id"),
+        ] as [(String, Int32, String)])
+    func `public keys of several kinds are taken, with a name each or none`(kids: String, code: Int32, reason: String)
+        async throws
+    {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-test-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let files = [folder.appending(path: "p256.pem"), folder.appending(path: "ed25519.pem")]
+        for (file, pem) in zip(files, [Self.p256, Self.ed25519]) {
+            try pem.write(to: file, atomically: true, encoding: .utf8)
+        }
+        let keys = ["ENROUTE_TOKEN_PUBLIC_KEY": files.map(\.path).joined(separator: ", "), "ENROUTE_TOKEN_KID": kids]
+        let outcome = try await Self.run(["serve"], environment: Self.good.merging(keys) { $1 })
+        #expect(outcome.code == code, "\(outcome)")
+        #expect(outcome.error.contains(reason), "\(outcome.error)")
+    }
+
     @Test func `settings come from a file, and the environment goes before it`() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).env")
         defer { try? FileManager.default.removeItem(at: file) }
