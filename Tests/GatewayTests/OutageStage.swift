@@ -52,7 +52,14 @@ struct OutageStage: Sendable {
                     for witness in stage.witnesses { group.addTask { try await stage.follow(witness) } }
                     try await stage.all { $0.snapshots == 2 }
                     group.addTask { try await stage.travel() }
-                    group.addTask { try await stage.changeStatuses() }
+                    group.addTask {
+                        do {
+                            try await stage.changeStatuses()
+                        } catch where !(error is CancellationError) {
+                            Issue.record("no status changes any more: \(error)")
+                            throw error
+                        }
+                    }
                     try await stage.all { $0.capturedAt[Self.visit] != nil }
                     let seen: [Witness.Seen]
                     do {
