@@ -140,6 +140,7 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.redisTiming.answer = .seconds(2)
+                settings.overload.loopLagMilliseconds = 60_000
             } _: { gateway in
                 let redis = try #require(gateway.redis).processID
                 kill(redis, SIGSTOP)

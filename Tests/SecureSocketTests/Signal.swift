@@ -19,7 +19,7 @@ final class Signal<Value: Sendable>: Sendable {
     }
 
     private let state: NIOLockedValueBox<(value: Value, waiters: [Waiter])>
-    private let boundSeconds: Int64 = 20
+    private let boundSeconds: Int64 = 60
 
     init(_ value: Value) {
         self.state = NIOLockedValueBox((value, []))

@@ -13,7 +13,7 @@ package func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws ->
 /// A TCP connection to a gateway without TLS. Reads give up after a bound.
 package final class RawSocket {
     private let descriptor: Int32
-    package static let readTimeoutSeconds = 10
+    package static let readTimeoutSeconds = 30
 
     package struct Failed: Error {
         package let what: String
