@@ -17,15 +17,15 @@ final class RiderSession {
     private var rate: TokenBucket
     /// Newest report of each job that came faster than it may be published.
     private var held: [JobID: Held] = [:]
+    /// When what is held may be published.
+    private var release: Deadline?
+
     private struct Held {
         var report: LocationReport
         var receivedAt: Int64
         /// It was sent to Redis before, and what became of it is not known.
         var isRepeat = false
     }
-
-    /// When what is held may be published.
-    private var release: Deadline?
 
     init(session: Session, loop: LoopState) {
         self.session = session
@@ -118,15 +118,16 @@ final class RiderSession {
 
     /// Redis is away: the newest position of each job is kept, and sent when it is back.
     private func keep(_ report: LocationReport, _ receivedAt: Int64, _ grant: Grant) {
-        self.loop.counts.add(.positionsKept)
         if let held = self.held[report.job]?.report.newest, held.at >= report.newest?.at ?? 0 { return }
-        guard self.held[report.job] != nil || self.held.count < self.loop.settings.limits.subscriptions else { return }
+        guard self.held[report.job] != nil || self.held.count < self.loop.settings.limits.subscriptions else {
+            return self.refuse(report, .limitExceeded, "Positions of too many jobs at once.")
+        }
+        self.loop.counts.add(.positionsKept)
         self.held[report.job] = Held(report: report, receivedAt: receivedAt, isRepeat: true)
         self.releaseLater(grant, after: Self.outageDelay)
     }
 
-    /// The live instance knows nothing of the job. If it forgot, travel mode is opened again, once for all that comes
-    /// meanwhile.
+    /// The live instance knows nothing of the job. If it forgot, travel mode is opened again, and the position sent again.
     private func reopen(_ report: LocationReport, _ receivedAt: Int64, _ grant: Grant) {
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         self.loop.jobs.reopen(report.job, for: grant.person).whenComplete { result in

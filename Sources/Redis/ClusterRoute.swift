@@ -15,7 +15,6 @@ final class ClusterRoute: RedisRoute {
     private var map = ClusterMap()
     private var masters: [RedisAddress.Node: Master] = [:]
     private var refreshing: EventLoopFuture<Void>?
-    private var lastRefresh = NIODeadline.uptimeNanoseconds(0)
     private var timer: RepeatedTask?
     private var brokenSince: NIODeadline?
     private var isStopped = false
@@ -55,7 +54,7 @@ final class ClusterRoute: RedisRoute {
                 initialDelay: Self.refreshDelay, delay: Self.refreshDelay
             ) { _ in bound.value.tick() }
             return EventLoopFuture.andAllSucceed(
-                route.masters.values.map { $0.link.standing().map { _ in } }, on: route.eventLoop)
+                route.masters.values.map { $0.link.standing() }, on: route.eventLoop)
         }
     }
 
@@ -84,7 +83,6 @@ final class ClusterRoute: RedisRoute {
     private func refresh() -> EventLoopFuture<Void> {
         if let refreshing { return refreshing }
         guard !self.isStopped else { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
-        self.lastRefresh = .now()
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         let standing = self.masters.filter { $0.value.link.silentSince == nil }.keys.shuffled()
         let asked = self.ask(standing + self.seeds, last: nil).map { bound.value.take($0) }

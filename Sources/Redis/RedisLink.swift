@@ -81,9 +81,11 @@ final class RedisLink {
     /// Gives up the connection that stands: the master is elsewhere.
     func restart(_ reason: RedisError) { self.handler?.close(reason) }
 
-    /// Succeeds as soon as it stands. Fails when the attempt under way, or the next one, comes to nothing.
+    /// Succeeds as soon as it stands. Fails when the attempt under way, or the next one, comes to nothing, and at once
+    /// when no attempt follows.
     func standing() -> EventLoopFuture<Void> {
         if self.handler != nil { return self.eventLoop.makeSucceededVoidFuture() }
+        if self.core.isStopped { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
         let promise = self.eventLoop.makePromise(of: Void.self)
         self.waitingToStand.append(promise)
         return promise.futureResult

@@ -127,12 +127,7 @@ final class SubscriberConnection {
     private func refused(_ channels: [String], _ error: RedisError) {
         guard case .refused(let code, _) = error else { return }
         if code == "MOVED" || code == "ASK" {
-            for channel in channels where self.core.contains(channel) {
-                _ = self.core.unsubscribe(channel)
-                _ = self.core.left(channel)
-                self.onEvicted?(channel, error)
-            }
-            return
+            return self.core.sentAway(channels).forEach { self.onEvicted?($0, error) }
         }
         let (givenUp, again) = self.core.refused(channels)
         if !givenUp.isEmpty { self.onGivenUp?(givenUp, error) }

@@ -200,7 +200,7 @@ package final class Subscriptions {
         guard let connection = self.connection(for: channel) else { return self.lookLater() }
         self.held[channel]?.connection = connection
         // Asked for again and again, so that nobody has to ask twice because a slot moved.
-        _ = connection.subscribe(channel, isRepair: true)
+        if connection.subscribe(channel, isRepair: true) { self.acknowledged(channel, true, by: connection) }
     }
 
     private func lookLater() {

@@ -61,6 +61,8 @@ package struct Connecting: Sendable {
     }
 
     package var isStanding: Bool { if case .standing = self.phase { true } else { false } }
+    /// For good: no attempt follows.
+    package var isStopped: Bool { self.phase == .stopped }
 
     package mutating func handle(_ event: Event, now: UInt64) -> Effect {
         switch (self.phase, event) {

@@ -148,6 +148,16 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
         return (givenUp, again)
     }
 
+    /// The server says that they belong elsewhere. What was ended since is not concerned.
+    ///
+    /// - Returns: what was asked for here and is not held any more.
+    package mutating func sentAway(_ channels: [Channel]) -> [Channel] {
+        channels.filter { channel in
+            guard self.leaving[channel] == nil, case .asked? = self.channels[channel] else { return false }
+            return self.remove(channel)
+        }
+    }
+
     package mutating func askAgain(_ channels: [Channel]) {
         guard self.isStanding else { return }
         self.toSubscribe += channels.filter { channel in

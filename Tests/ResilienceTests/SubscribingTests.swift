@@ -202,6 +202,20 @@ import Testing
         #expect(core.acknowledged("a") == .granted)
     }
 
+    @Test func `what the server sends elsewhere is let go without a word to it`() {
+        var core = Self.standing(["a", "b", "c"])
+        _ = core.acknowledged("b")
+        _ = core.unsubscribe("c")
+        _ = core.subscribe("c")
+        _ = core.commands()
+        #expect(core.sentAway(["a", "b", "c"]) == ["a"])
+        #expect(core.commands() == [])
+        #expect(core.count == 2 && core.unacknowledged == 1)
+        // Asked for here again, it is not taken for something that was ended.
+        #expect(core.subscribe("a") == false)
+        #expect(core.acknowledged("a") == .granted)
+    }
+
     @Test func `an end by the server's own doing leaves nothing, acknowledged or asked for`() {
         var core = Self.standing(["a", "b"])
         _ = core.acknowledged("a")

@@ -9,14 +9,19 @@ private import NIOPosix
 ///
 /// - Returns: whether it became yes within the bound.
 package func eventually(
-    within bound: Duration = .seconds(10), _ isSo: () async throws -> Bool
+    within bound: Duration = .seconds(30), _ isSo: () async throws -> Bool
 ) async rethrows -> Bool {
     let end = ContinuousClock.now + bound
     while try await !isSo() {
         guard ContinuousClock.now < end else { return false }
-        await Task.yield()
+        await pause(.milliseconds(2))
     }
     return true
+}
+
+/// Leaves the processor to what is waited for. A canceled task gets no further than the next question.
+private func pause(_ pace: TimeAmount) async {
+    try? await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: pace) {}.futureResult.get()
 }
 
 extension EventLoopFuture where Value: Sendable {
@@ -58,7 +63,7 @@ package func becomes(
         guard ContinuousClock.now < end else {
             throw NothingCame(description: "within \(bound) it was not so: \(what)")
         }
-        try await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: pace) {}.futureResult.get()
+        await pause(pace)
     }
 }
 
