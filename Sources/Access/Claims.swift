@@ -13,6 +13,7 @@ struct Claims: Hashable {
     let notBefore: Int64
     /// Seconds since the epoch.
     let expiresAt: Int64
+    let token: TokenIdentity
     let job: JobID?
     let rider: PersonID?
 
@@ -41,6 +42,7 @@ struct Claims: Hashable {
         guard authorization.isUnderstood else { throw .badAuthorization }
         (self.issuer, self.audiences, self.subject, self.role) = (iss, aud, subject, role)
         (self.notBefore, self.expiresAt) = (max(iat, nbf ?? iat), exp)
+        self.token = TokenIdentity(id: jti, issuedAt: iat)
         (self.job, self.rider) = (authorization.job, authorization.rider)
     }
 }

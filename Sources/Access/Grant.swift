@@ -15,23 +15,43 @@ package struct Grant: Sendable, Hashable {
     package var job: JobID?
     /// The only rider whose jobs it reaches; `nil` for those of any.
     package var rider: PersonID?
+    /// The token it came by, to be revoked by; `nil` when it came by a tracking link.
+    package var token: TokenIdentity?
+    /// The tracking link it came by; `nil` when it came by a token.
+    package var link: String?
     /// Seconds since the epoch; `nil` when it ends with the job (a tracking link).
     package var expiresAt: Int64?
 
     package init(
-        person: PersonID, role: Role, job: JobID? = nil, rider: PersonID? = nil, expiresAt: Int64? = nil
+        person: PersonID, role: Role, job: JobID? = nil, rider: PersonID? = nil, token: TokenIdentity? = nil,
+        link: String? = nil, expiresAt: Int64? = nil
     ) {
         self.person = person
         self.role = role
         self.job = job
         self.rider = rider
+        self.token = token
+        self.link = link
         self.expiresAt = expiresAt
+    }
+}
+
+/// Which token it was: `jti` and `iat` (RFC 7519 section 4.1).
+package struct TokenIdentity: Sendable, Hashable {
+    package let id: String
+    /// Seconds since the epoch.
+    package let issuedAt: Int64
+
+    package init(id: String, issuedAt: Int64) {
+        self.id = id
+        self.issuedAt = issuedAt
     }
 }
 
 /// What can be asked for.
 package enum Verb: Sendable, CaseIterable {
     case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, makeTicket
+    case assignJob, makeLink, revokeGrant
 
     var isReading: Bool { self == .followJob || self == .readJob }
 }
@@ -48,10 +68,11 @@ extension Grant {
             return false
         }
         return switch (self.role, verb) {
-        case (.customer, .followJob), (.customer, .readJob): true
+        case (.customer, .followJob), (.customer, .readJob), (.customer, .makeLink): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
-        case (.ops, .followJob), (.ops, .readJob): true
+        case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant): true
         case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .changeStatus): true
+        case (.service, .assignJob), (.service, .makeLink), (.service, .revokeGrant): true
         default: false
         }
     }

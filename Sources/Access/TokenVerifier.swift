@@ -74,7 +74,7 @@ package struct TokenVerifier: Sendable {
         guard claims.issuer == self.issuer else { throw .wrongIssuer }
         guard claims.audiences.contains(self.audience) else { throw .wrongAudience }
         let grant = Grant(
-            person: claims.subject, role: claims.role, job: claims.job, rider: claims.rider,
+            person: claims.subject, role: claims.role, job: claims.job, rider: claims.rider, token: claims.token,
             expiresAt: claims.expiresAt)
         return VerifiedToken(grant: grant, notBefore: claims.notBefore, expiresAt: claims.expiresAt)
     }

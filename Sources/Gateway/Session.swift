@@ -15,7 +15,7 @@ final class Session: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private enum State {
+    enum State {
         case signingIn
         case signedIn(Admitted)
         /// Our close frame is out, or the peer's was answered.
@@ -27,22 +27,22 @@ final class Session: ChannelInboundHandler {
     /// Grows with every session of the loop: the newest has the greatest.
     let number: UInt64
     private let socket: SecureSocketHandler
-    private let address: ClientAddress?
-    private let logger: Logger
-    private var limits: Limits { self.loop.settings.limits }
-    private var state = State.signingIn
+    let address: ClientAddress?
+    let logger: Logger
+    var limits: Limits { self.loop.settings.limits }
+    var state = State.signingIn
     private var reader: WebSocketReader
     private var outbox: Outbox<JobID>
-    private var rate: MessageRate
-    private var keepalive: Keepalive
+    var rate: MessageRate
+    var keepalive: Keepalive
     private var context: ChannelHandlerContext?
     private var badMessages = 0
     private let ticket: String?
     /// Tick of the loop in which a message last came or went.
     private(set) var lastActive: UInt64
     /// Signing in, then silence, then the answer to our close frame: one after the other.
-    private var life: Deadline?
-    private var expiry: Deadline?
+    var life: Deadline?
+    var expiry: Deadline?
     /// Set while the socket has something to take.
     private var stall: Deadline?
     private var leaving: Deadline?
@@ -111,7 +111,7 @@ final class Session: ChannelInboundHandler {
         self.loop.personBuckets.leave(admitted.grant.person)
     }
 
-    private func watch(until time: NIODeadline) {
+    func watch(until time: NIODeadline) {
         self.life = self.loop.deadlines.at(time) { [weak self] in self?.watch() }
     }
 
@@ -125,13 +125,6 @@ final class Session: ChannelInboundHandler {
             self.loop.counts.add(.pongsTimedOut)
             self.close(.noPong, "no pong")
         }
-    }
-
-    /// Ends with the token. The time of day may jump, so it is looked at again when the time has come.
-    private func watch(expiry seconds: Int64) {
-        let left = seconds + TokenVerifier.skew - .now / 1000
-        guard left >= 0 else { return self.close(.tokenExpired, "the token has expired") }
-        self.expiry = self.loop.deadlines.after(.seconds(left + 1)) { [weak self] in self?.watch(expiry: seconds) }
     }
 
     var isOpen: Bool {
@@ -222,60 +215,6 @@ final class Session: ChannelInboundHandler {
         }
     }
 
-    // MARK: signing in
-
-    private func signIn(_ admitted: EventLoopFuture<Admitted>) {
-        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        admitted.whenComplete { result in
-            switch result {
-            case .success(let admitted): bound.value.signedIn(admitted)
-            case .failure(let error): bound.value.close(error as? SignInRefusal ?? .unavailable)
-            }
-        }
-    }
-
-    private func signedIn(_ admitted: Admitted) {
-        guard case .signingIn = self.state else { return }
-        do throws(Quotas.Refusal) {
-            try self.loop.quotas.begin(admitted.owner, self.address)
-        } catch {
-            self.loop.counts.add(error == .person ? .sessionsRefusedByPerson : .sessionsRefusedByAddress)
-            let whose = error == .person ? "this person" : "this address"
-            return self.close(.connectionLimit, "\(whose) has as many connections as it may")
-        }
-        self.state = .signedIn(admitted)
-        self.loop.counts.add(.sessionsOpened)
-        self.rate.signedIn(self.loop.personBuckets.join(admitted.grant.person))
-        self.life?.cancel()
-        self.watch(until: self.keepalive.first)
-        if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
-        let session = String(UInt64.random(in: .min ... .max), radix: 36)
-        self.logger.debug(
-            "signed in", metadata: [LogKey.session: "\(session)", LogKey.role: "\(admitted.grant.role)"])
-        let ping = self.limits.pingSeconds
-        self.send(
-            .welcome(Welcome(session: session, serverTime: .now, pingIntervalSeconds: ping, limits: self.limits)))
-        if self.loop.isDegraded { self.send(.degraded) }
-    }
-
-    private func refresh(_ token: String, _ admitted: Admitted) {
-        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        self.loop.renew(admitted, by: token, from: self.address).whenComplete { result in
-            guard case .signedIn = bound.value.state else { return }
-            switch result {
-            case .success(let renewed): bound.value.renewed(renewed)
-            case .failure(let error): bound.value.refuse("refresh", nil, Refused(error).code, Refused(error).message)
-            }
-        }
-    }
-
-    private func renewed(_ admitted: Admitted) {
-        self.state = .signedIn(admitted)
-        self.expiry?.cancel()
-        if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
-        self.send(.ok(re: "refresh", job: nil, sequence: nil, deadline: admitted.grant.expiresAt.map { $0 * 1000 }))
-    }
-
     // MARK: out
 
     func send(_ message: ServerMessage) { self.send(Frame.text(message.encoded), .kept) }
@@ -358,9 +297,7 @@ final class Session: ChannelInboundHandler {
         self.close(.overloaded, "the gateway has no room at the moment")
     }
 
-    private func close(_ refusal: SignInRefusal) { self.close(refusal.code, refusal.reason) }
-
-    private func close(_ code: CloseCode, _ reason: String) {
+    func close(_ code: CloseCode, _ reason: String) {
         guard self.isOpen else { return }
         if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
         self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])

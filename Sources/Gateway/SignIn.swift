@@ -82,7 +82,7 @@ extension LoopState {
             return Admitted(
                 Grant(
                     person: holder.person, role: role, job: holder.job, rider: holder.rider,
-                    expiresAt: holder.expiresAt))
+                    token: TokenIdentity(id: holder.token, issuedAt: holder.issuedAt), expiresAt: holder.expiresAt))
         }
         return self.counting(admitted, address)
     }

@@ -21,14 +21,22 @@ package struct Tickets: Sendable {
         package var job: JobID?
         /// The only rider whose jobs it reaches.
         package var rider: PersonID?
-        /// Seconds since the epoch, of the token it was made for.
+        /// `jti` of the token it was made for.
+        package var token: String
+        /// Seconds since the epoch: `iat` and `exp` of that token.
+        package var issuedAt: Int64
         package var expiresAt: Int64
 
-        package init(person: PersonID, role: String, job: JobID?, rider: PersonID?, expiresAt: Int64) {
+        package init(
+            person: PersonID, role: String, job: JobID?, rider: PersonID?, token: String, issuedAt: Int64,
+            expiresAt: Int64
+        ) {
             self.person = person
             self.role = role
             self.job = job
             self.rider = rider
+            self.token = token
+            self.issuedAt = issuedAt
             self.expiresAt = expiresAt
         }
     }
@@ -41,7 +49,10 @@ package struct Tickets: Sendable {
     /// - Returns: the ticket, to be shown once.
     package func issue(to holder: Holder) -> EventLoopFuture<String> {
         let ticket = Secret.make()
-        let words = [holder.person.text, holder.role, holder.job?.text ?? "", holder.rider?.text ?? "", String(holder.expiresAt)]
+        let words = [
+            holder.person.text, holder.role, holder.job?.text ?? "", holder.rider?.text ?? "",
+            String(holder.issuedAt), String(holder.expiresAt), holder.token,
+        ]
         return self.live.send([
             "SET", .text(self.keyspace.ticket(ticket)), .text(words.joined(separator: " ")), "PX",
             .integer(Self.lifetime.milliseconds),
@@ -54,10 +65,14 @@ package struct Tickets: Sendable {
     package func redeem(_ ticket: String) -> EventLoopFuture<Holder?> {
         guard Secret.isOne(ticket) else { return self.live.eventLoop.makeSucceededFuture(nil) }
         return self.live.send(["GETDEL", .text(self.keyspace.ticket(ticket))]).map { answer in
-            let words = answer.text?.split(separator: " ", omittingEmptySubsequences: false).map(String.init) ?? []
-            guard words.count == 5, let person = PersonID(words[0]), let expiresAt = Int64(words[4]) else { return nil }
+            let words = (answer.text ?? "").split(separator: " ", maxSplits: 6, omittingEmptySubsequences: false)
+                .map(String.init)
+            guard words.count == 7, let person = PersonID(words[0]), let issuedAt = Int64(words[4]),
+                let expiresAt = Int64(words[5])
+            else { return nil }
             return Holder(
-                person: person, role: words[1], job: JobID(words[2]), rider: PersonID(words[3]), expiresAt: expiresAt)
+                person: person, role: words[1], job: JobID(words[2]), rider: PersonID(words[3]), token: words[6],
+                issuedAt: issuedAt, expiresAt: expiresAt)
         }
     }
 }

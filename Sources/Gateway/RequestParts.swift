@@ -1,0 +1,119 @@
+// What every route does with a request before and after its own work: who asks and whether they may, what the body holds,
+// what a failure of Redis means, and how an answer is written.
+
+internal import Access
+internal import EnrouteWire
+internal import FoundationEssentials
+internal import HTTPTypes
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+extension Routes {
+    func view(_ job: JobID, _ grant: Grant) async throws -> JobView {
+        guard let view = try await self.answer(self.jobs.view(job)),
+            grant.reaches(job, customer: view.record.customer, rider: view.record.rider)
+        else { throw Problem(Refused.noSuchJob) }
+        return view
+    }
+
+    /// The job to be changed. What a narrowed token does not reach is answered like what does not exist.
+    func job(_ context: GatewayRequestContext, _ grant: Grant) throws -> JobID {
+        let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
+        guard grant.covers(job) else { throw Problem(Refused.noSuchJob) }
+        return job
+    }
+
+    /// Who asks, if they may.
+    func grant(_ request: Request, _ context: GatewayRequestContext, _ verb: Verb) throws -> Grant {
+        guard let header = request.headers[.authorization] else {
+            throw Problem(
+                .unauthorized, status: 401, detail: "Send a token: Authorization: Bearer <JWT>.")
+        }
+        let now = NIODeadline.now().uptimeNanoseconds
+        let address = self.settings.trustedProxies.client(
+            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
+        if let address, let wait = self.quotas.isLockedOut(address, at: now) { throw Problem(guessesFor: wait) }
+        let grant: Grant
+        do throws(TokenRefusal) {
+            grant = try self.settings.tokens.verify(bearer: header, now: .now / 1000)
+        } catch {
+            if error != .expired, let address { self.quotas.tokenRefused(of: address, at: now) }
+            throw Problem(error)
+        }
+        // Services speak for everybody, and as fast as they have to.
+        if grant.role != .service, let wait = self.quotas.request(of: grant.person, at: now) {
+            throw Problem(rateFor: wait)
+        }
+        guard grant.allows(verb) else {
+            throw Problem(.forbidden, status: 403, detail: "The role \(grant.role.rawValue) may not do this.")
+        }
+        return grant
+    }
+
+    func body<Body: Decodable>(
+        _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Body {
+        let bytes = try await request.body.collect(upTo: Self.longestBody)
+        do {
+            return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
+        } catch let DecodingError.keyNotFound(key, _) {
+            throw Self.bad("The body needs \(key.stringValue).")
+        } catch let DecodingError.typeMismatch(_, place) where !place.codingPath.isEmpty {
+            throw Self.bad("\(place.codingPath.map(\.stringValue).joined(separator: ".")) has the wrong type.")
+        } catch {
+            throw Self.bad("The body must be a JSON object.")
+        }
+    }
+
+    func answer<Value: Sendable>(_ future: EventLoopFuture<Value>) async throws -> Value {
+        do {
+            return try await future.get()
+        } catch {
+            throw Problem(Refused(error))
+        }
+    }
+
+    static func identifier<Kind>(_ text: String, _ what: String) throws -> Identifier<Kind> {
+        guard let identifier = Identifier<Kind>(text) else {
+            throw Self.bad("\(what) must be 1 to \(Identifier<Kind>.longest) of [A-Za-z0-9_-].")
+        }
+        return identifier
+    }
+
+    static func place(_ latitude: Double, _ longitude: Double) throws -> Coordinate {
+        guard let place = Coordinate(latitude: latitude, longitude: longitude) else {
+            throw Self.bad("lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0.")
+        }
+        return place
+    }
+
+    static func bad(_ detail: String) -> Problem { Problem(.badRequest, status: 400, detail: detail) }
+
+    /// The id under which a request may be repeated.
+    static func requestID(_ request: Request) throws -> String {
+        let id = request.headers[.idempotencyKey] ?? ""
+        guard id.utf8.count <= 128, id.utf8.allSatisfy({ (33...126).contains($0) }) else {
+            throw Self.bad("Idempotency-Key must be 1 to 128 printable ASCII characters without spaces.")
+        }
+        return id
+    }
+
+    /// - Parameter isUnknown: accepted, but no replica is known to have it: a failover may lose it. 202, and a header.
+    static func json(
+        _ bytes: [UInt8], status: HTTPResponse.Status = .ok, isUnknown: Bool = false
+    ) -> Response {
+        var headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
+        if isUnknown { headers[.durability] = "unknown" }
+        return Response(
+            status: isUnknown ? .accepted : status, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}
+
+extension HTTPField.Name {
+    static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+    static let durability = HTTPField.Name("Enroute-Durability")!
+    static let xForwardedFor = HTTPField.Name("X-Forwarded-For")!
+}

@@ -1,0 +1,72 @@
+// How a session learns who it is, and how long that holds: by the upgrade request, a ticket or the first message, renewed by
+// `refresh`, ended when the token ends.
+
+internal import Access
+internal import EnrouteWire
+internal import LiveState
+internal import Logging
+internal import NIOCore
+internal import Telemetry
+
+extension Session {
+    func signIn(_ admitted: EventLoopFuture<Admitted>) {
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        admitted.whenComplete { result in
+            switch result {
+            case .success(let admitted): bound.value.signedIn(admitted)
+            case .failure(let error): bound.value.close(error as? SignInRefusal ?? .unavailable)
+            }
+        }
+    }
+
+    func signedIn(_ admitted: Admitted) {
+        guard case .signingIn = self.state else { return }
+        do throws(Quotas.Refusal) {
+            try self.loop.quotas.begin(admitted.owner, self.address)
+        } catch {
+            self.loop.counts.add(error == .person ? .sessionsRefusedByPerson : .sessionsRefusedByAddress)
+            let whose = error == .person ? "this person" : "this address"
+            return self.close(.connectionLimit, "\(whose) has as many connections as it may")
+        }
+        self.state = .signedIn(admitted)
+        self.loop.counts.add(.sessionsOpened)
+        self.rate.signedIn(self.loop.personBuckets.join(admitted.grant.person))
+        self.life?.cancel()
+        self.watch(until: self.keepalive.first)
+        if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
+        let session = String(UInt64.random(in: .min ... .max), radix: 36)
+        self.logger.debug(
+            "signed in", metadata: [LogKey.session: "\(session)", LogKey.role: "\(admitted.grant.role)"])
+        let ping = self.limits.pingSeconds
+        self.send(
+            .welcome(Welcome(session: session, serverTime: .now, pingIntervalSeconds: ping, limits: self.limits)))
+        if self.loop.isDegraded { self.send(.degraded) }
+    }
+
+    func refresh(_ token: String, _ admitted: Admitted) {
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.loop.renew(admitted, by: token, from: self.address).whenComplete { result in
+            guard case .signedIn = bound.value.state else { return }
+            switch result {
+            case .success(let renewed): bound.value.renewed(renewed)
+            case .failure(let error): bound.value.refuse("refresh", nil, Refused(error).code, Refused(error).message)
+            }
+        }
+    }
+
+    private func renewed(_ admitted: Admitted) {
+        self.state = .signedIn(admitted)
+        self.expiry?.cancel()
+        if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
+        self.send(.ok(re: "refresh", job: nil, sequence: nil, deadline: admitted.grant.expiresAt.map { $0 * 1000 }))
+    }
+
+    /// Ends with the token. The time of day may jump, so it is looked at again when the time has come.
+    private func watch(expiry seconds: Int64) {
+        let left = seconds + TokenVerifier.skew - .now / 1000
+        guard left >= 0 else { return self.close(.tokenExpired, "the token has expired") }
+        self.expiry = self.loop.deadlines.after(.seconds(left + 1)) { [weak self] in self?.watch(expiry: seconds) }
+    }
+
+    private func close(_ refusal: SignInRefusal) { self.close(refusal.code, refusal.reason) }
+}
