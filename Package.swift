@@ -31,7 +31,7 @@ let quick: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: 
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 
 let lua = [
-    "create_job", "publish_location", "publish_status", "start_travel", "stop_travel", "recover_job",
+    "assign_job", "create_job", "publish_location", "publish_status", "start_travel", "stop_travel", "recover_job",
     "open_feed", "close_feed",
 ]
 let pages = ["track.html", "track.js", "track.css"]

@@ -1,42 +1,63 @@
 #!lua flags=allow-oom
 -- close_feed: the job's positions end and the last one is gone at once; its followers are told why.
 --
--- The live half of switching travel mode off, of arrival and of the job's end. It runs before the ledger is told,
--- so that a failure in between leaves too little visible, never too much. What stays is an empty word: closed is not
--- the same as forgotten, and only what was forgotten is opened again by itself.
+-- The live half of switching travel mode off, of arrival, of the job's end, of its time limit and of giving it to
+-- somebody else. It runs before the ledger is told, so that a failure in between leaves too little visible, never too
+-- much. What stays is a word without a rider: closed is not the same as forgotten, and only what was forgotten is opened
+-- again by itself.
 --
 -- A full instance does it too (allow-oom): it erases more than it writes.
 --
 -- Role     live
--- KEYS[1]  job:{<job>}:travel     string   '' until its deadline; a minute when nothing was known
+-- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> ' as long as before; a minute when nothing was known
 -- KEYS[2]  job:{<job>}:position   string   deleted
 -- KEYS[3]  job:{<job>}:feed       channel
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-], only this rider's feed is closed; '' for whoever shares
 -- ARGV[2]  message                what the followers are told, a JSON object
+-- ARGV[3]  fence                  decisions below it open nothing any more, 1 to 15 digits; '' to leave it as it is
+-- ARGV[4]  deadline               only a feed with this deadline, and only once it has passed, ms since the epoch, 13
+--                                 digits; '' for any
 -- Errors   'ERR close_feed: ...' on a bad argument; nothing is written.
--- Returns  {1, keys} closed, that many keys erased   {0} nothing was open   {-2} another rider shares for this job
+-- Returns  {1, keys, now_ms} closed, that many keys erased   {0} nothing was open, or it has another deadline
+--          {-2} another rider shares for this job   {-3, now_ms} the deadline has not passed
 -- Cost     O(1) plus one SPUBLISH
 
-if #KEYS ~= 3 or #ARGV ~= 2 then
-  return redis.error_reply('ERR close_feed: takes 3 keys and 2 arguments')
+if #KEYS ~= 3 or #ARGV ~= 4 then
+  return redis.error_reply('ERR close_feed: takes 3 keys and 4 arguments')
 end
-local rider, message = ARGV[1], ARGV[2]
+local rider, message, fence, limit = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if rider ~= '' and (#rider > 64 or not string.match(rider, '^[%w_-]+$')) then
   return redis.error_reply("ERR close_feed: rider must be '' or 1 to 64 of [A-Za-z0-9_-]")
 end
 if string.byte(message) ~= 123 or string.byte(message, -1) ~= 125 then
   return redis.error_reply('ERR close_feed: message must be a JSON object')
 end
+if fence ~= '' and (not string.match(fence, '^%d+$') or #fence > 15) then
+  return redis.error_reply("ERR close_feed: fence must be '' or 1 to 15 digits")
+end
+if limit ~= '' and not string.match(limit, '^[1-9]%d%d%d%d%d%d%d%d%d%d%d%d$') then
+  return redis.error_reply("ERR close_feed: deadline must be '' or ms since the epoch, 13 digits")
+end
 
-local sharing = redis.call('GET', KEYS[1])
-if sharing and sharing ~= '' and rider ~= '' and sharing ~= rider then return {-2} end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local known = redis.call('GET', KEYS[1])
+local last, deadline, owner = '0', '0', ''
+if known then last, deadline, owner = string.match(known, '^(%d+) (%d+) (.*)$') end
+if owner ~= '' and rider ~= '' and owner ~= rider then return {-2} end
+if limit ~= '' then
+  if owner == '' or deadline ~= limit then return {0} end
+  if now < tonumber(limit) then return {-3, now} end
+end
+if fence ~= '' and tonumber(fence) > tonumber(last) then last = fence end
 local erased = redis.call('DEL', KEYS[2])
-if not sharing then
-  redis.call('SET', KEYS[1], '', 'PX', 60000)
-elseif sharing ~= '' then
-  redis.call('SET', KEYS[1], '', 'KEEPTTL')
-  erased = erased + 1
+if owner ~= '' then erased = erased + 1 end
+local closed = last .. ' ' .. deadline .. ' '
+if known then
+  redis.call('SET', KEYS[1], closed, 'KEEPTTL')
+else
+  redis.call('SET', KEYS[1], closed, 'PX', 60000)
 end
 if erased == 0 then return {0} end
 redis.call('SPUBLISH', KEYS[3], message)
-return {1, erased}
+return {1, erased, now}

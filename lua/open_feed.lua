@@ -1,24 +1,26 @@
 #!lua
 -- open_feed: from now until the deadline one rider may publish positions for a job; its followers are told.
 --
--- The live half of switching travel mode on: start_travel decided it on the ledger and fixed the deadline. The key
--- ends at that absolute deadline, so opening again, from any gateway, can not extend it.
+-- The live half of switching travel mode on: start_travel decided it on the ledger, fixed the deadline and drew the
+-- fence. The deadline is absolute, so opening again, from any gateway, can not extend it; the fence grows with every
+-- decision, so that one which was overtaken on its way (the job was given to somebody else) opens nothing.
 --
 -- Role     live
--- KEYS[1]  job:{<job>}:travel     string   rider who shares its position
+-- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider>', kept a minute longer than the deadline
 -- KEYS[2]  job:{<job>}:position   string   deleted when it is another rider's
 -- KEYS[3]  job:{<job>}:feed       channel
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  deadline               ms since the epoch, from start_travel
 -- ARGV[3]  message                what the followers are told, a JSON object
 -- ARGV[4]  again                  1 only when nothing is known, to make good a lost memory; 0 in any case
+-- ARGV[5]  fence                  from start_travel, 1 to 15 digits
 -- Errors   'ERR open_feed: ...' on a bad argument; nothing is written.
 -- Returns  {1} opened   {2} was open for this rider, nobody is told   {0, now_ms} the deadline has passed
---          {-1} something is known: with `again` nothing is opened
+--          {-1} something is known: with `again` nothing is opened   {-2} a later decision is known
 -- Cost     O(1) plus one SPUBLISH
 
-if #KEYS ~= 3 or #ARGV ~= 4 then
-  return redis.error_reply('ERR open_feed: takes 3 keys and 4 arguments')
+if #KEYS ~= 3 or #ARGV ~= 5 then
+  return redis.error_reply('ERR open_feed: takes 3 keys and 5 arguments')
 end
 local rider, message = ARGV[1], ARGV[3]
 local deadline = tonumber(ARGV[2])
@@ -34,17 +36,23 @@ end
 if ARGV[4] ~= '0' and ARGV[4] ~= '1' then
   return redis.error_reply('ERR open_feed: again must be 0 or 1')
 end
+if not string.match(ARGV[5], '^%d+$') or #ARGV[5] > 15 then
+  return redis.error_reply('ERR open_feed: fence must be 1 to 15 digits')
+end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if now >= deadline then return {0, now} end
-local sharing = redis.call('GET', KEYS[1])
-if sharing == rider then
-  redis.call('PEXPIREAT', KEYS[1], ARGV[2])
-  return {2}
+local known = redis.call('GET', KEYS[1])
+local fence, owner
+if known then
+  if ARGV[4] == '1' then return {-1} end
+  fence, owner = string.match(known, '^(%d+) %d+ (.*)$')
+  if tonumber(ARGV[5]) < tonumber(fence) then return owner == rider and {2} or {-2} end
 end
-if sharing and ARGV[4] == '1' then return {-1} end
-if sharing then redis.call('DEL', KEYS[2]) end
-redis.call('SET', KEYS[1], rider, 'PXAT', ARGV[2])
+local expires = string.format('%.0f', deadline + 60000)
+redis.call('SET', KEYS[1], ARGV[5] .. ' ' .. ARGV[2] .. ' ' .. rider, 'PXAT', expires)
+if owner == rider then return {2} end
+if known then redis.call('DEL', KEYS[2]) end
 redis.call('SPUBLISH', KEYS[3], message)
 return {1}

@@ -9,8 +9,8 @@
 -- grows through failovers, where a bare counter would issue its numbers again.
 --
 -- Role     live
--- KEYS[1]  job:{<job>}:travel     string   rider who shares its position; '' after travel mode was switched off
--- KEYS[2]  job:{<job>}:position   string   last published message
+-- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider>'; without a rider when travel mode is off
+-- KEYS[2]  job:{<job>}:position   string   last published message, never kept beyond the deadline
 -- KEYS[3]  job:{<job>}:feed       channel
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  captured_at            ms since the epoch, 13 digits
@@ -20,6 +20,7 @@
 -- Returns  {1, id} accepted   {0, stored_at} not newer than what is kept   {-1} travel mode was switched off
 --          {-2} another rider shares for this job   {-3, now_ms} captured more than 30 s in the future
 --          {-4} nothing is known: travel mode was never on, or this instance lost its memory; the ledger knows which
+--          {-5, deadline_ms} the time in which the rider may share its position is over
 -- Cost     O(1) plus one SPUBLISH
 
 if #KEYS ~= 3 or #ARGV ~= 4 then
@@ -40,13 +41,16 @@ if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 86400000 then
   return redis.error_reply('ERR publish_location: lifetime_ms must be 1 to 86400000')
 end
 
-local sharing = redis.call('GET', KEYS[1])
-if not sharing then return {-4} end
-if sharing == '' then return {-1} end
-if sharing ~= rider then return {-2} end
+local known = redis.call('GET', KEYS[1])
+if not known then return {-4} end
+local deadline, owner = string.match(known, '^%d+ (%d+) (.*)$')
+if owner == '' then return {-1} end
+if owner ~= rider then return {-2} end
 
 local time = redis.call('TIME')
 local id = time[1] * 1000000 + time[2]
+local left = tonumber(deadline) - math.floor(id / 1000)
+if left <= 0 then return {-5, tonumber(deadline)} end
 if at > id / 1000 + 30000 then return {-3, math.floor(id / 1000)} end
 
 local stored = redis.call('GET', KEYS[2])
@@ -57,6 +61,6 @@ if stored then
 end
 
 local message = '{"type":"location","id":"' .. string.format('%.0f', id) .. '","at":' .. ARGV[2] .. tail
-redis.call('SET', KEYS[2], message, 'PX', lifetime)
+redis.call('SET', KEYS[2], message, 'PX', math.min(lifetime, left))
 redis.call('SPUBLISH', KEYS[3], message)
 return {1, id}

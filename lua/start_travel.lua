@@ -1,8 +1,9 @@
 #!lua
 -- start_travel: decide whether a rider may share its position for a job, and until when.
 --
--- The deadline is set once, at the first start, and kept in the record: stopping and starting again, another gateway
--- or another device can not extend it. open_feed then opens the live half until that deadline.
+-- The deadline is set once, at this rider's first start, and kept in the record: stopping and starting again, another
+-- gateway or another device can not extend it. open_feed then opens the live half until that deadline, with the fence
+-- that is drawn here: of two decisions the later one has the greater.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -11,7 +12,7 @@
 -- ARGV[3]  allowed                statuses in which travel mode may be on, joined by commas
 -- ARGV[4]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR start_travel: ...' on a bad argument; nothing is written.
--- Returns  {1, deadline_ms} on (or still on)   {0} no such job   {-1} not this rider's job
+-- Returns  {1, deadline_ms, fence} on (or still on)   {0} no such job   {-1} not this rider's job
 --          {-2, status} not in this status   {-3, deadline_ms} the time allowed for this job is used up
 -- Cost     O(1)
 
@@ -33,7 +34,7 @@ if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
   return redis.error_reply('ERR start_travel: retention_ms must be 1 to 1000000000000')
 end
 
-local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_deadline')
+local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_deadline', 'fence')
 if not record[2] then return {0} end
 if record[1] ~= rider then return {-1} end
 if not string.find(',' .. allowed .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
@@ -46,6 +47,7 @@ if deadline and now >= deadline then
   return {-3, deadline}
 end
 deadline = deadline or now + cap
-redis.call('HSET', KEYS[1], 'travel_active', '1', 'travel_deadline', string.format('%.0f', deadline))
+local fence = tonumber(record[4] or '0') + 1
+redis.call('HSET', KEYS[1], 'travel_active', '1', 'travel_deadline', string.format('%.0f', deadline), 'fence', fence)
 redis.call('PEXPIRE', KEYS[1], retention)
-return {1, deadline}
+return {1, deadline, fence}

@@ -78,6 +78,14 @@ struct JSONWriter {
         self.needsComma = true
     }
 
+    mutating func texts(_ name: StaticString, _ values: [String]) {
+        self.array(name, values) { writer, value in
+            writer.separate()
+            writer.string(value)
+            writer.needsComma = true
+        }
+    }
+
     /// A value that is JSON already.
     mutating func raw(_ name: StaticString, _ json: [UInt8]?) {
         self.name(name)

@@ -29,36 +29,61 @@ public struct Fix: Hashable, Sendable {
     public static let times: Range<Int64> = 1_000_000_000_000..<10_000_000_000_000
 }
 
-/// The message `location`: one job, a sequence number, one or more fixes.
+/// The message `location`: one job or the several jobs of a round, a sequence number, one or more fixes.
 public struct LocationReport: Hashable, Sendable {
     public var job: JobID
+    /// Further jobs that the same fixes are for: a rider underway with several tells of itself once.
+    public var alsoFor: [JobID] = []
     /// Counts the rider's reports; comes back in the answer.
     public var sequence: Int64
     /// 1 to 50, in any order.
     public var fixes: [Fix]
 
     public static let mostFixes = 50
+    /// As many as a connection may follow.
+    public static let mostJobs = 10
 
-    public init(job: JobID, sequence: Int64, fixes: [Fix]) {
+    public init(job: JobID, alsoFor: [JobID] = [], sequence: Int64, fixes: [Fix]) {
         self.job = job
+        self.alsoFor = alsoFor
         self.sequence = sequence
         self.fixes = fixes
     }
 
     /// The newest fix: the only one that followers are shown.
     public var newest: Fix? { self.fixes.max { $0.at < $1.at } }
+
+    /// The same for one job each.
+    public var forEachJob: [LocationReport] {
+        ([self.job] + self.alsoFor).map { LocationReport(job: $0, sequence: self.sequence, fixes: self.fixes) }
+    }
 }
 
 extension LocationReport {
     init(from reader: inout JSONReader) throws(BadMessage) {
         var members = Members("location")
         var job: JobID?
+        var others: [JobID] = []
         var sequence: Int64?
         var fixes: [Fix] = []
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("job") {
                 try members.once(0)
                 job = try reader.identifier("job")
+            } else if name.equals("jobs") {
+                // In the place of `job`: one of the two.
+                try members.once(0)
+                try reader.array { (reader) throws(BadMessage) in
+                    let next: JobID = try reader.identifier("jobs")
+                    guard let first = job else {
+                        job = next
+                        return
+                    }
+                    guard others.count + 1 < Self.mostJobs, next != first, !others.contains(next) else {
+                        throw BadMessage("jobs holds at most \(Self.mostJobs) jobs, each once")
+                    }
+                    others.append(next)
+                }
             } else if name.equals("seq") {
                 try members.once(1)
                 sequence = try reader.integer()
@@ -76,13 +101,17 @@ extension LocationReport {
         }
         guard let sequence, sequence >= 0 else { throw BadMessage("location needs seq, a whole number from 0") }
         guard !fixes.isEmpty else { throw BadMessage("location needs at least one fix") }
-        self.init(job: try members.required(job, "job"), sequence: sequence, fixes: fixes)
+        self.init(job: try members.required(job, "job"), alsoFor: others, sequence: sequence, fixes: fixes)
     }
 
     /// The message as a rider sends it.
     public var encoded: [UInt8] {
         JSONWriter.message("location") { writer in
-            writer.field("job", self.job.text)
+            if self.alsoFor.isEmpty {
+                writer.field("job", self.job.text)
+            } else {
+                writer.texts("jobs", ([self.job] + self.alsoFor).map(\.text))
+            }
             writer.field("seq", self.sequence)
             writer.array("fixes", self.fixes) { writer, fix in
                 writer.object { writer in

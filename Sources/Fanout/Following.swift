@@ -93,15 +93,23 @@ package struct Following<StatusID: Comparable> {
         return false
     }
 
+    /// Frames that came while the snapshot was read, to be shown after it in this order.
+    package struct Waited: Hashable, Sendable {
+        package var statuses: [[UInt8]] = []
+        package var position: [UInt8]?
+
+        package var frames: [[UInt8]] { self.statuses + [self.position].compactMap { $0 } }
+    }
+
     /// The snapshot is here: it includes positions up to `position` and statuses up to `status` of `epoch`. It was read
     /// from the master after everything shown so far, so it is believed even where it goes back: then the master is
     /// another one, which had not heard of the rest.
     ///
-    /// - Returns: the frames that waited and are newer, in the order to be shown; `nil` when something is missing between
-    ///   the snapshot and what waited: read the job again.
-    package mutating func snapshot(position: UInt64?, epoch: String, status: StatusID) -> [[UInt8]]? {
+    /// - Returns: what waited and is newer; `nil` when something is missing between the snapshot and what waited: read the
+    ///   job again.
+    package mutating func snapshot(position: UInt64?, epoch: String, status: StatusID) -> Waited? {
         let before = self.phase
-        if case .live = before { return [] }
+        if case .live = before { return Waited() }
         self.phase = .live
         self.awaitsRepair = false
         self.epoch = epoch
@@ -116,10 +124,10 @@ package struct Following<StatusID: Comparable> {
             case .gap: return nil
             }
         }
-        if let waitingPosition, self.position(waitingPosition.id, waitingPosition.frame) {
-            frames.append(waitingPosition.frame)
+        guard let waitingPosition, self.position(waitingPosition.id, waitingPosition.frame) else {
+            return Waited(statuses: frames)
         }
-        return frames
+        return Waited(statuses: frames, position: waitingPosition.frame)
     }
 
     /// Whether what was seen is what is: epoch and newest status of the job. Who waits for a snapshot agrees.

@@ -57,7 +57,9 @@ package struct Outbox<Topic: Hashable> {
     }
 
     /// The frame that has waited longest.
-    package mutating func take() -> [UInt8]? {
+    ///
+    /// - Parameter mayGo: asked for the topic of a position as it is about to be written; what may not go is dropped.
+    package mutating func take(_ mayGo: (Topic) -> Bool = { _ in true }) -> [UInt8]? {
         while self.first < self.waiting.count {
             let next = self.waiting[self.first]
             self.first += 1
@@ -65,6 +67,7 @@ package struct Outbox<Topic: Hashable> {
             self.empty(self.first - 1)
             if let topic = next.topic { self.places[topic] = nil }
             if self.isEmpty { self.removeAll() }
+            if let topic = next.topic, !mayGo(topic) { continue }
             return next.frame
         }
         return nil

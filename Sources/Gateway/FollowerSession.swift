@@ -14,11 +14,19 @@ final class FollowedJob {
     private unowned let session: Session
     private var following = Following<StatusID>()
     /// Positions of the job may be shown at all: its rider is underway.
-    private var showsPositions = true
+    private var isUnderway = true
     /// The follower was told that the rider shares its position.
     private var isTracking = false
+    /// A position may be shown now: asked when one comes, and again when one that waited is written.
+    var showsPositions: Bool { self.isUnderway && self.isTracking }
     /// The first snapshot was shown.
     private var isShown = false
+    /// Whom the job concerned when it was last read.
+    private var parties: Parties?
+    /// What came while a snapshot is read: the newest of it.
+    private var newestWaiting: StatusEvent?
+    /// It was told so, and is about to be left.
+    private var hasEnded = false
 
     init(job: JobID, session: Session) {
         self.job = job
@@ -26,7 +34,10 @@ final class FollowedJob {
     }
 
     func offerPosition(_ id: UInt64, _ frame: [UInt8]) {
-        guard self.showsPositions, self.following.position(id, frame) else { return }
+        // What comes before the snapshot waits for it, and is shown by it or not at all.
+        guard self.isUnderway, self.isTracking || !self.following.isLive, self.following.position(id, frame) else {
+            return
+        }
         self.session.send(frame, .replaceable(self.job))
     }
 
@@ -43,28 +54,35 @@ final class FollowedJob {
         if verdict == .show {
             self.session.send(status.frame, .kept)
             self.entered(event.status)
-            if let end = event.status.end { self.end(end) }
+        } else if !self.following.isLive {
+            self.newestWaiting = event
         }
         return verdict
     }
 
-    func unsynchronise() { self.following.unsynchronise() }
+    func unsynchronise() {
+        self.session.dropWaitingPosition(of: self.job)
+        self.following.unsynchronise()
+    }
 
     /// Only what was read since it was unsynchronised may be shown next.
     var awaitsRepair: Bool { self.following.awaitsRepair }
 
-    /// Shows the whole state, and what came while it was read.
+    /// Shows the whole state, and what came while it was read; ends when it is not this person's to see any more.
     ///
     /// - Returns: whether that is all: `false` when something between the two is missing and the job has to be read again.
     func synchronise(_ view: JobView, _ frame: [UInt8]) -> Bool {
-        guard !self.following.isLive else { return true }
+        guard !self.following.isLive, self.mayGoOn(view.parties) else { return true }
         self.isShown = true
         self.isTracking = view.isTracking
-        self.entered(view.record.status)
         let waited = self.following.snapshot(
             position: view.positionID, epoch: view.record.epoch, status: view.record.head)
         self.session.send(frame, .kept)
-        for frame in waited ?? [] { self.session.send(frame, .kept) }
+        for frame in waited?.statuses ?? [] { self.session.send(frame, .kept) }
+        let isNewer = self.newestWaiting.map { $0.id == self.following.seen?.id } ?? false
+        self.entered(isNewer ? self.newestWaiting?.status ?? view.record.status : view.record.status)
+        self.newestWaiting = nil
+        if let position = waited?.position, self.showsPositions { self.session.send(position, .replaceable(self.job)) }
         return waited != nil
     }
 
@@ -75,15 +93,32 @@ final class FollowedJob {
             && self.isTracking == check.isTracking
     }
 
+    /// The grant is the job's record: whoever it does not name any more follows no longer.
+    func mayGoOn(_ parties: Parties) -> Bool {
+        self.parties = parties
+        guard let grant = self.session.grant else { return false }
+        if grant.reaches(self.job, customer: parties.customer, rider: parties.rider) { return true }
+        let isRiders = grant.role == .rider || grant.rider != nil && grant.rider != parties.rider
+        self.end(isRiders ? .reassigned : .revoked)
+        return false
+    }
+
+    /// The grant was renewed.
+    func mayGoOn() { if let parties { _ = self.mayGoOn(parties) } }
+
     func end(_ reason: EndReason) {
+        guard !self.hasEnded else { return }
+        self.hasEnded = true
+        self.isUnderway = false
         self.session.dropWaitingPosition(of: self.job)
         self.session.send(Frame.text(ServerMessage.ended(job: self.job, reason).encoded), .kept)
         self.session.follower.leaveSoon(self)
     }
 
     private func entered(_ status: JobStatus) {
-        self.showsPositions = status.endOfTravel == nil
-        if !self.showsPositions { self.session.dropWaitingPosition(of: self.job) }
+        self.isUnderway = status.endOfTravel == nil && !self.hasEnded
+        if !self.isUnderway { self.session.dropWaitingPosition(of: self.job) }
+        if let end = status.end { self.end(end) }
     }
 }
 
@@ -130,6 +165,7 @@ final class FollowerSession {
             guard let view, grant.reaches(job, customer: view.record.customer, rider: view.record.rider) else {
                 throw Refused.noSuchJob
             }
+            bound.value.0.loop.relay.limits.watch(job, until: view.deadline)
             return view
         }.whenComplete { bound.value.0.follower.subscribed(bound.value.1, $0) }
     }
@@ -146,7 +182,6 @@ final class FollowerSession {
             // Its channel was lost while the view was read: the repair that is on its way is the first thing it is shown.
             guard !followed.awaitsRepair else { break }
             if !followed.synchronise(view, Frame.text(message.encoded)) { self.loop.relay.repair(followed.job) }
-            if let end = view.record.status.end { followed.end(end) }
         case .failure(is Left): break
         case .failure(let error):
             self.leave(followed)
@@ -154,6 +189,9 @@ final class FollowerSession {
             self.session.refuse("subscribe", followed.job, refused.code, refused.message)
         }
     }
+
+    /// Whether a position of the job may be written now.
+    func showsPositions(of job: JobID) -> Bool { self.followed[job]?.showsPositions == true }
 
     func unsubscribe(_ job: JobID) {
         if let followed = self.followed[job] { self.leave(followed) }
@@ -172,6 +210,9 @@ final class FollowerSession {
         self.followed[followed.job] = nil
         self.loop.relay.unfollow(followed)
     }
+
+    /// The grant was renewed: what it does not reach any more ends.
+    func authorizeAgain() { for followed in self.followed.values { followed.mayGoOn() } }
 
     func leaveAll() {
         for followed in self.followed.values { self.loop.relay.unfollow(followed) }

@@ -31,18 +31,6 @@ struct Refused: Error {
     }
 }
 
-/// A job as it is read for a follower.
-struct JobView: Sendable {
-    var record: JobRecord
-    var snapshot: Snapshot
-    /// Id of the position in the snapshot.
-    var positionID: UInt64?
-    /// What the follower saw last is not in the log any more.
-    var isReset: Bool
-    /// Both instances say that the rider shares its position, whether or not there is one.
-    var isTracking: Bool
-}
-
 /// Reading and changing jobs. May be used from any thread.
 struct JobControl: Sendable {
     let ledger: JobLedger
@@ -97,10 +85,13 @@ struct JobControl: Sendable {
         self.ledger.startTravel(for: job, by: rider).flatMap { travel in
             let loop = self.loop
             switch travel {
-            case .on(let deadline):
-                return self.feed.open(job, for: rider, until: deadline).flatMapThrowing { isOpen in
-                    guard isOpen else { throw Self.timeLimit }
-                    return deadline
+            case .on(let deadline, let fence):
+                return self.feed.open(job, for: rider, until: deadline, fence: fence).flatMapThrowing { opening in
+                    switch opening {
+                    case .open: return deadline
+                    case .deadlinePassed: throw Self.timeLimit
+                    case .overtaken: throw Refused.noSuchJob
+                    }
                 }
             case .noSuchJob, .otherRider: return loop.makeFailedFuture(Refused.noSuchJob)
             case .notInStatus(let status):
@@ -124,7 +115,7 @@ struct JobControl: Sendable {
             guard let record = recovery?.record, record.isTravelling, record.rider == rider,
                 record.status.endOfTravel == nil, let deadline = record.travelDeadline
             else { return self.loop.makeSucceededFuture(false) }
-            return self.feed.open(job, for: rider, until: deadline, again: true)
+            return self.feed.open(job, for: rider, until: deadline, fence: record.fence, again: true).map { $0 == .open }
         }
     }
 
@@ -137,54 +128,52 @@ struct JobControl: Sendable {
         }
     }
 
+    /// Gives a job to another rider or customer. What the old rider sent before is not shown any more, what it sends after
+    /// is refused, and followers who may not see the job any more are told so.
+    ///
+    /// - Parameters:
+    ///   - rider: `nil` leaves it as it is, `.some(nil)` takes the job from its rider.
+    ///   - customer: `nil` leaves it as it is.
+    func assign(
+        _ job: JobID, to rider: PersonID??, of customer: PersonID?, attempt: Int = 1
+    ) -> EventLoopFuture<Durable<Parties>> {
+        let loop = self.loop
+        return self.ledger.recover(job).flatMap { recovery in
+            guard let record = recovery?.record else { return loop.makeFailedFuture(Refused.noSuchJob) }
+            let parties = Parties(customer: customer ?? record.customer, rider: rider ?? record.rider)
+            let isOther = parties.rider != record.rider && record.status.end == nil
+            // Before the ledger knows, so that nothing of the old rider comes after.
+            let closed =
+                isOther
+                ? self.feed.close(job, because: .reassigned, fence: record.fence + 1).map { _ in }
+                : loop.makeSucceededVoidFuture()
+            return closed.flatMap {
+                self.ledger.assign(job, to: parties.rider, of: parties.customer, expected: record.fence)
+            }.flatMap { answer in
+                switch answer.value {
+                case .assigned, .unchanged:
+                    return loop.makeSucceededFuture(Durable(value: parties, replicas: answer.replicas))
+                case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
+                case .ended(let status):
+                    return loop.makeFailedFuture(
+                        Refused(
+                            code: .illegalTransition, message: "The job is \(status.rawValue): it is nobody's to do.",
+                            status: status))
+                case .overtaken where attempt < Self.mostAssignAttempts:
+                    return self.assign(job, to: rider, of: customer, attempt: attempt + 1)
+                case .overtaken:
+                    return loop.makeFailedFuture(
+                        Refused(code: .unavailable, message: "Others change the job at the same time. Try again."))
+                }
+            }
+        }
+    }
+
+    /// Others may switch travel mode on, or assign the same job, in between; so many times it is begun anew.
+    private static let mostAssignAttempts = 5
+
     private static let timeLimit = Refused(
         code: .forbidden, message: "The time for which this job's rider may share its position is used up.")
 
     private var loop: any EventLoop { self.ledger.eventLoop }
-}
-
-/// What a follower should have seen by now.
-struct JobCheck: Sendable {
-    var head: JobLedger.Head
-    /// Both instances say that the rider shares its position.
-    var isTracking: Bool
-    /// The live instance lets positions through that the ledger does not allow: a word to it was lost.
-    var isOpenInVain: Bool
-    /// The last position as it was published, and its id.
-    var position: (id: UInt64, message: [UInt8])?
-
-    init(_ head: JobLedger.Head, _ feed: JobFeed.State) {
-        self.head = head
-        self.isTracking = feed.isOpen && head.isTravelling
-        self.isOpenInVain = feed.isOpen && !head.isTravelling
-        guard self.isTracking, let message = feed.position,
-            let id = message.withUnsafeBytes({ PublishedLocation.id(of: $0) })
-        else { return }
-        self.position = (id, message)
-    }
-}
-
-extension JobView {
-    /// - Parameter now: ms since the epoch.
-    init(_ recovery: JobLedger.Recovery, _ feed: JobFeed.State, now: Int64) {
-        let record = recovery.record
-        let id = feed.position.flatMap { $0.withUnsafeBytes { PublishedLocation.id(of: $0) } }
-        // A position's id is the time of Redis when it came in, µs.
-        let age = id.map { max(0, now - Int64($0 / 1000)) }
-        let tracking: TrackingState =
-            switch age {
-            case _ where record.status.endOfTravel != nil: .ended
-            case let age? where feed.isOpen && record.isTravelling: age > JobControl.staleAfter ? .stale : .live
-            default: .waiting
-            }
-        let shows = tracking == .live || tracking == .stale
-        self.record = record
-        self.isTracking = feed.isOpen && record.isTravelling
-        self.isReset = recovery.isReset
-        self.positionID = shows ? id : nil
-        self.snapshot = Snapshot(
-            kind: record.kind, status: record.status, statusAt: record.statusAt, epoch: record.epoch, id: record.head,
-            destination: record.destination, tracking: tracking, travelDeadline: record.travelDeadline,
-            position: shows ? feed.position : nil, positionAgeMilliseconds: shows ? age : nil, missed: recovery.missed)
-    }
 }

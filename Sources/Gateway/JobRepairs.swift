@@ -14,6 +14,7 @@ final class JobRepairs {
     private let eventLoop: any EventLoop
     private let jobs: JobControl
     private let counts: LoopCounts
+    private let limits: TimeLimits
     private let logger: Logger
     private var core: Rereading<JobID>
     /// Jobs that the ledger knows no more, and since when.
@@ -29,11 +30,13 @@ final class JobRepairs {
     static let longestForgotten = TimeAmount.seconds(60)
 
     init(
-        eventLoop: any EventLoop, jobs: JobControl, counts: LoopCounts, bounds: Rereading<JobID>.Bounds, logger: Logger
+        eventLoop: any EventLoop, jobs: JobControl, counts: LoopCounts, bounds: Rereading<JobID>.Bounds, limits: TimeLimits,
+        logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.jobs = jobs
         self.counts = counts
+        self.limits = limits
         self.logger = logger
         self.core = Rereading(bounds: bounds, seed: .random(in: .min ... .max), now: Self.now)
     }
@@ -80,12 +83,12 @@ final class JobRepairs {
         case .success(let view?):
             guard self.core.answered(read, .agrees, now: Self.now) else { break }
             self.forgotten[job] = nil
+            self.limits.watch(job, until: view.deadline)
             let frame = Frame.text(ServerMessage.reset(job: job, view.snapshot).encoded)
             var isWhole = true
             // Who has just come is about to be shown a view of its own.
             for follower in self.followers(job) where follower.awaitsRepair {
                 if !follower.synchronise(view, frame) { isWhole = false }
-                if let end = view.record.status.end { follower.end(end) }
             }
             if !isWhole { self.demand(job, within: Self.secondReadSpread) }
         case .success(nil):
@@ -102,11 +105,12 @@ final class JobRepairs {
         let job = read.job
         switch result {
         case .success(let check?):
-            let followers = self.followers(job)
+            let followers = self.followers(job).filter { $0.mayGoOn(check.parties) }
             let agrees = followers.allSatisfy { $0.agrees(with: check) }
             guard self.core.answered(read, agrees ? .agrees : .behind, now: Self.now) else { break }
             if !agrees { self.counts.add(.jobsBehind) }
             self.forgotten[job] = nil
+            self.limits.watch(job, until: check.deadline)
             if let position = check.position {
                 let frame = position.message.withUnsafeBytes { Frame.text($0) }
                 for follower in followers { follower.offerPosition(position.id, frame) }

@@ -26,10 +26,14 @@ final class LoopRelay {
 
     private var table = FollowTable<JobID, FollowedJob>()
     private let repairs: JobRepairs
+    let limits: TimeLimits
+
+    /// A message came from Redis. Called before it is relayed.
+    var onMessage: () -> Void = {}
 
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: Subscriptions,
-        events: Subscriptions, counts: LoopCounts, bounds: Rereading<JobID>.Bounds, logger: Logger
+        events: Subscriptions, counts: LoopCounts, bounds: Rereading<JobID>.Bounds, limits: TimeLimits, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.keyspace = keyspace
@@ -38,7 +42,9 @@ final class LoopRelay {
         self.events = events
         self.counts = counts
         self.logger = logger
-        self.repairs = JobRepairs(eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: bounds, logger: logger)
+        self.limits = limits
+        self.repairs = JobRepairs(
+            eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: bounds, limits: limits, logger: logger)
         self.repairs.followers = { [unowned self] in self.table.followers(of: $0) }
         feeds.onMessage = { [unowned self] channel, payload in self.relayFeed(channel, payload) }
         events.onMessage = { [unowned self] channel, payload in self.relayEvent(channel, payload) }
@@ -82,6 +88,7 @@ final class LoopRelay {
     func unfollow(_ followed: FollowedJob) {
         guard self.table.unfollow(followed.job, by: followed) == .unsubscribe else { return }
         self.repairs.leave(followed.job)
+        self.limits.forget(followed.job)
         self.feeds.unsubscribe(self.keyspace.feed(of: followed.job))
         self.events.unsubscribe(self.keyspace.events(of: followed.job))
     }
@@ -95,6 +102,7 @@ final class LoopRelay {
         guard let job = self.keyspace.job(ofChannel: channel) else { return }
         let followers = self.table.followers(of: job)
         guard !followers.isEmpty else { return }
+        self.onMessage()
         self.counts.add(.messagesRelayed, followers.count)
         let frame = Frame.text(payload)
         if let id = PublishedLocation.id(of: payload) {
@@ -105,11 +113,14 @@ final class LoopRelay {
     }
 
     private func relayEvent(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
-        guard let job = self.keyspace.job(ofChannel: channel), case .status(_, let event)? = try? ServerMessage(payload)
-        else { return }
+        guard let job = self.keyspace.job(ofChannel: channel) else { return }
+        // Who may see the job may have changed: until it is read again nothing of it is shown.
+        guard !payload.elementsEqual(Self.assigned) else { return self.repair(job) }
+        guard case .status(_, let event)? = try? ServerMessage(payload) else { return }
         let status = Following<StatusID>.Status(
             id: event.id, previous: event.previous, epoch: event.epoch, frame: Frame.text(payload))
         var isGap = false
+        self.onMessage()
         let followers = self.table.followers(of: job)
         self.counts.add(.messagesRelayed, followers.count)
         for follower in followers {
@@ -117,6 +128,9 @@ final class LoopRelay {
         }
         if isGap { self.repair(job) }
     }
+
+    /// As assign_job publishes it.
+    private static let assigned = Array(#"{"type":"assigned"}"#.utf8)
 
     // MARK: when something may be missing
 

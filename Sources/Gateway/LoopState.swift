@@ -34,6 +34,8 @@ final class LoopState {
     let counts: LoopCounts
     /// Ticks since the loop began: a clock that costs nothing to read.
     private(set) var ticks: UInt64 = 0
+    /// The time, as it was when something last came in: read once for all that it is sent to.
+    var recent = NIODeadline.now()
     private let pulse: SharedLoad.Pulse
     private var sessions: [UInt64: Session] = [:]
     /// Connections that are no session, or not yet one.
@@ -81,7 +83,8 @@ final class LoopState {
             eventLoop: eventLoop, keyspace: state.keyspace, jobs: self.jobs,
             feeds: Subscriptions(client: self.live, connections: spread, timing: timing, logger: logger),
             events: Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: logger),
-            counts: self.counts, bounds: bounds, logger: logger)
+            counts: self.counts, bounds: bounds,
+            limits: TimeLimits(deadlines: self.deadlines, feed: self.jobs.feed, eventLoop: eventLoop), logger: logger)
     }
 
     func start() -> EventLoopFuture<Void> {
@@ -91,7 +94,10 @@ final class LoopState {
         }
         return EventLoopFuture.andAllSucceed(
             [self.live.start(), self.ledger.start(), self.writes.start()], on: self.eventLoop
-        ).flatMap { bound.value.relay.start() }
+        ).flatMap {
+            bound.value.relay.onMessage = { bound.value.recent = .now() }
+            return bound.value.relay.start()
+        }
     }
 
     func stop() {
@@ -148,6 +154,7 @@ final class LoopState {
     private func tick() {
         self.ticks += 1
         let now = NIODeadline.now()
+        self.recent = now
         self.pulse.beat(now: now.uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         self.deadlines.advance(to: now)
         self.relay.tick()

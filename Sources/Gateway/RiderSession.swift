@@ -19,6 +19,10 @@ final class RiderSession {
     private var held: [JobID: Held] = [:]
     /// When what is held may be published.
     private var release: Deadline?
+    /// When travel mode, switched on by this session, ends by itself.
+    private var limits: [JobID: Deadline] = [:]
+    /// Jobs whose rider was told that the time is over: those it asks about, as many as it may follow.
+    private var toldOfLimit: Set<JobID> = []
 
     private struct Held {
         var report: LocationReport
@@ -35,6 +39,9 @@ final class RiderSession {
     }
 
     func report(_ report: LocationReport, _ grant: Grant) {
+        guard report.alsoFor.isEmpty else {
+            return report.forEachJob.forEach { self.report($0, grant) }
+        }
         guard grant.allows(.reportLocation) else {
             return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.")
         }
@@ -99,6 +106,10 @@ final class RiderSession {
             self.refuse(report, .stalePosition, "A position that is as new or newer is known already.")
         case .success(.future):
             self.refuse(report, .futurePosition, "The position's time is in the future: check the phone's clock.")
+        case .success(.timeLimit(let deadline)):
+            self.loop.relay.limits.closeNow(report.job, deadline)
+            self.endsByLimit(report.job)
+            self.refuse(report, .travelModeOff, "The time in which a position may be shared for this job is over.")
         case .success(.unknown): self.reopen(report, receivedAt, grant)
         case .success(.travelModeOff), .success(.otherRider): self.refuseAsOff(report)
         case .failure(let error):
@@ -149,7 +160,10 @@ final class RiderSession {
             return self.session.refuse("travel", job, .forbidden, "Only riders switch travel mode.")
         }
         guard grant.covers(job) else { return self.session.refuse("travel", job, .noSuchJob) }
-        if !active { self.held[job] = nil }
+        if !active {
+            self.held[job] = nil
+            self.limits.removeValue(forKey: job)?.cancel()
+        }
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         let jobs = self.loop.jobs
         let done: EventLoopFuture<Int64?> =
@@ -159,10 +173,33 @@ final class RiderSession {
             switch result {
             case .success(let deadline):
                 bound.value.send(.ok(re: "travel", job: job, sequence: nil, deadline: deadline))
+                if let deadline { bound.value.rider.watch(job, until: deadline) }
             case .failure(let error):
                 let refused = Refused(error)
                 bound.value.refuse("travel", job, refused.code, refused.message)
             }
         }
+    }
+
+    // MARK: the limit of its time
+
+    private func watch(_ job: JobID, until deadline: Int64) {
+        self.toldOfLimit.remove(job)
+        self.limits[job]?.cancel()
+        self.limits[job] = self.loop.deadlines.after(.milliseconds(max(0, deadline - .now))) {
+            [weak self, weak session = self.session] in
+            guard let self, session?.isOpen == true else { return }
+            self.loop.relay.limits.closeNow(job, deadline)
+            self.endsByLimit(job)
+        }
+    }
+
+    /// The rider is told once, whether it was still sending or not.
+    private func endsByLimit(_ job: JobID) {
+        self.held[job] = nil
+        self.limits.removeValue(forKey: job)?.cancel()
+        if self.toldOfLimit.count >= self.loop.settings.limits.subscriptions { self.toldOfLimit.removeAll() }
+        guard self.toldOfLimit.insert(job).inserted else { return }
+        self.session.send(.tracking(job: job, .ended, .timeLimit))
     }
 }

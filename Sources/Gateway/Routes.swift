@@ -26,6 +26,8 @@ struct Routes: Sendable {
         api.post("jobs", use: self.create)
         api.get("jobs/{job}", use: self.read)
         api.post("jobs/{job}/status", use: self.changeStatus)
+        api.put("jobs/{job}/assignment", use: self.assign)
+        api.delete("jobs/{job}/assignment", use: self.unassign)
         api.put("jobs/{job}/travel", use: self.startTravel)
         api.delete("jobs/{job}/travel", use: self.stopTravel)
         api.post("tickets", use: self.makeTicket)
@@ -95,6 +97,36 @@ struct Routes: Sendable {
             self.jobs.change(
                 job, to: status, by: grant.person, source: "rest", request: try Self.requestID(request)))
         return Self.json(ServerMessage.status(job: job, event.value).encoded, isUnknown: event.isUnknown)
+    }
+
+    private struct AssignmentBody: Decodable {
+        var rider: String?
+        var customer: String?
+    }
+
+    @Sendable private func assign(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .assignJob)
+        let job = try self.job(context, grant)
+        let body = try await self.body(AssignmentBody.self, request, context)
+        guard body.rider != nil || body.customer != nil else {
+            throw Self.bad("The body needs rider, customer or both. DELETE takes the job from its rider.")
+        }
+        let rider: PersonID?? = try body.rider.map { try Self.identifier($0, "rider") }
+        let customer: PersonID? = try body.customer.map { try Self.identifier($0, "customer") }
+        return try await self.assigned(job, to: rider, of: customer)
+    }
+
+    @Sendable private func unassign(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .assignJob)
+        return try await self.assigned(try self.job(context, grant), to: .some(nil), of: nil)
+    }
+
+    private func assigned(_ job: JobID, to rider: PersonID??, of customer: PersonID?) async throws -> Response {
+        let answer = try await self.answer(self.jobs.assign(job, to: rider, of: customer))
+        let rider = answer.value.rider.map { "\"\($0)\"" } ?? "null"
+        return Self.json(
+            Array(#"{"job":"\#(job)","rider":\#(rider),"customer":"\#(answer.value.customer)"}"#.utf8),
+            isUnknown: answer.isUnknown)
     }
 
     @Sendable private func startTravel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {

@@ -43,6 +43,8 @@ final class Session: ChannelInboundHandler {
     /// Signing in, then silence, then the answer to our close frame: one after the other.
     var life: Deadline?
     var expiry: Deadline?
+    /// Nothing is sent from then on.
+    var endsAt = NIODeadline.distantFuture
     /// Set while the socket has something to take.
     private var stall: Deadline?
     private var leaving: Deadline?
@@ -127,6 +129,9 @@ final class Session: ChannelInboundHandler {
         }
     }
 
+    /// What it may see and do; `nil` before it is signed in, and after its end.
+    var grant: Grant? { if case .signedIn(let admitted) = self.state { admitted.grant } else { nil } }
+
     var isOpen: Bool {
         switch self.state {
         case .signingIn, .signedIn: true
@@ -137,7 +142,8 @@ final class Session: ChannelInboundHandler {
     // MARK: in
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        self.keepalive.heard(.now())
+        self.loop.recent = .now()
+        self.keepalive.heard(self.loop.recent)
         self.reader.add(self.unwrapInboundIn(data))
         while let event = self.reader.next() {
             switch event {
@@ -235,6 +241,7 @@ final class Session: ChannelInboundHandler {
         case .closing, .closed: return
         case .signingIn, .signedIn: break
         }
+        guard self.loop.recent < self.endsAt else { return }
         self.lastActive = self.loop.ticks
         if !self.socket.isWaiting, self.outbox.isEmpty {
             frame.withUnsafeBytes { self.socket.writeNow($0) }
@@ -264,7 +271,9 @@ final class Session: ChannelInboundHandler {
     private func drained() {
         self.stall?.cancel()
         self.stall = nil
-        while !self.socket.isWaiting, let frame = self.outbox.take() {
+        self.loop.recent = .now()
+        while !self.socket.isWaiting, self.loop.recent < self.endsAt,
+            let frame = self.outbox.take({ self.follower.showsPositions(of: $0) }) {
             frame.withUnsafeBytes { self.socket.writeNow($0) }
         }
         if self.socket.isWaiting { self.watchStall() }

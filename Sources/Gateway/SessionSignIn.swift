@@ -57,16 +57,25 @@ extension Session {
     private func renewed(_ admitted: Admitted) {
         self.state = .signedIn(admitted)
         self.expiry?.cancel()
+        self.endsAt = .distantFuture
+        self.follower.authorizeAgain()
         if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
         self.send(.ok(re: "refresh", job: nil, sequence: nil, deadline: admitted.grant.expiresAt.map { $0 * 1000 }))
     }
 
-    /// Ends with the token. The time of day may jump, so it is looked at again when the time has come.
+    /// Ends with the token: a little before clocks that differ would say so, and after that instant nothing is sent. The time
+    /// of day may jump, so it is looked at again when the time has come.
     private func watch(expiry seconds: Int64) {
-        let left = seconds + TokenVerifier.skew - .now / 1000
-        guard left >= 0 else { return self.close(.tokenExpired, "the token has expired") }
-        self.expiry = self.loop.deadlines.after(.seconds(left + 1)) { [weak self] in self?.watch(expiry: seconds) }
+        let left = (seconds + TokenVerifier.skew) * 1000 - .now
+        guard left > Self.expiryMargin else { return self.close(.tokenExpired, "the token has expired") }
+        self.endsAt = .now() + .milliseconds(left)
+        self.expiry = self.loop.deadlines.after(.milliseconds(left - Self.expiryMargin)) { [weak self] in
+            self?.watch(expiry: seconds)
+        }
     }
+
+    /// For the close frame, which goes before the end, ms: the loop looks every 100.
+    private static let expiryMargin: Int64 = 300
 
     private func close(_ refusal: SignInRefusal) { self.close(refusal.code, refusal.reason) }
 }

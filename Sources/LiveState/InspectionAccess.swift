@@ -40,7 +40,7 @@ package struct AccessQuestions: Sendable, Hashable {
             self.needed = [
                 ["evalsha", digest, "3", travel, position, channel], ["eval", "", "3", travel, position, channel],
                 ["get", travel], ["get", position], ["set", travel, "r", "pxat", "1"],
-                ["set", position, "p", "px", "1"], ["del", travel, position], ["pexpireat", travel, "1"],
+                ["set", position, "p", "px", "1"], ["del", travel, position],
                 ["mget", travel, position], ["set", link, "j", "px", "1"], ["get", link],
                 ["set", keyspace.ticket("0"), "h", "px", "1"], ["getdel", keyspace.ticket("0")],
             ]

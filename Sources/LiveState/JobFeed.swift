@@ -14,48 +14,90 @@ package struct JobFeed: Sendable {
         self.keyspace = settings.keyspace
     }
 
-    /// - Parameter again: only when the live instance knows nothing of the job, because it lost its memory.
-    /// - Returns: whether positions may now be published; `false` when the deadline has passed.
+    package enum Opening: Sendable, Hashable {
+        /// Positions may be published.
+        case open
+        case deadlinePassed
+        /// The job was given to somebody else, or something is known where nothing was expected to be.
+        case overtaken
+    }
+
+    /// - Parameters:
+    ///   - fence: of the decision, from `JobLedger.startTravel`.
+    ///   - again: only when the live instance knows nothing of the job, because it lost its memory.
     package func open(
-        _ job: JobID, for rider: PersonID, until deadline: Int64, again: Bool = false
-    ) -> EventLoopFuture<Bool> {
+        _ job: JobID, for rider: PersonID, until deadline: Int64, fence: Int64, again: Bool = false
+    ) -> EventLoopFuture<Opening> {
         self.live.evaluate(
             Scripts.openFeed, keys: self.keys(job),
             arguments: [
                 .text(rider.text), .integer(deadline),
                 .bytes(ServerMessage.tracking(job: job, .waiting, nil).encoded), again ? 1 : 0,
+                .integer(fence),
             ]
         ).flatMapThrowing { answer in
             guard let code = answer.array?.first?.integer else {
                 throw RedisError.unexpectedAnswer(command: Scripts.openFeed.name)
             }
-            return code > 0
+            return code > 0 ? .open : code == 0 ? .deadlinePassed : .overtaken
         }
     }
 
     /// Ends a job's positions and tells its followers why.
     ///
-    /// - Parameter rider: only when this rider shares; `nil` whoever does.
+    /// - Parameters:
+    ///   - rider: only when this rider shares; `nil` whoever does.
+    ///   - fence: no earlier decision opens it again; `nil` leaves that as it is.
     /// - Returns: `false` when another rider shares for this job: nothing was closed.
-    package func close(_ job: JobID, of rider: PersonID? = nil, because reason: EndReason) -> EventLoopFuture<Bool> {
+    package func close(
+        _ job: JobID, of rider: PersonID? = nil, because reason: EndReason, fence: Int64? = nil
+    ) -> EventLoopFuture<Bool> {
+        self.close(job, rider, reason, fence, deadline: nil).map { code, _ in code != -2 }
+    }
+
+    /// Ends a job's positions when their time is over, by the clock of Redis. Safe to repeat, from anywhere.
+    ///
+    /// - Parameter deadline: a feed with another one is left as it is.
+    /// - Returns: how many ms too early it was; 0 when it is closed.
+    package func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<Int64> {
+        self.close(job, nil, .timeLimit, nil, deadline: deadline).map { code, detail in
+            code == -3 ? max(1, deadline - detail) : 0
+        }
+    }
+
+    private func close(
+        _ job: JobID, _ rider: PersonID?, _ reason: EndReason, _ fence: Int64?, deadline: Int64?
+    ) -> EventLoopFuture<(code: Int64, detail: Int64)> {
         self.live.evaluate(
             Scripts.closeFeed, keys: self.keys(job),
             arguments: [
                 .text(rider?.text ?? ""), .bytes(ServerMessage.tracking(job: job, .ended, reason).encoded),
+                .text(fence.map(String.init) ?? ""), .text(deadline.map(String.init) ?? ""),
             ]
         ).flatMapThrowing { answer in
-            guard let code = answer.array?.first?.integer else {
+            guard let parts = answer.array, let code = parts.first?.integer else {
                 throw RedisError.unexpectedAnswer(command: Scripts.closeFeed.name)
             }
-            return code != -2
+            return (code, parts.dropFirst().first?.integer ?? 0)
         }
     }
 
     /// The feed at one moment.
     package struct State: Sendable, Hashable {
-        package var isOpen: Bool
+        /// Who shares its position; `nil` while the feed is closed.
+        package var rider: PersonID?
+        /// Until when, ms since the epoch.
+        package var deadline: Int64?
         /// The last position as it was published; only while the feed is open.
         package var position: [UInt8]?
+
+        package var isOpen: Bool { self.rider != nil }
+
+        package init(rider: PersonID? = nil, deadline: Int64? = nil, position: [UInt8]? = nil) {
+            self.rider = rider
+            self.deadline = deadline
+            self.position = position
+        }
     }
 
     package func read(_ job: JobID) -> EventLoopFuture<State> {
@@ -65,8 +107,10 @@ package struct JobFeed: Sendable {
             guard let values = answer.array, values.count == 2 else {
                 throw RedisError.unexpectedAnswer(command: "MGET")
             }
-            let isOpen = values[0].bytes?.isEmpty == false
-            return State(isOpen: isOpen, position: isOpen ? values[1].bytes : nil)
+            // '<fence> <deadline> <rider>'
+            let words = values[0].text?.split(separator: " ", omittingEmptySubsequences: false) ?? []
+            guard words.count == 3, let rider = PersonID(String(words[2])) else { return State() }
+            return State(rider: rider, deadline: Int64(words[1]), position: values[1].bytes)
         }
     }
 
@@ -79,7 +123,7 @@ extension JobFeed.State: CustomReflectable {
     /// Without the bytes of the position, which would say where somebody is.
     package var customMirror: Mirror {
         Mirror(
-            self, children: ["isOpen": self.isOpen, "position": self.position == nil ? "none" : "<a place>"],
+            self, children: ["rider": self.rider as Any, "position": self.position == nil ? "none" : "<a place>"],
             displayStyle: .struct)
     }
 }

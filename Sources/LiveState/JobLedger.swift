@@ -114,8 +114,8 @@ package struct JobLedger: Sendable {
     }
 
     package enum Travel: Sendable, Hashable {
-        /// On until then, ms since the epoch.
-        case on(deadline: Int64)
+        /// On until then, ms since the epoch; `fence` opens the feed.
+        case on(deadline: Int64, fence: Int64)
         case noSuchJob
         case otherRider
         case notInStatus(JobStatus)
@@ -133,13 +133,16 @@ package struct JobLedger: Sendable {
             let parts = answer.value.array ?? []
             let detail = parts.dropFirst().first
             switch (parts.first?.integer, detail?.integer, detail?.text.flatMap(JobStatus.init)) {
-            case (1, let deadline?, _): return .on(deadline: deadline)
+            case (1, let deadline?, _):
+                guard let fence = parts.last?.integer, parts.count == 3 else { break }
+                return .on(deadline: deadline, fence: fence)
             case (0, _, _): return .noSuchJob
             case (-1, _, _): return .otherRider
             case (-2, _, let status?): return .notInStatus(status)
             case (-3, let deadline?, _): return .timeLimit(deadline: deadline)
-            default: throw RedisError.unexpectedAnswer(command: Scripts.startTravel.name)
+            default: break
             }
+            throw RedisError.unexpectedAnswer(command: Scripts.startTravel.name)
         }
     }
 
@@ -154,6 +157,42 @@ package struct JobLedger: Sendable {
                 throw RedisError.unexpectedAnswer(command: Scripts.stopTravel.name)
             }
             return code > 0
+        }
+    }
+
+    package enum Assignment: Sendable, Hashable {
+        case assigned
+        /// It was theirs already.
+        case unchanged
+        case noSuchJob
+        /// Another decision came in between: read the record again.
+        case overtaken
+        case ended(JobStatus)
+    }
+
+    /// Gives a job to a rider and a customer. The feed has been closed before, with the fence after `expected`.
+    ///
+    /// - Parameter expected: fence of the record as it was read.
+    package func assign(
+        _ job: JobID, to rider: PersonID?, of customer: PersonID, expected: Int64
+    ) -> EventLoopFuture<Durable<Assignment>> {
+        self.writes.evaluateDurably(
+            Scripts.assignJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
+            arguments: [
+                .integer(expected), .text(rider?.text ?? ""), .text(customer.text),
+                .text(JobStatus.allCases.filter { $0.end != nil }.map(\.rawValue).joined(separator: ",")),
+                self.retention,
+            ]
+        ).flatMapThrowing { answer in
+            let parts = answer.value.array ?? []
+            switch (parts.first?.integer, parts.dropFirst().first?.text.flatMap(JobStatus.init)) {
+            case (1, _): return Durable(value: .assigned, replicas: answer.replicas)
+            case (2, _): return Durable(value: .unchanged, replicas: nil)
+            case (0, _): return Durable(value: .noSuchJob, replicas: nil)
+            case (-1, _): return Durable(value: .overtaken, replicas: nil)
+            case (-2, let status?): return Durable(value: .ended(status), replicas: nil)
+            default: throw RedisError.unexpectedAnswer(command: Scripts.assignJob.name)
+            }
         }
     }
 
@@ -192,18 +231,25 @@ package struct JobLedger: Sendable {
         package var epoch: String
         package var id: StatusID
         package var isTravelling: Bool
+        package var customer: PersonID
+        package var rider: PersonID?
     }
 
     /// - Returns: `nil` when there is no such job. Cost: O(1), without a script.
     package func head(_ job: JobID) -> EventLoopFuture<Head?> {
-        self.ledger.send(["HMGET", .text(self.keyspace.job(job)), "epoch", "head", "travel_active"])
-            .flatMapThrowing { answer in
-                guard let fields = answer.array, fields.count == 3 else {
-                    throw RedisError.unexpectedAnswer(command: "HMGET")
-                }
-                guard let epoch = fields[0].text, let id = fields[1].text.flatMap({ StatusID($0) }) else { return nil }
-                return Head(epoch: epoch, id: id, isTravelling: fields[2].text == "1")
+        self.ledger.send([
+            "HMGET", .text(self.keyspace.job(job)), "epoch", "head", "travel_active", "customer", "rider",
+        ]).flatMapThrowing { answer in
+            guard let fields = answer.array, fields.count == 5 else {
+                throw RedisError.unexpectedAnswer(command: "HMGET")
             }
+            guard let epoch = fields[0].text, let id = fields[1].text.flatMap({ StatusID($0) }),
+                let customer = fields[3].text.flatMap({ PersonID($0) })
+            else { return nil }
+            return Head(
+                epoch: epoch, id: id, isTravelling: fields[2].text == "1", customer: customer,
+                rider: fields[4].text.flatMap { PersonID($0) })
+        }
     }
 
     private var retention: RedisCommand.Word { .integer(self.settings.retention.milliseconds) }

@@ -44,15 +44,17 @@ package struct JobRecord: Sendable, Hashable {
     package var epoch: String
     package var head: StatusID
     package var isTravelling: Bool
-    /// ms since the epoch; `nil` before travel mode was first started
+    /// ms since the epoch; `nil` before travel mode was first started by this rider
     package var travelDeadline: Int64?
+    /// Grows with every decision on who may share its position: of two the later one has the greater.
+    package var fence: Int64
 }
 
 extension JobRecord {
-    /// - Parameter fields: the twelve fields of recover_job's state.
+    /// - Parameter fields: the thirteen fields of recover_job's state.
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
-        guard texts.count == 12, let kind = JobKind(rawValue: texts[0]), let customer = PersonID(texts[1]),
+        guard texts.count == 13, let kind = JobKind(rawValue: texts[0]), let customer = PersonID(texts[1]),
             let status = JobStatus(rawValue: texts[6]), let statusAt = Int64(texts[7]), let head = StatusID(texts[9])
         else { return nil }
         self.kind = kind
@@ -67,6 +69,7 @@ extension JobRecord {
         self.head = head
         self.isTravelling = texts[10] == "1"
         self.travelDeadline = Int64(texts[11])
+        self.fence = Int64(texts[12]) ?? 0
     }
 
     private static func place(_ text: String) -> Coordinate? {

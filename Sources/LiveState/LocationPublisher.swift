@@ -28,6 +28,8 @@ package struct LocationPublisher: Sendable {
         case travelModeOff
         /// The live instance knows nothing of travel mode for this job: it was never on, or was forgotten.
         case unknown
+        /// The time in which its rider may share its position is over, ms since the epoch.
+        case timeLimit(deadline: Int64)
         /// Another rider shares its position for this job.
         case otherRider
     }
@@ -50,6 +52,7 @@ package struct LocationPublisher: Sendable {
             case (-2, _): .otherRider
             case (-3, _): .future
             case (-4, _): .unknown
+            case (-5, let deadline?): .timeLimit(deadline: deadline)
             default: throw RedisError.unexpectedAnswer(command: Scripts.publishLocation.name)
             }
         }

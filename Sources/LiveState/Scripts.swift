@@ -4,6 +4,7 @@ package import Redis
 
 /// One value for each file of lua/.
 package enum Scripts {
+    package static let assignJob = RedisScript(name: "assign_job", source: PackageResources.assign_job_lua)
     package static let createJob = RedisScript(name: "create_job", source: PackageResources.create_job_lua)
     package static let publishStatus = RedisScript(name: "publish_status", source: PackageResources.publish_status_lua)
     package static let recoverJob = RedisScript(name: "recover_job", source: PackageResources.recover_job_lua)

@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `the sources are understood`() throws {
-        #expect(try self.scripted(at: .live).isSuperset(of: ["get", "set", "del", "time", "pexpireat"]))
+        #expect(try self.scripted(at: .live).isSuperset(of: ["get", "set", "del", "time", "spublish"]))
         #expect(try self.scripted(at: .ledger).isSuperset(of: ["hmget", "hset", "xadd", "xrange", "pexpire"]))
         #expect(try self.needed(at: .live).isSuperset(of: ["mget", "evalsha", "eval", "ping", "select", "ssubscribe"]))
         #expect(try self.needed(at: .ledger).isSuperset(of: ["evalsha", "role", "wait", "cluster|slots", "asking"]))

@@ -69,7 +69,7 @@ import Testing
             let time = try await signed.client.run("TIME").array?.first?.text.flatMap(Int64.init) ?? 0
             for rider in [Self.rider, PersonID("rider-2")!] {
                 for _ in 0..<2 {
-                    #expect(try await feed.open(Self.job, for: rider, until: (time + 3600) * 1000).get())
+                    #expect(try await feed.open(Self.job, for: rider, until: (time + 3600) * 1000, fence: 1).get() == .open)
                 }
                 for second in Int64(0)..<2 {
                     let fix = Fix(at: (time + second) * 1000, place: Coordinate(latitude: 52.5, longitude: 13.4)!)

@@ -9,18 +9,19 @@ import Testing
     @Test func `a feed is read as it is: closed, open, with a position, closed again`() async throws {
         try await Stage.set { stage in
             let feed = stage.feed
-            #expect(try await feed.read(Stage.job).get() == JobFeed.State(isOpen: false, position: nil))
+            #expect(try await feed.read(Stage.job).get() == JobFeed.State())
             let deadline = try await stage.now() + 3_600_000
-            #expect(try await feed.open(Stage.job, for: Stage.rider, until: deadline).get())
-            #expect(try await feed.open(Stage.job, for: Stage.rider, until: deadline).get())
-            #expect(try await feed.read(Stage.job).get() == JobFeed.State(isOpen: true, position: nil))
+            #expect(try await feed.open(Stage.job, for: Stage.rider, until: deadline, fence: 3).get() == .open)
+            #expect(try await feed.open(Stage.job, for: Stage.rider, until: deadline, fence: 3).get() == .open)
+            #expect(try await feed.read(Stage.job).get() == JobFeed.State(rider: Stage.rider, deadline: deadline))
             try await stage.client.run("SET", stage.positionKey, "here")
             #expect(
-                try await feed.read(Stage.job).get() == JobFeed.State(isOpen: true, position: Array("here".utf8)))
+                try await feed.read(Stage.job).get() == JobFeed.State(
+                    rider: Stage.rider, deadline: deadline, position: Array("here".utf8)))
             #expect(try await feed.close(Stage.job, of: Stage.customer, because: .arrived).get() == false)
             #expect(try await feed.close(Stage.job, of: Stage.rider, because: .arrived).get())
             #expect(try await feed.close(Stage.job, because: .arrived).get())
-            #expect(try await feed.read(Stage.job).get() == JobFeed.State(isOpen: false, position: nil))
+            #expect(try await feed.read(Stage.job).get() == JobFeed.State())
             let told = try await stage.subscriber.messages.next(2).map { message in
                 try message.payload.withUnsafeBytes { try ServerMessage($0) }
             }
@@ -32,19 +33,21 @@ import Testing
     @Test func `a position is not shown when nobody shares any more`() async throws {
         try await Stage.set { stage in
             try await stage.client.run("SET", stage.positionKey, "here")
-            #expect(try await stage.feed.read(Stage.job).get() == JobFeed.State(isOpen: false, position: nil))
+            #expect(try await stage.feed.read(Stage.job).get() == JobFeed.State())
         }
     }
 
     @Test func `after the deadline a feed does not open`() async throws {
         try await Stage.set { stage in
-            let isOpen = try await stage.feed.open(Stage.job, for: Stage.rider, until: 1_700_000_000_000).get()
-            #expect(!isOpen)
+            let opening = try await stage.feed.open(
+                Stage.job, for: Stage.rider, until: 1_700_000_000_000, fence: 1
+            ).get()
+            #expect(opening == .deadlinePassed)
         }
     }
 
     @Test func `a state does not say where somebody is`() {
-        let state = JobFeed.State(isOpen: true, position: Array("52.52".utf8))
+        let state = JobFeed.State(rider: Stage.rider, position: Array("52.52".utf8))
         for text in ["\(state)", String(reflecting: state), "\([state])"] {
             #expect(!text.contains("53, 50"), "\(text)")
         }

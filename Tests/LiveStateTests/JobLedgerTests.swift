@@ -64,8 +64,8 @@ import Testing
             #expect(try await start() == .notInStatus(.readyForPickup))
             #expect(try await start(Stage.customer) == .otherRider)
             try await stage.publish(.inTransit)
-            guard case .on(let deadline) = try await start() else { return #expect(Bool(false), "not on") }
-            #expect(try await start() == .on(deadline: deadline))
+            guard case .on(let deadline, let fence) = try await start() else { return #expect(Bool(false), "not on") }
+            #expect(try await start() == .on(deadline: deadline, fence: fence + 1))
             try await stage.client.run("HSET", stage.jobKey, "travel_deadline", "1700000000000")
             #expect(try await start() == .timeLimit(deadline: 1_700_000_000_000))
         }

@@ -5,7 +5,7 @@ import Testing
 /// Every script says what it takes and gives, in the same words at the same place, and is the one that is in the binary.
 @Suite struct LuaContractTests {
     private static let embedded = [
-        Scripts.createJob, Scripts.publishStatus, Scripts.recoverJob, Scripts.startTravel, Scripts.stopTravel,
+        Scripts.assignJob, Scripts.createJob, Scripts.publishStatus, Scripts.recoverJob, Scripts.startTravel, Scripts.stopTravel,
         Scripts.openFeed, Scripts.closeFeed, Scripts.publishLocation,
     ]
 

@@ -8,11 +8,12 @@ import Testing
 
     private func keys(_ stage: Stage) -> [String] { [stage.travelKey, stage.positionKey, stage.feedChannel] }
 
-    private func open(_ stage: Stage, _ rider: String, until deadline: Int64, again: Bool = false)
+    private func open(_ stage: Stage, _ rider: String, until deadline: Int64, again: Bool = false, fence: Int = 5)
         async throws -> RESPValue
     {
         try await stage.run(
-            Scripts.openFeed, keys: self.keys(stage), [rider, String(deadline), Self.message, again ? "1" : "0"])
+            Scripts.openFeed, keys: self.keys(stage), 
+            [rider, String(deadline), Self.message, again ? "1" : "0", String(fence)])
     }
 
     private func expiry(_ stage: Stage) async throws -> Int64? {
@@ -24,8 +25,8 @@ import Testing
             let deadline = try await stage.now() + 3_600_000
             let answer = try await self.open(stage, "rider-1", until: deadline)
             #expect(answer == .answer(1))
-            #expect(try await stage.client.run("GET", stage.travelKey).text == "rider-1")
-            #expect(try await self.expiry(stage) == deadline)
+            #expect(try await stage.client.run("GET", stage.travelKey).text == "5 \(deadline) rider-1")
+            #expect(try await self.expiry(stage) == deadline + 60_000)
             let told = try await stage.subscriber.messages.next()
             #expect(told == ReceivedMessage(channel: stage.feedChannel, payload: Array(Self.message.utf8)))
         }
@@ -39,7 +40,7 @@ import Testing
             try await stage.client.run("SET", stage.positionKey, "where it was")
             let again = try await self.open(stage, "rider-1", until: deadline)
             #expect(again == .answer(2))
-            #expect(try await self.expiry(stage) == deadline)
+            #expect(try await self.expiry(stage) == deadline + 60_000)
             #expect(try await stage.client.run("GET", stage.positionKey).text == "where it was")
             #expect(try await stage.isSilent())
         }
@@ -52,10 +53,29 @@ import Testing
             try await stage.client.run("SET", stage.positionKey, "where the first was")
             let answer = try await self.open(stage, "rider-2", until: deadline + 1)
             #expect(answer == .answer(1))
-            #expect(try await stage.client.run("GET", stage.travelKey).text == "rider-2")
+            #expect(try await stage.client.run("GET", stage.travelKey).text == "5 \(deadline + 1) rider-2")
             #expect(try await stage.client.run("EXISTS", stage.positionKey) == .integer(0))
-            #expect(try await self.expiry(stage) == deadline + 1)
+            #expect(try await self.expiry(stage) == deadline + 60_001)
             #expect(try await stage.subscriber.messages.next(2).map(\.text) == [Self.message, Self.message])
+        }
+    }
+
+    @Test func `a decision that was overtaken opens nothing, and does not disturb its own rider`() async throws {
+        try await Stage.set { stage in
+            let deadline = try await stage.now() + 3_600_000
+            for known in ["6 \(deadline) rider-2", "6 \(deadline) "] {
+                try await stage.client.run("SET", stage.travelKey, known)
+                try await stage.leavesAllAsItIs {
+                    let late = try await self.open(stage, "rider-1", until: deadline)
+                    #expect(late == .answer(-2))
+                }
+            }
+            try await stage.client.run("SET", stage.travelKey, "6 \(deadline) rider-1")
+            try await stage.leavesAllAsItIs {
+                let late = try await self.open(stage, "rider-1", until: deadline)
+                #expect(late == .answer(2))
+            }
+            #expect(try await stage.isSilent())
         }
     }
 
@@ -64,7 +84,7 @@ import Testing
             let deadline = try await stage.now() + 3_600_000
             let opened = try await self.open(stage, "rider-1", until: deadline, again: true)
             #expect(opened == .answer(1))
-            for known in ["rider-2", ""] {
+            for known in ["1 \(deadline) rider-2", "1 \(deadline) "] {
                 try await stage.client.run("SET", stage.travelKey, known)
                 try await stage.leavesAllAsItIs {
                     let answer = try await self.open(stage, "rider-1", until: deadline, again: true)
@@ -77,7 +97,7 @@ import Testing
     @Test func `after the deadline nothing opens, and what was open stays as it is`() async throws {
         try await Stage.set { stage in
             let now = try await stage.now()
-            try await stage.client.run("SET", stage.travelKey, "rider-1")
+            try await stage.client.run("SET", stage.travelKey, "1 \(now) rider-1")
             try await stage.client.run("SET", stage.positionKey, "here")
             for rider in ["rider-1", "rider-2"] {
                 try await stage.leavesAllAsItIs {
@@ -93,11 +113,11 @@ import Testing
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             // Another rider shares: the position would be deleted before the deadline is used.
-            try await stage.client.run("SET", stage.travelKey, "rider-2")
+            try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-2")
             try await stage.client.run("SET", stage.positionKey, "here")
             let call = GoodCall(
                 script: Scripts.openFeed, keys: self.keys(stage),
-                arguments: ["rider-1", "9000000000000", Self.message, "0"])
+                arguments: ["rider-1", "9000000000000", Self.message, "0", "5"])
             let deadlines = [
                 "", "x", "999999999999", "10000000000000", "1700000000.00", "0x7fffffffff0", "9.0000000e+12",
                 "9e12         ", "nan", "inf",
@@ -105,7 +125,8 @@ import Testing
             try await call.refuses(
                 (badNames + [""]).map { (0, $0, "rider must be") } + deadlines.map { (1, $0, "deadline must be") }
                     + ["", "{", "}", "[]", "x"].map { (2, $0, "message must be") }
-                    + ["", "2", "true"].map { (3, $0, "again must be") }, on: stage)
+                    + ["", "2", "true"].map { (3, $0, "again must be") }
+                    + badFences.map { (4, $0, "fence must be") }, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer == .answer(1))
         }

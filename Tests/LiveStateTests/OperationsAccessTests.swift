@@ -35,7 +35,7 @@ import Testing
             case .live:
                 let now = try await gateway.run("TIME").array?.first?.text.flatMap(Int64.init) ?? 0
                 let feed = JobFeed(live: gateway, settings: settings)
-                _ = try await feed.open(Self.job, for: Self.rider, until: (now + 3600) * 1000).get()
+                _ = try await feed.open(Self.job, for: Self.rider, until: (now + 3600) * 1000, fence: 1).get()
                 let fix = Fix(at: now * 1000, place: Coordinate(latitude: 52.5, longitude: 13.4)!)
                 _ = try await LocationPublisher(live: gateway, settings: settings)
                     .publish(fix, for: Self.job, by: Self.rider, receivedAt: now * 1000).get()

@@ -33,7 +33,7 @@ import Testing
             try await stage.createJob(through: Stage.wayToTransit)
             let now = try await stage.now()
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
-            _ = try await stage.feed.open(Stage.job, for: Stage.rider, until: now + 3_600_000).get()
+            _ = try await stage.feed.open(Stage.job, for: Stage.rider, until: now + 3_600_000, fence: 1).get()
             let fix = Fix(at: now, place: Coordinate(latitude: 52.5, longitude: 13.4)!)
             _ = try await stage.publisher.publish(fix, for: Stage.job, by: Stage.rider, receivedAt: now).get()
             _ = try await TrackingLinks(live: stage.client, settings: stage.settings)

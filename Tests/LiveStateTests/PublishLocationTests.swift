@@ -10,7 +10,9 @@ import Testing
 
     private func keys(_ stage: Stage) -> [String] { [stage.travelKey, stage.positionKey, stage.feedChannel] }
 
-    private func share(_ stage: Stage) async throws { try await stage.client.run("SET", stage.travelKey, "rider-1") }
+    private func share(_ stage: Stage, until deadline: Int64 = 9_000_000_000_000) async throws {
+        try await stage.client.run("SET", stage.travelKey, "1 \(deadline) rider-1")
+    }
 
     private func publish(_ stage: Stage, at: Int64, rider: String = "rider-1", lifetime: String = "600000")
         async throws -> RESPValue
@@ -85,7 +87,7 @@ import Testing
             let answer = try await self.publish(stage, at: try await stage.now())
             #expect(answer == .answer(-4))
             #expect(try await stage.client.dump().isEmpty)
-            try await stage.client.run("SET", stage.travelKey, "")
+            try await stage.client.run("SET", stage.travelKey, "1 9000000000000 ")
             try await stage.leavesAllAsItIs {
                 let answer = try await self.publish(stage, at: try await stage.now())
                 #expect(answer == .answer(-1))
@@ -118,6 +120,22 @@ import Testing
             #expect(try await stage.client.run("EXISTS", stage.positionKey) == .integer(0))
             #expect(try await stage.isSilent())
             #expect(self.id(try await self.publish(stage, at: now + 29_000)) != nil)
+        }
+    }
+
+    @Test func `after the deadline nothing is taken, and nothing taken before is kept beyond it`() async throws {
+        try await Stage.set { stage in
+            let now = try await stage.now()
+            try await self.share(stage, until: now + 60_000)
+            #expect(self.id(try await self.publish(stage, at: now)) != nil)
+            #expect((1...60_000).contains(try await stage.client.timeLeft(of: stage.positionKey)))
+            _ = try await stage.subscriber.messages.next()
+            try await self.share(stage, until: now)
+            try await stage.leavesAllAsItIs {
+                let answer = try await self.publish(stage, at: now + 1)
+                #expect(answer == .answer(-5, now))
+            }
+            #expect(try await stage.isSilent())
         }
     }
 

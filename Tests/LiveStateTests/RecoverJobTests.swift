@@ -28,7 +28,7 @@ import Testing
     @Test func `the state is whole, in the order that is promised`() async throws {
         try await Stage.set { stage in
             let record = try await stage.createJob(through: Stage.wayToTransit)
-            guard case .on(let deadline) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            guard case .on(let deadline, let fence) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
             else {
                 return #expect(Bool(false), "travel did not start")
             }
@@ -37,6 +37,7 @@ import Testing
                 answer.array?[1].array?.map(\.text) == [
                     "delivery", "customer-1", "rider-1", "berlin", #"{"lat":52.5,"lon":13.4}"#, "", "in_transit",
                     String(record.statusAt), "epoch-1", record.head.description, "1", String(deadline),
+                    String(fence),
                 ])
             #expect(self.events(answer) == (1, []))
         }
@@ -47,7 +48,7 @@ import Testing
             try await stage.createJob()
             let answer = try await self.recover(stage)
             #expect(answer.array?[1].array?.suffix(2).map(\.text) == ["", ""])
-            #expect(answer.array?[1].array?.count == 12)
+            #expect(answer.array?[1].array?.count == 13)
         }
     }
 

@@ -112,6 +112,9 @@ struct GoodCall: Sendable {
     }
 }
 
+/// Values that no fence may have.
+let badFences = ["", "x", "-1", "1.5", "1234567890123456"]
+
 /// Values that no name may have.
 let badNames = ["a b", "a:b", "{a}", "é", "a\n", "a\"", String(repeating: "a", count: 65)]
 /// Values that are no retention.

@@ -77,7 +77,7 @@ extension GatewayModel {
         let position = view.position < 0 ? nil : self.world.messages[view.position].id
         let waited = follower.following.snapshot(
             position: position, epoch: epochNames[view.epoch], status: Int(view.headID))
-        for frame in waited ?? [] { self.show(frame, to: follower) }
+        for frame in waited?.frames ?? [] { self.show(frame, to: follower) }
         return waited != nil
     }
 

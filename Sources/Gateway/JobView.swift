@@ -1,0 +1,81 @@
+// A job as it is read from both instances at once: whole for who begins to follow, or only what tells whether a follower is
+// up to date.
+
+internal import EnrouteWire
+internal import LiveState
+
+/// Whom a job concerns.
+struct Parties: Sendable, Hashable {
+    var customer: PersonID
+    var rider: PersonID?
+}
+
+/// A job as it is read for a follower.
+struct JobView: Sendable {
+    var record: JobRecord
+    var snapshot: Snapshot
+    /// Id of the position in the snapshot.
+    var positionID: UInt64?
+    /// What the follower saw last is not in the log any more.
+    var isReset: Bool
+    /// Both instances say that the rider shares its position, whether or not there is one.
+    var isTracking: Bool
+    /// Until when, ms since the epoch; `nil` when it does not.
+    var deadline: Int64?
+
+    var parties: Parties { Parties(customer: self.record.customer, rider: self.record.rider) }
+}
+
+/// What a follower should have seen by now.
+struct JobCheck: Sendable {
+    var head: JobLedger.Head
+    /// Both instances say that the rider shares its position.
+    var isTracking: Bool
+    /// The live instance lets positions through that the ledger does not allow: a word to it was lost.
+    var isOpenInVain: Bool
+    /// The last position as it was published, and its id.
+    var position: (id: UInt64, message: [UInt8])?
+    /// Until when positions may come, ms since the epoch; `nil` when they may not.
+    var deadline: Int64?
+    var parties: Parties
+
+    init(_ head: JobLedger.Head, _ feed: JobFeed.State) {
+        self.head = head
+        self.parties = Parties(customer: head.customer, rider: head.rider)
+        let isAllowed = head.isTravelling && feed.rider == head.rider
+        self.isTracking = feed.isOpen && isAllowed
+        self.isOpenInVain = feed.isOpen && !isAllowed
+        self.deadline = self.isTracking ? feed.deadline : nil
+        guard self.isTracking, let message = feed.position,
+            let id = message.withUnsafeBytes({ PublishedLocation.id(of: $0) })
+        else { return }
+        self.position = (id, message)
+    }
+}
+
+extension JobView {
+    /// - Parameter now: ms since the epoch.
+    init(_ recovery: JobLedger.Recovery, _ feed: JobFeed.State, now: Int64) {
+        let record = recovery.record
+        let isTracking = feed.isOpen && record.isTravelling && feed.rider == record.rider
+        let id = feed.position.flatMap { $0.withUnsafeBytes { PublishedLocation.id(of: $0) } }
+        // A position's id is the time of Redis when it came in, µs.
+        let age = id.map { max(0, now - Int64($0 / 1000)) }
+        let tracking: TrackingState =
+            switch age {
+            case _ where record.status.endOfTravel != nil: .ended
+            case let age? where isTracking: age > JobControl.staleAfter ? .stale : .live
+            default: .waiting
+            }
+        let shows = tracking == .live || tracking == .stale
+        self.record = record
+        self.isTracking = isTracking
+        self.deadline = isTracking ? feed.deadline : nil
+        self.isReset = recovery.isReset
+        self.positionID = shows ? id : nil
+        self.snapshot = Snapshot(
+            kind: record.kind, status: record.status, statusAt: record.statusAt, epoch: record.epoch, id: record.head,
+            destination: record.destination, tracking: tracking, travelDeadline: record.travelDeadline,
+            position: shows ? feed.position : nil, positionAgeMilliseconds: shows ? age : nil, missed: recovery.missed)
+    }
+}

@@ -1,0 +1,63 @@
+// The end of the time in which a rider may share its position (BR-002). Every gateway with a follower of the job, and the
+// one with its rider, closes the feed when the time has come: the first does it, and the message it publishes tells all.
+// Redis would let nothing through in any case; here is who says so.
+
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+
+/// Closes the feeds of jobs at their limits. Confined to its loop.
+final class TimeLimits {
+    private let deadlines: Deadlines
+    private let feed: JobFeed
+    private let eventLoop: any EventLoop
+    private var watched: [JobID: Watched] = [:]
+
+    private struct Watched {
+        let limit: Int64
+        let deadline: Deadline
+    }
+
+    /// After Redis could not be asked.
+    private static let secondAttempt = TimeAmount.seconds(1)
+
+    init(deadlines: Deadlines, feed: JobFeed, eventLoop: any EventLoop) {
+        self.deadlines = deadlines
+        self.feed = feed
+        self.eventLoop = eventLoop
+    }
+
+    /// - Parameter limit: ms since the epoch; `nil` when there is nothing to end.
+    func watch(_ job: JobID, until limit: Int64?) {
+        guard limit != self.watched[job]?.limit else { return }
+        self.forget(job)
+        if let limit { self.watch(job, limit, after: .milliseconds(max(0, limit - .now))) }
+    }
+
+    /// Somebody was told by Redis that the time is over.
+    func closeNow(_ job: JobID, _ limit: Int64) {
+        self.forget(job)
+        self.watch(job, limit, after: .zero)
+    }
+
+    func forget(_ job: JobID) { self.watched.removeValue(forKey: job)?.deadline.cancel() }
+
+    private func watch(_ job: JobID, _ limit: Int64, after wait: TimeAmount) {
+        let deadline = self.deadlines.after(wait) { [weak self] in self?.close(job, limit) }
+        self.watched[job] = Watched(limit: limit, deadline: deadline)
+    }
+
+    private func close(_ job: JobID, _ limit: Int64) {
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.feed.close(job, atLimit: limit).whenComplete { result in
+            let limits = bound.value
+            guard limits.watched[job]?.limit == limit else { return }
+            switch result {
+            case .success(0): limits.forget(job)
+            // The clock of Redis is behind ours, or ours has jumped.
+            case .success(let early): limits.watch(job, limit, after: .milliseconds(early))
+            case .failure: limits.watch(job, limit, after: Self.secondAttempt)
+            }
+        }
+    }
+}

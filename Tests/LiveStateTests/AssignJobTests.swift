@@ -1,0 +1,82 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct AssignJobTests {
+    private static let arguments = ["0", "rider-2", "customer-1", "delivered,completed,cancelled", "172800000"]
+
+    private func assign(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
+        var arguments = Self.arguments
+        change(&arguments)
+        return try await stage.run(Scripts.assignJob, keys: [stage.jobKey, stage.eventsChannel], arguments)
+    }
+
+    @Test func `a job goes to another rider, whose travel mode is off and whose time begins anew`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.wayToTransit)
+            _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            let answer = try await self.assign(stage) { $0[0] = "1" }
+            #expect(answer == .answer(1, 2))
+            let record = try await stage.record("rider", "customer", "travel_active", "travel_deadline", "fence")
+            #expect(record == ["rider-2", "customer-1", "0", "", "2"])
+            let told = try await stage.subscriber.messages.next()
+            #expect((told.channel, told.text) == (stage.eventsChannel, #"{"type":"assigned"}"#))
+        }
+    }
+
+    @Test func `another customer changes nothing of the rider's travel mode`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.wayToTransit)
+            _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            let answer = try await self.assign(stage) { ($0[0], $0[1], $0[2]) = ("1", "rider-1", "customer-2") }
+            #expect(answer == .answer(1, 2))
+            #expect(try await stage.record("rider", "customer", "travel_active") == ["rider-1", "customer-2", "1"])
+        }
+    }
+
+    @Test func `what was decided in between is not undone, and what is so already is not said again`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.wayToTransit)
+            _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            try await stage.leavesAllAsItIs {
+                let late = try await self.assign(stage)
+                #expect(late == .answer(-1, 1))
+                let same = try await self.assign(stage) { $0[1] = "rider-1" }
+                #expect(same == .answer(2, 1))
+            }
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `a job that has ended, or does not exist, is assigned to nobody`() async throws {
+        try await Stage.set { stage in
+            let absent = try await self.assign(stage)
+            #expect(absent == .answer(0))
+            try await stage.createJob()
+            for status in JobStatus.allCases where status.end != nil {
+                try await stage.client.run("HSET", stage.jobKey, "status", status.rawValue)
+                try await stage.leavesAllAsItIs {
+                    let ended = try await self.assign(stage)
+                    #expect(ended == .answer(-2, status.rawValue))
+                }
+            }
+        }
+    }
+
+    @Test func `a bad argument is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let call = GoodCall(
+                script: Scripts.assignJob, keys: [stage.jobKey, stage.eventsChannel], arguments: Self.arguments)
+            try await call.refuses(
+                badFences.map { (0, $0, "expected must be") } + badNames.map { (1, $0, "rider must be") }
+                    + (badNames + [""]).map { (2, $0, "customer must be") }
+                    + ["", "A", "a b", "a-b"].map { (3, $0, "ended must be") }
+                    + badRetentions.map { (4, $0, "retention_ms must be") }, on: stage)
+            let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
+            #expect(answer == .answer(1, 1))
+        }
+    }
+}

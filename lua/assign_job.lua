@@ -1,0 +1,57 @@
+#!lua
+-- assign_job: give a job to another rider or another customer, or take it from its rider.
+--
+-- With another rider travel mode is off, and the time it may be on begins anew: it is that rider's. The gateway has
+-- closed the live half before, with the fence that this script draws; `expected` says that no decision came between
+-- the two, so that nothing of the old rider is published once the job is another's.
+--
+-- Role     ledger
+-- KEYS[1]  job:{<job>}            hash     the record
+-- KEYS[2]  job:{<job>}:events     channel  told that grants may have changed: {"type":"assigned"}
+-- ARGV[1]  expected               fence of the record as it was read, 1 to 15 digits
+-- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-], or '' for nobody
+-- ARGV[3]  customer               1 to 64 of [A-Za-z0-9_-]
+-- ARGV[4]  ended                  statuses in which nothing is assigned any more, joined by commas
+-- ARGV[5]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
+-- Errors   'ERR assign_job: ...' on a bad argument; nothing is written.
+-- Returns  {1, fence} assigned   {2, fence} it was theirs, nobody is told   {0} no such job
+--          {-1, fence} another decision came first: read again   {-2, status} the job has ended
+-- Cost     O(1) plus one SPUBLISH
+
+if #KEYS ~= 2 or #ARGV ~= 5 then
+  return redis.error_reply('ERR assign_job: takes 2 keys and 5 arguments')
+end
+local function is_name(value)
+  return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
+end
+local expected, rider, customer, ended = unpack(ARGV, 1, 4)
+local retention = tonumber(ARGV[5])
+if not string.match(expected, '^%d+$') or #expected > 15 then
+  return redis.error_reply('ERR assign_job: expected must be 1 to 15 digits')
+end
+if rider ~= '' and not is_name(rider) then
+  return redis.error_reply("ERR assign_job: rider must be '' or 1 to 64 of [A-Za-z0-9_-]")
+end
+if not is_name(customer) then
+  return redis.error_reply('ERR assign_job: customer must be 1 to 64 of [A-Za-z0-9_-]')
+end
+if not string.match(ended, '^[a-z_,]+$') then
+  return redis.error_reply('ERR assign_job: ended must be statuses joined by commas')
+end
+if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
+  return redis.error_reply('ERR assign_job: retention_ms must be 1 to 1000000000000')
+end
+
+local record = redis.call('HMGET', KEYS[1], 'status', 'rider', 'customer', 'fence')
+if not record[1] then return {0} end
+local fence = tonumber(record[4] or '0')
+if record[2] == rider and record[3] == customer then return {2, fence} end
+if string.find(',' .. ended .. ',', ',' .. record[1] .. ',', 1, true) then return {-2, record[1]} end
+if fence ~= tonumber(expected) then return {-1, fence} end
+
+fence = fence + 1
+redis.call('HSET', KEYS[1], 'rider', rider, 'customer', customer, 'fence', fence)
+if record[2] ~= rider then redis.call('HSET', KEYS[1], 'travel_active', '0', 'travel_deadline', '') end
+redis.call('PEXPIRE', KEYS[1], retention)
+redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
+return {1, fence}
