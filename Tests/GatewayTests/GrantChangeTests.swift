@@ -1,0 +1,274 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import Testing
+
+@testable import Gateway
+
+/// Who may see a job is decided on every change of it, not only when somebody subscribes.
+@Suite struct GrantChangeTests {
+    private static func fastLimits(_ settings: inout GatewaySettings) {
+        settings.limits.positionsPerSecond = 100_000
+        settings.limits.positionsBurst = 100_000
+        settings.limits.allowManyMessages()
+    }
+
+    /// Where the second rider is: nowhere near the first.
+    private static let secondStart = 1_000_000
+
+    private static func assign(
+        _ gateway: RunningGateway, _ job: JobID, _ body: String, _ method: String = "PUT"
+    ) async throws -> JobRoutesTests.Answer {
+        try await JobRoutesTests.ask(
+            gateway, method, "/api/v1/jobs/\(job)/assignment", as: gateway.token("orders", .service),
+            method == "PUT" ? body : nil)
+    }
+
+    /// Reports places without a pause until one is refused.
+    private static func travelUntilRefused(
+        _ gateway: RunningGateway, _ job: JobID, as rider: String, _ onStep: @Sendable (Int) -> Void
+    ) async throws -> ErrorCode {
+        try await gateway.connect(rider, .rider) { connection, messages in
+            try await connection.send(.travel(job: job, active: true))
+            _ = try await messages.travelAnswer()
+            for step in 1... {
+                try await connection.report(job, step: step)
+                let refusal = try await messages.first { message -> ErrorCode?? in
+                    switch message {
+                    case .ok("location", _, _, _): .some(nil)
+                    case .error(let refusal): .some(refusal.code)
+                    default: nil
+                    }
+                }
+                if let refusal { return refusal }
+                onStep(step)
+            }
+            throw Missing()
+        }
+    }
+
+    @Test func `a job given to another rider in mid-stream shows nothing of the first after it shows the second`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.fastLimits) { gateway in
+                for round in 0..<20 {
+                    let job = try await gateway.travellingJob("job-\(round)")
+                    let (seen, onSeen) = AsyncStream.makeStream(of: Int.self)
+                    let (subscribed, onSubscribed) = AsyncStream.makeStream(of: Void.self)
+                    async let shown = gateway.connect("anna", .customer) { connection, messages in
+                        try await connection.send(.subscribe(job: job, since: nil))
+                        _ = try await messages.subscribed()
+                        onSubscribed.finish()
+                        var shown: [ServerMessage] = []
+                        while let message = try await messages.next() {
+                            shown.append(message)
+                            guard case .location(let location) = message else { continue }
+                            onSeen.yield(shown.count)
+                            if location.fix.place.latitude > 51.9005 { return shown }
+                        }
+                        throw Missing()
+                    }
+                    for await _ in subscribed {}
+                    async let refusal = Self.travelUntilRefused(gateway, job, as: "rider-1") { _ in }
+                    for await count in seen where count > 10 { break }
+                    let answer = try await Self.assign(gateway, job, #"{"rider":"rider-2"}"#)
+                    #expect(answer.status == 200, "\(answer.text)")
+                    #expect(try await refusal == .travelModeOff)
+                    try await gateway.connect("rider-2", .rider) { connection, messages in
+                        try await connection.send(.travel(job: job, active: true))
+                        _ = try await messages.travelAnswer()
+                        for step in 1...60 {
+                            try await connection.report(job, step: Self.secondStart + step)
+                            _ = try await messages.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                        }
+                    }
+                    let messages = try await shown
+                    let ended = try #require(messages.firstIndex(of: .tracking(job: job, .ended, .reassigned)))
+                    let reset = try #require(messages.firstIndex { if case .reset = $0 { true } else { false } })
+                    let after = messages[min(ended, reset)...].compactMap { message -> Double? in
+                        if case .location(let location) = message { location.fix.place.latitude } else { nil }
+                    }
+                    #expect(!after.isEmpty && after.allSatisfy { $0 > 51 }, "\(after)")
+                }
+            }
+        }
+    }
+
+    @Test func `the old rider is told that the job is another's, can not switch it on, and knows it no more`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                try await gateway.connect("rider-1", .rider) { connection, messages in
+                    try await connection.send(.subscribe(job: job, since: nil))
+                    _ = try await messages.subscribed()
+                    let answer = try await Self.assign(gateway, job, #"{"rider":"rider-2"}"#)
+                    #expect(answer.text == #"{"job":"job-1","rider":"rider-2","customer":"anna"}"#)
+                    let reason = try await messages.first {
+                        if case .ended(job, let reason) = $0 { reason } else { nil }
+                    }
+                    #expect(reason == .reassigned)
+                    try await connection.send(.travel(job: job, active: true))
+                    #expect(try await messages.refusal().code == .notFound)
+                    try await connection.send(.subscribe(job: job, since: nil))
+                    #expect(try await messages.refusal().code == .notFound)
+                }
+            }
+        }
+    }
+
+    @Test func `with another customer the first is told so and sees nothing more, and the second may follow`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.fastLimits) { gateway in
+                let job = try await gateway.travellingJob()
+                try await gateway.connect("anna", .customer) { connection, messages in
+                    try await connection.send(.subscribe(job: job, since: nil))
+                    _ = try await messages.subscribed()
+                    async let refusal = Self.travelUntilRefused(gateway, job, as: "rider-1") { _ in }
+                    _ = try await messages.location()
+                    let answer = try await Self.assign(gateway, job, #"{"customer":"bert"}"#)
+                    #expect(answer.status == 200)
+                    let reason = try await messages.first {
+                        if case .ended(job, let reason) = $0 { reason } else { nil }
+                    }
+                    #expect(reason == .revoked)
+                    // The rider goes on all the while, and the new customer sees it.
+                    try await gateway.connect("bert", .customer) { connection, others in
+                        try await connection.send(.subscribe(job: job, since: nil))
+                        _ = try await others.subscribed()
+                        for _ in 0..<20 { _ = try await others.location() }
+                    }
+                    try await connection.send(.ping)
+                    let next = try await messages.next()
+                    guard case .pong? = next else { return #expect(Bool(false), "\(next as Any)") }
+                    #expect(try await Self.assign(gateway, job, "", "DELETE").status == 200)
+                    #expect(try await refusal == .travelModeOff)
+                }
+            }
+        }
+    }
+
+    @Test func `a grant that is renewed narrower ends what it does not reach any more`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let kept = try await gateway.travellingJob("kept")
+                let lost = try await gateway.travellingJob("lost")
+                try await gateway.connect("anna", .customer) { connection, messages in
+                    for job in [kept, lost] {
+                        try await connection.send(.subscribe(job: job, since: nil))
+                        _ = try await messages.subscribed()
+                    }
+                    let narrow = try await gateway.mint.token(
+                        for: PersonID("anna")!, role: .customer, now: Int64(Date.now.timeIntervalSince1970), job: kept)
+                    try await connection.send(.refresh(token: narrow))
+                    let ended = try await messages.first { if case .ended(let job, let why) = $0 { (job, why) } else { nil } }
+                    #expect(ended == (lost, .revoked))
+                    try await connection.send(.ping)
+                    _ = try await messages.first { message -> Bool? in
+                        if case .ended = message { throw Missing() }
+                        if case .pong = message { return true }
+                        return nil
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `an assignment says what is wrong with it, and repeats without harm`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                #expect(try await Self.assign(gateway, job, "{}").status == 400)
+                #expect(try await Self.assign(gateway, job, #"{"rider":"a b"}"#).status == 400)
+                #expect(try await Self.assign(gateway, JobID("absent")!, #"{"rider":"r"}"#).status == 404)
+                for _ in 0..<2 { #expect(try await Self.assign(gateway, job, #"{"rider":"rider-2"}"#).status == 200) }
+                for role in Role.allCases where role != .service {
+                    let answer = try await JobRoutesTests.ask(
+                        gateway, "PUT", "/api/v1/jobs/\(job)/assignment", as: gateway.token("anna", role),
+                        #"{"rider":"rider-3"}"#)
+                    #expect(answer.status == 403)
+                }
+                _ = try await gateway.ledger.publish(.cancelled, of: job, by: PersonID("s")!, source: "rest").get()
+                let late = try await Self.assign(gateway, job, #"{"rider":"rider-3"}"#)
+                #expect(late.status == 409)
+                #expect(late.text.contains(#""jobStatus":"cancelled""#))
+            }
+        }
+    }
+
+    @Test func `one report of a round reaches both its jobs, and neither customer learns of the other's`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.fastLimits) { gateway in
+                let first = try await gateway.travellingJob("job-1", customer: "anna")
+                let second = try await gateway.travellingJob("job-2", customer: "bert")
+                let off = try await gateway.travellingJob("job-3", customer: "carl")
+                let (subscribed, onSubscribed) = AsyncStream.makeStream(of: Void.self)
+                @Sendable func followed(_ person: String, _ job: JobID) async throws -> [ServerMessage] {
+                    try await gateway.connect(person, .customer) { connection, messages in
+                        try await connection.send(.subscribe(job: job, since: nil))
+                        _ = try await messages.subscribed()
+                        onSubscribed.yield()
+                        var heard: [ServerMessage] = []
+                        while let message = try await messages.next() {
+                            heard.append(message)
+                            if case .ended = message { return heard }
+                        }
+                        throw Missing()
+                    }
+                }
+                async let anna = followed("anna", first)
+                async let bert = followed("bert", second)
+                async let carl = followed("carl", off)
+                var newcomers = subscribed.makeAsyncIterator()
+                for _ in 0..<3 { await newcomers.next() }
+                try await gateway.connect("rider-1", .rider) { connection, messages in
+                    for job in [first, second] {
+                        try await connection.send(.travel(job: job, active: true))
+                        _ = try await messages.travelAnswer()
+                    }
+                    var (answered, refused) = ([JobID: Int](), 0)
+                    for step in 1...50 {
+                        try await connection.send(
+                            .location(
+                                LocationReport(
+                                    job: first, alsoFor: [second, off], sequence: Int64(step),
+                                    fixes: [
+                                        Fix(
+                                            at: Int64(Date.now.timeIntervalSince1970 * 1000) + Int64(step),
+                                            place: Coordinate(latitude: 41 + Double(step) / 1000, longitude: 12)!)
+                                    ])))
+                        for _ in 0..<3 {
+                            _ = try await messages.first { message -> Bool? in
+                                switch message {
+                                case .ok("location", let job?, Int64(step), _): answered[job, default: 0] += 1
+                                case .error(let refusal) where refusal.job == off: refused += 1
+                                default: return nil
+                                }
+                                return true
+                            }
+                        }
+                    }
+                    #expect(answered == [first: 50, second: 50])
+                    #expect(refused == 50)
+                }
+                for job in [first, second, off] {
+                    _ = try await gateway.ledger.publish(.cancelled, of: job, by: PersonID("s")!, source: "rest").get()
+                }
+                for (heard, own) in [(try await anna, first), (try await bert, second), (try await carl, off)] {
+                    let others = Set(["job-1", "job-2", "job-3"]).subtracting([own.text])
+                    for message in heard {
+                        let text = "\(message)"
+                        #expect(others.allSatisfy { !text.contains($0) }, "\(text)")
+                    }
+                    let places = heard.compactMap { if case .location(let location) = $0 { location.fix.place } else { nil } }
+                    #expect(places.last?.latitude == (own == off ? nil : 41.05), "\(own)")
+                }
+            }
+        }
+    }
+}
