@@ -11,14 +11,14 @@ internal import NIOCore
 /// One session's following of one job. Confined to the session's loop.
 final class FollowedJob {
     let job: JobID
-    private unowned let session: Session
+    unowned let session: Session
     private var following = Following<StatusID>()
     /// Positions of the job may be shown at all: its rider is underway.
     private var showsPositions = true
     /// The follower was told that the rider shares its position.
     private var isTracking = false
     /// The first snapshot was shown.
-    private var isShown = false
+    private(set) var isShown = false
 
     init(job: JobID, session: Session) {
         self.job = job
@@ -76,6 +76,7 @@ final class FollowedJob {
     }
 
     func end(_ reason: EndReason) {
+        self.showsPositions = false
         self.session.dropWaitingPosition(of: self.job)
         self.session.send(Frame.text(ServerMessage.ended(job: self.job, reason).encoded), .kept)
         self.session.follower.leaveSoon(self)
@@ -89,7 +90,7 @@ final class FollowedJob {
 
 /// The jobs one session follows. Confined to the session's loop.
 final class FollowerSession {
-    private unowned let session: Session
+    unowned let session: Session
     private let loop: LoopState
     private var followed: [JobID: FollowedJob] = [:]
 
@@ -127,9 +128,9 @@ final class FollowerSession {
         }.flatMap {
             bound.value.0.follower.loop.jobs.view(job, since: since)
         }.flatMapThrowing { view in
-            guard let view, grant.reaches(job, customer: view.record.customer, rider: view.record.rider) else {
-                throw Refused.noSuchJob
-            }
+            guard let view, grant.reaches(job, customer: view.record.customer, rider: view.record.rider),
+                !bound.value.0.loop.revocations.hides(job, from: grant.role)
+            else { throw Refused.noSuchJob }
             return view
         }.whenComplete { bound.value.0.follower.subscribed(bound.value.1, $0) }
     }
@@ -167,7 +168,7 @@ final class FollowerSession {
         self.loop.eventLoop.execute { bound.value.0.leave(bound.value.1) }
     }
 
-    private func leave(_ followed: FollowedJob) {
+    func leave(_ followed: FollowedJob) {
         guard self.followed[followed.job] === followed else { return }
         self.followed[followed.job] = nil
         self.loop.relay.unfollow(followed)

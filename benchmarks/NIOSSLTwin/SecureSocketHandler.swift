@@ -76,6 +76,16 @@ package final class SecureSocketHandler: ChannelInboundHandler {
         return self.waitingBytes + (inKernel.flatMap { $0 } ?? 0)
     }
 
+    /// Ends the connection at once, with what waits here and in the kernel.
+    package func reset() {
+        guard let channel = self.context?.channel, channel.isActive else { return }
+        _ = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            var atOnce = linger(l_onoff: 1, l_linger: 0)
+            return setsockopt($0, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
+        }
+        self.context?.close(mode: .all, promise: nil)
+    }
+
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         self.eventLoop = context.eventLoop

@@ -1,0 +1,43 @@
+// Taking back what was granted: a person's tokens, one token, a job, a tracking link. Every gateway knows within a second.
+
+internal import Access
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+extension Routes {
+    func addGrants(to api: RouterGroup<GatewayRequestContext>) {
+        api.delete("grants/users/{id}") { try await self.revoke(.user, $0, $1) }
+        api.delete("grants/tokens/{id}") { try await self.revoke(.token, $0, $1) }
+        api.delete("grants/jobs/{id}") { try await self.revoke(.job, $0, $1) }
+        api.delete("grants/links/{id}") { try await self.revoke(.link, $0, $1) }
+    }
+
+    /// Safe to repeat: what is revoked stays so, and of a person also the tokens that were issued since.
+    private func revoke(
+        _ kind: RevocationSubject.Kind, _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Response {
+        let grant = try self.grant(request, context, .revokeGrant)
+        let id = try context.parameters.require("id")
+        guard let subject = RevocationSubject(kind, id: id) else {
+            throw Self.bad("A \(kind.rawValue)'s id must be \(kind.form).")
+        }
+        // Whom a narrowed token does not reach, it does not revoke either.
+        if grant.job != nil || grant.rider != nil {
+            guard case .job(let job) = subject, grant.covers(job) else {
+                throw Problem(.forbidden, status: 403, detail: "The token is for less than that.")
+            }
+        }
+        let answer = try await self.answer(self.revocationLog.revoke(subject, by: grant.person, because: "rest"))
+        guard answer.value == .revoked else {
+            throw Problem(
+                .unavailable, status: 503,
+                detail: "Too much was revoked lately, and nothing of it may be forgotten: nothing was done.")
+        }
+        guard answer.isUnknown else { return Response(status: .noContent) }
+        return Response(status: .accepted, headers: [.durability: "unknown"])
+    }
+}
