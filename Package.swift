@@ -207,7 +207,8 @@ let package = Package(
         .testTarget(
             name: "LiveStateTests",
             dependencies: [
-                "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"), nio("NIOPosix"),
+                "Access", "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"),
+                nio("NIOPosix"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ], swiftSettings: testing),

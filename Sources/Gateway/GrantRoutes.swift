@@ -22,7 +22,7 @@ extension Routes {
     ) async throws -> Response {
         let grant = try self.grant(request, context, .revokeGrant)
         let id = try context.parameters.require("id")
-        guard let subject = RevocationSubject(kind, id: id) else {
+        guard let subject = RevocationSubject(kind, id: id.percentDecoded) else {
             throw Self.bad("A \(kind.rawValue)'s id must be \(kind.form).")
         }
         // Whom a narrowed token does not reach, it does not revoke either.
@@ -39,5 +39,24 @@ extension Routes {
         }
         guard answer.isUnknown else { return Response(status: .noContent) }
         return Response(status: .accepted, headers: [.durability: "unknown"])
+    }
+}
+
+extension String {
+    /// The bytes that `%xx` stands for (RFC 3986 section 2.1), which the router leaves as they are. Of what is no UTF-8 then
+    /// nothing stays that could be an id.
+    fileprivate var percentDecoded: String {
+        var bytes: [UInt8] = []
+        var rest = Substring(self).utf8
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2, let value = UInt8(String(Substring(digits)), radix: 16) {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
