@@ -26,7 +26,8 @@ import Testing
         try await within(.seconds(120)) {
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.limits.allowManyMessages()
-                settings.limits.sessionsPerPerson = Self.readers
+                (settings.limits.sessionsPerPerson, settings.limits.connectionsPerAddress) = (Self.readers, 0)
+                (settings.limits.handshakesPerSecond, settings.limits.firstRequestSeconds) = (0, 60)
             } _: { gateway in
                 try await Self.run(kind, gateway)
             }
