@@ -1,4 +1,5 @@
 import Access
+import Embedded
 import EnrouteClient
 import EnrouteWire
 import Foundation
@@ -59,8 +60,9 @@ import Testing
     @Test func `while the ledger is frozen no position is shown, and the newest one is when it is back`() async throws {
         try await within(.seconds(120)) {
             try await RestartableRedis.running { ledger in
-                try await RestartableRedis.running { live in
-                    let addresses = (live: try live.address, ledger: try ledger.address)
+                // Without a turn of its own: it has the one of the other.
+                try await RedisServer.running { live in
+                    let addresses = (live: live.address, ledger: try ledger.address)
                     try await RunningGateway.run(isSecure: false, at: addresses) {
                         $0.limits.allowManyMessages()
                     } _: { gateway in
