@@ -10,10 +10,16 @@ internal import SecureSocket
 internal import Telemetry
 
 extension LoopState {
-    /// - Parameter isFirst: the gateway is starting: nobody is here yet, and what had to be closed was closed by others.
+    /// - Parameter isFirst: the gateway is starting: nobody is here yet.
     func apply(_ revocations: [Revocation], isFirst: Bool) {
         let new = self.revocations.apply(revocations, now: .now)
         self.counts.add(.revocationsApplied, new.count)
+        // The loop that learns it first does it for the gateway; every gateway does, since a rider of its own may just
+        // have switched travel mode on. When it starts, for what may be on yet: perhaps nobody was there to do it.
+        let firstOn = Int64.now - self.settings.liveState.travelCap.milliseconds
+        for revocation in new where !isFirst || revocation.at >= firstOn {
+            if case .job(let job) = revocation.subject { self.close(job) }
+        }
         guard !isFirst else { return }
         if revocations.contains(where: { $0.subject.kind != .job }) {
             for session in Array(self.sessions.values) {
@@ -21,9 +27,6 @@ extension LoopState {
             }
         }
         for case .job(let job) in revocations.map(\.subject) { self.relay.revoke(job) }
-        // The loop that learns it first does it for the gateway; every gateway does, since a rider of its own may just
-        // have switched travel mode on.
-        for case .job(let job) in new.map(\.subject) { self.close(job) }
         if !new.isEmpty { self.logger.info("revocations applied", metadata: [LogKey.count: "\(new.count)"]) }
     }
 
@@ -64,12 +67,15 @@ extension Session {
 
     /// Throws the connection away, with what the kernel holds of it, unless the peer has taken everything by then.
     func resetUnlessTaken() {
+        guard self.socket.unsentBytes > 0 else { return }
+        // Also when the peer closes first: what is unsent then, the kernel would send on.
+        self.socket.setDiscardsUnsent(true)
         self.resetUnlessTaken(by: .now() + .milliseconds(Self.takingMilliseconds))
     }
 
     /// Looks in every tick: who follows other jobs too, and reads, has taken everything now and then.
     private func resetUnlessTaken(by end: NIODeadline) {
-        guard self.socket.unsentBytes > 0 else { return }
+        guard self.socket.unsentBytes > 0 else { return self.socket.setDiscardsUnsent(false) }
         guard .now() < end else {
             self.loop.counts.add(.connectionsReset)
             return self.socket.reset()
