@@ -172,7 +172,7 @@ final class LoopState {
         let silences =
             [self.live, self.ledger, self.writes].map(\.silentSince) + [self.relay.silentSince, self.watch.silentSince]
         let notice = self.outage.observe(
-            silentSince: silences.compactMap { $0 }.min()?.uptimeNanoseconds, 
+            silentSince: silences.compactMap { $0 }.min()?.uptimeNanoseconds,
             isSettled: self.relay.isSettled && !self.watch.isBlind, isBlind: self.watch.isToBeTold,
             now: now.uptimeNanoseconds)
         guard let notice else { return }

@@ -54,7 +54,8 @@ import Testing
 
     @Test func `the same again changes nothing, in any order, and a later one counts`() {
         var table = self.table(.user(Self.anna), at: 5000)
-        let (again, earlier) = (table.apply(.init(.user(Self.anna), at: 5000)), table.apply(.init(.user(Self.anna), at: 3000)))
+        let again = table.apply(Revocation(.user(Self.anna), at: 5000))
+        let earlier = table.apply(Revocation(.user(Self.anna), at: 3000))
         #expect(!again && !earlier)
         #expect(table.isRevoked(self.grant(issuedAt: 5)))
         let later = table.apply(Revocation(.user(Self.anna), at: 9000))
@@ -75,7 +76,10 @@ import Testing
 
     @Test(arguments: [
         (RevocationSubject.Kind.user, ["anna", "a"], ["", "a b", "a{b"]),
-        (.token, ["x", "a:b/c%", String(repeating: "x", count: 256)], ["", "a b", "é", String(repeating: "x", count: 257)]),
+        (
+            .token, ["x", "a:b/c%", String(repeating: "x", count: 256)],
+            ["", "a b", "é", String(repeating: "x", count: 257)]
+        ),
         (.job, ["job-1"], ["", "job 1"]), (.link, [Self.link], ["", "x" + Self.link.dropFirst(), Self.link + "0"]),
     ])
     func `only an id of its kind is understood`(kind: RevocationSubject.Kind, good: [String], bad: [String]) {

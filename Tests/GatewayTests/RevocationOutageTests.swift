@@ -75,7 +75,9 @@ import Testing
         }
     }
 
-    private static func freeze(_ ledger: RestartableRedis, _ gateway: RunningGateway, _ live: RedisClient) async throws {
+    private static func freeze(
+        _ ledger: RestartableRedis, _ gateway: RunningGateway, _ live: RedisClient
+    ) async throws {
         let (job, rider) = (try await gateway.travellingJob(), PersonID("rider-1")!)
         guard case .on(let deadline) = try await gateway.ledger.startTravel(for: job, by: rider).get() else {
             throw Missing()

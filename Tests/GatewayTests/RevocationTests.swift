@@ -58,7 +58,8 @@ import Testing
         try await RevocationStage.run { stage in
             for (role, status) in [(Role.customer, 403), (.rider, 403), (.ops, 204), (.service, 204)] {
                 let token = try await stage.first.token("somebody", role)
-                for path in ["users/bert", "tokens/abc%2Fdef", "jobs/job-2", "links/\(String(repeating: "0", count: 32))"] {
+                let link = String(repeating: "0", count: 32)
+                for path in ["users/bert", "tokens/abc%2Fdef", "jobs/job-2", "links/\(link)"] {
                     let answer = try await JobRoutesTests.ask(
                         stage.first, "DELETE", "/api/v1/grants/\(path)", as: token)
                     #expect(answer.status == status, "\(role) \(path)")
@@ -96,7 +97,9 @@ import Testing
                         try await anna.send(.subscribe(job: RevocationStage.job, since: nil))
                         _ = try await heard.subscribed()
                         try await stage.revoke(.job(RevocationStage.job))
-                        let reason = try await heard.first { if case .ended(_, let reason) = $0 { reason } else { nil } }
+                        let reason = try await heard.first { message -> EndReason? in
+                            if case .ended(_, let reason) = message { reason } else { nil }
+                        }
                         #expect(reason == .revoked)
                         // Like a job of somebody else.
                         try await anna.send(.subscribe(job: RevocationStage.job, since: nil))
@@ -161,6 +164,29 @@ import Testing
                 var messages = connection.messages.makeAsyncIterator()
                 try await connection.send(.refresh(token: token))
                 #expect(try await messages.refusal().code == .forbidden)
+            }
+        }
+    }
+
+    @Test func `a gateway that starts closes what was revoked while none was there`() async throws {
+        try await within(.seconds(120)) {
+            try await RestartableRedis.running { redis in
+                let address = try redis.address
+                let client = try await RedisClient.started(at: address)
+                defer { client.stop() }
+                let (job, rider, state) = (RevocationStage.job, PersonID("rider-1")!, LiveStateSettings())
+                let feed = JobFeed(live: client, settings: state)
+                let deadline = Int64(Date.now.timeIntervalSince1970 * 1000) + 3_600_000
+                _ = try await feed.open(job, for: rider, until: deadline).get()
+                _ = try await RevocationLog(ledger: client, settings: state).revoke(.job(job), by: rider, because: "")
+                    .get()
+                try await RunningGateway.run(isSecure: false, at: (address, address)) { _ in
+                    let isClosed = try await eventually {
+                        let state = try await feed.read(job).get()
+                        return !state.isOpen
+                    }
+                    #expect(isClosed)
+                }
             }
         }
     }

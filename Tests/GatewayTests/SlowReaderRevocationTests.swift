@@ -74,7 +74,8 @@ import Testing
         let line = leaves ? "enroute_sessions_open 0.0\n" : "enroute_connections_reset_total \(Self.readers)\n"
         #expect(try await gateway.eventually("/metrics") { $0.text.contains(line) })
         if ProcessInfo.processInfo.environment["ENROUTE_REPORT"] != nil {
-            print("revocation of a \(kind): \(Self.readers) connections gone, seen after \(ContinuousClock.now - began)")
+            let time = ContinuousClock.now - began
+            print("revocation of a \(kind): \(Self.readers) connections gone, seen after \(time)")
         }
         let received = all.map(\.bytesReceived)
         #expect(received.allSatisfy { $0 > 0 })

@@ -150,7 +150,9 @@ import Testing
     }
 
     @Test func `an entry that is not understood is none`() {
-        func revocation(_ fields: String...) -> Revocation? { RevocationLog.Entry(id: "1-1", fields: fields).revocation }
+        func revocation(_ fields: String...) -> Revocation? {
+            RevocationLog.Entry(id: "1-1", fields: fields).revocation
+        }
         #expect(revocation("kind", "user", "id", "anna", "at", "5") == Revocation(.user(PersonID("anna")!), at: 5))
         #expect(revocation("at", "5", "x", "y", "id", "anna", "kind", "user") != nil)
         #expect(revocation() == nil && revocation("kind") == nil)
