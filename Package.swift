@@ -32,7 +32,7 @@ func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "s
 
 let lua = [
     "assign_job", "create_job", "publish_location", "publish_status", "start_travel", "stop_travel", "recover_job",
-    "open_feed", "close_feed",
+    "open_feed", "close_feed", "revoke_grant",
 ]
 let pages = ["track.html", "track.js", "track.css"]
 
@@ -108,7 +108,7 @@ let package = Package(
         // 2 state
         .target(
             name: "LiveState",
-            dependencies: ["EnrouteWire", "Redis", nio("NIOCore")],
+            dependencies: ["Access", "EnrouteWire", "Redis", nio("NIOCore")],
             resources: lua.map { .embedInCode("../../lua/\($0).lua") }, swiftSettings: hot),
 
         // 3 sockets
@@ -207,7 +207,8 @@ let package = Package(
         .testTarget(
             name: "LiveStateTests",
             dependencies: [
-                "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"), nio("NIOPosix"),
+                "Access", "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"),
+                nio("NIOPosix"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ], swiftSettings: testing),

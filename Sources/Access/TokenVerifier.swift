@@ -10,6 +10,7 @@ internal import Synchronization
 package enum TokenRefusal: Error, Hashable, Sendable, CaseIterable {
     case tooLong, malformed, repeatedMember, criticalHeader, unknownKey, wrongAlgorithm, badSignature
     case wrongIssuer, wrongAudience, notYetValid, expired, badSubject, unknownRole, badAuthorization
+    case livesTooLong
 }
 
 /// Checks tokens, synchronously and without looking anything up outside. Copies share their keys and what they verified.
@@ -30,13 +31,20 @@ package struct TokenVerifier: Sendable {
     /// Seconds by which clocks may differ.
     package static let skew: Int64 = 30
 
+    /// Seconds from `iat` to `exp`, at most: what is revoked is remembered for so long, and no token may outlive that.
+    package static let longestLifetime: Int64 = 48 * 3600
+
     private let issuer: String
     private let audience: String
+    private let longestLifetime: Int64
     private let shared: Shared
 
-    package init(keys: [Key], issuer: String, audience: String) {
+    package init(
+        keys: [Key], issuer: String, audience: String, longestLifetime: Int64 = TokenVerifier.longestLifetime
+    ) {
         self.issuer = issuer
         self.audience = audience
+        self.longestLifetime = longestLifetime
         self.shared = Shared(keys)
     }
 
@@ -73,6 +81,9 @@ package struct TokenVerifier: Sendable {
         let claims = try Claims(json: text.claims)
         guard claims.issuer == self.issuer else { throw .wrongIssuer }
         guard claims.audiences.contains(self.audience) else { throw .wrongAudience }
+        // Both may be any number: their difference may be none.
+        let (lifetime, isAbsurd) = claims.expiresAt.subtractingReportingOverflow(claims.token.issuedAt)
+        guard !isAbsurd, lifetime <= self.longestLifetime else { throw .livesTooLong }
         let grant = Grant(
             person: claims.subject, role: claims.role, job: claims.job, rider: claims.rider, token: claims.token,
             expiresAt: claims.expiresAt)

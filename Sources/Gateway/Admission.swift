@@ -60,7 +60,10 @@ enum Admission {
             return
         }
         do throws(TokenRefusal) {
-            self = .session(Admitted(try loop.settings.tokens.verify(bearer: header, now: .now / 1000)))
+            let admitted = Admitted(try loop.settings.tokens.verify(bearer: header, now: .now / 1000))
+            self =
+                loop.isRevoked(admitted)
+                ? .refused(Refusal(status: .unauthorized, problem: .revoked)) : .session(admitted)
         } catch {
             if error != .expired { loop.tokenRefused(address) }
             self = .refused(Refusal(status: .unauthorized, problem: Problem(error)))

@@ -11,7 +11,7 @@ internal import NIOCore
 /// One session's following of one job. Confined to the session's loop.
 final class FollowedJob {
     let job: JobID
-    private unowned let session: Session
+    unowned let session: Session
     private var following = Following<StatusID>()
     /// Positions of the job may be shown at all: its rider is underway.
     private var isUnderway = true
@@ -20,7 +20,7 @@ final class FollowedJob {
     /// A position may be shown now: asked when one comes, and again when one that waited is written.
     var showsPositions: Bool { self.isUnderway && self.isTracking }
     /// The first snapshot was shown.
-    private var isShown = false
+    private(set) var isShown = false
     /// Whom the job concerned when it was last read.
     private var parties: Parties?
     /// What came while a snapshot is read: the newest of it.
@@ -124,7 +124,7 @@ final class FollowedJob {
 
 /// The jobs one session follows. Confined to the session's loop.
 final class FollowerSession {
-    private unowned let session: Session
+    unowned let session: Session
     private let loop: LoopState
     private var followed: [JobID: FollowedJob] = [:]
 
@@ -162,9 +162,9 @@ final class FollowerSession {
         }.flatMap {
             bound.value.0.follower.loop.jobs.view(job, since: since)
         }.flatMapThrowing { view in
-            guard let view, grant.reaches(job, customer: view.record.customer, rider: view.record.rider) else {
-                throw Refused.noSuchJob
-            }
+            guard let view, grant.reaches(job, customer: view.record.customer, rider: view.record.rider),
+                !bound.value.0.loop.revocations.hides(job, from: grant.role)
+            else { throw Refused.noSuchJob }
             bound.value.0.loop.relay.limits.watch(job, until: view.deadline)
             return view
         }.whenComplete { bound.value.0.follower.subscribed(bound.value.1, $0) }
@@ -205,7 +205,7 @@ final class FollowerSession {
         self.loop.eventLoop.execute { bound.value.0.leave(bound.value.1) }
     }
 
-    private func leave(_ followed: FollowedJob) {
+    func leave(_ followed: FollowedJob) {
         guard self.followed[followed.job] === followed else { return }
         self.followed[followed.job] = nil
         self.loop.relay.unfollow(followed)

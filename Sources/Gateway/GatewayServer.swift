@@ -1,5 +1,6 @@
 // A gateway: one listener, as many loops as it is given, and an end that nobody has to notice.
 
+internal import Access
 internal import Hummingbird
 internal import HummingbirdCore
 internal import EnrouteWire
@@ -66,6 +67,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let loops = Array(self.group.makeIterator())
         let load = SharedLoad(loops: loops.count)
         let quotas = Quotas(limits: self.settings.limits)
+        let revocations = Revocations(
+            retentionMilliseconds: self.settings.liveState.revocationRetention.milliseconds)
         var states: [NIOLoopBound<LoopState>] = []
         for (index, loop) in loops.enumerated() {
             let (settings, logger) = (self.settings, self.logger)
@@ -73,7 +76,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 try await loop.submit {
                     let state = LoopState(
                         eventLoop: loop, index: index, loops: loops.count, settings: settings, quotas: quotas,
-                        load: load, logger: logger)
+                        load: load, revocations: revocations, logger: logger)
                     return NIOLoopBound(state, eventLoop: loop)
                 }.get())
         }
@@ -81,10 +84,13 @@ package struct GatewayServer: Service, CustomStringConvertible {
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
         let fleet = Fleet(loops: loops, states: states, load: load)
 
-        let (jobs, tickets) = try await loops[0].submit { [state = states[0]] in
-            (state.value.jobs, state.value.tickets)
+        let (jobs, tickets, revocationLog) = try await loops[0].submit { [state = states[0]] in
+            (state.value.jobs, state.value.tickets, state.value.revocationLog)
         }.get()
-        let router = Routes(jobs: jobs, tickets: tickets, settings: self.settings, quotas: quotas).router()
+        let router = Routes(
+            jobs: jobs, tickets: tickets, settings: self.settings, quotas: quotas, revocations: revocations,
+            revocationLog: revocationLog
+        ).router()
         let connections = Connections(
             responder: Self.responder(router.buildResponder(), self.logger), settings: self.settings,
             loops: LoopMap(states, loops: loops))

@@ -1,6 +1,7 @@
 // What people and services do to a job, in the order that keeps the promises: a position is never visible longer than
 // the ledger allows, so the live half closes as early as it can and opens last. WebSocket and REST both come here.
 
+internal import Access
 internal import EnrouteWire
 internal import LiveState
 internal import NIOCore
@@ -35,6 +36,7 @@ struct Refused: Error {
 struct JobControl: Sendable {
     let ledger: JobLedger
     let feed: JobFeed
+    var revocations = Revocations()
 
     /// Positions older than this are stale, ms.
     static let staleAfter: Int64 = 30_000
@@ -82,7 +84,8 @@ struct JobControl: Sendable {
 
     /// - Returns: until when travel mode is on, ms since the epoch.
     func startTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Int64> {
-        self.ledger.startTravel(for: job, by: rider).flatMap { travel in
+        guard !self.revocations.isRevoked(job) else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
+        return self.ledger.startTravel(for: job, by: rider).flatMap { travel in
             let loop = self.loop
             switch travel {
             case .on(let deadline, let fence):
@@ -92,7 +95,7 @@ struct JobControl: Sendable {
                     case .deadlinePassed: throw Self.timeLimit
                     case .overtaken: throw Refused.noSuchJob
                     }
-                }
+                }.flatMap { deadline in self.closeIfRevoked(job).map { deadline } }
             case .noSuchJob, .otherRider: return loop.makeFailedFuture(Refused.noSuchJob)
             case .notInStatus(let status):
                 let allowed = JobStatus.travelling.map(\.rawValue).joined(separator: " or ")
@@ -113,10 +116,16 @@ struct JobControl: Sendable {
     func reopen(_ job: JobID, for rider: PersonID) -> EventLoopFuture<Bool> {
         self.ledger.recover(job).flatMap { recovery in
             guard let record = recovery?.record, record.isTravelling, record.rider == rider,
-                record.status.endOfTravel == nil, let deadline = record.travelDeadline
+                record.status.endOfTravel == nil, !self.revocations.isRevoked(job), let deadline = record.travelDeadline
             else { return self.loop.makeSucceededFuture(false) }
             return self.feed.open(job, for: rider, until: deadline, fence: record.fence, again: true).map { $0 == .open }
         }
+    }
+
+    /// For a job that was revoked while its feed was being opened.
+    private func closeIfRevoked(_ job: JobID) -> EventLoopFuture<Void> {
+        guard self.revocations.isRevoked(job) else { return self.loop.makeSucceededVoidFuture() }
+        return self.feed.close(job, because: .revoked).flatMapThrowing { _ in throw Refused.noSuchJob }
     }
 
     func stopTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Void> {

@@ -30,6 +30,10 @@ final class LoopRelay {
 
     /// A message came from Redis. Called before it is relayed.
     var onMessage: () -> Void = {}
+    private var withheld = WithheldPositions()
+
+    /// Whether it may be unknown who may see what: no position is shown then.
+    var isBlind: () -> Bool = { false }
 
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: Subscriptions,
@@ -89,6 +93,7 @@ final class LoopRelay {
         guard self.table.unfollow(followed.job, by: followed) == .unsubscribe else { return }
         self.repairs.leave(followed.job)
         self.limits.forget(followed.job)
+        self.withheld.drop(followed.job)
         self.feeds.unsubscribe(self.keyspace.feed(of: followed.job))
         self.events.unsubscribe(self.keyspace.events(of: followed.job))
     }
@@ -106,8 +111,13 @@ final class LoopRelay {
         self.counts.add(.messagesRelayed, followers.count)
         let frame = Frame.text(payload)
         if let id = PublishedLocation.id(of: payload) {
+            guard !self.isBlind() else {
+                self.counts.add(.positionsWithheld)
+                return self.withheld.keep(id, frame, of: job)
+            }
             for follower in followers { follower.offerPosition(id, frame) }
         } else if case .tracking(_, let state, _)? = try? ServerMessage(payload) {
+            if state == .ended { self.withheld.drop(job) }
             for follower in followers { follower.offerTracking(state, frame) }
         }
     }
@@ -131,6 +141,21 @@ final class LoopRelay {
 
     /// As assign_job publishes it.
     private static let assigned = Array(#"{"type":"assigned"}"#.utf8)
+
+    // MARK: what is revoked
+
+    /// What was withheld is shown to those who still follow.
+    func release() {
+        guard !self.withheld.isEmpty else { return }
+        for (job, position) in self.withheld.takeAll() {
+            for follower in self.table.followers(of: job) { follower.offerPosition(position.id, position.frame) }
+        }
+    }
+
+    func revoke(_ job: JobID) {
+        self.withheld.drop(job)
+        for follower in self.table.followers(of: job) { follower.revoke() }
+    }
 
     // MARK: when something may be missing
 

@@ -21,6 +21,9 @@ final class LoopState {
     let jobs: JobControl
     let links: TrackingLinks
     let tickets: Tickets
+    /// Shared with the other loops.
+    let revocations: Revocations
+    private let watch: RevocationWatch
     private let live: RedisClient
     private let ledger: RedisClient
     private let writes: RedisClient
@@ -37,7 +40,7 @@ final class LoopState {
     /// The time, as it was when something last came in: read once for all that it is sent to.
     var recent = NIODeadline.now()
     private let pulse: SharedLoad.Pulse
-    private var sessions: [UInt64: Session] = [:]
+    private(set) var sessions: [UInt64: Session] = [:]
     /// Connections that are no session, or not yet one.
     private var visitors: [ObjectIdentifier: any Channel] = [:]
     private var lastNumber: UInt64 = 0
@@ -52,9 +55,11 @@ final class LoopState {
     /// - Parameter index: of the loop among the gateway's `loops`, from 0.
     init(
         eventLoop: any EventLoop, index: Int, loops: Int, settings: GatewaySettings, quotas: Quotas, load: SharedLoad,
-        logger: Logger
+        revocations: Revocations = Revocations(), logger: Logger
     ) {
         self.eventLoop = eventLoop
+        self.revocations = revocations
+        self.watch = RevocationWatch(eventLoop: eventLoop, settings: settings, logger: logger)
         self.settings = settings
         self.quotas = quotas
         self.load = load
@@ -75,7 +80,7 @@ final class LoopState {
         self.tickets = Tickets(live: self.live, settings: state)
         self.jobs = JobControl(
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
-            feed: JobFeed(live: self.live, settings: state))
+            feed: JobFeed(live: self.live, settings: state), revocations: revocations)
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = Rereading<JobID>.Bounds()
         bounds.mostInFlight = max(1, Self.mostRereads / loops)
@@ -85,6 +90,9 @@ final class LoopState {
             events: Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: logger),
             counts: self.counts, bounds: bounds,
             limits: TimeLimits(deadlines: self.deadlines, feed: self.jobs.feed, eventLoop: eventLoop), logger: logger)
+        self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
+        self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
+        self.watch.onSight = { [unowned self] in self.relay.release() }
     }
 
     func start() -> EventLoopFuture<Void> {
@@ -97,16 +105,20 @@ final class LoopState {
         ).flatMap {
             bound.value.relay.onMessage = { bound.value.recent = .now() }
             return bound.value.relay.start()
-        }
+        }.flatMap { bound.value.watch.start() }
     }
 
     func stop() {
         self.timer?.cancel()
         self.relay.stop()
+        self.watch.stop()
         self.live.stop()
         self.ledger.stop()
         self.writes.stop()
     }
+
+    /// For writing: as what is told has to be durable, it goes where writes wait for each other.
+    var revocationLog: RevocationLog { RevocationLog(ledger: self.writes, settings: self.settings.liveState) }
 
     /// Both instances answer.
     func ping() -> EventLoopFuture<Void> {
@@ -158,14 +170,17 @@ final class LoopState {
         self.pulse.beat(now: now.uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         self.deadlines.advance(to: now)
         self.relay.tick()
+        self.watch.tick()
         self.watchRedis(now)
     }
 
     /// Tells every client when what it sees may be old, and when it is not any more.
     private func watchRedis(_ now: NIODeadline) {
-        let silences = [self.live, self.ledger, self.writes].map(\.silentSince) + [self.relay.silentSince]
+        let silences =
+            [self.live, self.ledger, self.writes].map(\.silentSince) + [self.relay.silentSince, self.watch.silentSince]
         let notice = self.outage.observe(
-            silentSince: silences.compactMap { $0 }.min()?.uptimeNanoseconds, isSettled: self.relay.isSettled,
+            silentSince: silences.compactMap { $0 }.min()?.uptimeNanoseconds,
+            isSettled: self.relay.isSettled && !self.watch.isBlind, isBlind: self.watch.isToBeTold,
             now: now.uptimeNanoseconds)
         guard let notice else { return }
         self.logger.warning(notice == .degraded ? "Redis does not answer" : "Redis answers again, all is read again")

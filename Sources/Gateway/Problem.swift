@@ -59,11 +59,14 @@ struct Problem: Error, HTTPResponseError {
             case .expired: "It has expired."
             case .badSubject: "Its sub is not 1 to 64 of [A-Za-z0-9_-]."
             case .unknownRole: "Its role is none of \(Role.allCases.map(\.rawValue).joined(separator: ", "))."
+            case .livesTooLong: "From its iat to its exp are more than \(TokenVerifier.longestLifetime) s."
             case .badAuthorization: "Its authorization is not jobid, riderid or both, 1 to 64 of [A-Za-z0-9_-]."
             }
         self.init(
             refusal == .expired ? .tokenExpired : .unauthorized, status: 401, detail: "The token is refused. \(reason)")
     }
+
+    static let revoked = Problem(.unauthorized, status: 401, detail: "The token is refused. It was revoked.")
 
     /// What the router refuses by itself.
     init(_ status: HTTPResponse.Status) {

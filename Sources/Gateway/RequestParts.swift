@@ -13,7 +13,8 @@ internal import Redis
 extension Routes {
     func view(_ job: JobID, _ grant: Grant) async throws -> JobView {
         guard let view = try await self.answer(self.jobs.view(job)),
-            grant.reaches(job, customer: view.record.customer, rider: view.record.rider)
+            grant.reaches(job, customer: view.record.customer, rider: view.record.rider),
+            !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }
         return view
     }
@@ -42,6 +43,7 @@ extension Routes {
             if error != .expired, let address { self.quotas.tokenRefused(of: address, at: now) }
             throw Problem(error)
         }
+        guard !self.revocations.isRevoked(grant) else { throw Problem.revoked }
         // Services speak for everybody, and as fast as they have to.
         if grant.role != .service, let wait = self.quotas.request(of: grant.person, at: now) {
             throw Problem(rateFor: wait)

@@ -15,6 +15,8 @@ struct Routes: Sendable {
     let tickets: Tickets
     let settings: GatewaySettings
     let quotas: Quotas
+    let revocations: Revocations
+    let revocationLog: RevocationLog
 
     /// Bytes of a request's body, at most.
     static let longestBody = 65_536
@@ -31,6 +33,7 @@ struct Routes: Sendable {
         api.put("jobs/{job}/travel", use: self.startTravel)
         api.delete("jobs/{job}/travel", use: self.stopTravel)
         api.post("tickets", use: self.makeTicket)
+        self.addGrants(to: api)
         Pages(settings: self.settings).add(to: router)
         return router
     }

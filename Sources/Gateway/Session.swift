@@ -26,7 +26,7 @@ final class Session: ChannelInboundHandler {
     let loop: LoopState
     /// Grows with every session of the loop: the newest has the greatest.
     let number: UInt64
-    private let socket: SecureSocketHandler
+    let socket: SecureSocketHandler
     let address: ClientAddress?
     let logger: Logger
     var limits: Limits { self.loop.settings.limits }

@@ -21,6 +21,8 @@ extension Session {
 
     func signedIn(_ admitted: Admitted) {
         guard case .signingIn = self.state else { return }
+        // Now, not when it was looked up: it may have been revoked since.
+        guard !self.loop.isRevoked(admitted) else { return self.close(.forbidden, "revoked") }
         do throws(Quotas.Refusal) {
             try self.loop.quotas.begin(admitted.owner, self.address)
         } catch {

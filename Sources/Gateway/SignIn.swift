@@ -59,11 +59,11 @@ extension LoopState {
                     error == .expired ? SignInRefusal.tokenExpired : SignInRefusal.badToken)
             }
         case .link(let secret):
-            let ledger = self.jobs.ledger
+            let (ledger, revocations) = (self.jobs.ledger, self.revocations)
             admitted = self.links.job(of: secret).flatMap { [eventLoop] job in
                 guard let job else { return eventLoop.makeFailedFuture(SignInRefusal.badLink) }
                 return ledger.recover(job).flatMapThrowing { recovery in
-                    guard let recovery else { throw SignInRefusal.badLink }
+                    guard let recovery, !revocations.isRevoked(job) else { throw SignInRefusal.badLink }
                     return Admitted(link: job, customer: recovery.record.customer)
                 }
             }
@@ -90,12 +90,16 @@ extension LoopState {
     /// A newer token of the same person in the same role takes the place of the one that is about to expire. What is refused,
     /// with `Refused`, changes nothing: the connection ends when the old one does.
     func renew(_ old: Admitted, by token: String, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
-        self.signIn(.token(token), from: address).flatMapErrorThrowing { error in
+        let revocations = self.revocations
+        return self.signIn(.token(token), from: address).flatMapErrorThrowing { error in
             let isExpired = (error as? SignInRefusal)?.code == .tokenExpired
             throw Refused(code: isExpired ? .tokenExpired : .unauthorized, message: "The token is not accepted.")
         }.flatMapThrowing { new in
             guard new.grant.person == old.grant.person, new.grant.role == old.grant.role else {
                 throw Refused(code: .forbidden, message: "The token is somebody else's, or for another role.")
+            }
+            guard !revocations.isRevoked(new.grant) else {
+                throw Refused(code: .forbidden, message: "The token was revoked.")
             }
             return new
         }

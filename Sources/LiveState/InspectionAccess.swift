@@ -51,6 +51,10 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["evalsha", digest, "3", record, log, channel], ["eval", "", "3", record, log, channel],
                 ["hmget", record, "f"], ["hset", record, "f", "v"], ["pexpire", record, "1"], ["pexpire", log, "1"],
                 ["del", log], ["xadd", log, "*", "f", "v"], ["xrange", log, "-", "+"], ["xrevrange", log, "+", "-"],
+                ["xadd", keyspace.control, "*", "f", "v"], ["xtrim", keyspace.control, "MINID", "1"],
+                ["xlen", keyspace.control], ["xrange", keyspace.control, "-", "+"],
+                ["pexpire", keyspace.control, "1"], ["spublish", keyspace.control, ""],
+                ["ssubscribe", keyspace.control],
             ]
         }
         self.needed += [

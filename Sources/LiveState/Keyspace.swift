@@ -17,6 +17,9 @@ package struct Keyspace: Sendable, Hashable {
     package func ticket(_ secret: String) -> String { "\(self.prefix)ticket:\(secret)" }
     package func link(_ secret: String) -> String { "\(self.prefix)link:\(secret)" }
 
+    /// Stream of what was revoked, and the channel that tells of it, at the ledger.
+    package var control: String { "\(self.prefix)control" }
+
     /// Channel of locations, arrival times and tracking, at the live instance.
     package func feed(of job: JobID) -> String { self.job(job) + ":feed" }
     /// Channel of status events, at the ledger.

@@ -1,5 +1,7 @@
 // How long things are kept, and under which prefix: one value that every call into Redis is made with.
 
+internal import Access
+
 /// Lifetimes of what is kept in Redis, and the prefix of its names.
 package struct LiveStateSettings: Sendable {
     package var keyspace = Keyspace()
@@ -9,6 +11,9 @@ package struct LiveStateSettings: Sendable {
     package var positionLifetime: Duration = .seconds(600)
     /// Travel mode, from its first start for a job (BR-002).
     package var travelCap: Duration = .seconds(4 * 3600)
+
+    /// What was revoked, after it was: as long as a job is kept or a token lives, whichever is longer.
+    package var revocationRetention: Duration { max(self.retention, .seconds(TokenVerifier.longestLifetime)) }
 
     package init() {}
 }

@@ -12,6 +12,7 @@ package enum Scripts {
     package static let stopTravel = RedisScript(name: "stop_travel", source: PackageResources.stop_travel_lua)
     package static let openFeed = RedisScript(name: "open_feed", source: PackageResources.open_feed_lua)
     package static let closeFeed = RedisScript(name: "close_feed", source: PackageResources.close_feed_lua)
+    package static let revokeGrant = RedisScript(name: "revoke_grant", source: PackageResources.revoke_grant_lua)
     package static let publishLocation = RedisScript(
         name: "publish_location", source: PackageResources.publish_location_lua)
 }

@@ -20,18 +20,22 @@ package struct Outage: Sendable {
     /// - Parameters:
     ///   - silentSince: since when a connection is gone or does not answer; `nil` when all of them do.
     ///   - isSettled: nothing waits to be read again.
-    package mutating func observe(silentSince: UInt64?, isSettled: Bool, now: UInt64) -> Notice? {
+    ///   - isBlind: positions are withheld, which is told at once.
+    package mutating func observe(
+        silentSince: UInt64?, isSettled: Bool, isBlind: Bool = false, now: UInt64
+    ) -> Notice? {
         if let silentSince {
             self.since = min(self.since ?? silentSince, silentSince)
-        } else if isSettled {
+        } else if isSettled, !isBlind {
             self.since = nil
         }
+        if isBlind { self.since = self.since ?? now }
         guard let since = self.since else {
             guard self.isDegraded else { return nil }
             self.isDegraded = false
             return .restored
         }
-        guard !self.isDegraded, now >= since + self.patience else { return nil }
+        guard !self.isDegraded, isBlind || now >= since + self.patience else { return nil }
         self.isDegraded = true
         return .degraded
     }

@@ -227,6 +227,18 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         context.close(mode: mode, promise: promise)
     }
 
+    /// Whether a close, whoever closes, throws away what the kernel still holds, where it would be sent on for minutes.
+    package func setDiscardsUnsent(_ isOn: Bool) { self.door.setDiscardsUnsent(isOn) }
+
+    /// Ends the connection at once, with what waits here and in the kernel: the peer gets no byte more, and a reset.
+    package func reset() {
+        guard let context = self.context, context.channel.isActive else { return }
+        self.isInputOver = true
+        self.isOutputOver = true
+        self.door.setDiscardsUnsent(true)
+        context.close(mode: .all, promise: nil)
+    }
+
     private func error(_ reason: String) -> TLSError {
         self.isHandshakeComplete ? .protocolViolation(reason) : .handshakeFailed(reason)
     }

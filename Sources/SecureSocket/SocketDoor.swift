@@ -65,6 +65,13 @@ final class SocketDoor {
         return self.waitingBytes + (ioctl(descriptor, UInt(TIOCOUTQ), &inKernel) == 0 ? Int(inKernel) : 0)
     }
 
+    /// Whether what the kernel holds is thrown away when the descriptor is closed, not sent (socket(7), SO_LINGER).
+    func setDiscardsUnsent(_ isOn: Bool) {
+        guard let descriptor = self.descriptor, self.channel?.isActive == true else { return }
+        var atOnce = linger(l_onoff: isOn ? 1 : 0, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// `handlerAdded`
     func attach(_ context: ChannelHandlerContext) {
         self.context = context

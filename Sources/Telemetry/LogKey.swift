@@ -6,6 +6,7 @@ package enum LogKey {
     package static let address = "address"
     package static let certificate = "certificate"
     package static let code = "code"
+    package static let count = "count"
     package static let gateway = "gateway"
     package static let job = "job"
     package static let peer = "peer"

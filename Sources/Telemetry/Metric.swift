@@ -14,6 +14,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case requestsRefusedByRate, tokensRefused
     case acceptPaused, sessionsShed
     case jobsRepaired, jobsChecked, jobsBehind, redisOutages, positionsKept
+    case revocationsApplied, sessionsRevoked, connectionsReset, positionsWithheld
     case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
 
     /// Prometheus name, with what the counts of one name have in common.
@@ -38,6 +39,10 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .jobsBehind: .jobsBehind
         case .redisOutages: .redisOutages
         case .positionsKept: .positionsKept
+        case .revocationsApplied: .revocationsApplied
+        case .sessionsRevoked: .sessionsRevoked
+        case .connectionsReset: .connectionsReset
+        case .positionsWithheld: .positionsWithheld
         case .closedGoingAway, .closedOverloaded, .closedRateLimited, .closedBadMessages, .closedTooBig,
             .closedProtocolError:
             .sessionsClosed
@@ -95,6 +100,10 @@ package enum Metric: Int, CaseIterable, Sendable {
         case jobsBehind = "enroute_jobs_behind_total"
         case redisOutages = "enroute_redis_outages_total"
         case positionsKept = "enroute_positions_kept_total"
+        case revocationsApplied = "enroute_revocations_applied_total"
+        case sessionsRevoked = "enroute_sessions_revoked_total"
+        case connectionsReset = "enroute_connections_reset_total"
+        case positionsWithheld = "enroute_positions_withheld_total"
 
         package var help: String {
             switch self {
@@ -118,6 +127,10 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .redisOutages: "Times that clients were told that Redis does not answer, counted once for each loop."
             case .positionsKept:
                 "Positions kept back because Redis did not answer; the newest of each job is sent later."
+            case .revocationsApplied: "Users, tokens, jobs and links that were revoked."
+            case .sessionsRevoked: "Sessions closed 4502 because what they came by was revoked."
+            case .connectionsReset: "Connections thrown away because a peer did not read in time what was revoked."
+            case .positionsWithheld: "Positions not shown at once because it was not known what is revoked."
             }
         }
     }

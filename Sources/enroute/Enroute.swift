@@ -16,8 +16,12 @@ struct Enroute: AsyncParsableCommand {
               enroute serve                         a gateway, configured by ENROUTE_... variables
               enroute check                         whether Redis and the configuration are fit for it
               enroute token --role rider rider-7    a token for development
+              enroute revoke user customer-1        no token issued until now is good any more
               enroute replay trip.gpx --job job-1   a rider that travels a recorded trip
             """,
         version: "0.1.0",
-        subcommands: [ServeCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self])
+        subcommands: [
+            ServeCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self,
+            RevokeCommand.self,
+        ])
 }

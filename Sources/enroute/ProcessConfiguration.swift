@@ -84,23 +84,33 @@ struct ProcessConfiguration {
         try self.integer("ENROUTE_LOOPS", in: 1...256, default: ProcessInfo.processInfo.activeProcessorCount)
     }
 
-    func gateway(host: String?, port: Int?, testEcho: Bool = false) async throws -> GatewaySettings {
+    func redis() throws -> (live: RedisAddress, ledger: RedisAddress) {
         let live = try RedisAddress(
             url: self.required(
                 "ENROUTE_REDIS_LIVE_URL",
                 "where Redis is, for example redis://127.0.0.1:6379. `enroute demo` needs none."))
-        let ledger = try self.text("ENROUTE_REDIS_LEDGER_URL").map { try RedisAddress(url: $0) } ?? live
+        return (live, try self.text("ENROUTE_REDIS_LEDGER_URL").map { try RedisAddress(url: $0) } ?? live)
+    }
+
+    func liveState() throws -> LiveStateSettings {
+        var state = LiveStateSettings()
+        state.keyspace = Keyspace(prefix: try self.prefix())
+        state.travelCap = .seconds(
+            try self.integer("ENROUTE_TRAVEL_CAP_SECONDS", in: 1...14_400, default: 14_400))
+        state.positionLifetime = .seconds(
+            try self.integer("ENROUTE_POSITION_LIFETIME_SECONDS", in: 1...3_600, default: 600))
+        state.retention = .seconds(
+            try self.integer("ENROUTE_RETENTION_SECONDS", in: 60...31_536_000, default: 172_800))
+        return state
+    }
+
+    func gateway(host: String?, port: Int?, testEcho: Bool = false) async throws -> GatewaySettings {
+        let (live, ledger) = try self.redis()
         var settings = GatewaySettings(
             host: host ?? self.text("ENROUTE_HOST") ?? "0.0.0.0",
             port: try port ?? self.integer("ENROUTE_PORT", in: 0...65535, default: 8443),
             credentials: try self.credentials(), live: live, ledger: ledger, tokens: try await self.tokens())
-        settings.liveState.keyspace = Keyspace(prefix: try self.prefix())
-        settings.liveState.travelCap = .seconds(
-            try self.integer("ENROUTE_TRAVEL_CAP_SECONDS", in: 1...14_400, default: 14_400))
-        settings.liveState.positionLifetime = .seconds(
-            try self.integer("ENROUTE_POSITION_LIFETIME_SECONDS", in: 1...3_600, default: 600))
-        settings.liveState.retention = .seconds(
-            try self.integer("ENROUTE_RETENTION_SECONDS", in: 60...31_536_000, default: 172_800))
+        settings.liveState = try self.liveState()
         settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))
         settings.testEcho = testEcho
         settings.limits = try self.limits()

@@ -195,6 +195,8 @@ struct BadToken: CustomTestStringConvertible, Sendable {
             BadToken("issued later than the skew", claim: "iat", "1795000031", .notYetValid),
             BadToken("not before later than the skew", claim: "nbf", "1795000031", .notYetValid),
             BadToken("nbf is a string", claim: "nbf", #""1795000000""#, .malformed),
+            BadToken("longer than two days", claim: "exp", "1795172801", .livesTooLong),
+            BadToken("longer than the world", claim: "exp", "9007199254740991", .livesTooLong),
             BadToken("an unknown role", claim: "role", #""admin""#, .unknownRole),
             BadToken("a role in capitals", claim: "role", #""OPS""#, .unknownRole),
             BadToken("roles in an array", claim: "role", #"["customer"]"#, .malformed),

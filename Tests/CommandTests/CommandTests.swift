@@ -29,7 +29,7 @@ import Testing
 
     struct Crashed: Error {}
 
-    @Test(arguments: [[], ["serve"], ["check"], ["demo"], ["replay"], ["token"]])
+    @Test(arguments: [[], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"]])
     func `every command has help with examples`(words: [String]) async throws {
         let outcome = try await Self.run(words + ["--help"])
         #expect(outcome.code == 0)
@@ -42,6 +42,10 @@ import Testing
         (["token", "--role", "king", "a"], 64, "king is not a role"),
         (["token", "--role", "rider", "a b"], 64, "not a name"),
         (["token", "--role", "rider", "a"], 78, "ENROUTE_TOKEN_SECRET is not set"),
+        (["revoke", "king", "a"], 64, "king can not be revoked"),
+        (["revoke", "job", "a b"], 64, "id of a job must be"),
+        (["revoke", "link", "a"], 64, "32 of [0-9a-f]"), (["revoke", "user", "a", "--actor", ""], 64, "--actor"),
+        (["revoke", "user", "a"], 78, "ENROUTE_REDIS_LIVE_URL is not set"),
         (["replay", "/nowhere.gpx", "--job", "j"], 65, "/nowhere.gpx can not be read"),
         (["replay", "a.gpx", "--job", "j j"], 64, "--job must be"),
         (["replay", "a.gpx", "--job", "j", "--speed", "0"], 64, "--speed"),

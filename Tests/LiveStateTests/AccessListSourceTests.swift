@@ -34,7 +34,7 @@ import Testing
 
     private static let ownCalls: [DeployedRedis: [String]] = [
         .live: ["Sources/LiveState/JobFeed.swift", "Sources/LiveState/TrackingLinks.swift", "Sources/LiveState/Tickets.swift"],
-        .ledger: ["Sources/LiveState/JobLedger.swift"],
+        .ledger: ["Sources/LiveState/JobLedger.swift", "Sources/LiveState/RevocationLog.swift"],
     ]
 
     /// What every connection says, whatever the role. To a Sentinel other things are said, by other users.

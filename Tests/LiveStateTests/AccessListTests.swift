@@ -57,6 +57,15 @@ import Testing
                 #expect(try await ledger.stopTravel(for: Self.job, by: Self.rider).get())
             }
             try await signed.subscriber.unsubscribe(Self.keyspace.events(of: Self.job))
+            let log = RevocationLog(ledger: signed.client, settings: Self.settings)
+            try await signed.subscriber.subscribe(Self.keyspace.control)
+            for _ in 0..<2 {
+                let answer = try await log.revoke(.job(Self.job), by: Self.rider, because: "a test").get()
+                #expect(answer.value == .revoked)
+                _ = try await signed.subscriber.messages.next()
+            }
+            let entries = try await log.read(from: "-").get()
+            #expect(entries.count == 2)
         }
     }
 

@@ -16,6 +16,7 @@ import Testing
         #expect(keyspace.feed(of: Stage.job) == "job:{job-7}:feed")
         #expect(keyspace.events(of: Stage.job) == "job:{job-7}:events")
         #expect(keyspace.link("0a1b") == "link:0a1b")
+        #expect(keyspace.control == "control")
     }
 
     @Test(arguments: ["", "staging:", "a{b}c:"])
@@ -27,6 +28,7 @@ import Testing
         ]
         for name in names { #expect(name(keyspace)(Stage.job) == prefix + name(plain)(Stage.job)) }
         #expect(keyspace.link("x") == prefix + "link:x")
+        #expect(keyspace.control == prefix + "control")
     }
 
     @Test(arguments: ["", "staging:", "ü:", "a{b}c:"])

@@ -5,8 +5,8 @@ import Testing
 /// Every script says what it takes and gives, in the same words at the same place, and is the one that is in the binary.
 @Suite struct LuaContractTests {
     private static let embedded = [
-        Scripts.assignJob, Scripts.createJob, Scripts.publishStatus, Scripts.recoverJob, Scripts.startTravel, Scripts.stopTravel,
-        Scripts.openFeed, Scripts.closeFeed, Scripts.publishLocation,
+        Scripts.assignJob, Scripts.createJob, Scripts.publishStatus, Scripts.recoverJob, Scripts.startTravel,
+        Scripts.stopTravel, Scripts.openFeed, Scripts.closeFeed, Scripts.publishLocation, Scripts.revokeGrant,
     ]
 
     /// The comment at the top, without the dashes.

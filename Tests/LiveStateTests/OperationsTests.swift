@@ -1,3 +1,4 @@
+import Access
 import EnrouteWire
 import LiveState
 import NIOCore
@@ -38,6 +39,8 @@ import Testing
             _ = try await stage.publisher.publish(fix, for: Stage.job, by: Stage.rider, receivedAt: now).get()
             _ = try await TrackingLinks(live: stage.client, settings: stage.settings)
                 .issue(for: Stage.job, lifetime: .seconds(60)).get()
+            _ = try await RevocationLog(ledger: stage.client, settings: stage.settings)
+                .revoke(.user(Stage.customer), by: Stage.rider, because: "lost phone").get()
             for line in lines {
                 let (isSuccess, output) = try await self.run(line, stage)
                 #expect(isSuccess, "\(line): \(output)")
@@ -62,6 +65,7 @@ import Testing
         for (name, _) in try LuaFolder.scripts() { #expect(readme.contains("`\(name)`"), "\(name)") }
         for key in [
             "job:{J}", "job:{J}:log", "job:{J}:travel", "job:{J}:position", "job:{J}:feed", "job:{J}:events", "link:S",
+            "control",
         ] {
             #expect(readme.contains("`\(key)`"), "\(key)")
         }

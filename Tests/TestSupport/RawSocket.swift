@@ -68,6 +68,22 @@ package final class RawSocket {
         return Array(buffer.prefix(count))
     }
 
+    /// Bytes that the kernel has received for us so far, read or not (tcp(7), TCP_INFO).
+    package var bytesReceived: UInt64 {
+        var facts = [UInt8](repeating: 0, count: 256)
+        var size = socklen_t(facts.count)
+        guard getsockopt(self.descriptor, Int32(IPPROTO_TCP), TCP_INFO, &facts, &size) == 0 else { return 0 }
+        // tcpi_bytes_received of linux/tcp.h, which glibc's own header ends before.
+        return facts.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 128, as: UInt64.self) }
+    }
+
+    /// All that comes until the connection ends in whichever way.
+    package func readToEndOrReset() -> [UInt8] {
+        var all: [UInt8] = []
+        while let bytes = try? self.read(), !bytes.isEmpty { all += bytes }
+        return all
+    }
+
     package func readToEnd() throws -> [UInt8] {
         var all: [UInt8] = []
         while true {

@@ -76,6 +76,21 @@ package final class SecureSocketHandler: ChannelInboundHandler {
         return self.waitingBytes + (inKernel.flatMap { $0 } ?? 0)
     }
 
+    /// Whether a close throws away what the kernel still holds.
+    package func setDiscardsUnsent(_ isOn: Bool) {
+        guard let channel = self.context?.channel, channel.isActive else { return }
+        _ = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            var atOnce = linger(l_onoff: isOn ? 1 : 0, l_linger: 0)
+            return setsockopt($0, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
+        }
+    }
+
+    /// Ends the connection at once, with what waits here and in the kernel.
+    package func reset() {
+        self.setDiscardsUnsent(true)
+        self.context?.close(mode: .all, promise: nil)
+    }
+
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         self.eventLoop = context.eventLoop

@@ -1,0 +1,62 @@
+// Taking back what was granted: a person's tokens, one token, a job, a tracking link. Every gateway knows within a second.
+
+internal import Access
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+extension Routes {
+    func addGrants(to api: RouterGroup<GatewayRequestContext>) {
+        api.delete("grants/users/{id}") { try await self.revoke(.user, $0, $1) }
+        api.delete("grants/tokens/{id}") { try await self.revoke(.token, $0, $1) }
+        api.delete("grants/jobs/{id}") { try await self.revoke(.job, $0, $1) }
+        api.delete("grants/links/{id}") { try await self.revoke(.link, $0, $1) }
+    }
+
+    /// Safe to repeat: what is revoked stays so, and of a person also the tokens that were issued since.
+    private func revoke(
+        _ kind: RevocationSubject.Kind, _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Response {
+        let grant = try self.grant(request, context, .revokeGrant)
+        let id = try context.parameters.require("id")
+        guard let subject = RevocationSubject(kind, id: id.percentDecoded) else {
+            throw Self.bad("A \(kind.rawValue)'s id must be \(kind.form).")
+        }
+        // Whom a narrowed token does not reach, it does not revoke either.
+        if grant.job != nil || grant.rider != nil {
+            guard case .job(let job) = subject, grant.covers(job) else {
+                throw Problem(.forbidden, status: 403, detail: "The token is for less than that.")
+            }
+        }
+        let answer = try await self.answer(self.revocationLog.revoke(subject, by: grant.person, because: "rest"))
+        guard answer.value == .revoked else {
+            throw Problem(
+                .unavailable, status: 503,
+                detail: "Too much was revoked lately, and nothing of it may be forgotten: nothing was done.")
+        }
+        guard answer.isUnknown else { return Response(status: .noContent) }
+        return Response(status: .accepted, headers: [.durability: "unknown"])
+    }
+}
+
+extension String {
+    /// The bytes that `%xx` stands for (RFC 3986 section 2.1), which the router leaves as they are. Of what is no UTF-8 then
+    /// nothing stays that could be an id.
+    fileprivate var percentDecoded: String {
+        var bytes: [UInt8] = []
+        var rest = Substring(self).utf8
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2, let value = UInt8(String(Substring(digits)), radix: 16) {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

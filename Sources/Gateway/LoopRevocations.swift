@@ -1,0 +1,128 @@
+// What a revocation does on one loop: sessions that came by it end, followers of a revoked job are told and leave, and
+// what the kernel still holds for somebody who does not read is thrown away with the connection, in time.
+
+internal import Access
+internal import EnrouteWire
+internal import LiveState
+internal import Logging
+internal import NIOCore
+internal import SecureSocket
+internal import Telemetry
+
+extension LoopState {
+    /// - Parameter isFirst: the gateway is starting: nobody is here yet.
+    func apply(_ revocations: [Revocation], isFirst: Bool) {
+        let new = self.revocations.apply(revocations, now: .now)
+        self.counts.add(.revocationsApplied, new.count)
+        // The loop that learns it first does it for the gateway; every gateway does, since a rider of its own may just
+        // have switched travel mode on. When it starts, for what may be on yet: perhaps nobody was there to do it.
+        let firstOn = Int64.now - self.settings.liveState.travelCap.milliseconds
+        for revocation in new where !isFirst || revocation.at >= firstOn {
+            if case .job(let job) = revocation.subject { self.close(job) }
+        }
+        guard !isFirst else { return }
+        if revocations.contains(where: { $0.subject.kind != .job }) {
+            for session in Array(self.sessions.values) {
+                if let admitted = session.admitted, self.isRevoked(admitted) { session.revoke() }
+            }
+        }
+        for case .job(let job) in revocations.map(\.subject) { self.relay.revoke(job) }
+        if !new.isEmpty { self.logger.info("revocations applied", metadata: [LogKey.count: "\(new.count)"]) }
+    }
+
+    /// The rider's position is shared no more, with nobody.
+    private func close(_ job: JobID) {
+        let (ledger, logger) = (self.jobs.ledger, self.logger)
+        self.jobs.feed.close(job, because: .revoked).flatMap { _ in
+            ledger.stopTravel(for: job, by: nil)
+        }.whenFailure { error in
+            // The check of every followed job closes again what is open in vain.
+            logger.warning("a revoked job's feed may be open", metadata: [LogKey.reason: "\(error)"])
+        }
+    }
+
+    /// Whether who signs in, or did, is not to be here any more.
+    func isRevoked(_ admitted: Admitted) -> Bool {
+        if self.revocations.isRevoked(admitted.grant) { return true }
+        // A link shows one job and nothing else.
+        guard case .link(let job)? = admitted.owner else { return false }
+        return self.revocations.hides(job, from: admitted.grant.role)
+    }
+}
+
+extension Session {
+    /// How long a peer may take to read what the kernel holds for it, once it may not. With the longest time until a loop
+    /// hears of it (`RevocationWatch.pace`) it stays below a second.
+    static let takingMilliseconds: Int64 = 300
+
+    var admitted: Admitted? { if case .signedIn(let admitted) = self.state { admitted } else { nil } }
+
+    /// Ends it: nothing that waits is sent any more, but for the close frame.
+    func revoke() {
+        guard self.isOpen else { return }
+        self.loop.counts.add(.sessionsRevoked)
+        self.close(.forbidden, "revoked")
+        self.resetUnlessTaken()
+    }
+
+    /// Throws the connection away, with what the kernel holds of it, unless the peer has taken everything by then.
+    func resetUnlessTaken() {
+        guard self.socket.unsentBytes > 0 else { return }
+        // Also when the peer closes first: what is unsent then, the kernel would send on.
+        self.socket.setDiscardsUnsent(true)
+        self.resetUnlessTaken(by: .now() + .milliseconds(Self.takingMilliseconds))
+    }
+
+    /// Looks in every tick: who follows other jobs too, and reads, has taken everything now and then.
+    private func resetUnlessTaken(by end: NIODeadline) {
+        guard self.socket.unsentBytes > 0 else { return self.socket.setDiscardsUnsent(false) }
+        guard .now() < end else {
+            self.loop.counts.add(.connectionsReset)
+            return self.socket.reset()
+        }
+        _ = self.loop.deadlines.after(min(Deadlines.tick, end - .now())) { [weak self] in
+            guard let self else { return }
+            self.resetUnlessTaken(by: end)
+        }
+    }
+}
+
+extension FollowedJob {
+    /// The job is revoked: it is over for everybody but operations and services. Who was never shown it is answered as if
+    /// there were none.
+    func revoke() {
+        guard let role = self.session.admitted?.grant.role, role == .customer || role == .rider else { return }
+        if self.isShown {
+            self.end(.revoked)
+        } else {
+            self.session.follower.withdraw(self)
+        }
+        self.session.resetUnlessTaken()
+    }
+}
+
+extension FollowerSession {
+    fileprivate func withdraw(_ followed: FollowedJob) {
+        self.leave(followed)
+        self.session.refuse("subscribe", followed.job, .noSuchJob)
+    }
+}
+
+/// The newest position of each followed job that came while its loop could not know what is revoked. A value.
+struct WithheldPositions {
+    private var newest: [JobID: (id: UInt64, frame: [UInt8])] = [:]
+
+    var isEmpty: Bool { self.newest.isEmpty }
+
+    mutating func keep(_ id: UInt64, _ frame: [UInt8], of job: JobID) {
+        if let held = self.newest[job], held.id >= id { return }
+        self.newest[job] = (id, frame)
+    }
+
+    mutating func drop(_ job: JobID) { self.newest[job] = nil }
+
+    mutating func takeAll() -> [JobID: (id: UInt64, frame: [UInt8])] {
+        defer { self.newest = [:] }
+        return self.newest
+    }
+}

@@ -1,0 +1,166 @@
+import Access
+import Embedded
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Revocations when what carries them fails: the channel, the stream, the ledger.
+@Suite(.serialized) struct RevocationOutageTests {
+    private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "revoked")
+
+    @Test func `what no message told is seen by looking`() async throws {
+        try await RevocationStage.run { stage in
+            let token = try await stage.first.token("anna", .customer)
+            let endings = try await stage.endings(token) {
+                try await Self.add("anna", "*", stage)
+            }
+            #expect(endings == [Self.revoked, Self.revoked])
+        }
+    }
+
+    @Test func `subscriber connections that are killed cost no revocation`() async throws {
+        try await RevocationStage.run { stage in
+            let token = try await stage.first.token("anna", .customer)
+            let endings = try await stage.endings(token) {
+                _ = try await stage.redis.run("CLIENT", "KILL", "TYPE", "pubsub")
+                try await stage.revoke(.user(PersonID("anna")!))
+            }
+            #expect(endings == [Self.revoked, Self.revoked])
+        }
+    }
+
+    @Test func `a master that lost entries and gives smaller ids is read anew`() async throws {
+        try await RevocationStage.run { stage in
+            try await stage.revoke(.user(PersonID("bert")!))
+            let bert = try await stage.first.token("bert", .customer)
+            let token = try await stage.first.token("anna", .customer)
+            let endings = try await stage.endings(token) {
+                _ = try await stage.redis.run("DEL", "control")
+                try await Self.add("anna", "1-1", stage)
+            }
+            #expect(endings == [Self.revoked, Self.revoked])
+            // What is known stays known.
+            for arrival in try await stage.arrivals(bert) { #expect(arrival.rest == 401) }
+        }
+    }
+
+    private static func add(_ user: String, _ id: String, _ stage: RevocationStage) async throws {
+        let now = Int64(Date.now.timeIntervalSince1970 * 1000)
+        _ = try await stage.redis.run(
+            "XADD", "control", id, "kind", "user", "id", user, "actor", "ops-1", "at", "\(now)", "reason", "")
+    }
+
+    @Test func `while the ledger is frozen no position is shown, and the newest one is when it is back`() async throws {
+        try await within(.seconds(120)) {
+            try await RestartableRedis.running { ledger in
+                // Without a turn of its own: it has the one of the other.
+                try await RedisServer.running { live in
+                    let addresses = (live: live.address, ledger: try ledger.address)
+                    try await RunningGateway.run(isSecure: false, at: addresses) {
+                        $0.limits.allowManyMessages()
+                    } _: { gateway in
+                        let client = try await RedisClient.started(at: addresses.live)
+                        defer { client.stop() }
+                        try await Self.freeze(ledger, gateway, client)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func freeze(
+        _ ledger: RestartableRedis, _ gateway: RunningGateway, _ live: RedisClient
+    ) async throws {
+        let (job, rider) = (try await gateway.travellingJob(), PersonID("rider-1")!)
+        guard case .on(let deadline, let fence) = try await gateway.ledger.startTravel(for: job, by: rider).get() else {
+            throw Missing()
+        }
+        _ = try await JobFeed(live: live, settings: gateway.settings.liveState).open(
+            job, for: rider, until: deadline, fence: fence)
+            .get()
+        let positions = Positions(live, gateway, job)
+        try await gateway.connect("anna", .customer) { anna, heard in
+            try await anna.send(.subscribe(job: job, since: nil))
+            _ = try await heard.subscribed()
+            let shown = try await positions.next()
+            #expect(try await heard.location().id == shown)
+
+            try await ledger.freeze()
+            _ = try await heard.first { if case .degraded = $0 { true } else { nil } }
+            var newest: UInt64 = 0
+            for _ in 0..<3 { newest = try await positions.next() }
+            #expect(
+                try await gateway.eventually("/metrics") {
+                    $0.text.contains("enroute_positions_withheld_total 3\n")
+                })
+            try await anna.send(.ping)
+            let isWithheld = try await heard.first { message -> Bool? in
+                switch message {
+                case .pong: true
+                case .location: false
+                default: nil
+                }
+            }
+            #expect(isWithheld)
+
+            try await ledger.thaw()
+            let seen = try await heard.first { message -> UInt64? in
+                if case .location(let location) = message { location.id } else { nil }
+            }
+            #expect(seen == newest)
+            _ = try await heard.first { if case .restored = $0 { true } else { nil } }
+        }
+    }
+
+    /// Positions of one job, published as its rider's gateway would.
+    private struct Positions: Sendable {
+        let publisher: LocationPublisher
+        let job: JobID
+
+        init(_ live: RedisClient, _ gateway: RunningGateway, _ job: JobID) {
+            self.publisher = LocationPublisher(live: live, settings: gateway.settings.liveState)
+            self.job = job
+        }
+
+        /// Publishes one more.
+        func next() async throws -> UInt64 {
+            while true {
+                let now = Int64(Date.now.timeIntervalSince1970 * 1000)
+                let fix = Fix(at: now, place: Coordinate(latitude: 41.9, longitude: 12.5)!)
+                let verdict = try await self.publisher.publish(
+                    fix, for: self.job, by: PersonID("rider-1")!, receivedAt: now
+                ).get()
+                switch verdict {
+                case .accepted(let id): return id
+                // Of the same millisecond as the one before.
+                case .stale: continue
+                default: throw Missing()
+                }
+            }
+        }
+    }
+}
+
+/// What is kept while a loop is blind.
+@Suite struct WithheldPositionsTests {
+    @Test func `the newest of each job is kept, and given back once`() {
+        var withheld = WithheldPositions()
+        let (one, two) = (JobID("a")!, JobID("b")!)
+        #expect(withheld.isEmpty)
+        withheld.keep(5, [5], of: one)
+        withheld.keep(4, [4], of: one)
+        withheld.keep(7, [7], of: one)
+        withheld.keep(1, [1], of: two)
+        withheld.drop(two)
+        let all = withheld.takeAll()
+        #expect(all.count == 1 && all[one]?.id == 7 && all[one]?.frame == [7])
+        #expect(withheld.isEmpty)
+    }
+}

@@ -1,0 +1,205 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// What is revoked ends on every gateway, and does not come back.
+@Suite struct RevocationTests {
+    private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "revoked")
+
+    @Test func `a user's sessions end everywhere, and an older token opens none`() async throws {
+        try await RevocationStage.run { stage in
+            let token = try await stage.first.token("anna", .customer)
+            let endings = try await stage.endings(token) { try await stage.revoke(.user(PersonID("anna")!)) }
+            #expect(endings == [Self.revoked, Self.revoked])
+            for arrival in try await stage.arrivals(token) {
+                #expect(arrival.upgrade == .upgradeRefused(status: 401))
+                #expect(arrival.message == Self.revoked)
+                #expect(arrival.rest == 401)
+            }
+            // The second of the revocation has to be over before a token is a newer one.
+            let newer = try await stage.first.mint.token(
+                for: PersonID("anna")!, role: .customer, now: Int64(Date.now.timeIntervalSince1970) + 2)
+            for arrival in try await stage.arrivals(newer) {
+                #expect(arrival.upgrade == nil && arrival.message == nil && arrival.rest == 200)
+            }
+        }
+    }
+
+    @Test func `a token is revoked over REST, and its person's other tokens stay good`() async throws {
+        try await RevocationStage.run { stage in
+            let (token, other) = (
+                try await stage.first.token("anna", .customer), try await stage.first.token("anna", .customer)
+            )
+            let ops = try await stage.first.token("ops-1", .ops)
+            let path = "/api/v1/grants/tokens/\(try token.tokenID)"
+            let endings = try await stage.endings(token) {
+                for _ in 0..<2 {
+                    let answer = try await JobRoutesTests.ask(stage.first, "DELETE", path, as: ops)
+                    #expect(answer.status == 204)
+                }
+            }
+            #expect(endings == [Self.revoked, Self.revoked])
+            for arrival in try await stage.arrivals(token) {
+                #expect(arrival.upgrade == .upgradeRefused(status: 401) && arrival.rest == 401)
+            }
+            for arrival in try await stage.arrivals(other) { #expect(arrival.upgrade == nil && arrival.rest == 200) }
+        }
+    }
+
+    @Test func `only services and operations revoke, and what is no id is refused`() async throws {
+        try await RevocationStage.run { stage in
+            for (role, status) in [(Role.customer, 403), (.rider, 403), (.ops, 204), (.service, 204)] {
+                let token = try await stage.first.token("somebody", role)
+                let link = String(repeating: "0", count: 32)
+                for path in ["users/bert", "tokens/abc%2Fdef", "jobs/job-2", "links/\(link)"] {
+                    let answer = try await JobRoutesTests.ask(
+                        stage.first, "DELETE", "/api/v1/grants/\(path)", as: token)
+                    #expect(answer.status == status, "\(role) \(path)")
+                }
+            }
+            let log = RevocationLog(ledger: stage.first.client, settings: stage.first.settings.liveState)
+            let entries = try await log.read(from: "-").get()
+            #expect(entries.count == 8)
+            #expect(entries.contains { $0.revocation?.subject == .token("abc/def") })
+            let service = try await stage.first.token("orders", .service)
+            for path in ["links/xyz", "users/a%20b", "jobs/a.b", "tokens/%20"] {
+                let answer = try await JobRoutesTests.ask(stage.first, "DELETE", "/api/v1/grants/\(path)", as: service)
+                #expect(answer.status == 400, "\(path)")
+            }
+            let narrow = try await stage.first.mint.token(
+                for: PersonID("orders")!, role: .service, now: Int64(Date.now.timeIntervalSince1970),
+                job: JobID("job-2")!)
+            for (path, status) in [("users/bert", 403), ("jobs/job-1", 403), ("jobs/job-2", 204)] {
+                let answer = try await JobRoutesTests.ask(stage.first, "DELETE", "/api/v1/grants/\(path)", as: narrow)
+                #expect(answer.status == status, "\(path)")
+            }
+        }
+    }
+
+    @Test func `a revoked job ends for its customer and its rider, and operations see it further`() async throws {
+        try await RevocationStage.run { stage in
+            let second = stage.gateways[1]
+            try await stage.first.connect("rider-1", .rider) { rider, heardByRider in
+                try await rider.send(.travel(job: RevocationStage.job, active: true))
+                #expect(try await heardByRider.travelAnswer() != nil)
+                try await second.connect("ops-1", .ops) { ops, heardByOps in
+                    try await ops.send(.subscribe(job: RevocationStage.job, since: nil))
+                    _ = try await heardByOps.subscribed()
+                    try await second.connect("anna", .customer) { anna, heard in
+                        try await anna.send(.subscribe(job: RevocationStage.job, since: nil))
+                        _ = try await heard.subscribed()
+                        try await stage.revoke(.job(RevocationStage.job))
+                        let reason = try await heard.first { message -> EndReason? in
+                            if case .ended(_, let reason) = message { reason } else { nil }
+                        }
+                        #expect(reason == .revoked)
+                        // Like a job of somebody else.
+                        try await anna.send(.subscribe(job: RevocationStage.job, since: nil))
+                        #expect(try await heard.refusal().code == .notFound)
+                    }
+                    let told = try await heardByOps.first { message -> EndReason? in
+                        switch message {
+                        case .tracking(_, .ended, let reason): reason
+                        case .ended: throw Missing()
+                        default: nil
+                        }
+                    }
+                    #expect(told == .revoked)
+                    try await ops.send(.unsubscribe(job: RevocationStage.job))
+                    try await ops.send(.subscribe(job: RevocationStage.job, since: nil))
+                    #expect(try await heardByOps.subscribed().tracking != .live)
+                }
+                try await rider.send(.travel(job: RevocationStage.job, active: true))
+                await #expect(throws: ErrorCode.notFound) { try await heardByRider.travelAnswer() }
+                try await rider.report(RevocationStage.job, step: 1)
+                #expect(try await heardByRider.refusal().code == .travelModeOff)
+            }
+            for gateway in stage.gateways {
+                for (person, role, status) in [
+                    ("anna", Role.customer, 404), ("rider-1", .rider, 404), ("ops-1", .ops, 200), ("o", .service, 200),
+                ] {
+                    let token = try await gateway.token(person, role)
+                    let answer = try await JobRoutesTests.ask(gateway, "GET", "/api/v1/jobs/job-1", as: token)
+                    #expect(answer.status == status, "\(role)")
+                }
+            }
+            let record = try await stage.first.ledger.recover(RevocationStage.job).get()?.record
+            #expect(record?.isTravelling == false)
+        }
+    }
+
+    @Test func `a ticket and a refresh are worth as little as the token behind them`() async throws {
+        try await RevocationStage.run { stage in
+            let (token, other) = (
+                try await stage.first.token("anna", .customer), try await stage.first.token("anna", .customer)
+            )
+            let tickets = Tickets(live: stage.first.client, settings: stage.first.settings.liveState)
+            let expiry = Int64(Date.now.timeIntervalSince1970) + 900
+            let ticket = try await tickets.issue(
+                to: .init(
+                    person: PersonID("anna")!, role: "customer", job: nil, rider: nil, token: token.tokenID,
+                    issuedAt: expiry - 900, expiresAt: expiry)
+            ).get()
+            try await stage.revoke(.token(token.tokenID))
+            #expect(
+                try await eventually {
+                    try await JobRoutesTests.ask(stage.first, "GET", "/api/v1/jobs/job-1", as: token).status == 401
+                })
+            let ending = try await blocking { [port = stage.first.port] in
+                let socket = try RawSocket(port: port)
+                try socket.send(
+                    RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1, ticket.\(ticket)\r\n"))
+                return String(decoding: try socket.readUntil(Array("revoked".utf8)), as: UTF8.self)
+            }
+            #expect(!ending.contains("welcome"))
+            try await GatewayConnection.open(stage.first.url, token: other) { connection in
+                var messages = connection.messages.makeAsyncIterator()
+                try await connection.send(.refresh(token: token))
+                #expect(try await messages.refusal().code == .forbidden)
+            }
+        }
+    }
+
+    @Test func `a gateway that starts closes what was revoked while none was there`() async throws {
+        try await within(.seconds(120)) {
+            try await RestartableRedis.running { redis in
+                let address = try redis.address
+                let client = try await RedisClient.started(at: address)
+                defer { client.stop() }
+                let (job, rider, state) = (RevocationStage.job, PersonID("rider-1")!, LiveStateSettings())
+                let feed = JobFeed(live: client, settings: state)
+                let deadline = Int64(Date.now.timeIntervalSince1970 * 1000) + 3_600_000
+                _ = try await feed.open(job, for: rider, until: deadline, fence: 1).get()
+                _ = try await RevocationLog(ledger: client, settings: state).revoke(.job(job), by: rider, because: "")
+                    .get()
+                try await RunningGateway.run(isSecure: false, at: (address, address)) { _ in
+                    let isClosed = try await eventually {
+                        let state = try await feed.read(job).get()
+                        return !state.isOpen
+                    }
+                    #expect(isClosed)
+                }
+            }
+        }
+    }
+
+    @Test func `a gateway that starts knows what was revoked before`() async throws {
+        try await RevocationStage.run { stage in
+            let token = try await stage.first.token("anna", .customer)
+            try await stage.revoke(.user(PersonID("anna")!))
+            let address = try stage.redis.address
+            try await RunningGateway.run(isSecure: false, at: (address, address)) { late in
+                let answer = try await JobRoutesTests.ask(late, "GET", "/api/v1/jobs/job-1", as: token)
+                #expect(answer.status == 401)
+            }
+        }
+    }
+}
