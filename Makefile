@@ -15,7 +15,11 @@ run: install build
 TEST = swift test --skip-build --disable-xctest
 FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage
 # At nice 19, so that what moves much beside it is not held up.
+<<<<<<< Updated upstream
 SIMULATION = SimulationTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests|SlowReaderRevocation
+=======
+SIMULATION = SimulationTests|TimeLimitTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests
+>>>>>>> Stashed changes
 
 test: install
 	swift build --build-tests --explicit-target-dependency-import-check error
