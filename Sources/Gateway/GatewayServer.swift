@@ -81,10 +81,12 @@ package struct GatewayServer: Service, CustomStringConvertible {
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
         let fleet = Fleet(loops: loops, states: states, load: load)
 
-        let (jobs, tickets) = try await loops[0].submit { [state = states[0]] in
-            (state.value.jobs, state.value.tickets)
+        let (jobs, tickets, links) = try await loops[0].submit { [state = states[0]] in
+            (state.value.jobs, state.value.tickets, state.value.links)
         }.get()
-        let router = Routes(jobs: jobs, tickets: tickets, settings: self.settings, quotas: quotas).router()
+        let router = Routes(
+            jobs: jobs, tickets: tickets, links: links, settings: self.settings, quotas: quotas
+        ).router()
         let connections = Connections(
             responder: Self.responder(router.buildResponder(), self.logger), settings: self.settings,
             loops: LoopMap(states, loops: loops))

@@ -32,6 +32,8 @@ package struct GatewaySettings: Sendable {
     package var leafletFolder = "/usr/share/javascript/leaflet"
     /// Streets to draw where there are no tiles, a GeoJSON FeatureCollection.
     package var streets: [UInt8]?
+    /// What it is called in the audit trail.
+    package var name = "gateway"
     /// How long a stopping gateway waits for its connections to end.
     package var drain: Duration = .seconds(10)
 

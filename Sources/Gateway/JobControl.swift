@@ -47,6 +47,8 @@ struct JobView: Sendable {
 struct JobControl: Sendable {
     let ledger: JobLedger
     let feed: JobFeed
+    /// What was erased, and why: keys that held something.
+    var onErased: @Sendable (JobID, Int, EndReason) -> Void = { _, _, _ in }
 
     /// Positions older than this are stale, ms.
     static let staleAfter: Int64 = 30_000
@@ -80,7 +82,7 @@ struct JobControl: Sendable {
             case .published(let event):
                 let event = Durable(value: event, replicas: answer.replicas)
                 guard let end = status.endOfTravel else { return loop.makeSucceededFuture(event) }
-                return self.feed.close(job, because: end).map { _ in event }
+                return self.close(job, because: end).map { _ in event }
             case .notAllowed(let current):
                 return loop.makeFailedFuture(
                     Refused(
@@ -129,11 +131,22 @@ struct JobControl: Sendable {
     }
 
     func stopTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Void> {
-        self.feed.close(job, of: rider, because: .deactivated).flatMap { isClosed in
-            guard isClosed else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
+        self.close(job, of: rider, because: .deactivated).flatMap { closing in
+            guard closing != .otherRider else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
             return self.ledger.stopTravel(for: job, by: rider).flatMapThrowing { isTheirs in
                 guard isTheirs else { throw Refused.noSuchJob }
             }
+        }
+    }
+
+    /// Ends a job's positions, and says what that erased.
+    func close(
+        _ job: JobID, of rider: PersonID? = nil, because reason: EndReason
+    ) -> EventLoopFuture<JobFeed.Closing> {
+        let onErased = self.onErased
+        return self.feed.close(job, of: rider, because: reason).map { closing in
+            if case .closed(let erased) = closing, erased > 0 { onErased(job, erased, reason) }
+            return closing
         }
     }
 

@@ -21,6 +21,7 @@ final class LoopState {
     let jobs: JobControl
     let links: TrackingLinks
     let tickets: Tickets
+    let trail: AuditTrail
     private let live: RedisClient
     private let ledger: RedisClient
     private let writes: RedisClient
@@ -69,11 +70,18 @@ final class LoopState {
         self.ledger = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
         self.writes = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
         self.publisher = LocationPublisher(live: self.live, settings: state)
-        self.links = TrackingLinks(live: self.live, settings: state)
+        self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
         self.tickets = Tickets(live: self.live, settings: state)
+        self.trail = AuditTrail(
+            eventLoop: eventLoop, streams: AuditStreams(ledger: self.ledger, settings: state), gateway: settings.name,
+            counts: self.counts, logger: logger)
+        let trail = NIOLoopBound(self.trail, eventLoop: eventLoop)
         self.jobs = JobControl(
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
-            feed: JobFeed(live: self.live, settings: state))
+            feed: JobFeed(live: self.live, settings: state),
+            onErased: { job, keys, reason in
+                trail.value.record(.erased(job, keys: keys, because: reason))
+            })
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = Rereading<JobID>.Bounds()
         bounds.mostInFlight = max(1, Self.mostRereads / loops)
@@ -97,6 +105,7 @@ final class LoopState {
     func stop() {
         self.timer?.cancel()
         self.relay.stop()
+        self.trail.stop()
         self.live.stop()
         self.ledger.stop()
         self.writes.stop()
@@ -151,6 +160,7 @@ final class LoopState {
         self.pulse.beat(now: now.uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         self.deadlines.advance(to: now)
         self.relay.tick()
+        self.trail.tick()
         self.watchRedis(now)
     }
 
@@ -176,7 +186,7 @@ final class LoopState {
     /// lets every request be answered, and none follow it. Succeeds when all are gone.
     func drain(milliseconds: Int64) -> EventLoopFuture<Void> {
         self.drainMilliseconds = max(1, milliseconds)
-        guard !self.sessions.isEmpty || !self.visitors.isEmpty else { return self.eventLoop.makeSucceededVoidFuture() }
+        guard !self.sessions.isEmpty || !self.visitors.isEmpty else { return self.trail.settled() }
         let promise = self.whenEmpty ?? self.eventLoop.makePromise(of: Void.self)
         self.whenEmpty = promise
         for session in self.sessions.values {
@@ -185,7 +195,9 @@ final class LoopState {
         for visitor in self.visitors.values {
             visitor.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
-        return promise.futureResult
+        // Who leaves now is written down too.
+        let bound = NIOLoopBound(self.trail, eventLoop: self.eventLoop)
+        return promise.futureResult.flatMap { bound.value.settled() }
     }
 
     /// Lets go of idle sessions, the newest first.

@@ -13,6 +13,7 @@ internal import Redis
 struct Routes: Sendable {
     let jobs: JobControl
     let tickets: Tickets
+    let links: TrackingLinks
     let settings: GatewaySettings
     let quotas: Quotas
 
@@ -28,6 +29,7 @@ struct Routes: Sendable {
         api.post("jobs/{job}/status", use: self.changeStatus)
         api.put("jobs/{job}/travel", use: self.startTravel)
         api.delete("jobs/{job}/travel", use: self.stopTravel)
+        api.post("jobs/{job}/links", use: self.makeLink)
         api.post("tickets", use: self.makeTicket)
         Pages(settings: self.settings).add(to: router)
         return router

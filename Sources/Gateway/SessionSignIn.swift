@@ -20,11 +20,12 @@ extension Session {
     }
 
     func signedIn(_ admitted: Admitted) {
-        guard case .signingIn = self.state else { return }
+        guard case .signingIn = self.state else { return self.giveUp(admitted) }
         do throws(Quotas.Refusal) {
             try self.loop.quotas.begin(admitted.owner, self.address)
         } catch {
             self.loop.counts.add(error == .person ? .sessionsRefusedByPerson : .sessionsRefusedByAddress)
+            self.giveUp(admitted)
             let whose = error == .person ? "this person" : "this address"
             return self.close(.connectionLimit, "\(whose) has as many connections as it may")
         }
@@ -34,12 +35,15 @@ extension Session {
         self.life?.cancel()
         self.watch(until: self.keepalive.first)
         if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
-        let session = String(UInt64.random(in: .min ... .max), radix: 36)
+        if let link = admitted.grant.link, let end = admitted.linkExpiresAt {
+            self.place = GuestPlace(link: link, expiresAt: end, session: self)
+        }
+        guard self.isOpen else { return }
         self.logger.debug(
-            "signed in", metadata: [LogKey.session: "\(session)", LogKey.role: "\(admitted.grant.role)"])
+            "signed in", metadata: [LogKey.session: "\(self.id)", LogKey.role: "\(admitted.grant.role)"])
         let ping = self.limits.pingSeconds
         self.send(
-            .welcome(Welcome(session: session, serverTime: .now, pingIntervalSeconds: ping, limits: self.limits)))
+            .welcome(Welcome(session: self.id, serverTime: .now, pingIntervalSeconds: ping, limits: self.limits)))
         if self.loop.isDegraded { self.send(.degraded) }
     }
 
@@ -68,5 +72,11 @@ extension Session {
         self.expiry = self.loop.deadlines.after(.seconds(left + 1)) { [weak self] in self?.watch(expiry: seconds) }
     }
 
-    private func close(_ refusal: SignInRefusal) { self.close(refusal.code, refusal.reason) }
+    /// The place that came with it is free again, unless this session sits on it.
+    private func giveUp(_ admitted: Admitted) {
+        if case .signedIn(let current) = self.state, current.grant.link == admitted.grant.link { return }
+        if let link = admitted.grant.link { _ = self.loop.links.leave(link, as: self.id) }
+    }
+
+    func close(_ refusal: SignInRefusal) { self.close(refusal.code, refusal.reason) }
 }

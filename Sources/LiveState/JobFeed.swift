@@ -36,8 +36,7 @@ package struct JobFeed: Sendable {
     /// Ends a job's positions and tells its followers why.
     ///
     /// - Parameter rider: only when this rider shares; `nil` whoever does.
-    /// - Returns: `false` when another rider shares for this job: nothing was closed.
-    package func close(_ job: JobID, of rider: PersonID? = nil, because reason: EndReason) -> EventLoopFuture<Bool> {
+    package func close(_ job: JobID, of rider: PersonID? = nil, because reason: EndReason) -> EventLoopFuture<Closing> {
         self.live.evaluate(
             Scripts.closeFeed, keys: self.keys(job),
             arguments: [
@@ -47,8 +46,17 @@ package struct JobFeed: Sendable {
             guard let code = answer.array?.first?.integer else {
                 throw RedisError.unexpectedAnswer(command: Scripts.closeFeed.name)
             }
-            return code != -2
+            if code == -2 { return .otherRider }
+            return .closed(erased: Int(answer.array?.dropFirst().first?.integer ?? 0))
         }
+    }
+
+    /// What became of a feed that was to be closed.
+    package enum Closing: Sendable, Hashable {
+        /// Nothing was closed: another rider shares for this job.
+        case otherRider
+        /// It is closed; so many keys held something and are empty or gone. 0 when it was closed before.
+        case closed(erased: Int)
     }
 
     /// The feed at one moment.

@@ -9,6 +9,9 @@ package struct LiveStateSettings: Sendable {
     package var positionLifetime: Duration = .seconds(600)
     /// Travel mode, from its first start for a job (BR-002).
     package var travelCap: Duration = .seconds(4 * 3600)
+    /// Entries of the streams `access` and `audit`, about.
+    package var accessEntries = 100_000
+    package var auditEntries = 100_000
 
     package init() {}
 }

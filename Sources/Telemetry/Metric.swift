@@ -14,6 +14,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case requestsRefusedByRate, tokensRefused
     case acceptPaused, sessionsShed
     case jobsRepaired, jobsChecked, jobsBehind, redisOutages, positionsKept
+    case auditEntriesLost
     case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
 
     /// Prometheus name, with what the counts of one name have in common.
@@ -38,6 +39,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .jobsBehind: .jobsBehind
         case .redisOutages: .redisOutages
         case .positionsKept: .positionsKept
+        case .auditEntriesLost: .auditEntriesLost
         case .closedGoingAway, .closedOverloaded, .closedRateLimited, .closedBadMessages, .closedTooBig,
             .closedProtocolError:
             .sessionsClosed
@@ -95,6 +97,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case jobsBehind = "enroute_jobs_behind_total"
         case redisOutages = "enroute_redis_outages_total"
         case positionsKept = "enroute_positions_kept_total"
+        case auditEntriesLost = "enroute_audit_entries_lost_total"
 
         package var help: String {
             switch self {
@@ -118,6 +121,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .redisOutages: "Times that clients were told that Redis does not answer, counted once for each loop."
             case .positionsKept:
                 "Positions kept back because Redis did not answer; the newest of each job is sent later."
+            case .auditEntriesLost: "Entries of the audit trail lost because too many waited for Redis."
             }
         }
     }

@@ -15,9 +15,13 @@ struct Enroute: AsyncParsableCommand {
               enroute demo                          a live trip in your browser, nothing else needed
               enroute serve                         a gateway, configured by ENROUTE_... variables
               enroute check                         whether Redis and the configuration are fit for it
+              enroute audit --job job-1             who followed it, from when to when
               enroute token --role rider rider-7    a token for development
               enroute replay trip.gpx --job job-1   a rider that travels a recorded trip
             """,
         version: "0.1.0",
-        subcommands: [ServeCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self])
+        subcommands: [
+            ServeCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self,
+            AuditCommand.self,
+        ])
 }

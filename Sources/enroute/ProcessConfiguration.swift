@@ -101,6 +101,9 @@ struct ProcessConfiguration {
             try self.integer("ENROUTE_POSITION_LIFETIME_SECONDS", in: 1...3_600, default: 600))
         settings.liveState.retention = .seconds(
             try self.integer("ENROUTE_RETENTION_SECONDS", in: 60...31_536_000, default: 172_800))
+        settings.liveState.accessEntries = try self.integer(
+            "ENROUTE_ACCESS_ENTRIES", in: 1_000...100_000_000, default: 100_000)
+        settings.name = self.text("ENROUTE_GATEWAY_NAME") ?? ProcessInfo.processInfo.hostName
         settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))
         settings.testEcho = testEcho
         settings.limits = try self.limits()

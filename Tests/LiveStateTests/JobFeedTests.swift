@@ -17,9 +17,9 @@ import Testing
             try await stage.client.run("SET", stage.positionKey, "here")
             #expect(
                 try await feed.read(Stage.job).get() == JobFeed.State(isOpen: true, position: Array("here".utf8)))
-            #expect(try await feed.close(Stage.job, of: Stage.customer, because: .arrived).get() == false)
-            #expect(try await feed.close(Stage.job, of: Stage.rider, because: .arrived).get())
-            #expect(try await feed.close(Stage.job, because: .arrived).get())
+            #expect(try await feed.close(Stage.job, of: Stage.customer, because: .arrived).get() == .otherRider)
+            #expect(try await feed.close(Stage.job, of: Stage.rider, because: .arrived).get() != .otherRider)
+            #expect(try await feed.close(Stage.job, because: .arrived).get() == .closed(erased: 0))
             #expect(try await feed.read(Stage.job).get() == JobFeed.State(isOpen: false, position: nil))
             let told = try await stage.subscriber.messages.next(2).map { message in
                 try message.payload.withUnsafeBytes { try ServerMessage($0) }

@@ -15,7 +15,9 @@ import Testing
         #expect(keyspace.position(of: Stage.job) == "job:{job-7}:position")
         #expect(keyspace.feed(of: Stage.job) == "job:{job-7}:feed")
         #expect(keyspace.events(of: Stage.job) == "job:{job-7}:events")
-        #expect(keyspace.link("0a1b") == "link:0a1b")
+        #expect(keyspace.link("0a1b") == "link:{0a1b}")
+        #expect(keyspace.viewers(ofLink: "0a1b") == "link:{0a1b}:viewers")
+        #expect(AuditEntry.Stream.allCases.map { keyspace.stream($0) } == ["access", "audit"])
     }
 
     @Test(arguments: ["", "staging:", "a{b}c:"])
@@ -26,7 +28,8 @@ import Testing
             Keyspace.events(of:),
         ]
         for name in names { #expect(name(keyspace)(Stage.job) == prefix + name(plain)(Stage.job)) }
-        #expect(keyspace.link("x") == prefix + "link:x")
+        #expect(keyspace.link("x") == prefix + "link:{x}")
+        #expect(keyspace.stream(.audit) == prefix + "audit")
     }
 
     @Test(arguments: ["", "staging:", "ü:", "a{b}c:"])

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LuaContractTests {
     private static let embedded = [
         Scripts.createJob, Scripts.publishStatus, Scripts.recoverJob, Scripts.startTravel, Scripts.stopTravel,
-        Scripts.openFeed, Scripts.closeFeed, Scripts.publishLocation,
+        Scripts.openFeed, Scripts.closeFeed, Scripts.publishLocation, Scripts.issueLink, Scripts.joinLink,
     ]
 
     /// The comment at the top, without the dashes.
