@@ -16,9 +16,6 @@ final class GuestPlace {
     private var renewal: Deadline?
     private var end: Deadline?
 
-    /// How often a place is renewed: twice before it would be somebody else's.
-    static let renewal = TimeAmount.seconds(60)
-
     init(link: String, expiresAt: Int64, session: Session) {
         (self.link, self.expiresAt, self.session) = (link, expiresAt, session)
         self.links = session.loop.links
@@ -41,7 +38,8 @@ final class GuestPlace {
     }
 
     private func renewLater() {
-        self.renewal = self.session.loop.deadlines.after(Self.renewal) { [weak self] in self?.renew() }
+        let pace = TimeAmount(self.session.loop.settings.placeRenewal)
+        self.renewal = self.session.loop.deadlines.after(pace) { [weak self] in self?.renew() }
     }
 
     private func renew() {
