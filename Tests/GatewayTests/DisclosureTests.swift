@@ -29,8 +29,8 @@ import Testing
                 settings.limits.stallSeconds = 120
             } _: { gateway in
                 try await Self.makeJobs(gateway)
-                let traffic = Task { try await Self.move(gateway) }
-                defer { traffic.cancel() }
+                // Canceled, and awaited, when this scope ends.
+                async let _: Void = Self.move(gateway)
                 let seen = try await withThrowingTaskGroup(of: Seen.self) { group in
                     for index in 0..<Self.people { group.addTask { try await Self.ask(index, gateway) } }
                     return try await group.reduce(into: Seen()) { $0.add($1) }

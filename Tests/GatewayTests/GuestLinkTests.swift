@@ -155,7 +155,6 @@ import Testing
                         _ = try await gateway.eventually("/readyz") { $0.status == 200 }
                         try await gateway.unsigned { connection, messages in
                             try await connection.send(.auth(.link(secret)))
-                            try await connection.send(.ping)
                             _ = try await messages.welcome()
                             try await connection.send(.subscribe(job: job, since: nil))
                             #expect(try await messages.subscribed().status == .onTheWay)
