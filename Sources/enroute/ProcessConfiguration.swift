@@ -103,7 +103,7 @@ struct ProcessConfiguration {
             try self.integer("ENROUTE_RETENTION_SECONDS", in: 60...31_536_000, default: 172_800))
         settings.liveState.accessEntries = try self.integer(
             "ENROUTE_ACCESS_ENTRIES", in: 1_000...100_000_000, default: 100_000)
-        settings.name = self.text("ENROUTE_GATEWAY_NAME") ?? ProcessInfo.processInfo.hostName
+        settings.name = try self.gatewayName()
         settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))
         settings.testEcho = testEcho
         settings.limits = try self.limits()
@@ -114,6 +114,14 @@ struct ProcessConfiguration {
         settings.leafletFolder = self.text("ENROUTE_LEAFLET_FOLDER") ?? settings.leafletFolder
         settings.streets = try self.text("ENROUTE_STREETS").map { try Streets.load(path: $0) }
         return settings
+    }
+
+    private func gatewayName() throws -> String {
+        guard let name = self.text("ENROUTE_GATEWAY_NAME") else { return ProcessInfo.processInfo.hostName }
+        guard name.wholeMatch(of: /[A-Za-z0-9._-]{1,253}/) != nil else {
+            throw ConfigurationError(description: "ENROUTE_GATEWAY_NAME must be 1 to 253 of [A-Za-z0-9._-].")
+        }
+        return name
     }
 
     private func prefix() throws -> String {
