@@ -56,11 +56,17 @@ final class AuditTrail {
         self.send()
     }
 
-    /// Succeeds when all that was recorded is written, or the loop stops.
+    /// What a stopping gateway waits for the ledger to take its last entries; then they are lost.
+    static let longestGoodbye = TimeAmount.seconds(2)
+
+    /// Succeeds when all that was recorded is written, after `longestGoodbye`, or when the loop stops.
     func settled() -> EventLoopFuture<Void> {
         guard !self.queue.isEmpty else { return self.eventLoop.makeSucceededVoidFuture() }
         let promise = self.eventLoop.makePromise(of: Void.self)
         self.whenWritten.append(promise)
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        let limit = self.eventLoop.scheduleTask(in: Self.longestGoodbye) { bound.value.release() }
+        promise.futureResult.whenComplete { _ in limit.cancel() }
         self.send()
         return promise.futureResult
     }

@@ -19,8 +19,12 @@ final class GuestPlace {
     init(link: String, expiresAt: Int64, session: Session) {
         (self.link, self.expiresAt, self.session) = (link, expiresAt, session)
         self.links = session.loop.links
-        self.watchEnd()
+    }
+
+    /// From now on it is renewed, and the session ends with the link: at once when its time is over.
+    func hold() {
         self.renewLater()
+        self.watchEnd()
     }
 
     /// The session ends.
@@ -69,7 +73,9 @@ extension LoopState {
     ///
     /// - Parameter session: its name.
     func join(_ secret: String, as session: String) -> EventLoopFuture<Admitted> {
-        guard let id = TrackingLinks.id(of: secret) else { return self.eventLoop.makeFailedFuture(SignInRefusal.badLink) }
+        guard let id = TrackingLinks.id(of: secret) else {
+            return self.eventLoop.makeFailedFuture(SignInRefusal.badLink)
+        }
         let (links, ledger) = (self.links, self.jobs.ledger)
         return links.join(id, as: session).flatMapThrowing { place in
             switch place {

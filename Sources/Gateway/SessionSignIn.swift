@@ -37,6 +37,7 @@ extension Session {
         if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
         if let link = admitted.grant.link, let end = admitted.linkExpiresAt {
             self.place = GuestPlace(link: link, expiresAt: end, session: self)
+            self.place?.hold()
         }
         guard self.isOpen else { return }
         self.logger.debug(

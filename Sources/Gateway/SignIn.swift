@@ -96,7 +96,11 @@ extension LoopState {
     /// A newer token of the same person in the same role takes the place of the one that is about to expire. What is refused,
     /// with `Refused`, changes nothing: the connection ends when the old one does.
     func renew(_ old: Admitted, by token: String, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
-        self.signIn(.token(token), from: address).flatMapErrorThrowing { error in
+        guard old.way != .link else {
+            return self.eventLoop.makeFailedFuture(
+                Refused(code: .forbidden, message: "A link is not renewed: connect again with the token."))
+        }
+        return self.signIn(.token(token), from: address).flatMapErrorThrowing { error in
             let isExpired = (error as? SignInRefusal)?.code == .tokenExpired
             throw Refused(code: isExpired ? .tokenExpired : .unauthorized, message: "The token is not accepted.")
         }.flatMapThrowing { new in

@@ -27,12 +27,14 @@ struct AuditCommand: AsyncParsableCommand {
     @Option(help: "access: who followed which job; audit: what was erased.")
     var stream = AuditEntry.Stream.access
 
-    @Option(help: ArgumentHelp("Of this job alone.", valueName: "job"), transform: { text in
-        guard let job = JobID(text) else {
-            throw ValidationError("--job must be 1 to \(JobID.longest) of [A-Za-z0-9_-].")
-        }
-        return job
-    })
+    @Option(
+        help: ArgumentHelp("Of this job alone.", valueName: "job"),
+        transform: { text in
+            guard let job = JobID(text) else {
+                throw ValidationError("--job must be 1 to \(JobID.longest) of [A-Za-z0-9_-].")
+            }
+            return job
+        })
     var job: JobID?
 
     @Option(

@@ -27,7 +27,8 @@ import Testing
             }
             #expect(try await lines().isEmpty)
             let access = FollowedAccess(
-                job: JobID("job-1")!, person: PersonID("anna")!, role: "customer", way: .token, link: nil, session: "s1")
+                job: JobID("job-1")!, person: PersonID("anna")!, role: "customer", way: .token, link: nil, session: "s1"
+            )
             var entries = [access.followed, access.left]
             var erased = AuditEntry.erased(JobID("job-2")!, keys: 2, because: .arrived)
             for index in entries.indices { entries[index].sign(gateway: "g", at: 7, number: "a-\(index)") }
@@ -43,7 +44,8 @@ import Testing
             #expect(try await lines("--job", "job-1") == all)
             #expect(try await lines("--job", "job-2").isEmpty)
             let audit = try await lines("--stream", "audit")
-            #expect(audit.count == 1 && audit[0].contains(#""job":"job-2","keys":2,"reason":"arrived","type":"erased""#))
+            let parts = #""job":"job-2","keys":2,"reason":"arrived","type":"erased""#
+            #expect(audit.count == 1 && audit[0].contains(parts))
             let time = try #require(Int64(id.prefix { $0 != "-" }))
             #expect(try await lines("--since", "\(time + 1)").isEmpty)
             let before = Date(timeIntervalSince1970: Double(time / 1000 - 1)).formatted(.iso8601)

@@ -191,7 +191,9 @@ import Testing
                             _ = try await Self.entries(.access, gateway, count: 1, [])
                             await ledger.crash()
                             try await connection.send(.unsubscribe(job: job))
-                            _ = try await messages.first { if case .ok("unsubscribe", _, _, _) = $0 { true } else { nil } }
+                            _ = try await messages.first { message in
+                                if case .ok("unsubscribe", _, _, _) = message { true } else { nil }
+                            }
                         }
                         try await ledger.start()
                         let written = try await Self.entries(.access, gateway, count: 2, ["type", "job", "person"])
@@ -219,6 +221,26 @@ import Testing
             let kept = try await AuditStreams(ledger: client, settings: LiveStateSettings())
                 .read(.access, from: .since(0)).get()
             #expect(kept.map { $0.value("type") } == ["followed", "left"])
+        }
+    }
+
+    @Test func `a gateway stops although the ledger takes nothing`() async throws {
+        try await within(.seconds(120)) {
+            try await RestartableRedis.running { ledger in
+                let ledgerAddress = try ledger.address
+                try await withServer { live in
+                    try await RunningGateway.run(isSecure: false, at: (live.address, ledgerAddress)) { gateway in
+                        let job = try await gateway.travellingJob()
+                        try await gateway.connect("anna", .customer) { connection, messages in
+                            try await connection.send(.subscribe(job: job, since: nil))
+                            _ = try await messages.subscribed()
+                            await ledger.crash()
+                            gateway.drain()
+                            _ = try? await messages.first { _ in nil as Bool? }
+                        }
+                    }
+                }
+            }
         }
     }
 

@@ -142,7 +142,9 @@ extension DisclosureTests {
     @Test func `I1: a foreign job and an absent one are answered equally fast, within 5 ms at the median`() async throws
     {
         try await within(.seconds(120)) {
-            try await RunningGateway.run(isSecure: false) { $0.limits.allowManyMessages() } _: { gateway in
+            try await RunningGateway.run(isSecure: false) {
+                $0.limits.allowManyMessages()
+            } _: { gateway in
                 let foreign = try await gateway.travellingJob("foreign", customer: "bert")
                 let absent = JobID("absent")!
                 try await gateway.connect("anna", .customer) { connection, messages in

@@ -152,12 +152,17 @@ import Testing
                         let job = try await gateway.travellingJob()
                         let secret = try await Self.links(gateway).issue(for: job, by: Self.service).get()
                         try await live.restart(.empty)
-                        _ = try await gateway.eventually("/readyz") { $0.status == 200 }
                         try await gateway.unsigned { connection, messages in
                             try await connection.send(.auth(.link(secret)))
                             _ = try await messages.welcome()
-                            try await connection.send(.subscribe(job: job, since: nil))
-                            #expect(try await messages.subscribed().status == .onTheWay)
+                            try await becomes("the gateway is back at the live instance", every: .milliseconds(200)) {
+                                try await connection.send(.subscribe(job: job, since: nil))
+                                do {
+                                    return try await messages.subscribed().status == .onTheWay
+                                } catch ErrorCode.unavailable {
+                                    return false
+                                }
+                            }
                         }
                     }
                 }
@@ -199,7 +204,8 @@ import Testing
         }
     }
 
-    @Test func `links are made by services and by the job's customer, within bounds, while the job lasts`() async throws {
+    @Test func `links are made by services and by the job's customer, within bounds, while the job lasts`() async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()

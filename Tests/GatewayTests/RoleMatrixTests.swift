@@ -107,6 +107,9 @@ import Testing
                 try await gateway.unsigned { connection, messages in
                     try await connection.send(.auth(.link(secret)))
                     _ = try await messages.welcome()
+                    try await connection.send(.refresh(token: try await gateway.token("anna", .customer)))
+                    let renewal = try await messages.answer()
+                    #expect(renewal == .forbidden)
                     for (verb, way) in Self.ways(job) {
                         switch way {
                         case .rest(let method, let path, let body, _):

@@ -134,7 +134,8 @@ import Testing
         let list = try await self.list(after: "PREFIX", ["PREFIX": "staging:"], of: role)
         let names = list.matches(of: /[~&]([a-z:]+)/).map { $0.1 }.filter { $0 != "__sentinel__:hello" }
         #expect(names.count >= 6)
-        #expect(names.allSatisfy { name in ["job:", "link:", "ticket:", "access", "audit"].contains { name.hasPrefix("staging:" + $0) } })
+        let kinds = ["job:", "link:", "ticket:", "access", "audit"]
+        #expect(names.allSatisfy { name in kinds.contains { name.hasPrefix("staging:" + $0) } })
     }
 
     @Test(arguments: DeployedRedis.allCases)
