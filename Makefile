@@ -13,13 +13,9 @@ run: install build
 
 # One after the other: who measures how long a peer may take is not to wait for six servers electing a master.
 TEST = swift test --skip-build --disable-xctest
-FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage
+FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|TicketRace|DisclosureTests
 # At nice 19, so that what moves much beside it is not held up.
-<<<<<<< Updated upstream
-SIMULATION = SimulationTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests|SlowReaderRevocation
-=======
-SIMULATION = SimulationTests|TimeLimitTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests
->>>>>>> Stashed changes
+SIMULATION = SimulationTests|TimeLimitTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests|SlowReaderRevocation
 
 test: install
 	swift build --build-tests --explicit-target-dependency-import-check error

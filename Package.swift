@@ -32,7 +32,7 @@ func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "s
 
 let lua = [
     "assign_job", "create_job", "publish_location", "publish_status", "start_travel", "stop_travel", "recover_job",
-    "open_feed", "close_feed", "revoke_grant",
+    "open_feed", "close_feed", "revoke_grant", "issue_link", "join_link",
 ]
 let pages = ["track.html", "track.js", "track.css"]
 
@@ -108,7 +108,9 @@ let package = Package(
         // 2 state
         .target(
             name: "LiveState",
-            dependencies: ["Access", "EnrouteWire", "Redis", nio("NIOCore")],
+            dependencies: [
+                "Access", "EnrouteWire", "Redis", nio("NIOCore"), .product(name: "Crypto", package: "swift-crypto"),
+            ],
             resources: lua.map { .embedInCode("../../lua/\($0).lua") }, swiftSettings: hot),
 
         // 3 sockets

@@ -27,6 +27,8 @@ final class FollowedJob {
     private var newestWaiting: StatusEvent?
     /// It was told so, and is about to be left.
     private var hasEnded = false
+    /// What was written down when following began.
+    var access: FollowedAccess?
 
     init(job: JobID, session: Session) {
         self.job = job
@@ -177,6 +179,7 @@ final class FollowerSession {
         guard self.followed[followed.job] === followed else { return }
         switch result {
         case .success(let view):
+            followed.access = self.loop.trail.followed(followed.job, by: self.session)
             let message: ServerMessage =
                 view.isReset ? .reset(job: followed.job, view.snapshot) : .subscribed(job: followed.job, view.snapshot)
             // Its channel was lost while the view was read: the repair that is on its way is the first thing it is shown.
@@ -209,13 +212,17 @@ final class FollowerSession {
         guard self.followed[followed.job] === followed else { return }
         self.followed[followed.job] = nil
         self.loop.relay.unfollow(followed)
+        self.loop.trail.left(followed.access)
     }
 
     /// The grant was renewed: what it does not reach any more ends.
     func authorizeAgain() { for followed in self.followed.values { followed.mayGoOn() } }
 
     func leaveAll() {
-        for followed in self.followed.values { self.loop.relay.unfollow(followed) }
+        for followed in self.followed.values {
+            self.loop.relay.unfollow(followed)
+            self.loop.trail.left(followed.access)
+        }
         self.followed = [:]
     }
 }

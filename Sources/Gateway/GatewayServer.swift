@@ -84,12 +84,12 @@ package struct GatewayServer: Service, CustomStringConvertible {
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
         let fleet = Fleet(loops: loops, states: states, load: load)
 
-        let (jobs, tickets, revocationLog) = try await loops[0].submit { [state = states[0]] in
-            (state.value.jobs, state.value.tickets, state.value.revocationLog)
+        let (jobs, tickets, links, revocationLog) = try await loops[0].submit { [state = states[0]] in
+            (state.value.jobs, state.value.tickets, state.value.links, state.value.revocationLog)
         }.get()
         let router = Routes(
-            jobs: jobs, tickets: tickets, settings: self.settings, quotas: quotas, revocations: revocations,
-            revocationLog: revocationLog
+            jobs: jobs, tickets: tickets, links: links, settings: self.settings, quotas: quotas,
+            revocations: revocations, revocationLog: revocationLog
         ).router()
         let connections = Connections(
             responder: Self.responder(router.buildResponder(), self.logger), settings: self.settings,

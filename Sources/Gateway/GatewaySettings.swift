@@ -32,6 +32,10 @@ package struct GatewaySettings: Sendable {
     package var leafletFolder = "/usr/share/javascript/leaflet"
     /// Streets to draw where there are no tiles, a GeoJSON FeatureCollection.
     package var streets: [UInt8]?
+    /// What it is called in the audit trail.
+    package var name = "gateway"
+    /// How often a guest's place is renewed: twice before it would be somebody else's (`TrackingLinks.hold`).
+    package var placeRenewal: Duration = .seconds(60)
     /// How long a stopping gateway waits for its connections to end.
     package var drain: Duration = .seconds(10)
 

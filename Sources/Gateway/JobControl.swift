@@ -37,6 +37,8 @@ struct JobControl: Sendable {
     let ledger: JobLedger
     let feed: JobFeed
     var revocations = Revocations()
+    /// What was erased, and why: keys that held something.
+    var onErased: @Sendable (JobID, Int, EndReason) -> Void = { _, _, _ in }
 
     /// Positions older than this are stale, ms.
     static let staleAfter: Int64 = 30_000
@@ -70,7 +72,7 @@ struct JobControl: Sendable {
             case .published(let event):
                 let event = Durable(value: event, replicas: answer.replicas)
                 guard let end = status.endOfTravel else { return loop.makeSucceededFuture(event) }
-                return self.feed.close(job, because: end).map { _ in event }
+                return self.close(job, because: end).map { _ in event }
             case .notAllowed(let current):
                 return loop.makeFailedFuture(
                     Refused(
@@ -125,12 +127,12 @@ struct JobControl: Sendable {
     /// For a job that was revoked while its feed was being opened.
     private func closeIfRevoked(_ job: JobID) -> EventLoopFuture<Void> {
         guard self.revocations.isRevoked(job) else { return self.loop.makeSucceededVoidFuture() }
-        return self.feed.close(job, because: .revoked).flatMapThrowing { _ in throw Refused.noSuchJob }
+        return self.close(job, because: .revoked).flatMapThrowing { _ in throw Refused.noSuchJob }
     }
 
     func stopTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Void> {
-        self.feed.close(job, of: rider, because: .deactivated).flatMap { isClosed in
-            guard isClosed else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
+        self.close(job, of: rider, because: .deactivated).flatMap { closing in
+            guard closing != .otherRider else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
             return self.ledger.stopTravel(for: job, by: rider).flatMapThrowing { isTheirs in
                 guard isTheirs else { throw Refused.noSuchJob }
             }
@@ -154,7 +156,7 @@ struct JobControl: Sendable {
             // Before the ledger knows, so that nothing of the old rider comes after.
             let closed =
                 isOther
-                ? self.feed.close(job, because: .reassigned, fence: record.fence + 1).map { _ in }
+                ? self.close(job, because: .reassigned, fence: record.fence + 1).map { _ in }
                 : loop.makeSucceededVoidFuture()
             return closed.flatMap {
                 self.ledger.assign(job, to: parties.rider, of: parties.customer, expected: record.fence)
@@ -180,6 +182,28 @@ struct JobControl: Sendable {
 
     /// Others may switch travel mode on, or assign the same job, in between; so many times it is begun anew.
     private static let mostAssignAttempts = 5
+
+    /// Ends a job's positions, and says what that erased.
+    func close(
+        _ job: JobID, of rider: PersonID? = nil, because reason: EndReason, fence: Int64? = nil
+    ) -> EventLoopFuture<JobFeed.Closing> {
+        self.erasing(job, reason, self.feed.close(job, of: rider, because: reason, fence: fence))
+    }
+
+    /// The same when the time is over in which its rider may share its position.
+    func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<JobFeed.Closing> {
+        self.erasing(job, .timeLimit, self.feed.close(job, atLimit: deadline))
+    }
+
+    private func erasing(
+        _ job: JobID, _ reason: EndReason, _ closing: EventLoopFuture<JobFeed.Closing>
+    ) -> EventLoopFuture<JobFeed.Closing> {
+        let onErased = self.onErased
+        return closing.map { closing in
+            if case .closed(let erased) = closing, erased > 0 { onErased(job, erased, reason) }
+            return closing
+        }
+    }
 
     private static let timeLimit = Refused(
         code: .forbidden, message: "The time for which this job's rider may share its position is used up.")

@@ -132,7 +132,7 @@ final class JobRepairs {
         }
         guard !self.openInVain.insert(job).inserted else { return }
         self.openInVain.remove(job)
-        _ = self.jobs.feed.close(job, because: .deactivated)
+        _ = self.jobs.close(job, because: .deactivated)
     }
 
     private func failed(_ read: Rereading<JobID>.Read, _ error: any Error) {

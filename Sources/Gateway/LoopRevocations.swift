@@ -33,7 +33,7 @@ extension LoopState {
     /// The rider's position is shared no more, with nobody.
     private func close(_ job: JobID) {
         let (ledger, logger) = (self.jobs.ledger, self.logger)
-        self.jobs.feed.close(job, because: .revoked).flatMap { _ in
+        self.jobs.close(job, because: .revoked).flatMap { _ in
             ledger.stopTravel(for: job, by: nil)
         }.whenFailure { error in
             // The check of every followed job closes again what is open in vain.
@@ -45,7 +45,7 @@ extension LoopState {
     func isRevoked(_ admitted: Admitted) -> Bool {
         if self.revocations.isRevoked(admitted.grant) { return true }
         // A link shows one job and nothing else.
-        guard case .link(let job)? = admitted.owner else { return false }
+        guard admitted.grant.link != nil, let job = admitted.grant.job else { return false }
         return self.revocations.hides(job, from: admitted.grant.role)
     }
 }

@@ -24,6 +24,7 @@ final class LoopState {
     /// Shared with the other loops.
     let revocations: Revocations
     private let watch: RevocationWatch
+    let trail: AuditTrail
     private let live: RedisClient
     private let ledger: RedisClient
     private let writes: RedisClient
@@ -76,11 +77,18 @@ final class LoopState {
         self.ledger = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
         self.writes = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
         self.publisher = LocationPublisher(live: self.live, settings: state)
-        self.links = TrackingLinks(live: self.live, settings: state)
+        self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
         self.tickets = Tickets(live: self.live, settings: state)
+        self.trail = AuditTrail(
+            eventLoop: eventLoop, streams: AuditStreams(ledger: self.ledger, settings: state), gateway: settings.name,
+            counts: self.counts, logger: logger)
+        let trail = NIOLoopBound(self.trail, eventLoop: eventLoop)
         self.jobs = JobControl(
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
-            feed: JobFeed(live: self.live, settings: state), revocations: revocations)
+            feed: JobFeed(live: self.live, settings: state), revocations: revocations,
+            onErased: { job, keys, reason in
+                trail.value.record(.erased(job, keys: keys, because: reason))
+            })
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = Rereading<JobID>.Bounds()
         bounds.mostInFlight = max(1, Self.mostRereads / loops)
@@ -89,7 +97,7 @@ final class LoopState {
             feeds: Subscriptions(client: self.live, connections: spread, timing: timing, logger: logger),
             events: Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: logger),
             counts: self.counts, bounds: bounds,
-            limits: TimeLimits(deadlines: self.deadlines, feed: self.jobs.feed, eventLoop: eventLoop), logger: logger)
+            limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop), logger: logger)
         self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
         self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
         self.watch.onSight = { [unowned self] in self.relay.release() }
@@ -112,6 +120,7 @@ final class LoopState {
         self.timer?.cancel()
         self.relay.stop()
         self.watch.stop()
+        self.trail.stop()
         self.live.stop()
         self.ledger.stop()
         self.writes.stop()
@@ -171,6 +180,7 @@ final class LoopState {
         self.deadlines.advance(to: now)
         self.relay.tick()
         self.watch.tick()
+        self.trail.tick()
         self.watchRedis(now)
     }
 
@@ -198,7 +208,7 @@ final class LoopState {
     /// lets every request be answered, and none follow it. Succeeds when all are gone.
     func drain(milliseconds: Int64) -> EventLoopFuture<Void> {
         self.drainMilliseconds = max(1, milliseconds)
-        guard !self.sessions.isEmpty || !self.visitors.isEmpty else { return self.eventLoop.makeSucceededVoidFuture() }
+        guard !self.sessions.isEmpty || !self.visitors.isEmpty else { return self.trail.settled() }
         let promise = self.whenEmpty ?? self.eventLoop.makePromise(of: Void.self)
         self.whenEmpty = promise
         for session in self.sessions.values {
@@ -207,7 +217,9 @@ final class LoopState {
         for visitor in self.visitors.values {
             visitor.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
-        return promise.futureResult
+        // Who leaves now is written down too.
+        let bound = NIOLoopBound(self.trail, eventLoop: self.eventLoop)
+        return promise.futureResult.flatMap { bound.value.settled() }
     }
 
     /// Lets go of idle sessions, the newest first.

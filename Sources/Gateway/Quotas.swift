@@ -9,8 +9,6 @@ internal import Synchronization
 /// Who a session counts for.
 enum SessionOwner: Hashable, Sendable {
     case person(PersonID)
-    /// Everybody who came by a link to this job: guests do not use up what the customer may have.
-    case link(JobID)
 }
 
 /// Counts of one gateway. Safe from any thread.

@@ -13,6 +13,7 @@ internal import Redis
 struct Routes: Sendable {
     let jobs: JobControl
     let tickets: Tickets
+    let links: TrackingLinks
     let settings: GatewaySettings
     let quotas: Quotas
     let revocations: Revocations
@@ -32,6 +33,7 @@ struct Routes: Sendable {
         api.delete("jobs/{job}/assignment", use: self.unassign)
         api.put("jobs/{job}/travel", use: self.startTravel)
         api.delete("jobs/{job}/travel", use: self.stopTravel)
+        api.post("jobs/{job}/links", use: self.makeLink)
         api.post("tickets", use: self.makeTicket)
         self.addGrants(to: api)
         Pages(settings: self.settings).add(to: router)

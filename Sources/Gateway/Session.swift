@@ -26,6 +26,8 @@ final class Session: ChannelInboundHandler {
     let loop: LoopState
     /// Grows with every session of the loop: the newest has the greatest.
     let number: UInt64
+    /// Tells it from every other session of every gateway.
+    let id = String(UInt64.random(in: .min ... .max), radix: 36)
     let socket: SecureSocketHandler
     let address: ClientAddress?
     let logger: Logger
@@ -48,6 +50,8 @@ final class Session: ChannelInboundHandler {
     /// Set while the socket has something to take.
     private var stall: Deadline?
     private var leaving: Deadline?
+    /// Of a tracking link, when it came by one.
+    var place: GuestPlace?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
     private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
 
@@ -111,6 +115,8 @@ final class Session: ChannelInboundHandler {
     private func giveBack(_ admitted: Admitted) {
         self.loop.quotas.end(admitted.owner, self.address)
         self.loop.personBuckets.leave(admitted.grant.person)
+        self.place?.leave()
+        self.place = nil
     }
 
     func watch(until time: NIODeadline) {
@@ -207,7 +213,7 @@ final class Session: ChannelInboundHandler {
             guard case .auth(let credential) = message else {
                 return self.close(.invalidToken, "the first message must be auth")
             }
-            return self.signIn(self.loop.signIn(credential, from: self.address))
+            return self.signIn(self.loop.signIn(credential, from: self.address, as: self.id))
         }
         let grant = admitted.grant
         switch message {

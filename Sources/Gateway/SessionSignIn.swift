@@ -20,13 +20,17 @@ extension Session {
     }
 
     func signedIn(_ admitted: Admitted) {
-        guard case .signingIn = self.state else { return }
+        guard case .signingIn = self.state else { return self.giveUp(admitted) }
         // Now, not when it was looked up: it may have been revoked since.
-        guard !self.loop.isRevoked(admitted) else { return self.close(.forbidden, "revoked") }
+        guard !self.loop.isRevoked(admitted) else {
+            self.giveUp(admitted)
+            return self.close(.forbidden, "revoked")
+        }
         do throws(Quotas.Refusal) {
             try self.loop.quotas.begin(admitted.owner, self.address)
         } catch {
             self.loop.counts.add(error == .person ? .sessionsRefusedByPerson : .sessionsRefusedByAddress)
+            self.giveUp(admitted)
             let whose = error == .person ? "this person" : "this address"
             return self.close(.connectionLimit, "\(whose) has as many connections as it may")
         }
@@ -36,12 +40,16 @@ extension Session {
         self.life?.cancel()
         self.watch(until: self.keepalive.first)
         if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
-        let session = String(UInt64.random(in: .min ... .max), radix: 36)
+        if let link = admitted.grant.link, let end = admitted.linkExpiresAt {
+            self.place = GuestPlace(link: link, expiresAt: end, session: self)
+            self.place?.hold()
+        }
+        guard self.isOpen else { return }
         self.logger.debug(
-            "signed in", metadata: [LogKey.session: "\(session)", LogKey.role: "\(admitted.grant.role)"])
+            "signed in", metadata: [LogKey.session: "\(self.id)", LogKey.role: "\(admitted.grant.role)"])
         let ping = self.limits.pingSeconds
         self.send(
-            .welcome(Welcome(session: session, serverTime: .now, pingIntervalSeconds: ping, limits: self.limits)))
+            .welcome(Welcome(session: self.id, serverTime: .now, pingIntervalSeconds: ping, limits: self.limits)))
         if self.loop.isDegraded { self.send(.degraded) }
     }
 
@@ -79,5 +87,11 @@ extension Session {
     /// For the close frame, which goes before the end, ms: the loop looks every 100.
     private static let expiryMargin: Int64 = 300
 
-    private func close(_ refusal: SignInRefusal) { self.close(refusal.code, refusal.reason) }
+    /// The place that came with it is free again, unless this session sits on it.
+    private func giveUp(_ admitted: Admitted) {
+        if case .signedIn(let current) = self.state, current.grant.link == admitted.grant.link { return }
+        if let link = admitted.grant.link { _ = self.loop.links.leave(link, as: self.id) }
+    }
+
+    func close(_ refusal: SignInRefusal) { self.close(refusal.code, refusal.reason) }
 }

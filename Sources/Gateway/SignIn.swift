@@ -11,17 +11,24 @@ struct Admitted {
     let grant: Grant
     /// `nil`: services may have as many sessions as they need.
     let owner: SessionOwner?
+    let way: FollowedAccess.Way
+    /// ms since the epoch; `nil` when it is no link that it came by.
+    let linkExpiresAt: Int64?
 
-    /// By a token.
-    init(_ grant: Grant) {
+    /// By a token, or the ticket that was made for one.
+    init(_ grant: Grant, by way: FollowedAccess.Way = .token) {
         self.grant = grant
         self.owner = grant.role == .service ? nil : .person(grant.person)
+        self.way = way
+        self.linkExpiresAt = nil
     }
 
-    /// By a link to `job`, which is its customer's.
-    init(link job: JobID, customer: PersonID) {
-        self.grant = Grant(person: customer, role: .customer, job: job)
-        self.owner = .link(job)
+    /// By a link to `job`, which is its customer's. A link has a cap of its own, across gateways.
+    init(link id: String, to job: JobID, customer: PersonID, expiresAt: Int64) {
+        self.grant = Grant(person: customer, role: .customer, job: job, link: id)
+        self.owner = nil
+        self.way = .link
+        self.linkExpiresAt = expiresAt
     }
 }
 
@@ -43,7 +50,11 @@ struct SignInRefusal: Error {
 
 extension LoopState {
     /// Fails with `SignInRefusal`. Done at once for a token.
-    func signIn(_ credential: Credential, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
+    ///
+    /// - Parameter session: who takes a place of a link; `nil` where only tokens are shown.
+    func signIn(
+        _ credential: Credential, from address: ClientAddress?, as session: String? = nil
+    ) -> EventLoopFuture<Admitted> {
         let now = NIODeadline.now().uptimeNanoseconds
         if let address, self.quotas.isLockedOut(address, at: now) != nil {
             return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyGuesses)
@@ -59,14 +70,8 @@ extension LoopState {
                     error == .expired ? SignInRefusal.tokenExpired : SignInRefusal.badToken)
             }
         case .link(let secret):
-            let (ledger, revocations) = (self.jobs.ledger, self.revocations)
-            admitted = self.links.job(of: secret).flatMap { [eventLoop] job in
-                guard let job else { return eventLoop.makeFailedFuture(SignInRefusal.badLink) }
-                return ledger.recover(job).flatMapThrowing { recovery in
-                    guard let recovery, !revocations.isRevoked(job) else { throw SignInRefusal.badLink }
-                    return Admitted(link: job, customer: recovery.record.customer)
-                }
-            }
+            admitted =
+                session.map { self.join(secret, as: $0) } ?? self.eventLoop.makeFailedFuture(SignInRefusal.badLink)
         }
         return self.counting(admitted, address)
     }
@@ -82,7 +87,8 @@ extension LoopState {
             return Admitted(
                 Grant(
                     person: holder.person, role: role, job: holder.job, rider: holder.rider,
-                    token: TokenIdentity(id: holder.token, issuedAt: holder.issuedAt), expiresAt: holder.expiresAt))
+                    token: TokenIdentity(id: holder.token, issuedAt: holder.issuedAt), expiresAt: holder.expiresAt),
+                by: .ticket)
         }
         return self.counting(admitted, address)
     }
@@ -90,6 +96,10 @@ extension LoopState {
     /// A newer token of the same person in the same role takes the place of the one that is about to expire. What is refused,
     /// with `Refused`, changes nothing: the connection ends when the old one does.
     func renew(_ old: Admitted, by token: String, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
+        guard old.way != .link else {
+            return self.eventLoop.makeFailedFuture(
+                Refused(code: .forbidden, message: "A link is not renewed: connect again with the token."))
+        }
         let revocations = self.revocations
         return self.signIn(.token(token), from: address).flatMapErrorThrowing { error in
             let isExpired = (error as? SignInRefusal)?.code == .tokenExpired

@@ -9,7 +9,7 @@ internal import NIOCore
 /// Closes the feeds of jobs at their limits. Confined to its loop.
 final class TimeLimits {
     private let deadlines: Deadlines
-    private let feed: JobFeed
+    private let jobs: JobControl
     private let eventLoop: any EventLoop
     private var watched: [JobID: Watched] = [:]
 
@@ -21,9 +21,9 @@ final class TimeLimits {
     /// After Redis could not be asked.
     private static let secondAttempt = TimeAmount.seconds(1)
 
-    init(deadlines: Deadlines, feed: JobFeed, eventLoop: any EventLoop) {
+    init(deadlines: Deadlines, jobs: JobControl, eventLoop: any EventLoop) {
         self.deadlines = deadlines
-        self.feed = feed
+        self.jobs = jobs
         self.eventLoop = eventLoop
     }
 
@@ -49,13 +49,13 @@ final class TimeLimits {
 
     private func close(_ job: JobID, _ limit: Int64) {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.feed.close(job, atLimit: limit).whenComplete { result in
+        self.jobs.close(job, atLimit: limit).whenComplete { result in
             let limits = bound.value
             guard limits.watched[job]?.limit == limit else { return }
             switch result {
-            case .success(0): limits.forget(job)
             // The clock of Redis is behind ours, or ours has jumped.
-            case .success(let early): limits.watch(job, limit, after: .milliseconds(early))
+            case .success(.early(let milliseconds)): limits.watch(job, limit, after: .milliseconds(milliseconds))
+            case .success: limits.forget(job)
             case .failure: limits.watch(job, limit, after: Self.secondAttempt)
             }
         }

@@ -35,17 +35,16 @@ package struct AccessQuestions: Sendable, Hashable {
         switch role {
         case .live:
             let (travel, position) = (keyspace.travel(of: Self.job), keyspace.position(of: Self.job))
-            let link = keyspace.link("0")
             channel = keyspace.feed(of: Self.job)
             self.needed = [
                 ["evalsha", digest, "3", travel, position, channel], ["eval", "", "3", travel, position, channel],
                 ["get", travel], ["get", position], ["set", travel, "r", "pxat", "1"],
-                ["set", position, "p", "px", "1"], ["del", travel, position],
-                ["mget", travel, position], ["set", link, "j", "px", "1"], ["get", link],
+                ["set", position, "p", "px", "1"], ["del", travel, position], ["mget", travel, position],
                 ["set", keyspace.ticket("0"), "h", "px", "1"], ["getdel", keyspace.ticket("0")],
             ]
         case .ledger:
             let (record, log) = (keyspace.job(Self.job), keyspace.log(of: Self.job))
+            let (link, viewers) = (keyspace.link("0"), keyspace.viewers(ofLink: "0"))
             channel = keyspace.events(of: Self.job)
             self.needed = [
                 ["evalsha", digest, "3", record, log, channel], ["eval", "", "3", record, log, channel],
@@ -55,7 +54,13 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["xlen", keyspace.control], ["xrange", keyspace.control, "-", "+"],
                 ["pexpire", keyspace.control, "1"], ["spublish", keyspace.control, ""],
                 ["ssubscribe", keyspace.control],
+                ["hmget", link, "f"], ["hset", link, "f", "v"], ["pexpireat", link, "1"], ["del", link, viewers],
+                ["zadd", viewers, "1", "s"], ["zcard", viewers], ["zscore", viewers, "s"], ["zrem", viewers, "s"],
+                ["zremrangebyscore", viewers, "-inf", "1"], ["pexpireat", viewers, "1"],
             ]
+            for stream in AuditEntry.Stream.allCases.map({ keyspace.stream($0) }) {
+                self.needed += [["xadd", stream, "*", "f", "v"], ["xrange", stream, "-", "+"]]
+            }
         }
         self.needed += [
             ["spublish", channel, ""], ["ssubscribe", channel], ["sunsubscribe", channel], ["time"], ["ping"], ["info"],

@@ -48,26 +48,22 @@ package struct JobFeed: Sendable {
     /// - Parameters:
     ///   - rider: only when this rider shares; `nil` whoever does.
     ///   - fence: no earlier decision opens it again; `nil` leaves that as it is.
-    /// - Returns: `false` when another rider shares for this job: nothing was closed.
     package func close(
         _ job: JobID, of rider: PersonID? = nil, because reason: EndReason, fence: Int64? = nil
-    ) -> EventLoopFuture<Bool> {
-        self.close(job, rider, reason, fence, deadline: nil).map { code, _ in code != -2 }
+    ) -> EventLoopFuture<Closing> {
+        self.close(job, rider, reason, fence, deadline: nil)
     }
 
     /// Ends a job's positions when their time is over, by the clock of Redis. Safe to repeat, from anywhere.
     ///
     /// - Parameter deadline: a feed with another one is left as it is.
-    /// - Returns: how many ms too early it was; 0 when it is closed.
-    package func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<Int64> {
-        self.close(job, nil, .timeLimit, nil, deadline: deadline).map { code, detail in
-            code == -3 ? max(1, deadline - detail) : 0
-        }
+    package func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<Closing> {
+        self.close(job, nil, .timeLimit, nil, deadline: deadline)
     }
 
     private func close(
         _ job: JobID, _ rider: PersonID?, _ reason: EndReason, _ fence: Int64?, deadline: Int64?
-    ) -> EventLoopFuture<(code: Int64, detail: Int64)> {
+    ) -> EventLoopFuture<Closing> {
         self.live.evaluate(
             Scripts.closeFeed, keys: self.keys(job),
             arguments: [
@@ -78,8 +74,23 @@ package struct JobFeed: Sendable {
             guard let parts = answer.array, let code = parts.first?.integer else {
                 throw RedisError.unexpectedAnswer(command: Scripts.closeFeed.name)
             }
-            return (code, parts.dropFirst().first?.integer ?? 0)
+            let detail = parts.dropFirst().first?.integer ?? 0
+            return switch code {
+            case -2: .otherRider
+            case -3: .early(milliseconds: max(1, (deadline ?? 0) - detail))
+            default: .closed(erased: Int(detail))
+            }
         }
+    }
+
+    /// What became of a feed that was to be closed.
+    package enum Closing: Sendable, Hashable {
+        /// Nothing was closed: another rider shares for this job.
+        case otherRider
+        /// Nothing was closed: its time is over only then.
+        case early(milliseconds: Int64)
+        /// It is closed; so many keys held something and are empty or gone. 0 when it was closed before.
+        case closed(erased: Int)
     }
 
     /// The feed at one moment.

@@ -15,7 +15,10 @@ package struct Keyspace: Sendable, Hashable {
     package func travel(of job: JobID) -> String { self.job(job) + ":travel" }
     package func position(of job: JobID) -> String { self.job(job) + ":position" }
     package func ticket(_ secret: String) -> String { "\(self.prefix)ticket:\(secret)" }
-    package func link(_ secret: String) -> String { "\(self.prefix)link:\(secret)" }
+    package func link(_ id: String) -> String { "\(self.prefix)link:{\(id)}" }
+    package func viewers(ofLink id: String) -> String { self.link(id) + ":viewers" }
+    /// Streams, at the ledger.
+    package func stream(_ stream: AuditEntry.Stream) -> String { self.prefix + stream.rawValue }
 
     /// Stream of what was revoked, and the channel that tells of it, at the ledger.
     package var control: String { "\(self.prefix)control" }

@@ -11,6 +11,9 @@ package struct LiveStateSettings: Sendable {
     package var positionLifetime: Duration = .seconds(600)
     /// Travel mode, from its first start for a job (BR-002).
     package var travelCap: Duration = .seconds(4 * 3600)
+    /// Entries of the streams `access` and `audit`, about.
+    package var accessEntries = 100_000
+    package var auditEntries = 100_000
 
     /// What was revoked, after it was: as long as a job is kept or a token lives, whichever is longer.
     package var revocationRetention: Duration { max(self.retention, .seconds(TokenVerifier.longestLifetime)) }

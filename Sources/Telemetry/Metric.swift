@@ -15,6 +15,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case acceptPaused, sessionsShed
     case jobsRepaired, jobsChecked, jobsBehind, redisOutages, positionsKept
     case revocationsApplied, sessionsRevoked, connectionsReset, positionsWithheld
+    case auditEntriesLost
     case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
 
     /// Prometheus name, with what the counts of one name have in common.
@@ -43,6 +44,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .sessionsRevoked: .sessionsRevoked
         case .connectionsReset: .connectionsReset
         case .positionsWithheld: .positionsWithheld
+        case .auditEntriesLost: .auditEntriesLost
         case .closedGoingAway, .closedOverloaded, .closedRateLimited, .closedBadMessages, .closedTooBig,
             .closedProtocolError:
             .sessionsClosed
@@ -104,6 +106,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case sessionsRevoked = "enroute_sessions_revoked_total"
         case connectionsReset = "enroute_connections_reset_total"
         case positionsWithheld = "enroute_positions_withheld_total"
+        case auditEntriesLost = "enroute_audit_entries_lost_total"
 
         package var help: String {
             switch self {
@@ -131,6 +134,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .sessionsRevoked: "Sessions closed 4502 because what they came by was revoked."
             case .connectionsReset: "Connections thrown away because a peer did not read in time what was revoked."
             case .positionsWithheld: "Positions not shown at once because it was not known what is revoked."
+            case .auditEntriesLost: "Entries of the audit trail lost because too many waited for Redis."
             }
         }
     }

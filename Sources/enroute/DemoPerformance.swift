@@ -42,8 +42,8 @@ struct DemoPerformance: Sendable {
                 destination: self.scene.destination, actor: Self.service), epoch: UUID().uuidString
         ).get()
         _ = try await ledger.publish(.onTheWay, of: Self.job, by: Self.service, source: "event").get()
-        let link = try await TrackingLinks(live: client, settings: self.settings.liveState)
-            .issue(for: Self.job, lifetime: .seconds(4 * 3600)).get()
+        let link = try await TrackingLinks(ledger: client, settings: self.settings.liveState)
+            .issue(for: Self.job, by: Self.service).get()
 
         let isSecure = self.settings.credentials != nil
         let journey = self.scene.journey

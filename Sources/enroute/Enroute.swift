@@ -15,6 +15,7 @@ struct Enroute: AsyncParsableCommand {
               enroute demo                          a live trip in your browser, nothing else needed
               enroute serve                         a gateway, configured by ENROUTE_... variables
               enroute check                         whether Redis and the configuration are fit for it
+              enroute audit --job job-1             who followed it, from when to when
               enroute token --role rider rider-7    a token for development
               enroute revoke user customer-1        no token issued until now is good any more
               enroute replay trip.gpx --job job-1   a rider that travels a recorded trip
@@ -22,6 +23,6 @@ struct Enroute: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             ServeCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self,
-            RevokeCommand.self,
+            RevokeCommand.self, AuditCommand.self,
         ])
 }

@@ -101,6 +101,8 @@ struct ProcessConfiguration {
             try self.integer("ENROUTE_POSITION_LIFETIME_SECONDS", in: 1...3_600, default: 600))
         state.retention = .seconds(
             try self.integer("ENROUTE_RETENTION_SECONDS", in: 60...31_536_000, default: 172_800))
+        state.accessEntries = try self.integer(
+            "ENROUTE_ACCESS_ENTRIES", in: 1_000...100_000_000, default: 100_000)
         return state
     }
 
@@ -111,6 +113,7 @@ struct ProcessConfiguration {
             port: try port ?? self.integer("ENROUTE_PORT", in: 0...65535, default: 8443),
             credentials: try self.credentials(), live: live, ledger: ledger, tokens: try await self.tokens())
         settings.liveState = try self.liveState()
+        settings.name = try self.gatewayName()
         settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))
         settings.testEcho = testEcho
         settings.limits = try self.limits()
@@ -121,6 +124,14 @@ struct ProcessConfiguration {
         settings.leafletFolder = self.text("ENROUTE_LEAFLET_FOLDER") ?? settings.leafletFolder
         settings.streets = try self.text("ENROUTE_STREETS").map { try Streets.load(path: $0) }
         return settings
+    }
+
+    private func gatewayName() throws -> String {
+        guard let name = self.text("ENROUTE_GATEWAY_NAME") else { return ProcessInfo.processInfo.hostName }
+        guard name.wholeMatch(of: /[A-Za-z0-9._-]{1,253}/) != nil else {
+            throw ConfigurationError(description: "ENROUTE_GATEWAY_NAME must be 1 to 253 of [A-Za-z0-9._-].")
+        }
+        return name
     }
 
     private func prefix() throws -> String {

@@ -29,7 +29,7 @@ import Testing
 
     struct Crashed: Error {}
 
-    @Test(arguments: [[], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"]])
+    @Test(arguments: [[], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"]])
     func `every command has help with examples`(words: [String]) async throws {
         let outcome = try await Self.run(words + ["--help"])
         #expect(outcome.code == 0)
@@ -77,6 +77,8 @@ import Testing
             (["ENROUTE_PORT": "99999"], 78, "ENROUTE_PORT is 99999"),
             (["ENROUTE_TRAVEL_CAP_SECONDS": "14401"], 78, "ENROUTE_TRAVEL_CAP_SECONDS"),
             (["ENROUTE_REDIS_PREFIX": "a{b}"], 78, "ENROUTE_REDIS_PREFIX"),
+            (["ENROUTE_ACCESS_ENTRIES": "999"], 78, "ENROUTE_ACCESS_ENTRIES is 999"),
+            (["ENROUTE_GATEWAY_NAME": "a b"], 78, "ENROUTE_GATEWAY_NAME"),
             (["ENROUTE_LOG_LEVEL": "loud"], 78, "ENROUTE_LOG_LEVEL is loud"),
             (["ENROUTE_MODE": "test"], 78, "ENROUTE_MODE is test; it must be production or development"),
             (["ENROUTE_REDIS_LIVE_ADMIN_URL": "http://x"], 78, "its scheme is none of"),

@@ -33,13 +33,6 @@ import Testing
         #expect(throws: Quotas.Refusal.address) { try quotas.begin(.person(PersonID("cleo")!), Self.here) }
     }
 
-    @Test func `guests who come by a link count together, and not for the customer`() throws {
-        let quotas = Quotas(limits: Self.limits { $0.sessionsPerPerson = 1 })
-        try quotas.begin(.link(JobID("job-1")!), nil)
-        try quotas.begin(Self.anna, nil)
-        #expect(throws: Quotas.Refusal.person) { try quotas.begin(.link(JobID("job-1")!), nil) }
-    }
-
     @Test func `zero is no bound`() throws {
         let quotas = Quotas(
             limits: Self.limits {

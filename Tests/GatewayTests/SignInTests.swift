@@ -31,8 +31,8 @@ import Testing
             try await RunningGateway.run { gateway in
                 let job = try await gateway.travellingJob()
                 let other = try await gateway.travellingJob("job-2")
-                let links = TrackingLinks(live: gateway.client, settings: gateway.settings.liveState)
-                let secret = try await links.issue(for: job, lifetime: .seconds(60)).get()
+                let links = TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
+                let secret = try await links.issue(for: job, lifetime: .seconds(60), by: PersonID("service")!).get()
                 try await gateway.unsigned { connection, messages in
                     try await connection.send(.auth(.link(secret)))
                     _ = try await messages.welcome()

@@ -33,8 +33,11 @@ import Testing
     }
 
     private static let ownCalls: [DeployedRedis: [String]] = [
-        .live: ["Sources/LiveState/JobFeed.swift", "Sources/LiveState/TrackingLinks.swift", "Sources/LiveState/Tickets.swift"],
-        .ledger: ["Sources/LiveState/JobLedger.swift", "Sources/LiveState/RevocationLog.swift"],
+        .live: ["Sources/LiveState/JobFeed.swift", "Sources/LiveState/Tickets.swift"],
+        .ledger: [
+            "Sources/LiveState/JobLedger.swift", "Sources/LiveState/RevocationLog.swift",
+            "Sources/LiveState/TrackingLinks.swift", "Sources/LiveState/AuditStreams.swift",
+        ],
     ]
 
     /// What every connection says, whatever the role. To a Sentinel other things are said, by other users.

@@ -134,7 +134,7 @@ import Testing
         let list = try await self.list(after: "PREFIX", ["PREFIX": "staging:"], of: role)
         let names = list.matches(of: /[~&]([a-z:]+)/).map { $0.1 }.filter { $0 != "__sentinel__:hello" }
         #expect(names.count >= 6)
-        let kinds = ["job:", "link:", "ticket:", "control"]
+        let kinds = ["job:", "link:", "ticket:", "control", "access", "audit"]
         #expect(names.allSatisfy { name in kinds.contains { name.hasPrefix("staging:" + $0) } })
     }
 

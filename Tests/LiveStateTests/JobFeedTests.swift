@@ -18,9 +18,9 @@ import Testing
             #expect(
                 try await feed.read(Stage.job).get() == JobFeed.State(
                     rider: Stage.rider, deadline: deadline, position: Array("here".utf8)))
-            #expect(try await feed.close(Stage.job, of: Stage.customer, because: .arrived).get() == false)
-            #expect(try await feed.close(Stage.job, of: Stage.rider, because: .arrived).get())
-            #expect(try await feed.close(Stage.job, because: .arrived).get())
+            #expect(try await feed.close(Stage.job, of: Stage.customer, because: .arrived).get() == .otherRider)
+            #expect(try await feed.close(Stage.job, of: Stage.rider, because: .arrived).get() == .closed(erased: 2))
+            #expect(try await feed.close(Stage.job, because: .arrived).get() == .closed(erased: 0))
             #expect(try await feed.read(Stage.job).get() == JobFeed.State())
             let told = try await stage.subscriber.messages.next(2).map { message in
                 try message.payload.withUnsafeBytes { try ServerMessage($0) }

@@ -15,8 +15,10 @@ import Testing
         #expect(keyspace.position(of: Stage.job) == "job:{job-7}:position")
         #expect(keyspace.feed(of: Stage.job) == "job:{job-7}:feed")
         #expect(keyspace.events(of: Stage.job) == "job:{job-7}:events")
-        #expect(keyspace.link("0a1b") == "link:0a1b")
         #expect(keyspace.control == "control")
+        #expect(keyspace.link("0a1b") == "link:{0a1b}")
+        #expect(keyspace.viewers(ofLink: "0a1b") == "link:{0a1b}:viewers")
+        #expect(AuditEntry.Stream.allCases.map { keyspace.stream($0) } == ["access", "audit"])
     }
 
     @Test(arguments: ["", "staging:", "a{b}c:"])
@@ -27,8 +29,9 @@ import Testing
             Keyspace.events(of:),
         ]
         for name in names { #expect(name(keyspace)(Stage.job) == prefix + name(plain)(Stage.job)) }
-        #expect(keyspace.link("x") == prefix + "link:x")
         #expect(keyspace.control == prefix + "control")
+        #expect(keyspace.link("x") == prefix + "link:{x}")
+        #expect(keyspace.stream(.audit) == prefix + "audit")
     }
 
     @Test(arguments: ["", "staging:", "ü:", "a{b}c:"])

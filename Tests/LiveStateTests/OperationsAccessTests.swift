@@ -32,6 +32,10 @@ import Testing
                     _ = try await ledger.publish(status, of: Self.job, by: Self.rider, source: "rest").get()
                 }
                 _ = try await ledger.startTravel(for: Self.job, by: Self.rider).get()
+                _ = try await TrackingLinks(ledger: gateway, settings: settings).issue(for: Self.job, by: Self.rider)
+                    .get()
+                try await AuditStreams(ledger: gateway, settings: settings)
+                    .append(.erased(Self.job, keys: 2, because: .arrived)).get()
             case .live:
                 let now = try await gateway.run("TIME").array?.first?.text.flatMap(Int64.init) ?? 0
                 let feed = JobFeed(live: gateway, settings: settings)
@@ -39,8 +43,6 @@ import Testing
                 let fix = Fix(at: now * 1000, place: Coordinate(latitude: 52.5, longitude: 13.4)!)
                 _ = try await LocationPublisher(live: gateway, settings: settings)
                     .publish(fix, for: Self.job, by: Self.rider, receivedAt: now * 1000).get()
-                _ = try await TrackingLinks(live: gateway, settings: settings)
-                    .issue(for: Self.job, lifetime: .seconds(60)).get()
             }
             let operations = try await RedisClient.started(at: server.address(for: "operations"))
             defer { operations.stop() }

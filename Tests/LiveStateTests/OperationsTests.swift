@@ -37,10 +37,13 @@ import Testing
             _ = try await stage.feed.open(Stage.job, for: Stage.rider, until: now + 3_600_000, fence: 1).get()
             let fix = Fix(at: now, place: Coordinate(latitude: 52.5, longitude: 13.4)!)
             _ = try await stage.publisher.publish(fix, for: Stage.job, by: Stage.rider, receivedAt: now).get()
-            _ = try await TrackingLinks(live: stage.client, settings: stage.settings)
-                .issue(for: Stage.job, lifetime: .seconds(60)).get()
+            _ = try await TrackingLinks(ledger: stage.client, settings: stage.settings)
+                .issue(for: Stage.job, lifetime: .seconds(60), by: Stage.customer).get()
             _ = try await RevocationLog(ledger: stage.client, settings: stage.settings)
                 .revoke(.user(Stage.customer), by: Stage.rider, because: "lost phone").get()
+            for entry in [AuditEntry.erased(Stage.job, keys: 2, because: .arrived), .init(.access, type: "left", [:])] {
+                try await AuditStreams(ledger: stage.client, settings: stage.settings).append(entry).get()
+            }
             for line in lines {
                 let (isSuccess, output) = try await self.run(line, stage)
                 #expect(isSuccess, "\(line): \(output)")
@@ -64,8 +67,8 @@ import Testing
         let readme = try LuaFolder.readme()
         for (name, _) in try LuaFolder.scripts() { #expect(readme.contains("`\(name)`"), "\(name)") }
         for key in [
-            "job:{J}", "job:{J}:log", "job:{J}:travel", "job:{J}:position", "job:{J}:feed", "job:{J}:events", "link:S",
-            "control",
+            "job:{J}", "job:{J}:log", "job:{J}:travel", "job:{J}:position", "job:{J}:feed", "job:{J}:events", "control",
+            "link:{L}", "link:{L}:viewers", "access", "audit",
         ] {
             #expect(readme.contains("`\(key)`"), "\(key)")
         }

@@ -5,43 +5,62 @@ import TestSupport
 import Testing
 
 @Suite struct TrackingLinksTests {
-    @Test func `a secret stands for its job, for as long as it was issued`() async throws {
+    private static func links(_ stage: Stage) -> TrackingLinks {
+        TrackingLinks(ledger: stage.client, settings: stage.settings)
+    }
+
+    @Test func `a secret opens its link, for as long as it was issued, and Redis does not hold it`() async throws {
         try await Stage.set { stage in
-            let links = TrackingLinks(live: stage.client, settings: stage.settings)
-            let secrets = [
-                try await links.issue(for: Stage.job, lifetime: .seconds(60)).get(),
-                try await links.issue(for: JobID("job-8")!, lifetime: .seconds(60)).get(),
-            ]
-            #expect(try await links.job(of: secrets[0]).get() == Stage.job)
-            #expect(try await links.job(of: secrets[1]).get() == JobID("job-8"))
-            let left = try await stage.client.timeLeft(of: stage.keyspace.link(secrets[0]))
-            #expect((50_000...60_000).contains(left))
-            try await stage.client.run("DEL", stage.keyspace.link(secrets[0]))
-            #expect(try await links.job(of: secrets[0]).get() == nil)
+            let links = Self.links(stage)
+            let link = try await links.issueDurably(for: Stage.job, lifetime: .seconds(60), by: Stage.customer).get()
+                .value
+            #expect(TrackingLinks.id(of: link.secret) == link.id)
+            let place = try await links.join(link.id, as: "s1").get()
+            #expect(place == .taken(Stage.job, expiresAt: link.expiresAt))
+            let dump = try await stage.client.dump()
+            #expect(Set(dump.keys) == [stage.keyspace.link(link.id), stage.keyspace.viewers(ofLink: link.id)])
+            for (key, content) in dump {
+                #expect(content.expiry == link.expiresAt)
+                let bytes = String(decoding: content.content, as: UTF8.self)
+                #expect(!key.contains(link.secret) && !bytes.contains(link.secret))
+            }
+            // The digest that everybody can compute: SHA-256 of 32 zeros.
+            #expect(TrackingLinks.id(of: String(repeating: "0", count: 32)) == "84e0c0eafaa95a34c293f278ac52e45c")
         }
     }
 
-    @Test func `secrets have 32 characters, and no two are the same`() async throws {
+    @Test func `secrets and ids have 32 characters, and no two are the same`() async throws {
         try await Stage.set { stage in
-            let links = TrackingLinks(live: stage.client, settings: stage.settings)
-            var secrets: Set<String> = []
-            for _ in 0..<100 { secrets.insert(try await links.issue(for: Stage.job, lifetime: .seconds(60)).get()) }
-            #expect(secrets.count == 100)
-            for secret in secrets {
-                #expect(secret.utf8.count == TrackingLinks.length)
-                #expect(secret.allSatisfy { $0.isHexDigit && !$0.isUppercase })
+            var words: Set<String> = []
+            for _ in 0..<100 {
+                let link = try await Self.links(stage).issueDurably(for: Stage.job, by: Stage.customer).get().value
+                words.formUnion([link.secret, link.id])
+            }
+            #expect(words.count == 200)
+            for word in words {
+                #expect(word.utf8.count == TrackingLinks.length)
+                #expect(word.allSatisfy { $0.isHexDigit && !$0.isUppercase })
             }
         }
     }
 
-    @Test func `what can not be a secret is none, and Redis is not asked`() async throws {
+    @Test(arguments: ["", "0", "x" + String(repeating: "0", count: 31), String(repeating: "A", count: 32), "*"])
+    func `what can not be a secret has no id`(secret: String) {
+        #expect(TrackingLinks.id(of: secret) == nil)
+        #expect(TrackingLinks.id(of: String(repeating: "0", count: 33)) == nil)
+    }
+
+    @Test func `a link that is revoked is gone with its places, and others stay`() async throws {
         try await Stage.set { stage in
-            let links = TrackingLinks(live: stage.client, settings: stage.settings)
-            let foreign = "x" + String(repeating: "0", count: 31)
-            try await stage.client.run("SET", stage.keyspace.link(foreign), "job-7")
-            for secret in ["", "0", foreign, String(repeating: "A", count: 32), String(repeating: "0", count: 33)] {
-                #expect(try await links.job(of: secret).get() == nil, "\(secret)")
-            }
+            let links = Self.links(stage)
+            let first = try await links.issueDurably(for: Stage.job, by: Stage.customer).get().value
+            let second = try await links.issueDurably(for: Stage.job, by: Stage.customer).get().value
+            for link in [first, second] { _ = try await links.join(link.id, as: "s1").get() }
+            #expect(try await links.revoke(first.id).get())
+            #expect(try await links.join(first.id, as: "s1").get() == .noSuchLink)
+            #expect(try await links.join(second.id, as: "s2").get() != .noSuchLink)
+            #expect(try await links.revoke(first.id).get() == false)
+            for id in ["", "*", "{}", "x"] { #expect(try await links.revoke(id).get() == false) }
         }
     }
 }

@@ -1,0 +1,126 @@
+// Writes down what has to be accounted for, and holds nobody up: whatever happens is queued here and goes to the ledger within
+// a tick of the loop. At least once: what an outage kept from being acknowledged is sent again under the same number.
+
+internal import Access
+internal import EnrouteWire
+internal import LiveState
+internal import Logging
+internal import NIOCore
+internal import Telemetry
+
+/// The audit trail of one event loop. Confined to it.
+final class AuditTrail {
+    private let eventLoop: any EventLoop
+    private let streams: AuditStreams
+    private let gateway: String
+    private let counts: LoopCounts
+    private let logger: Logger
+    private var queue = TrailQueue<AuditEntry>()
+    private var tickCount: UInt64 = 0
+    /// Tells this loop's numbers from those of all others, and of this gateway's life before.
+    private let origin = String(UInt64.random(in: .min ... .max), radix: 36)
+    private var lastNumber = 0
+    /// It was said that entries are lost, or that they can not be written; said again after it went well.
+    private var isOverflowSaid = false
+    private var isFailureSaid = false
+    private var whenWritten: [EventLoopPromise<Void>] = []
+
+    init(
+        eventLoop: any EventLoop, streams: AuditStreams, gateway: String, counts: LoopCounts, logger: Logger
+    ) {
+        self.eventLoop = eventLoop
+        self.streams = streams
+        self.gateway = gateway
+        self.counts = counts
+        self.logger = logger
+    }
+
+    /// Never waits and never fails: without room the entry is lost, and counted.
+    func record(_ entry: AuditEntry) {
+        self.eventLoop.preconditionInEventLoop()
+        var entry = entry
+        self.lastNumber += 1
+        entry.sign(gateway: self.gateway, at: .now, number: "\(self.origin)-\(self.lastNumber)")
+        guard self.queue.add(entry) else {
+            self.counts.add(.auditEntriesLost)
+            guard !self.isOverflowSaid else { return }
+            self.isOverflowSaid = true
+            return self.logger.warning("too much waits for the audit trail: entries are lost until Redis takes them")
+        }
+        if self.queue.isUrgent { self.send() }
+    }
+
+    /// Every tick of the loop.
+    func tick() {
+        self.tickCount += 1
+        self.send()
+    }
+
+    /// What a stopping gateway waits for the ledger to take its last entries; then they are lost.
+    static let longestGoodbye = TimeAmount.seconds(2)
+
+    /// Succeeds when all that was recorded is written, after `longestGoodbye`, or when the loop stops.
+    func settled() -> EventLoopFuture<Void> {
+        guard !self.queue.isEmpty else { return self.eventLoop.makeSucceededVoidFuture() }
+        let promise = self.eventLoop.makePromise(of: Void.self)
+        self.whenWritten.append(promise)
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        let limit = self.eventLoop.scheduleTask(in: Self.longestGoodbye) { bound.value.release() }
+        promise.futureResult.whenComplete { _ in limit.cancel() }
+        self.send()
+        return promise.futureResult
+    }
+
+    func stop() { self.release() }
+
+    private func release() {
+        let waiting = self.whenWritten
+        self.whenWritten = []
+        for promise in waiting { promise.succeed() }
+    }
+
+    private func send() {
+        let batch = self.queue.take(at: self.tickCount)
+        guard !batch.isEmpty else { return }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        EventLoopFuture.whenAllComplete(batch.map { self.streams.append($0) }, on: self.eventLoop)
+            .whenSuccess { bound.value.answered($0) }
+    }
+
+    private func answered(_ results: [Result<Void, any Error>]) {
+        var failure: (any Error)?
+        let acknowledged = results.map { result in
+            guard case .failure(let error) = result else { return true }
+            failure = error
+            return false
+        }
+        self.queue.answered(acknowledged, at: self.tickCount)
+        if let failure {
+            guard !self.isFailureSaid else { return }
+            self.isFailureSaid = true
+            return self.logger.warning(
+                "the audit trail waits: the ledger does not take it", metadata: [LogKey.reason: "\(failure)"])
+        }
+        (self.isFailureSaid, self.isOverflowSaid) = (false, false)
+        if self.queue.isEmpty { return self.release() }
+        if self.queue.isUrgent || !self.whenWritten.isEmpty { self.send() }
+    }
+}
+
+extension AuditTrail {
+    /// Somebody is shown a job from now on.
+    ///
+    /// - Returns: what to give `left` in the end; `nil` when the session ended meanwhile.
+    func followed(_ job: JobID, by session: Session) -> FollowedAccess? {
+        guard case .signedIn(let admitted) = session.state else { return nil }
+        let access = FollowedAccess(
+            job: job, person: admitted.grant.person, role: admitted.grant.role.rawValue, way: admitted.way,
+            link: admitted.grant.link, session: session.id)
+        self.record(access.followed)
+        return access
+    }
+
+    func left(_ access: FollowedAccess?) {
+        if let access { self.record(access.left) }
+    }
+}

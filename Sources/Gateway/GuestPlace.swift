@@ -1,0 +1,96 @@
+// A session that came by a tracking link holds one of the link's places: taken when it signs in, renewed while it lasts,
+// given back at its end. The ledger counts, so that the cap holds across gateways.
+
+internal import Access
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+
+/// One session's place. Confined to its loop.
+final class GuestPlace {
+    private unowned let session: Session
+    private let links: TrackingLinks
+    private let link: String
+    /// ms since the epoch
+    private let expiresAt: Int64
+    private var renewal: Deadline?
+    private var end: Deadline?
+
+    init(link: String, expiresAt: Int64, session: Session) {
+        (self.link, self.expiresAt, self.session) = (link, expiresAt, session)
+        self.links = session.loop.links
+    }
+
+    /// From now on it is renewed, and the session ends with the link: at once when its time is over.
+    func hold() {
+        self.renewLater()
+        self.watchEnd()
+    }
+
+    /// The session ends.
+    func leave() {
+        self.renewal?.cancel()
+        self.end?.cancel()
+        _ = self.links.leave(self.link, as: self.session.id)
+    }
+
+    /// The time of day may jump, so it is looked at again when the time has come.
+    private func watchEnd() {
+        let left = self.expiresAt - .now
+        guard left > 0 else { return self.isOver() }
+        self.end = self.session.loop.deadlines.after(.milliseconds(left)) { [weak self] in self?.watchEnd() }
+    }
+
+    private func renewLater() {
+        let pace = TimeAmount(self.session.loop.settings.placeRenewal)
+        self.renewal = self.session.loop.deadlines.after(pace) { [weak self] in self?.renew() }
+    }
+
+    private func renew() {
+        let bound = NIOLoopBound(self.session, eventLoop: self.session.loop.eventLoop)
+        self.links.join(self.link, as: self.session.id).whenComplete { result in
+            guard bound.value.isOpen, let place = bound.value.place else { return }
+            switch result {
+            case .success(.noSuchLink): place.isOver()
+            // Its place went to somebody else while the ledger could not be asked.
+            case .success(.full): bound.value.close(SignInRefusal.linkIsFull)
+            // Without the ledger nobody else can take the place either.
+            case .success(.taken), .failure: place.renewLater()
+            }
+        }
+    }
+
+    private func isOver() { self.session.close(SignInRefusal.badLink) }
+}
+
+extension SignInRefusal {
+    static let linkIsFull = SignInRefusal(
+        code: .connectionLimit, reason: "as many follow by this link as may")
+}
+
+extension LoopState {
+    /// From the secret of a link to a place by it. A link to a job that has ended is answered like one that does not exist.
+    ///
+    /// - Parameter session: its name.
+    func join(_ secret: String, as session: String) -> EventLoopFuture<Admitted> {
+        guard let id = TrackingLinks.id(of: secret) else {
+            return self.eventLoop.makeFailedFuture(SignInRefusal.badLink)
+        }
+        let (links, ledger) = (self.links, self.jobs.ledger)
+        return links.join(id, as: session).flatMapThrowing { place in
+            switch place {
+            case .taken(let job, let expiresAt): (job, expiresAt)
+            case .noSuchLink: throw SignInRefusal.badLink
+            case .full: throw SignInRefusal.linkIsFull
+            }
+        }.flatMap { (job: JobID, expiresAt: Int64) in
+            ledger.recover(job).flatMapThrowing { recovery in
+                guard let record = recovery?.record, record.status.end == nil else { throw SignInRefusal.badLink }
+                return Admitted(link: id, to: job, customer: record.customer, expiresAt: expiresAt)
+            }.flatMapErrorThrowing { error in
+                _ = links.leave(id, as: session)
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+// Making tracking links: by the order system, and by the customer whose job it is, to show it to somebody without an account.
+
+internal import Access
+internal import EnrouteWire
+internal import FoundationEssentials
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+extension Routes {
+    /// All may be left out, and the body too.
+    private struct LinkBody: Decodable {
+        var viewers: Int?
+        /// s
+        var expiresIn: Int?
+    }
+
+    /// The secret is in this answer and nowhere else.
+    @Sendable func makeLink(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .makeLink)
+        let job = try self.job(context, grant)
+        let wish = try await self.wish(request, context)
+        guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,
+            grant.reaches(job, customer: record.customer, rider: record.rider)
+        else { throw Problem(Refused.noSuchJob) }
+        guard record.status.end == nil else {
+            throw Problem(
+                Refused(
+                    code: .illegalTransition, message: "The job has ended: there is nothing to follow.",
+                    status: record.status))
+        }
+        let made = try await self.answer(
+            self.links.issueDurably(for: job, viewers: wish.viewers, lifetime: wish.lifetime, by: grant.person))
+        let link = made.value
+        let json =
+            #"{"link":"\#(link.secret)","id":"\#(link.id)","url":"/track/\#(job)#\#(link.secret)","#
+            + #""expiresAt":\#(link.expiresAt),"viewers":\#(wish.viewers)}"#
+        return Self.json(Array(json.utf8), status: .created, isUnknown: made.isUnknown)
+    }
+
+    private func wish(
+        _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> (viewers: Int, lifetime: Duration) {
+        var request = request
+        let bytes = try await request.body.collect(upTo: Self.longestBody)
+        request.body = RequestBody(buffer: bytes)
+        let body = bytes.readableBytes == 0 ? LinkBody() : try await self.body(LinkBody.self, request, context)
+        let longest = Int(TrackingLinks.longestLifetime.components.seconds)
+        let (viewers, seconds) = (body.viewers ?? TrackingLinks.defaultViewers, body.expiresIn ?? longest)
+        guard TrackingLinks.viewers.contains(viewers) else {
+            throw Self.bad(
+                "viewers must be \(TrackingLinks.viewers.lowerBound) to \(TrackingLinks.viewers.upperBound).")
+        }
+        guard (1...longest).contains(seconds) else { throw Self.bad("expiresIn must be 1 to \(longest) s.") }
+        return (viewers, .seconds(seconds))
+    }
+}

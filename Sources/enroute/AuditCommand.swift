@@ -1,0 +1,117 @@
+// enroute audit: who followed which job, and what was erased, one JSON object a line.
+
+import ArgumentParser
+import EnrouteWire
+import Foundation
+import Gateway
+import LiveState
+import Logging
+import NIOCore
+import NIOPosix
+import Redis
+
+struct AuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Prints the audit trail as JSON Lines, oldest first.",
+        discussion: """
+            Reads the same settings as serve, and the ledger, and changes nothing there. Each line has the id that Redis gave
+            it, which begins with its time (ms since the epoch), and what the gateway wrote: at is its own clock's time. A
+            line may be there twice, with one number in entry: it was sent again because its answer was lost.
+
+            Examples:
+              enroute audit --stream access --job visit-1
+              enroute audit --stream audit --since 2026-11-21T00:00:00Z --config /etc/enroute.env
+            """)
+
+    @Option(help: "access: who followed which job; audit: what was erased.")
+    var stream = AuditEntry.Stream.access
+
+    @Option(
+        help: ArgumentHelp("Of this job alone.", valueName: "job"),
+        transform: { text in
+            guard let job = JobID(text) else {
+                throw ValidationError("--job must be 1 to \(JobID.longest) of [A-Za-z0-9_-].")
+            }
+            return job
+        })
+    var job: JobID?
+
+    @Option(
+        help: ArgumentHelp("What was written from then on: ISO 8601, or ms since the epoch.", valueName: "time"),
+        transform: { text in
+            if let milliseconds = Int64(text), milliseconds >= 0 { return milliseconds }
+            guard let date = try? Date(text, strategy: .iso8601) else {
+                throw ValidationError("--since must be like 2026-11-21T00:00:00Z, or ms since the epoch.")
+            }
+            return max(0, Int64(date.timeIntervalSince1970 * 1000))
+        })
+    var since: Int64 = 0
+
+    @Option(help: ArgumentHelp("Settings that the environment does not name.", valueName: "file"))
+    var config: String?
+
+    func run() async throws {
+        try await exitingCleanly {
+            let configuration = try await ProcessConfiguration(file: self.config)
+            let settings = try await configuration.gateway(host: nil, port: nil)
+            let logger = try configuration.logger()
+            let loop = MultiThreadedEventLoopGroup.singleton.next()
+            let client = try await loop.submit {
+                RedisClient(address: settings.ledger, eventLoop: loop, logger: logger)
+            }.get()
+            try await client.start().get()
+            defer { client.stop() }
+            try await self.print(AuditStreams(ledger: client, settings: settings.liveState))
+        }
+    }
+
+    private func print(_ streams: AuditStreams) async throws {
+        var start = AuditStreams.Start.since(self.since)
+        while true {
+            let page = try await streams.read(self.stream, from: start).get()
+            for entry in page where self.job == nil || entry.value("job") == self.job?.text {
+                say(try AuditLine(entry).json())
+            }
+            guard page.count == AuditStreams.page, let last = page.last else { return }
+            start = .after(id: last.id)
+        }
+    }
+}
+
+extension AuditEntry.Stream: ExpressibleByArgument {}
+
+/// One entry for programs: numbers are numbers, and what is empty is left out.
+struct AuditLine: Encodable {
+    private let entry: AuditStreams.Kept
+
+    private static let numbers: Set = ["at", "keys"]
+
+    init(_ entry: AuditStreams.Kept) { self.entry = entry }
+
+    private struct Name: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Name.self)
+        try members.encode(self.entry.id, forKey: Name(stringValue: "id"))
+        for field in self.entry.fields where !field.value.isEmpty {
+            let name = Name(stringValue: field.name)
+            if Self.numbers.contains(field.name), let number = Int64(field.value) {
+                try members.encode(number, forKey: name)
+            } else {
+                try members.encode(field.value, forKey: name)
+            }
+        }
+    }
+
+    func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+}

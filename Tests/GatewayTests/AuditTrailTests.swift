@@ -1,0 +1,263 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import Logging
+import NIOCore
+import NIOPosix
+import Redis
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+@Suite struct TrailQueueTests {
+    private typealias Queue = TrailQueue<Int>
+
+    /// Whether each of the numbers found room.
+    private func add(_ numbers: Range<Int>, to queue: inout Queue) -> [Bool] { numbers.map { queue.add($0) } }
+
+    @Test func `a thousand wait and no more`() {
+        var queue = Queue()
+        let first = self.add(0..<1_001, to: &queue)
+        #expect(first == Array(repeating: true, count: 1_000) + [false])
+        let batch = queue.take(at: 0)
+        #expect(batch == Array(0..<Queue.mostAtOnce))
+        // What is on its way may have to be sent again.
+        let second = self.add(0..<1, to: &queue)
+        #expect(second == [false])
+        queue.answered(batch.map { _ in true }, at: 0)
+        let third = self.add(0..<Queue.mostAtOnce + 1, to: &queue)
+        #expect(third == Array(repeating: true, count: Queue.mostAtOnce) + [false])
+    }
+
+    @Test func `one batch is on its way at a time, and what was not acknowledged is sent again after a pause`() {
+        var queue = Queue()
+        _ = self.add(0..<5, to: &queue)
+        let first = queue.take(at: 3)
+        #expect(first == [0, 1, 2, 3, 4])
+        _ = queue.add(5)
+        let meanwhile = queue.take(at: 4)
+        #expect(meanwhile.isEmpty)
+        queue.answered([true, false, true, true, false], at: 4)
+        let paused = queue.take(at: 3 + Queue.retryTicks)
+        #expect(paused.isEmpty)
+        let again = queue.take(at: 4 + Queue.retryTicks)
+        #expect(again == [1, 4, 5])
+        queue.answered([true, true, true], at: 4 + Queue.retryTicks)
+        #expect(queue.isEmpty)
+    }
+
+    @Test func `a full batch is urgent, but not in an outage`() {
+        var queue = Queue()
+        _ = self.add(0..<Queue.mostAtOnce - 1, to: &queue)
+        #expect(!queue.isUrgent)
+        _ = queue.add(0)
+        #expect(queue.isUrgent)
+        let batch = queue.take(at: 1)
+        #expect(!queue.isUrgent)
+        queue.answered(batch.map { _ in false }, at: 1)
+        #expect(!queue.isUrgent)
+    }
+}
+
+/// What gateways write down, at a real ledger.
+@Suite struct AuditTrailTests {
+    private static let service = PersonID("service")!
+
+    /// What is written once there are `count` entries of `job`: the values of these fields.
+    private static func entries(
+        _ stream: AuditEntry.Stream, _ gateway: RunningGateway, count: Int, _ names: [String]
+    ) async throws -> [[String]] {
+        let streams = AuditStreams(ledger: gateway.client, settings: gateway.settings.liveState)
+        var kept: [AuditStreams.Kept] = []
+        let isThere = await eventually {
+            kept = (try? await streams.read(stream, from: .since(0)).get()) ?? []
+            return kept.count >= count
+        }
+        #expect(isThere, "\(kept)")
+        #expect(Set(kept.map { $0.value("entry") }).count == kept.count)
+        return kept.map { entry in names.map { entry.value($0) ?? "-" } }
+    }
+
+    @Test func `who followed and left is written down, with what they came by and without a coordinate`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) {
+                $0.name = "gateway-7"
+            } _: { gateway in
+                let job = try await gateway.travellingJob()
+                let subscribe = ClientMessage.subscribe(job: job, since: nil)
+                try await gateway.connect("olga", .ops) { connection, messages in
+                    try await connection.send(subscribe)
+                    _ = try await messages.subscribed()
+                    try await connection.send(.unsubscribe(job: job))
+                    _ = try await Self.entries(.access, gateway, count: 2, [])
+                    // What is refused is no access.
+                    try await connection.send(.subscribe(job: JobID("absent")!, since: nil))
+                    _ = try await messages.refusal()
+                }
+                let token = try await gateway.token("anna", .customer)
+                let ticket = try #require(
+                    try await JobRoutesTests.ask(gateway, "POST", "/api/v1/tickets", as: token).text
+                        .firstMatch(of: /"ticket":"([0-9a-f]{32})"/)
+                ).1
+                let port = gateway.port
+                try await blocking {
+                    let socket = try RawSocket(port: port)
+                    try socket.send(
+                        RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1, ticket.\(ticket)\r\n"))
+                    _ = try socket.readUntil(Array(#""welcome""#.utf8))
+                    try socket.send(RawSocket.frame(0x81, subscribe.encoded))
+                    _ = try socket.readUntil(Array(#""subscribed""#.utf8))
+                    try socket.sayGoodbye()
+                }
+                _ = try await Self.entries(.access, gateway, count: 4, [])
+                let link = try await TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
+                    .issueDurably(for: job, by: Self.service).get().value
+                let session = try await gateway.unsigned { connection, messages in
+                    try await connection.send(.auth(.link(link.secret)))
+                    let session = try await messages.welcome().session
+                    try await connection.send(subscribe)
+                    _ = try await messages.subscribed()
+                    return session
+                }
+                let names = ["type", "job", "person", "role", "via", "link", "gateway"]
+                let all = try await Self.entries(.access, gateway, count: 6, names)
+                let expected = [
+                    ["olga", "ops", "token", ""], ["anna", "customer", "ticket", ""],
+                    ["anna", "customer", "link", link.id],
+                ].flatMap { who in
+                    ["followed", "left"].map { [$0, "job-1"] + who + ["gateway-7"] }
+                }
+                #expect(all == expected)
+                let sessions = try await Self.entries(.access, gateway, count: 6, ["session"]).map { $0[0] }
+                #expect(sessions[4...] == [session, session] && Set(sessions).count == 3)
+                let known = Set(names + ["session", "at", "entry"])
+                let streams = AuditStreams(ledger: gateway.client, settings: gateway.settings.liveState)
+                for entry in try await streams.read(.access, from: .since(0)).get() {
+                    #expect(Set(entry.fields.map(\.name)) == known)
+                }
+            }
+        }
+    }
+
+    @Test func `what is erased when a rider stops, arrives or the job ends is written down`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let token = try await gateway.token("orders", .service)
+                let rider = try await gateway.token("rider-1", .rider)
+                for (name, status) in [("stop", nil), ("arrive", "work_in_progress"), ("end", "cancelled")] {
+                    let job = try await gateway.travellingJob(name)
+                    try await gateway.connect("rider-1", .rider) { connection, messages in
+                        try await connection.send(.travel(job: job, active: true))
+                        _ = try await messages.travelAnswer()
+                        try await connection.report(job, step: 1)
+                        _ = try await messages.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                    }
+                    let path = "/api/v1/jobs/\(job)/"
+                    let answer =
+                        if let status {
+                            try await JobRoutesTests.ask(
+                                gateway, "POST", path + "status", as: token, #"{"status":"\#(status)"}"#)
+                        } else {
+                            try await JobRoutesTests.ask(gateway, "DELETE", path + "travel", as: rider)
+                        }
+                    #expect(answer.status == 200)
+                    // A second time nothing is left to be erased, and nothing is written.
+                    _ = try await JobRoutesTests.ask(gateway, "DELETE", path + "travel", as: rider)
+                }
+                let written = try await Self.entries(.audit, gateway, count: 3, ["type", "job", "keys", "reason"])
+                #expect(
+                    written == [
+                        ["erased", "stop", "2", "deactivated"], ["erased", "arrive", "2", "arrived"],
+                        ["erased", "end", "2", "cancelled"],
+                    ])
+            }
+        }
+    }
+
+    @Test func `what happens while the ledger is away is written when it is back`() async throws {
+        try await within(.seconds(120)) {
+            try await RestartableRedis.running { ledger in
+                let ledgerAddress = try ledger.address
+                try await withServer { live in
+                    try await RunningGateway.run(isSecure: false, at: (live.address, ledgerAddress)) { gateway in
+                        let job = try await gateway.travellingJob()
+                        try await gateway.connect("anna", .customer) { connection, messages in
+                            try await connection.send(.subscribe(job: job, since: nil))
+                            _ = try await messages.subscribed()
+                            _ = try await Self.entries(.access, gateway, count: 1, [])
+                            await ledger.crash()
+                            try await connection.send(.unsubscribe(job: job))
+                            _ = try await messages.first { message in
+                                if case .ok("unsubscribe", _, _, _) = message { true } else { nil }
+                            }
+                        }
+                        try await ledger.start()
+                        let written = try await Self.entries(.access, gateway, count: 2, ["type", "job", "person"])
+                        #expect(written == [["followed", "job-1", "anna"], ["left", "job-1", "anna"]])
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `a gateway that stops has written down who left with it`() async throws {
+        try await withRedis { client, server in
+            let address = server.address
+            try await within {
+                try await RunningGateway.run(isSecure: false, at: (address, address)) { gateway in
+                    let job = try await gateway.travellingJob()
+                    try await gateway.connect("anna", .customer) { connection, messages in
+                        try await connection.send(.subscribe(job: job, since: nil))
+                        _ = try await messages.subscribed()
+                        gateway.drain()
+                        _ = try? await messages.first { _ in nil as Bool? }
+                    }
+                }
+            }
+            let kept = try await AuditStreams(ledger: client, settings: LiveStateSettings())
+                .read(.access, from: .since(0)).get()
+            #expect(kept.map { $0.value("type") } == ["followed", "left"])
+        }
+    }
+
+    @Test func `a gateway stops although the ledger takes nothing`() async throws {
+        try await within(.seconds(120)) {
+            try await RestartableRedis.running { ledger in
+                let ledgerAddress = try ledger.address
+                try await withServer { live in
+                    try await RunningGateway.run(isSecure: false, at: (live.address, ledgerAddress)) { gateway in
+                        let job = try await gateway.travellingJob()
+                        try await gateway.connect("anna", .customer) { connection, messages in
+                            try await connection.send(.subscribe(job: job, since: nil))
+                            _ = try await messages.subscribed()
+                            await ledger.crash()
+                            gateway.drain()
+                            _ = try? await messages.first { _ in nil as Bool? }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `without a ledger a thousand entries wait, and what is lost is counted`() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let address = try RedisAddress(url: "unix:/nowhere.sock")
+        let lost = try await loop.submit {
+            let counts = LoopCounts()
+            let client = RedisClient(address: address, eventLoop: loop, logger: .quiet)
+            let trail = AuditTrail(
+                eventLoop: loop, streams: AuditStreams(ledger: client, settings: LiveStateSettings()), gateway: "g",
+                counts: counts, logger: .quiet)
+            for _ in 0..<TrailQueue<AuditEntry>.mostWaiting + 200 {
+                trail.record(.erased(JobID("job-1")!, keys: 1, because: .arrived))
+            }
+            return counts.values[.auditEntriesLost]
+        }.get()
+        #expect(lost == 200)
+    }
+}

@@ -1,0 +1,243 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Tracking links at gateways: how many may follow by one, until when, and who may make one.
+@Suite struct GuestLinkTests {
+    private static let service = PersonID("service")!
+
+    private static func links(_ gateway: RunningGateway) -> TrackingLinks {
+        TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
+    }
+
+    /// Two gateways at one Redis.
+    private static func two(
+        _ body: @escaping @Sendable (RunningGateway, RunningGateway) async throws -> Void
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { first in
+                let addresses = (first.settings.live, first.settings.ledger)
+                try await RunningGateway.run(isSecure: false, at: addresses) { second in try await body(first, second) }
+            }
+        }
+    }
+
+    /// Sessions by one link, as many as gateways are named, for as long as `body` runs.
+    private static func guests(
+        of secret: String, at gateways: ArraySlice<RunningGateway>, _ body: () async throws -> Void
+    ) async throws {
+        guard let gateway = gateways.first else { return try await body() }
+        try await gateway.unsigned { connection, messages in
+            try await connection.send(.auth(.link(secret)))
+            _ = try await messages.welcome()
+            try await Self.guests(of: secret, at: gateways.dropFirst(), body)
+        }
+    }
+
+    /// How the gateway ends a session that comes by a link.
+    private static func refusal(of secret: String, at gateway: RunningGateway) async throws -> ClientError {
+        try await gateway.unsigned { connection, messages in
+            try await connection.send(.auth(.link(secret)))
+            do {
+                while let message = try await messages.next() {
+                    if case .welcome = message { throw Missing() }
+                }
+            } catch let error as ClientError {
+                return error
+            }
+            throw Missing()
+        }
+    }
+
+    private static let isOver = ClientError.closed(code: 4500, reason: "the link is not valid any more")
+    private static let isFull = ClientError.closed(code: 4504, reason: "as many follow by this link as may")
+
+    @Test func `as many as the link allows follow at once, whichever gateway they come to`() async throws {
+        try await Self.two { first, second in
+            let job = try await first.travellingJob()
+            let links = Self.links(first)
+            let link = try await links.issueDurably(for: job, viewers: 3, by: Self.service).get().value
+            try await Self.guests(of: link.secret, at: [first, second, first]) {
+                for gateway in [first, second] {
+                    let refusal = try await Self.refusal(of: link.secret, at: gateway)
+                    #expect(refusal == Self.isFull)
+                }
+                // Another link has places of its own.
+                let other = try await links.issue(for: job, viewers: 1, by: Self.service).get()
+                try await Self.guests(of: other, at: [second]) {}
+            }
+            let isFree = try await eventually {
+                try await first.client.run("ZCARD", first.settings.liveState.keyspace.viewers(ofLink: link.id))
+                    == .integer(0)
+            }
+            #expect(isFree)
+            try await Self.guests(of: link.secret, at: [second, second, second]) {}
+        }
+    }
+
+    @Test func `a link ends at its time, for who follows by it and for who comes later`() async throws {
+        try await Self.two { first, second in
+            let job = try await first.travellingJob()
+            let secret = try await Self.links(first).issue(for: job, lifetime: .seconds(4), by: Self.service).get()
+            try await first.unsigned { connection, messages in
+                try await connection.send(.auth(.link(secret)))
+                _ = try await messages.welcome()
+                await #expect(throws: Self.isOver) { while try await messages.next() != nil {} }
+            }
+            let later = try await Self.refusal(of: secret, at: second)
+            #expect(later == Self.isOver)
+        }
+    }
+
+    @Test func `a link ends with its job, and is refused like one that never was`() async throws {
+        try await Self.two { first, second in
+            let job = try await first.travellingJob()
+            let link = try await Self.links(first).issueDurably(for: job, by: Self.service).get().value
+            for status in [JobStatus.workInProgress, .completed] {
+                // It ends with the job, not before.
+                try await Self.guests(of: link.secret, at: [first]) {}
+                _ = try await first.ledger.publish(status, of: job, by: Self.service, source: "event").get()
+            }
+            for secret in [link.secret, String(repeating: "0", count: 32)] {
+                let refusal = try await Self.refusal(of: secret, at: second)
+                #expect(refusal == Self.isOver)
+            }
+            // The place it had for a moment is free.
+            let isFree = try await eventually {
+                try await first.client.run("EXISTS", first.settings.liveState.keyspace.viewers(ofLink: link.id))
+                    == .integer(0)
+            }
+            #expect(isFree)
+        }
+    }
+
+    @Test func `a place is renewed, and a link that is revoked is over with the next renewal`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) {
+                $0.placeRenewal = .milliseconds(100)
+            } _: { gateway in
+                let job = try await gateway.travellingJob()
+                let link = try await Self.links(gateway).issueDurably(for: job, by: Self.service).get().value
+                let places = gateway.settings.liveState.keyspace.viewers(ofLink: link.id)
+                try await gateway.unsigned { connection, messages in
+                    try await connection.send(.auth(.link(link.secret)))
+                    let session = try await messages.welcome().session
+                    func until() async throws -> Int64 {
+                        try await gateway.client.run("ZSCORE", places, session).text.flatMap { Int64($0) } ?? 0
+                    }
+                    let first = try await until()
+                    #expect(first > 0)
+                    let isRenewed = try await eventually { try await until() > first }
+                    #expect(isRenewed)
+                    #expect(try await Self.links(gateway).revoke(link.id).get())
+                    await #expect(throws: Self.isOver) { while try await messages.next() != nil {} }
+                }
+            }
+        }
+    }
+
+    @Test func `a link outlives the live instance`() async throws {
+        try await within(.seconds(120)) {
+            try await RestartableRedis.running { live in
+                let liveAddress = try live.address
+                try await withServer { ledger in
+                    try await RunningGateway.run(isSecure: false, at: (liveAddress, ledger.address)) { gateway in
+                        let job = try await gateway.travellingJob()
+                        let secret = try await Self.links(gateway).issue(for: job, by: Self.service).get()
+                        try await live.restart(.empty)
+                        try await gateway.unsigned { connection, messages in
+                            try await connection.send(.auth(.link(secret)))
+                            _ = try await messages.welcome()
+                            try await becomes("the gateway is back at the live instance", every: .milliseconds(200)) {
+                                try await connection.send(.subscribe(job: job, since: nil))
+                                do {
+                                    return try await messages.subscribed().status == .onTheWay
+                                } catch ErrorCode.unavailable {
+                                    return false
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `the secret is shown once, and is nowhere in Redis`() async throws {
+        // Values as they are: compressed they could hide it.
+        try await withRedis(options: ["--rdbcompression", "no"]) { client, server in
+            let address = server.address
+            try await within {
+                try await RunningGateway.run(isSecure: false, at: (address, address)) { gateway in
+                    let job = try await gateway.travellingJob()
+                    let anna = try await gateway.token("anna", .customer)
+                    let made = try await JobRoutesTests.ask(gateway, "POST", "/api/v1/jobs/\(job)/links", as: anna)
+                    #expect(made.status == 201)
+                    let secret = String(try #require(made.text.firstMatch(of: /"link":"([0-9a-f]{32})"/)).1)
+                    let id = String(try #require(made.text.firstMatch(of: /"id":"([0-9a-f]{32})"/)).1)
+                    #expect(made.text.contains(#""url":"/track/job-1#\#(secret)","expiresAt":1"#))
+                    #expect(made.text.contains(#""viewers":5}"#))
+                    try await gateway.unsigned { connection, messages in
+                        try await connection.send(.auth(.link(secret)))
+                        _ = try await messages.welcome()
+                        try await connection.send(.subscribe(job: job, since: nil))
+                        _ = try await messages.subscribed()
+                        let isWritten = try await eventually {
+                            try await gateway.client.run("XLEN", "access") == .integer(1)
+                        }
+                        #expect(isWritten)
+                        let all = try await gateway.client.dump().map { key, value in
+                            key + String(decoding: value.content, as: UTF8.self)
+                        }.joined()
+                        #expect(all.contains(id), "what is there is found")
+                        #expect(!all.contains(secret))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `links are made by services and by the job's customer, within bounds, while the job lasts`() async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                func ask(
+                    _ person: String, _ role: Role, _ body: String? = nil, job: JobID = job
+                ) async throws -> JobRoutesTests.Answer {
+                    try await JobRoutesTests.ask(
+                        gateway, "POST", "/api/v1/jobs/\(job)/links", as: gateway.token(person, role), body)
+                }
+                let made = try await ask("orders", .service, #"{"viewers":100,"expiresIn":60}"#)
+                #expect(made.status == 201 && made.text.contains(#""viewers":100"#))
+                let expires = try #require(made.text.firstMatch(of: /"expiresAt":(\d{13})/).flatMap { Int64($0.1) })
+                #expect((30...61).contains(expires / 1000 - Int64(Date.now.timeIntervalSince1970)))
+                for (body, word) in [
+                    (#"{"viewers":0}"#, "viewers must be 1 to 100"), (#"{"viewers":101}"#, "viewers must be"),
+                    (#"{"expiresIn":0}"#, "expiresIn must be 1 to 14400 s"), (#"{"expiresIn":14401}"#, "expiresIn"),
+                    (#"{"viewers":"a"}"#, "viewers has the wrong type"), ("[]", "JSON object"),
+                ] {
+                    let answer = try await ask("anna", .customer, body)
+                    #expect(answer.status == 400 && answer.text.contains(word), "\(body): \(answer)")
+                }
+                for (person, role) in [("rider-1", Role.rider), ("olga", .ops)] {
+                    let answer = try await ask(person, role)
+                    #expect(answer.status == 403)
+                }
+                let foreign = try await ask("bert", .customer)
+                let absent = try await ask("bert", .customer, job: JobID("absent")!)
+                #expect(foreign.status == 404 && foreign.text == absent.text)
+                _ = try await gateway.ledger.publish(.cancelled, of: job, by: Self.service, source: "event").get()
+                let late = try await ask("anna", .customer)
+                #expect(late.status == 409 && late.text.contains(#""jobStatus":"cancelled""#))
+            }
+        }
+    }
+}

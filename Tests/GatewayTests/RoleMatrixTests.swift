@@ -1,0 +1,141 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import Testing
+
+@testable import Gateway
+
+/// Every verb by every role, over every way there is to ask for it, against a table that is written down here once more.
+@Suite struct RoleMatrixTests {
+    /// Who may do what (security.md, E1). Whatever is not named here is to be refused.
+    private static let allowed: [Verb: Set<Role>] = [
+        .followJob: [.customer, .rider, .ops, .service],
+        .readJob: [.customer, .rider, .ops, .service],
+        .createJob: [.service],
+        .changeStatus: [.service],
+        .reportLocation: [.rider],
+        .switchTravel: [.rider],
+        .makeTicket: [.customer, .rider, .ops, .service],
+        .assignJob: [.service],
+        .makeLink: [.customer, .service],
+        .revokeGrant: [.ops, .service],
+    ]
+
+    /// One way to ask for a verb, of somebody's own job.
+    private enum Way: Sendable {
+        /// Method, path, body and the status of success.
+        case rest(String, String, String?, Int)
+        case socket(ClientMessage)
+    }
+
+    /// In an order in which each can succeed.
+    private static func ways(_ job: JobID) -> [(Verb, Way)] {
+        let fix = Fix(
+            at: Int64(Date.now.timeIntervalSince1970 * 1000), place: Coordinate(latitude: 41.9, longitude: 12.5)!)
+        let path = "/api/v1/jobs"
+        return [
+            (.createJob, .rest("POST", path, #"{"job":"new-\#(job)","kind":"service","customer":"anna"}"#, 201)),
+            (.readJob, .rest("GET", "\(path)/\(job)", nil, 200)),
+            (.followJob, .socket(.subscribe(job: job, since: nil))),
+            (.switchTravel, .rest("PUT", "\(path)/\(job)/travel", nil, 200)),
+            (.reportLocation, .socket(.location(LocationReport(job: job, sequence: 1, fixes: [fix])))),
+            (.switchTravel, .rest("DELETE", "\(path)/\(job)/travel", nil, 200)),
+            (.switchTravel, .socket(.travel(job: job, active: true))),
+            (.switchTravel, .socket(.travel(job: job, active: false))),
+            (.makeTicket, .rest("POST", "/api/v1/tickets", nil, 201)),
+            (.makeLink, .rest("POST", "\(path)/\(job)/links", nil, 201)),
+            (.changeStatus, .rest("POST", "\(path)/\(job)/status", #"{"status":"work_in_progress"}"#, 200)),
+        ]
+    }
+
+    /// Verbs that nothing can be asked with yet.
+    private static let withoutWay: Set<Verb> = [.assignJob, .revokeGrant]
+
+    private static let people: [Role: String] = [
+        .customer: "anna", .rider: "rider-1", .ops: "olga", .service: "orders",
+    ]
+
+    @Test func `E1: the table of roles and verbs is the one that is written down, and says nothing of others`() {
+        #expect(Set(Self.allowed.keys) == Set(Verb.allCases))
+        for verb in Verb.allCases {
+            for role in Role.allCases {
+                let grant = Grant(person: PersonID("somebody")!, role: role)
+                #expect(grant.allows(verb) == (Self.allowed[verb]?.contains(role) == true), "\(role) \(verb)")
+            }
+        }
+        let asked = Set(Self.ways(JobID("j")!).map(\.0))
+        #expect(asked.union(Self.withoutWay) == Set(Verb.allCases) && asked.isDisjoint(with: Self.withoutWay))
+    }
+
+    @Test(arguments: Role.allCases)
+    func `E1: each role is let do what the table says, and refused all else, over WebSocket and REST`(
+        role: Role
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                let person = try #require(Self.people[role])
+                let token = try await gateway.token(person, role)
+                try await gateway.connect(person, role) { connection, messages in
+                    for (verb, way) in Self.ways(job) {
+                        let isAllowed = Self.allowed[verb]?.contains(role) == true
+                        switch way {
+                        case .rest(let method, let path, let body, let success):
+                            let answer = try await JobRoutesTests.ask(gateway, method, path, as: token, body)
+                            #expect(answer.status == (isAllowed ? success : 403), "\(verb): \(answer)")
+                            let anonymous = try await JobRoutesTests.ask(gateway, method, path, as: nil, body)
+                            #expect(anonymous.status == 401, "\(verb)")
+                        case .socket(let message):
+                            try await connection.send(message)
+                            let refusal = try await messages.answer()
+                            #expect(refusal == (isAllowed ? nil : .forbidden), "\(verb)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `E1: who came by a link follows its job and does nothing else`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                let service = try await gateway.token("orders", .service)
+                let made = try await JobRoutesTests.ask(gateway, "POST", "/api/v1/jobs/\(job)/links", as: service)
+                let secret = String(try #require(made.text.firstMatch(of: /"link":"([0-9a-f]{32})"/)).1)
+                try await gateway.unsigned { connection, messages in
+                    try await connection.send(.auth(.link(secret)))
+                    _ = try await messages.welcome()
+                    try await connection.send(.refresh(token: try await gateway.token("anna", .customer)))
+                    let renewal = try await messages.answer()
+                    #expect(renewal == .forbidden)
+                    for (verb, way) in Self.ways(job) {
+                        switch way {
+                        case .rest(let method, let path, let body, _):
+                            let answer = try await JobRoutesTests.ask(gateway, method, path, as: secret, body)
+                            #expect(answer.status == 401, "\(verb)")
+                        case .socket(let message):
+                            try await connection.send(message)
+                            let refusal = try await messages.answer()
+                            #expect(refusal == (verb == .followJob ? nil : .forbidden), "\(verb)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension GatewayConnection.Messages.AsyncIterator {
+    /// The answer to what was asked: `nil` it was done, or the code of the refusal.
+    fileprivate mutating func answer() async throws -> ErrorCode? {
+        try await self.first { message -> ErrorCode?? in
+            switch message {
+            case .ok, .subscribed: .some(nil)
+            case .error(let refusal): .some(refusal.code)
+            default: nil
+            }
+        }
+    }
+}

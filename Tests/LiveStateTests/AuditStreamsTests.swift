@@ -1,0 +1,52 @@
+import EnrouteWire
+import LiveState
+import NIOCore
+import TestSupport
+import Testing
+
+@Suite struct AuditStreamsTests {
+    @Test func `an entry is read back as it was written, page after page, each once`() async throws {
+        try await Stage.set { stage in
+            let streams = AuditStreams(ledger: stage.client, settings: stage.settings)
+            let count = AuditStreams.page + 7
+            let written = (0..<count).map { number in
+                var entry = AuditEntry.erased(Stage.job, keys: 2, because: .arrived)
+                entry.sign(gateway: "g1", at: 1_795_248_617_611, number: "n-\(number)")
+                return entry
+            }
+            try await EventLoopFuture.andAllSucceed(
+                written.map { streams.append($0) }, on: stage.client.eventLoop
+            ).get()
+            let first = try await streams.read(.audit, from: .since(0)).get()
+            #expect(first.count == AuditStreams.page)
+            let last = try #require(first.last)
+            let rest = try await streams.read(.audit, from: .after(id: last.id)).get()
+            #expect((first + rest).map(\.fields) == written.map(\.fields))
+            #expect((first + rest).map { $0.value("entry") } == (0..<count).map { "n-\($0)" })
+            let end = try #require(rest.last)
+            #expect(try await streams.read(.audit, from: .after(id: end.id)).get().isEmpty)
+            let future = try await stage.now() + 3_600_000
+            #expect(try await streams.read(.audit, from: .since(future)).get().isEmpty)
+            #expect(try await streams.read(.access, from: .since(0)).get().isEmpty)
+        }
+    }
+
+    @Test func `each stream has its bound: the oldest entries go`() async throws {
+        try await Stage.set { stage in
+            var settings = stage.settings
+            (settings.accessEntries, settings.auditEntries) = (300, 500)
+            let streams = AuditStreams(ledger: stage.client, settings: settings)
+            let access = FollowedAccess(
+                job: Stage.job, person: Stage.customer, role: "customer", way: .token, link: nil, session: "s1")
+            for entry in [access.left, .erased(Stage.job, keys: 1, because: .deactivated)] {
+                let all = (0..<2_000).map { _ in streams.append(entry) }
+                try await EventLoopFuture.andAllSucceed(all, on: stage.client.eventLoop).get()
+            }
+            for (key, most) in [("access", 300), ("audit", 500)] {
+                let length = try #require(try await stage.client.run("XLEN", key).integer)
+                // Whole nodes of the stream's tree are dropped, of 100 entries each.
+                #expect((Int64(most)...Int64(most) + 100).contains(length), "\(key): \(length)")
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import EnrouteWire
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+/// issue_link and join_link: what their headers promise.
+@Suite struct LinkScriptTests {
+    private static let id = String(repeating: "0a", count: 16)
+
+    private func keys(_ stage: Stage) -> [String] {
+        [stage.keyspace.link(Self.id), stage.keyspace.viewers(ofLink: Self.id)]
+    }
+
+    private func issue(_ stage: Stage, viewers: String = "2", lifetime: String = "60000") async throws -> Int64 {
+        let answer = try await stage.run(
+            Scripts.issueLink, keys: [self.keys(stage)[0]], ["job-7", viewers, lifetime, "anna"])
+        let parts = try #require(answer.array)
+        #expect(parts.first == .integer(1))
+        return try #require(parts.last?.integer)
+    }
+
+    private func join(_ stage: Stage, _ session: String, hold: String = "150000") async throws -> RESPValue {
+        try await stage.run(Scripts.joinLink, keys: self.keys(stage), [session, hold])
+    }
+
+    @Test func `a link is kept as it was wished until it expires, and not written twice`() async throws {
+        try await Stage.set { stage in
+            let expires = try await self.issue(stage)
+            let now = try await stage.now()
+            #expect((now + 20_000...now + 60_000).contains(expires))
+            let kept = try await stage.client.run("HGETALL", self.keys(stage)[0]).array?.map(\.text)
+            #expect(kept == ["job", "job-7", "viewers", "2", "expires", "\(expires)", "actor", "anna"])
+            #expect(try await stage.client.run("PEXPIRETIME", self.keys(stage)[0]) == .integer(expires))
+            try await stage.leavesAllAsItIs {
+                let answer = try await stage.run(
+                    Scripts.issueLink, keys: [self.keys(stage)[0]], ["job-8", "9", "1000", "eve"])
+                #expect(answer == .answer(0))
+            }
+        }
+    }
+
+    @Test func `as many sessions have a place as may, and one that is given back is free`() async throws {
+        try await Stage.set { stage in
+            let expires = try await self.issue(stage)
+            for session in ["a", "b", "a", "b"] {
+                #expect(try await self.join(stage, session) == .answer(1, "job-7", expires))
+            }
+            try await stage.leavesAllAsItIs {
+                let answer = try await self.join(stage, "c")
+                #expect(answer == .answer(-1))
+            }
+            try await stage.client.run("ZREM", self.keys(stage)[1], "a")
+            #expect(try await self.join(stage, "c") == .answer(1, "job-7", expires))
+            #expect(try await self.join(stage, "a") == .answer(-1))
+            #expect(try await stage.client.run("PEXPIRETIME", self.keys(stage)[1]) == .integer(expires))
+        }
+    }
+
+    @Test func `a place that nobody renewed is free again, and one that is renewed stays`() async throws {
+        try await Stage.set { stage in
+            let expires = try await self.issue(stage)
+            _ = try await self.join(stage, "dead", hold: "1")
+            _ = try await self.join(stage, "alive")
+            let isFree = try await eventually {
+                try await self.join(stage, "next") == .answer(1, "job-7", expires)
+            }
+            #expect(isFree)
+            let sessions = try await stage.client.run("ZRANGE", self.keys(stage)[1], "0", "-1").array?.map(\.text)
+            #expect(sessions == ["alive", "next"])
+        }
+    }
+
+    @Test func `a link that does not exist, or whose time is over, gives nobody a place`() async throws {
+        try await Stage.set { stage in
+            #expect(try await self.join(stage, "a") == .answer(0))
+            #expect(try await stage.client.dump().isEmpty)
+            _ = try await self.issue(stage)
+            // Redis may be late to take away what has expired.
+            try await stage.client.run("HSET", self.keys(stage)[0], "expires", "\(try await stage.now() - 1)")
+            #expect(try await self.join(stage, "a") == .answer(0))
+            #expect(try await stage.client.run("EXISTS", self.keys(stage)[1]) == .integer(0))
+        }
+    }
+
+    @Test func `a bad argument of issue_link is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            let call = GoodCall(
+                script: Scripts.issueLink, keys: [self.keys(stage)[0]], arguments: ["job-7", "5", "60000", "anna"])
+            let counts = ["", "0", "-1", "1.5", "x", "nan", "inf", "101", "1e300"]
+            let lifetimes = ["", "0", "-1", "1.5", "x", "nan", "inf", "14400001", "1e300"]
+            try await call.refuses(
+                badNames.map { (0, $0, "job must be") } + counts.map { (1, $0, "viewers must be") }
+                    + lifetimes.map { (2, $0, "lifetime_ms must be") } + badNames.map { (3, $0, "actor must be") },
+                on: stage)
+            #expect(try await stage.client.dump().isEmpty)
+        }
+    }
+
+    @Test func `a bad argument of join_link is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            _ = try await self.issue(stage)
+            let call = GoodCall(script: Scripts.joinLink, keys: self.keys(stage), arguments: ["s1", "150000"])
+            let holds = ["", "0", "-1", "1.5", "x", "nan", "inf", "3600001"]
+            try await call.refuses(
+                (badNames + [""]).map { (0, $0, "session must be") } + holds.map { (1, $0, "hold_ms must be") },
+                on: stage)
+        }
+    }
+}
