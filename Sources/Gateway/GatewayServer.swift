@@ -1,5 +1,6 @@
 // A gateway: one listener, as many loops as it is given, and an end that nobody has to notice.
 
+internal import Access
 internal import Hummingbird
 internal import HummingbirdCore
 internal import EnrouteWire
@@ -79,7 +80,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
         defer { for (loop, state) in zip(loops, states) { loop.execute { state.value.stop() } } }
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
-        let fleet = Fleet(loops: loops, states: states, load: load)
+        let fleet = Fleet(loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys)
 
         let (jobs, tickets) = try await loops[0].submit { [state = states[0]] in
             (state.value.jobs, state.value.tickets)
@@ -132,6 +133,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 try? await managementListener?.close()
                 arrivals.finish()
             }
+            if let keys = self.settings.issuerKeys { group.addTask { await keys.run() } }
             for await arrived in http {
                 group.addTask {
                     await arrived.server.handleHTTP(asyncChannel: arrived.connection, logger: logger)

@@ -38,6 +38,8 @@ final class Session: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var badMessages = 0
     private let ticket: String?
+    /// Came with the upgrade request, signed by a key that the issuer has to be asked for.
+    private let token: String?
     /// Tick of the loop in which a message last came or went.
     private(set) var lastActive: UInt64
     /// Signing in, then silence, then the answer to our close frame: one after the other.
@@ -54,7 +56,7 @@ final class Session: ChannelInboundHandler {
     ///   - admitted: who signed in with the upgrade request; `nil` when the ticket or the first message has to.
     init(
         loop: LoopState, socket: SecureSocketHandler, address: ClientAddress?, admitted: Admitted? = nil,
-        ticket: String? = nil, logger: Logger
+        ticket: String? = nil, token: String? = nil, logger: Logger
     ) {
         let (limits, now) = (loop.settings.limits, NIODeadline.now())
         self.loop = loop
@@ -69,6 +71,7 @@ final class Session: ChannelInboundHandler {
         self.keepalive = Keepalive(pingSeconds: limits.pingSeconds, pongSeconds: limits.pongSeconds, now: now)
         self.lastActive = loop.ticks
         self.ticket = ticket
+        self.token = token
         if let admitted { self.state = .signedIn(admitted) }
     }
 
@@ -88,6 +91,7 @@ final class Session: ChannelInboundHandler {
             self.close(.signInTimeout, "sign in within \(self.limits.signInSeconds) s")
         }
         if let ticket { self.signIn(self.loop.signIn(ticket: ticket, from: self.address)) }
+        if let token { self.signIn(self.loop.signIn(.token(token), from: self.address)) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {

@@ -1,4 +1,4 @@
-// From a credential to a grant: a token is checked here and now, a link is looked up.
+// From a credential to a grant: a token is checked here and now (or when its issuer has told its keys), a link is looked up.
 
 internal import Access
 internal import EnrouteWire
@@ -42,7 +42,7 @@ struct SignInRefusal: Error {
 }
 
 extension LoopState {
-    /// Fails with `SignInRefusal`. Done at once for a token.
+    /// Fails with `SignInRefusal`. Done at once for a token, but for one whose key the issuer is asked for.
     func signIn(_ credential: Credential, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
         let now = NIODeadline.now().uptimeNanoseconds
         if let address, self.quotas.isLockedOut(address, at: now) != nil {
@@ -55,8 +55,7 @@ extension LoopState {
                 admitted = self.eventLoop.makeSucceededFuture(
                     Admitted(try self.settings.tokens.verify(token, now: .now / 1000)))
             } catch {
-                admitted = self.eventLoop.makeFailedFuture(
-                    error == .expired ? SignInRefusal.tokenExpired : SignInRefusal.badToken)
+                admitted = self.admit(token, refusedBecause: error)
             }
         case .link(let secret):
             let ledger = self.jobs.ledger

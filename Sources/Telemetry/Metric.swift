@@ -14,6 +14,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case requestsRefusedByRate, tokensRefused
     case acceptPaused, sessionsShed
     case jobsRepaired, jobsChecked, jobsBehind, redisOutages, positionsKept
+    case keysFetched, keysNotFetched
     case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
 
     /// Prometheus name, with what the counts of one name have in common.
@@ -38,6 +39,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .jobsBehind: .jobsBehind
         case .redisOutages: .redisOutages
         case .positionsKept: .positionsKept
+        case .keysFetched, .keysNotFetched: .keysFetched
         case .closedGoingAway, .closedOverloaded, .closedRateLimited, .closedBadMessages, .closedTooBig,
             .closedProtocolError:
             .sessionsClosed
@@ -64,6 +66,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .tokensRefused: ("reason", "token")
         case .jobsRepaired: ("purpose", "repair")
         case .jobsChecked: ("purpose", "check")
+        case .keysFetched: ("outcome", "good")
+        case .keysNotFetched: ("outcome", "failed")
         case .closedGoingAway: ("code", "4000")
         case .closedOverloaded: ("code", "4004")
         case .closedRateLimited: ("code", "4006")
@@ -95,6 +99,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case jobsBehind = "enroute_jobs_behind_total"
         case redisOutages = "enroute_redis_outages_total"
         case positionsKept = "enroute_positions_kept_total"
+        case keysFetched = "enroute_keys_fetched_total"
 
         package var help: String {
             switch self {
@@ -118,6 +123,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .redisOutages: "Times that clients were told that Redis does not answer, counted once for each loop."
             case .positionsKept:
                 "Positions kept back because Redis did not answer; the newest of each job is sent later."
+            case .keysFetched: "Times that the issuer of tokens was asked for its keys; failed leaves those of before."
             }
         }
     }

@@ -44,6 +44,7 @@ struct ServeCommand: AsyncParsableCommand {
                 host: self.host, port: self.port, testEcho: self.testEcho)
             let logger = try configuration.logger()
             let group = MultiThreadedEventLoopGroup(numberOfThreads: try configuration.loops())
+            try await fetchFirstKeys(settings)
             try await refuseToPersist(configuration.inspection(of: settings, group: group), logger)
             raiseDescriptorLimit()
             let gateway = GatewayServer(settings: settings, group: group, logger: logger) { ports in
