@@ -127,7 +127,8 @@ import Testing
     /// Requests with such a token each, one after the other on a connection.
     private static func ask(_ count: Int, on socket: RawSocket) throws {
         for _ in 0..<count {
-            try socket.send("GET /api/v1/jobs/j HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(self.stranger())\r\n\r\n")
+            try socket.send(
+                "GET /api/v1/jobs/j HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(self.stranger())\r\n\r\n")
             let answer = String(decoding: try socket.readUntil(Array("}".utf8)), as: UTF8.self)
             #expect(answer.hasPrefix("HTTP/1.1 401 "), "\(answer)")
         }
@@ -152,10 +153,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        .status(503), .redirect(to: "/elsewhere"), .body(String(repeating: " ", count: 65_537)), .body("<html>"),
-        .body(#"{"keys":[]}"#),
-    ] as [KeyIssuer.Answer])
+    @Test(
+        arguments: [
+            .status(503), .redirect(to: "/elsewhere"), .body(String(repeating: " ", count: 65_537)), .body("<html>"),
+            .body(#"{"keys":[]}"#),
+        ] as [KeyIssuer.Answer])
     func `S4: what is no set of keys leaves the last good ones in use`(answer: KeyIssuer.Answer) async throws {
         let (key, other) = (try await Key("k"), try await Key("other"))
         try await Self.run(Key.set([key])) { stage in
@@ -221,7 +223,8 @@ import Testing
 
 @Suite struct KeyFetchTests {
     @Test(arguments: [
-        "", "keys", "http://issuer.example/keys", "http://127.example/keys", "http://127.0.0.1.example/", "ftp://localhost/",
+        "", "keys", "http://issuer.example/keys", "http://127.example/keys", "http://127.0.0.1.example/",
+        "ftp://localhost/",
         "https://", "https://user:word@issuer.example/", "file:///etc/passwd", "https://issuer.example/#keys",
     ])
     func `a URL that somebody else could answer is refused`(url: String) {

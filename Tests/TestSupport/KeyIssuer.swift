@@ -91,7 +91,8 @@ package final class KeyIssuer: Sendable {
         }
         // In chunks, so that its length is not said before.
         headers.add(name: "transfer-encoding", value: "chunked")
-        channel.write(HTTPServerResponsePart.head(.init(version: .http1_1, status: status, headers: headers)), promise: nil)
+        channel.write(
+            HTTPServerResponsePart.head(.init(version: .http1_1, status: status, headers: headers)), promise: nil)
         channel.write(HTTPServerResponsePart.body(.byteBuffer(body)), promise: nil)
         channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
     }
