@@ -112,6 +112,9 @@ import Testing
                 #expect(try await served.get(path, isPublic: true).hasPrefix("HTTP/1.1 404 "))
                 #expect(try await served.get(path).hasPrefix("HTTP/1.1 200 "))
             }
+            for path in ["/debug", "/debug/pprof", "/debug/vars", "/healthz", "/v1/_echo", "/admin", "/.env"] {
+                #expect(try await served.get(path, isPublic: true).hasPrefix("HTTP/1.1 404 "), "\(path)")
+            }
             #expect(try await served.get("/api/v1/jobs/j").hasPrefix("HTTP/1.1 404 "))
             #expect(try await served.get("/v1").hasPrefix("HTTP/1.1 404 "))
             try served.send(.kill)
