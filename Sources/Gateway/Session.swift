@@ -85,11 +85,7 @@ final class Session: ChannelInboundHandler {
             self.state = .signingIn
             return self.signedIn(admitted)
         }
-        self.life = self.loop.deadlines.after(.seconds(Int64(self.limits.signInSeconds))) { [weak self] in
-            guard let self else { return }
-            self.loop.counts.add(.signInsTimedOut)
-            self.close(.signInTimeout, "sign in within \(self.limits.signInSeconds) s")
-        }
+        self.watchSignIn()
         if let ticket { self.signIn(self.loop.signIn(ticket: ticket, from: self.address)) }
         if let token { self.signIn(self.loop.signIn(.token(token), from: self.address)) }
     }
