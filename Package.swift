@@ -71,6 +71,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
         // 0 vocabulary
@@ -100,8 +101,10 @@ let package = Package(
             name: "Access",
             dependencies: [
                 "EnrouteWire", .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
             ], swiftSettings: strict),
         .target(name: "Journeys", dependencies: ["CZlib"], swiftSettings: strict),
 
@@ -165,8 +168,9 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Embedded", "Redis", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
+                "Embedded", "Redis", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -218,7 +222,9 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "Gateway", "Access", "Embedded", "EnrouteClient", "EnrouteWire", "LiveState", "Redis", "SecureSocket",
-                "Telemetry", "TestSupport", nio("NIOCore"), nio("NIOPosix"),
+                "Telemetry", "TestSupport", nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ], swiftSettings: testing),

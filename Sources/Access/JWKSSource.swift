@@ -1,5 +1,7 @@
 // An issuer's keys, kept fresh: one fetch at a time, whoever asks, and the last good set for as long as no other comes.
-// What fetches (HTTP, a file) is a closure; when to fetch is KeyRefresh's.
+// What fetches (KeyFetch) is a closure; when to fetch is KeyRefresh's.
+
+internal import Synchronization
 
 /// Keeps the keys of one verifier those that an issuer publishes.
 package actor JWKSSource {
@@ -23,18 +25,34 @@ package actor JWKSSource {
     /// Used besides those of the issuer.
     private let fixed: [TokenVerifier.Key]
     private let fetch: Fetch
+    private let report: @Sendable (Outcome) -> Void
+    private let fetches = Mutex(Fetches())
     private let now: @Sendable () -> ContinuousClock.Instant
     private var refresh = KeyRefresh()
     private var current: JWKSet?
     private var flight: Task<Outcome, Never>?
     private var waiting = 0
 
+    /// - Parameter report: hears of every fetch that has ended: one in `KeyRefresh.shortestInterval`, at most.
     package init(
         verifier: TokenVerifier, fixed: [TokenVerifier.Key] = [],
-        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, fetch: @escaping Fetch
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        report: @escaping @Sendable (Outcome) -> Void = { _ in }, fetch: @escaping Fetch
     ) {
-        (self.verifier, self.fixed, self.now, self.fetch) = (verifier, fixed, now, fetch)
+        (self.verifier, self.fixed, self.now, self.report, self.fetch) = (verifier, fixed, now, report, fetch)
     }
+
+    /// Some tokens are good without the issuer.
+    package nonisolated var hasFixedKeys: Bool { !self.fixed.isEmpty }
+
+    /// How often the issuer was asked, by what came of it.
+    package struct Fetches: Hashable, Sendable {
+        package var good = 0
+        package var failed = 0
+    }
+
+    /// Of all fetches that have ended.
+    package nonisolated var fetched: Fetches { self.fetches.withLock { $0 } }
 
     /// As TokenVerifier does, but a token that names a key nobody knows may wait for new keys.
     ///
@@ -52,6 +70,11 @@ package actor JWKSSource {
     /// To be called at the start, and now and then: fetches when what is known is old.
     @discardableResult
     package func keepFresh() async -> Outcome { await self.renew(for: .age) }
+
+    /// Keeps the keys fresh until the task is cancelled.
+    package func run() async {
+        while (try? await Task.sleep(for: KeyRefresh.shortestInterval)) != nil { await self.keepFresh() }
+    }
 
     private func renew(for reason: KeyRefresh.Reason) async -> Outcome {
         switch self.refresh.decide(reason, now: self.now()) {
@@ -87,6 +110,8 @@ package actor JWKSSource {
             self.refresh.ended(isGood: false, now: self.now())
         }
         self.flight = nil
+        self.fetches.withLock { if case .fresh = outcome { $0.good += 1 } else { $0.failed += 1 } }
+        self.report(outcome)
         return outcome
     }
 }

@@ -12,6 +12,8 @@ enum Admission {
     case session(Admitted?)
     /// To be signed in by a single-use ticket, as soon as it is a session.
     case ticket(String)
+    /// Signed by a key nobody knows yet: to be verified as soon as it is a session, once the issuer has been asked.
+    case token(String)
     case echo
     case refused(Refusal)
 
@@ -65,6 +67,10 @@ enum Admission {
                 loop.isRevoked(admitted)
                 ? .refused(Refusal(status: .unauthorized, problem: .revoked)) : .session(admitted)
         } catch {
+            if error == .unknownKey, loop.settings.issuerKeys != nil, let token = TokenVerifier.token(bearer: header) {
+                self = .token(token)
+                return
+            }
             if error != .expired { loop.tokenRefused(address) }
             self = .refused(Refusal(status: .unauthorized, problem: Problem(error)))
         }
@@ -130,7 +136,12 @@ extension UInt8 {
 extension TokenVerifier {
     /// The grant of an `Authorization: Bearer` header (RFC 6750).
     func verify(bearer header: String, now: Int64) throws(TokenRefusal) -> Grant {
-        guard header.count > 7, header.prefix(7).lowercased() == "bearer " else { throw .malformed }
-        return try self.verify(String(header.dropFirst(7)), now: now)
+        guard let token = Self.token(bearer: header) else { throw .malformed }
+        return try self.verify(token, now: now)
+    }
+
+    static func token(bearer header: String) -> String? {
+        guard header.count > 7, header.prefix(7).lowercased() == "bearer " else { return nil }
+        return String(header.dropFirst(7))
     }
 }

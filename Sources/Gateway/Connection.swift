@@ -109,6 +109,9 @@ struct Connections: HTTPChannelHandler {
         case .ticket(let ticket):
             try sync.addHandler(
                 Session(loop: loop, socket: socket, address: gate.address, ticket: ticket, logger: logger))
+        case .token(let token):
+            try sync.addHandler(
+                Session(loop: loop, socket: socket, address: gate.address, token: token, logger: logger))
         case .echo: try sync.addHandler(EchoSession(socket: socket))
         case .refused, nil: preconditionFailure("the gate lets only what it admits go on to the upgrade")
         }

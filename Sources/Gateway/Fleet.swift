@@ -1,5 +1,6 @@
 // All loops of a gateway together: what is asked of every one of them, from outside of any.
 
+internal import Access
 internal import LiveState
 internal import NIOCore
 internal import Telemetry
@@ -9,6 +10,7 @@ struct Fleet: Sendable {
     let loops: [any EventLoop]
     let states: [NIOLoopBound<LoopState>]
     let load: SharedLoad
+    let issuerKeys: JWKSSource?
 
     /// Every loop's Redis answers, and the gateway takes new connections.
     enum Readiness: Hashable {
@@ -35,6 +37,10 @@ struct Fleet: Sendable {
                 counts.add(census.counts)
                 sessions += census.sessions
                 jobs += census.jobs
+            }
+            if let fetched = self.issuerKeys?.fetched {
+                counts.add(.keysFetched, fetched.good)
+                counts.add(.keysNotFetched, fetched.failed)
             }
             let lag = self.load.loopLag(
                 now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))

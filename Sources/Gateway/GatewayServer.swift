@@ -82,7 +82,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
         defer { for (loop, state) in zip(loops, states) { loop.execute { state.value.stop() } } }
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
-        let fleet = Fleet(loops: loops, states: states, load: load)
+        let fleet = Fleet(loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys)
 
         let (jobs, tickets, links, revocationLog) = try await loops[0].submit { [state = states[0]] in
             (state.value.jobs, state.value.tickets, state.value.links, state.value.revocationLog)
@@ -138,6 +138,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 try? await managementListener?.close()
                 arrivals.finish()
             }
+            if let keys = self.settings.issuerKeys { group.addTask { await keys.run() } }
             for await arrived in http {
                 group.addTask {
                     await arrived.server.handleHTTP(asyncChannel: arrived.connection, logger: logger)

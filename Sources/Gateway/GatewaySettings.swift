@@ -18,6 +18,8 @@ package struct GatewaySettings: Sendable {
     package var redisTiming = RedisTiming()
     package var liveState = LiveStateSettings()
     package var tokens: TokenVerifier
+    /// Keeps the keys of `tokens` those that an issuer publishes; `nil` where they are all configured.
+    package var issuerKeys: JWKSSource?
     package var limits = Limits()
     package var overload = OverloadBounds()
     /// Balancers whose `X-Forwarded-For` is believed.

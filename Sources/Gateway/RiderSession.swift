@@ -31,6 +31,9 @@ final class RiderSession {
         var isRepeat = false
     }
 
+    /// A position captured longer ago, by the gateway's clock, is not taken any more.
+    static let oldestMilliseconds: Int64 = 60_000
+
     init(session: Session, loop: LoopState) {
         self.session = session
         self.loop = loop
@@ -46,6 +49,11 @@ final class RiderSession {
             return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.")
         }
         guard grant.covers(report.job) else { return self.session.refuse("location", report.job, .noSuchJob) }
+        // Whatever was stored since: an old one must not come back after travel mode was off and on again.
+        guard report.newest?.at ?? 0 >= .now - Self.oldestMilliseconds else {
+            return self.refuse(
+                report, .stalePosition, "It was captured over 60 s ago: send newer ones, or check the clock.")
+        }
         if let held = self.held[report.job], let newest = held.report.newest, newest.at > report.newest?.at ?? 0 {
             return
         }

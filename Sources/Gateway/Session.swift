@@ -40,6 +40,8 @@ final class Session: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var badMessages = 0
     private let ticket: String?
+    /// Came with the upgrade request, signed by a key that the issuer has to be asked for.
+    private let token: String?
     /// Tick of the loop in which a message last came or went.
     private(set) var lastActive: UInt64
     /// Signing in, then silence, then the answer to our close frame: one after the other.
@@ -60,7 +62,7 @@ final class Session: ChannelInboundHandler {
     ///   - admitted: who signed in with the upgrade request; `nil` when the ticket or the first message has to.
     init(
         loop: LoopState, socket: SecureSocketHandler, address: ClientAddress?, admitted: Admitted? = nil,
-        ticket: String? = nil, logger: Logger
+        ticket: String? = nil, token: String? = nil, logger: Logger
     ) {
         let (limits, now) = (loop.settings.limits, NIODeadline.now())
         self.loop = loop
@@ -75,6 +77,7 @@ final class Session: ChannelInboundHandler {
         self.keepalive = Keepalive(pingSeconds: limits.pingSeconds, pongSeconds: limits.pongSeconds, now: now)
         self.lastActive = loop.ticks
         self.ticket = ticket
+        self.token = token
         if let admitted { self.state = .signedIn(admitted) }
     }
 
@@ -88,12 +91,9 @@ final class Session: ChannelInboundHandler {
             self.state = .signingIn
             return self.signedIn(admitted)
         }
-        self.life = self.loop.deadlines.after(.seconds(Int64(self.limits.signInSeconds))) { [weak self] in
-            guard let self else { return }
-            self.loop.counts.add(.signInsTimedOut)
-            self.close(.signInTimeout, "sign in within \(self.limits.signInSeconds) s")
-        }
+        self.watchSignIn()
         if let ticket { self.signIn(self.loop.signIn(ticket: ticket, from: self.address)) }
+        if let token { self.signIn(self.loop.signIn(.token(token), from: self.address)) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {

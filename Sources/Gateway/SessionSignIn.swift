@@ -11,11 +11,22 @@ internal import Telemetry
 extension Session {
     func signIn(_ admitted: EventLoopFuture<Admitted>) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        // The client has done its part; what it waits for now, Redis or the issuer of keys, has a time of its own.
+        if case .signingIn = self.state { self.watchSignIn() }
         admitted.whenComplete { result in
             switch result {
             case .success(let admitted): bound.value.signedIn(admitted)
             case .failure(let error): bound.value.close(error as? SignInRefusal ?? .unavailable)
             }
+        }
+    }
+
+    func watchSignIn() {
+        self.life?.cancel()
+        self.life = self.loop.deadlines.after(.seconds(Int64(self.limits.signInSeconds))) { [weak self] in
+            guard let self else { return }
+            self.loop.counts.add(.signInsTimedOut)
+            self.close(.signInTimeout, "sign in within \(self.limits.signInSeconds) s")
         }
     }
 

@@ -1,4 +1,4 @@
-// From a credential to a grant: a token is checked here and now, a link is looked up.
+// From a credential to a grant: a token is checked here and now (or when its issuer has told its keys), a link is looked up.
 
 internal import Access
 internal import EnrouteWire
@@ -49,7 +49,7 @@ struct SignInRefusal: Error {
 }
 
 extension LoopState {
-    /// Fails with `SignInRefusal`. Done at once for a token.
+    /// Fails with `SignInRefusal`. Done at once for a token, but for one whose key the issuer is asked for.
     ///
     /// - Parameter session: who takes a place of a link; `nil` where only tokens are shown.
     func signIn(
@@ -66,8 +66,7 @@ extension LoopState {
                 admitted = self.eventLoop.makeSucceededFuture(
                     Admitted(try self.settings.tokens.verify(token, now: .now / 1000)))
             } catch {
-                admitted = self.eventLoop.makeFailedFuture(
-                    error == .expired ? SignInRefusal.tokenExpired : SignInRefusal.badToken)
+                admitted = self.admit(token, refusedBecause: error)
             }
         case .link(let secret):
             admitted =

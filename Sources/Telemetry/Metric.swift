@@ -16,6 +16,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case jobsRepaired, jobsChecked, jobsBehind, redisOutages, positionsKept
     case revocationsApplied, sessionsRevoked, connectionsReset, positionsWithheld
     case auditEntriesLost
+    case keysFetched, keysNotFetched
     case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
 
     /// Prometheus name, with what the counts of one name have in common.
@@ -45,6 +46,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .connectionsReset: .connectionsReset
         case .positionsWithheld: .positionsWithheld
         case .auditEntriesLost: .auditEntriesLost
+        case .keysFetched, .keysNotFetched: .keysFetched
         case .closedGoingAway, .closedOverloaded, .closedRateLimited, .closedBadMessages, .closedTooBig,
             .closedProtocolError:
             .sessionsClosed
@@ -71,6 +73,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .tokensRefused: ("reason", "token")
         case .jobsRepaired: ("purpose", "repair")
         case .jobsChecked: ("purpose", "check")
+        case .keysFetched: ("outcome", "good")
+        case .keysNotFetched: ("outcome", "failed")
         case .closedGoingAway: ("code", "4000")
         case .closedOverloaded: ("code", "4004")
         case .closedRateLimited: ("code", "4006")
@@ -107,6 +111,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case connectionsReset = "enroute_connections_reset_total"
         case positionsWithheld = "enroute_positions_withheld_total"
         case auditEntriesLost = "enroute_audit_entries_lost_total"
+        case keysFetched = "enroute_keys_fetched_total"
 
         package var help: String {
             switch self {
@@ -135,6 +140,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .connectionsReset: "Connections thrown away because a peer did not read in time what was revoked."
             case .positionsWithheld: "Positions not shown at once because it was not known what is revoked."
             case .auditEntriesLost: "Entries of the audit trail lost because too many waited for Redis."
+            case .keysFetched: "Times that the issuer of tokens was asked for its keys; failed leaves those of before."
             }
         }
     }

@@ -108,10 +108,12 @@ struct ProcessConfiguration {
 
     func gateway(host: String?, port: Int?, testEcho: Bool = false) async throws -> GatewaySettings {
         let (live, ledger) = try self.redis()
+        let (verifier, issuerKeys) = try await self.tokens()
         var settings = GatewaySettings(
             host: host ?? self.text("ENROUTE_HOST") ?? "0.0.0.0",
             port: try port ?? self.integer("ENROUTE_PORT", in: 0...65535, default: 8443),
-            credentials: try self.credentials(), live: live, ledger: ledger, tokens: try await self.tokens())
+            credentials: try self.credentials(), live: live, ledger: ledger, tokens: verifier)
+        settings.issuerKeys = issuerKeys
         settings.liveState = try self.liveState()
         settings.name = try self.gatewayName()
         settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))
@@ -158,7 +160,8 @@ struct ProcessConfiguration {
     func tokenIssuer() -> String { self.text("ENROUTE_TOKEN_ISSUER") ?? "enroute" }
     func tokenAudience() -> String { self.text("ENROUTE_TOKEN_AUDIENCE") ?? "enroute" }
 
-    private func tokens() async throws -> TokenVerifier {
+    /// What checks tokens, and what keeps its keys those that an issuer publishes, where one is named.
+    private func tokens() async throws -> (TokenVerifier, JWKSSource?) {
         var keys: [TokenVerifier.Key] = []
         do {
             let sources = try self.list("ENROUTE_TOKEN_PUBLIC_KEY").map { file in
@@ -175,12 +178,14 @@ struct ProcessConfiguration {
         } catch let error as TokenVerifier.Key.Unusable {
             throw ConfigurationError(description: error.description)
         }
-        guard !keys.isEmpty else {
+        let fetch = try self.keyFetch()
+        guard !keys.isEmpty || fetch != nil else {
             throw ConfigurationError(
                 description:
-                    "No key to check tokens with: set ENROUTE_TOKEN_PUBLIC_KEY (PEM files: P-256, RSA or Ed25519) "
-                    + "or, for development, ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes).")
+                    "No key to check tokens with: set ENROUTE_TOKEN_PUBLIC_KEY (PEM files: P-256, RSA or Ed25519), "
+                    + "ENROUTE_TOKEN_JWKS_URL (where an issuer publishes its keys) or, for development, ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes).")
         }
-        return TokenVerifier(keys: keys, issuer: self.tokenIssuer(), audience: self.tokenAudience())
+        let verifier = TokenVerifier(keys: keys, issuer: self.tokenIssuer(), audience: self.tokenAudience())
+        return (verifier, try fetch.map { try self.issuerKeys(of: verifier, fixed: keys, $0) })
     }
 }

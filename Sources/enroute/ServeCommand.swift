@@ -44,8 +44,10 @@ struct ServeCommand: AsyncParsableCommand {
                 host: self.host, port: self.port, testEcho: self.testEcho)
             let logger = try configuration.logger()
             let group = MultiThreadedEventLoopGroup(numberOfThreads: try configuration.loops())
+            try await fetchFirstKeys(settings)
             try await refuseToPersist(configuration.inspection(of: settings, group: group), logger)
             raiseDescriptorLimit()
+            keepCoresFromDisk()
             let gateway = GatewayServer(settings: settings, group: group, logger: logger) { ports in
                 say(
                     "enroute: listening on \(settings.host) port \(ports.gateway)"
@@ -108,6 +110,12 @@ private func raiseDescriptorLimit() {
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+}
+
+/// A core holds where riders are, and tokens: a gateway that crashes leaves none.
+private func keepCoresFromDisk() {
+    var limit = rlimit(rlim_cur: 0, rlim_max: 0)
+    _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
 }
 
 /// Reads the certificate files again on SIGHUP. What can not be used is said and changes nothing.

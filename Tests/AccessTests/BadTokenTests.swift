@@ -41,12 +41,12 @@ struct BadToken: CustomTestStringConvertible, Sendable {
 
 @Suite struct BadTokenTests {
     @Test(arguments: Self.spelled + Self.headers + Self.signatures + Self.claims + Self.authorizations)
-    func `a bad token gets the refusal of what is wrong with it`(bad: BadToken) async throws {
+    func `S3: a bad token gets the refusal of what is wrong with it`(bad: BadToken) async throws {
         let verifier = try await Forge.verifier()
         #expect(throws: bad.refusal) { try verifier.verify(bad.token, now: Forge.now) }
     }
 
-    @Test func `every refusal is met, and of each kind of token there is more than one`() {
+    @Test func `S3: every refusal is met, and of each kind of token there is more than one`() {
         let all = Self.spelled + Self.headers + Self.signatures + Self.claims + Self.authorizations
         #expect(all.count >= 45)
         #expect(Set(all.map(\.token)).count == all.count)

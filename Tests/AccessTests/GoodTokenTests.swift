@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ["jku", "x5u", "jwk", "x5c"])
-    func `what names a key elsewhere is not looked at`(name: String) async throws {
+    func `S3: what names a key elsewhere is not looked at`(name: String) async throws {
         let header = #"{"alg":"ES256","kid":"es","\#(name)":"https://evil.example"}"#
         #expect(try await Forge.verifier().verify(Forge.token(header: header), now: Forge.now) == Self.anna)
     }
@@ -124,7 +124,7 @@ private final class CountedAlgorithm: JWTAlgorithm {
 
     private var verifications: Int { self.counted.verifications.withLock { $0 } }
 
-    @Test func `a good token is verified once, until it expires`() throws {
+    @Test func `D6: a good token is verified once, until it expires`() throws {
         let token = Forge.token()
         for now in Forge.now..<Forge.now + 930 { _ = try self.verifier.verify(token, now: now) }
         #expect(self.verifications == 1)

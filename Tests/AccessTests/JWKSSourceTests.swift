@@ -18,7 +18,7 @@ import Testing
         for reason in KeyRefresh.Reason.allCases { #expect(refresh.decide(reason, now: self.after(3600)) == .wait) }
     }
 
-    @Test func `unknown keys fetch every 30 s at most, counted from the beginning of a fetch`() {
+    @Test func `S4: unknown keys fetch every 30 s at most, counted from the beginning of a fetch`() {
         var refresh = KeyRefresh()
         var fetches: [Int] = []
         for second in 0..<100 where refresh.decide(.unknownKey, now: self.after(second)) == .fetch {
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `a thousand names nobody knows ask the issuer once`() async {
+    @Test func `S4: a thousand names nobody knows ask the issuer once`() async {
         let issuer = Issuer([Published.key(.es)])
         let source = issuer.source()
         await withTaskGroup(of: Void.self) { group in
@@ -96,7 +96,7 @@ import Testing
         #expect(issuer.questions == 1)
     }
 
-    @Test func `keys rotate without one good token being refused`() async throws {
+    @Test func `S4: keys rotate without one good token being refused`() async throws {
         let issuer = Issuer([Published.key(.es)])
         let source = issuer.source()
         let (old, new) = (Forge.token(.es), Forge.token(.ed))
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: [nil, [], Array("<html>".utf8), Published.set([])] as [[UInt8]?])
-    func `the last good set stays when no other comes`(answer: [UInt8]?) async throws {
+    func `S4: the last good set stays when no other comes`(answer: [UInt8]?) async throws {
         let issuer = Issuer([Published.key(.es)])
         let source = issuer.source()
         await source.keepFresh()

@@ -74,6 +74,12 @@ import Testing
             (["ENROUTE_TOKEN_SECRET": "short"], 78, "shorter than 32 bytes"),
             (["ENROUTE_TOKEN_SECRET": ""], 78, "No key to check tokens"),
             (["ENROUTE_TOKEN_PUBLIC_KEY": "/no.pem"], 78, "/no.pem, which can not be read"),
+            (["ENROUTE_TOKEN_JWKS_URL": "http://issuer.example/keys"], 78, "must begin with https://"),
+            (["ENROUTE_TOKEN_JWKS_URL": "https://localhost", "ENROUTE_TOKEN_JWKS_CA": "/no.pem"], 78, "no certificate"),
+            (
+                ["ENROUTE_TOKEN_SECRET": "", "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69,
+                "There is no key to check tokens with. The issuer of keys can not be reached"
+            ), (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69, "unix:/nowhere.sock can not be reached"),
             (["ENROUTE_PORT": "99999"], 78, "ENROUTE_PORT is 99999"),
             (["ENROUTE_TRAVEL_CAP_SECONDS": "14401"], 78, "ENROUTE_TRAVEL_CAP_SECONDS"),
             (["ENROUTE_REDIS_PREFIX": "a{b}"], 78, "ENROUTE_REDIS_PREFIX"),

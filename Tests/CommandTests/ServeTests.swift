@@ -66,7 +66,7 @@ import Testing
         return try #require(status.value)
     }
 
-    @Test func `without descriptors newcomers wait, the balancer is told, and they come in when there is room`()
+    @Test func `D7: without descriptors newcomers wait, the balancer is told, and they come in when there is room`()
         async throws
     {
         let status = try await Self.serve(["ENROUTE_LIMIT_CONNECTIONS_PER_ADDRESS": "0"], descriptors: 200) { served in
@@ -106,11 +106,14 @@ import Testing
         #expect(status == .exited(128 + SIGTERM))
     }
 
-    @Test func `probes and metrics are not for the public`() async throws {
+    @Test func `I4: probes and metrics are not for the public`() async throws {
         _ = try await Self.serve { served in
             for path in ["/livez", "/readyz", "/metrics"] {
                 #expect(try await served.get(path, isPublic: true).hasPrefix("HTTP/1.1 404 "))
                 #expect(try await served.get(path).hasPrefix("HTTP/1.1 200 "))
+            }
+            for path in ["/debug", "/debug/pprof", "/debug/vars", "/healthz", "/v1/_echo", "/admin", "/.env"] {
+                #expect(try await served.get(path, isPublic: true).hasPrefix("HTTP/1.1 404 "), "\(path)")
             }
             #expect(try await served.get("/api/v1/jobs/j").hasPrefix("HTTP/1.1 404 "))
             #expect(try await served.get("/v1").hasPrefix("HTTP/1.1 404 "))

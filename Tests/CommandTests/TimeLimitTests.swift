@@ -123,17 +123,17 @@ import Testing
     ///
     /// - Returns: the reason that the rider was told.
     private static func travel(_ url: String, until deadline: Int64) async throws -> EndReason? {
-        var step = 0
+        var (step, last) = (0, Int64(0))
         while true {
             let reason: EndReason?? = try await self.connect(url, "rider-1", .rider) { connection, messages in
                 for _ in 0..<10 {
                     step += 1
-                    let now = Int64(Date.now.timeIntervalSince1970 * 1000)
+                    last = max(last + 1, Int64(Date.now.timeIntervalSince1970 * 1000))
                     let place = Coordinate(latitude: 41.9 + Double(step) / 100_000, longitude: 12.5)!
                     try await connection.send(
                         .location(
                             LocationReport(
-                                job: self.job, sequence: Int64(step), fixes: [Fix(at: now, place: place)])))
+                                job: self.job, sequence: Int64(step), fixes: [Fix(at: last, place: place)])))
                     while let message = try await messages.next() {
                         switch message {
                         case .tracking(_, .ended, let reason): return .some(reason)
@@ -145,6 +145,7 @@ import Testing
                         case .error(let refusal) where refusal.re == "travel":
                             #expect(refusal.code == .forbidden)
                             return .some(.timeLimit)
+                        case .error(let refusal): throw refusal.code
                         default: continue
                         }
                         break

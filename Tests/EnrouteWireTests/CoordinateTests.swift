@@ -2,7 +2,7 @@ import EnrouteWire
 import Testing
 
 @Suite struct CoordinateTests {
-    @Test func `the ends of the ranges are places, and what lies beyond is none`() {
+    @Test func `T2: the ends of the ranges are places, and what lies beyond is none`() {
         for (latitude, longitude) in [(90.0, 180.0), (-90, -180), (0, 0.1), (0.1, 0)] {
             #expect(Coordinate(latitude: latitude, longitude: longitude) != nil)
         }
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `zero and zero is what broken receivers report, whatever the sign`() {
+    @Test func `T2: zero and zero is what broken receivers report, whatever the sign`() {
         for latitude in [0.0, -0.0] {
             for longitude in [0.0, -0.0] { #expect(Coordinate(latitude: latitude, longitude: longitude) == nil) }
         }
@@ -60,13 +60,15 @@ import Testing
         self.saysNothing(value, ["5201234", "4049876", "52.5", "13.4", "53, 50, 46, 53"])
     }
 
-    @Test func `a coordinate does not say where it is`() { self.isRedacted(Coordinate.somewhere) }
+    @Test func `I2: a coordinate does not say where it is`() { self.isRedacted(Coordinate.somewhere) }
     @Test func `an optional coordinate does not say where it is`() {
         self.isRedacted(Coordinate?.some(.somewhere) as Any)
     }
     @Test func `a fix does not say where it is`() { self.isRedacted(Self.fix) }
     @Test func `a report does not say where it is`() { self.isRedacted(Self.report) }
-    @Test func `a client's message does not say where it is`() { self.isRedacted(ClientMessage.location(Self.report)) }
+    @Test func `I2: a client's message does not say where it is`() {
+        self.isRedacted(ClientMessage.location(Self.report))
+    }
 
     @Test func `a decoded location does not say where it is`() throws {
         let message = try serverMessage(Self.published)
@@ -89,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `a refusal never repeats the bytes it refuses`() {
+    @Test func `I2: a refusal never repeats the bytes it refuses`() {
         for json in [
             #"{"type":"location","job":"job-7","seq":1,"fixes":[{"at":1700000000000,"lat":152.5201234,"lon":13.4049876}]}"#,
             #"{"type":"auth","token":"eyJhbGciOi"#, #"{"type":"subscribe","job":"eyJhbGciOi!"}"#,

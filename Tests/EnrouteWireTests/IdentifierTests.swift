@@ -5,7 +5,7 @@ import Testing
     private static let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-".utf8)
 
     @Test(arguments: [0, 1, 2])
-    func `of all 256 bytes only 64 may stand in a name, wherever they stand`(position: Int) {
+    func `T3: of all 256 bytes only 64 may stand in a name, wherever they stand`(position: Int) {
         for byte in UInt8.min...UInt8.max {
             var name = Array("abc".utf8)
             name[position] = byte
@@ -25,7 +25,7 @@ import Testing
         for name in ["é", "ß", "１２", "日本", "a\u{301}", "job\u{200B}"] { #expect(JobID(name) == nil, "\(name)") }
     }
 
-    @Test func `nothing that means something to Redis or JSON is a name`() {
+    @Test func `T3: nothing that means something to Redis or JSON is a name`() {
         for name in ["{a}", "a:b", "a b", "a\r\n", "a*", "\"", "\\", "a\0", "a/b", "."] {
             #expect(JobID(name) == nil, "\(name.debugDescription)")
         }

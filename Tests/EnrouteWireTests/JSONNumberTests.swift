@@ -53,7 +53,7 @@ import Testing
         #expect(try self.integer("-0") == 0)
     }
 
-    @Test func `a number too small becomes zero, and one too large is refused`() throws {
+    @Test func `T2: a number too small becomes zero, and one too large is refused`() throws {
         #expect(try self.double("1e-999") == 0)
         #expect(try self.double("1.7976931348623157e308") == .greatestFiniteMagnitude)
         for text in ["1e999", "-1e999", "1.8e308", "9e9999"] {
@@ -76,7 +76,7 @@ import Testing
         #expect(throws: BadMessage.self) { try self.double(text) }
     }
 
-    @Test func `a number has at most 32 characters`() throws {
+    @Test func `D8: a number has at most 32 characters`() throws {
         let longest = "0." + String(repeating: "3", count: 30)
         #expect(try self.double(longest) == Double(longest))
         #expect(throws: BadMessage("a number is longer than 32 characters")) { try self.double(longest + "3") }

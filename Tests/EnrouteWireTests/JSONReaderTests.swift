@@ -47,7 +47,7 @@ import Testing
         #expect(throws: BadMessage.self) { try self.string(json) }
     }
 
-    @Test func `eight levels are read and nine are refused`() throws {
+    @Test func `D8: eight levels are read and nine are refused`() throws {
         func nested(_ depth: Int, _ open: String, _ close: String, _ inner: String) -> String {
             String(repeating: open, count: depth) + inner + String(repeating: close, count: depth)
         }

@@ -37,7 +37,7 @@ import Testing
             #""lat":1,"lon":1,"acc":null,"spd":null,"hdg":null"#,
             #""lat":5.25e1,"lon":1"#,
         ])
-    func `the ends of the ranges are accepted`(members: String) throws {
+    func `T2: the ends of the ranges are accepted`(members: String) throws {
         #expect(try self.report(Self.fix(#""at":1700000000000,"# + members)) != nil)
     }
 
@@ -66,7 +66,7 @@ import Testing
             (#""l\u0061t":1,"lon":1"#, "must not be escaped"),
             (#""lat":1,"lon":1,"x":[[[[[[1]]]]]]"#, "nested deeper than 8"),
         ])
-    func `a fix that can not be is refused with the reason`(members: String, reason: String) {
+    func `T2: a fix that can not be is refused with the reason`(members: String, reason: String) {
         let given = refusal { _ = try self.report(Self.fix(#""at":1700000000000,"# + members)) }
         #expect(given?.contains(reason) == true, "\(given ?? "accepted")")
     }

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20)
-    func `whatever comes, statuses keep their order, positions their newest, and the bound holds`(seed: UInt64) {
+    func `D4: whatever comes, statuses keep their order, positions their newest, and the bound holds`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var outbox = Outbox<Int>(mostBytes: 300)
         // The model: frames in the order they would be taken.

@@ -25,7 +25,7 @@ import Testing
         return metrics.value ?? ""
     }
 
-    @Test func `a handshake that does not come, or stops, is ended in time`() async throws {
+    @Test func `D3: a handshake that does not come, or stops, is ended in time`() async throws {
         let metrics = try await Self.metrics(isSecure: true) {
             $0.limits.handshakeSeconds = 1
         } _: { gateway, _ in
@@ -38,7 +38,7 @@ import Testing
         #expect(metrics.contains(#"enroute_deadlines_missed_total{deadline="handshake"} 2"#))
     }
 
-    @Test func `a person's session too many is closed 4504, and the others stay`() async throws {
+    @Test func `D5: a person's session too many is closed 4504, and the others stay`() async throws {
         let metrics = try await Self.metrics {
             $0.limits.sessionsPerPerson = 2
         } _: { gateway, token in
@@ -58,7 +58,7 @@ import Testing
         #expect(metrics.contains("enroute_sessions_opened_total 3"))
     }
 
-    @Test func `an address's session too many is closed 4504, whoever it is for`() async throws {
+    @Test func `D5: an address's session too many is closed 4504, whoever it is for`() async throws {
         let metrics = try await Self.metrics {
             $0.limits.sessionsPerAddress = 1
         } _: { gateway, token in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a socket too many of one address is closed without a word`() async throws {
+    @Test func `D5: a socket too many of one address is closed without a word`() async throws {
         let metrics = try await Self.metrics {
             $0.limits.connectionsPerAddress = 2
         } _: { gateway, token in
@@ -98,7 +98,8 @@ import Testing
         #expect(metrics.contains(#"enroute_connections_refused_total{limit="connections_per_address"} 1"#))
     }
 
-    @Test func `who speaks too fast is told when to go on, and is closed 4006 when it does not stop`() async throws {
+    @Test func `D5: who speaks too fast is told when to go on, and is closed 4006 when it does not stop`() async throws
+    {
         let metrics = try await Self.metrics {
             ($0.limits.messagesPerSecond, $0.limits.messagesBurst) = (0, 3)
         } _: { gateway, token in
@@ -135,7 +136,7 @@ import Testing
         #expect(metrics.contains(#"enroute_requests_refused_total{reason="token"} 3"#))
     }
 
-    @Test func `a person's REST requests are limited, a service's are not`() async throws {
+    @Test func `D5: a person's REST requests are limited, a service's are not`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 // A bucket that never fills again, however slow the machine is.
@@ -159,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `a peer that takes nothing is closed without a word`() async throws {
+    @Test func `D4: a peer that takes nothing is closed without a word`() async throws {
         let metrics = try await Self.metrics {
             $0.limits.allowManyMessages()
             $0.limits.stallSeconds = 1

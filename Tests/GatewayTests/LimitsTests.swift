@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that asks for nothing is closed without a word`() async throws {
+    @Test func `D3: a connection that asks for nothing is closed without a word`() async throws {
         let heard = try await Self.heard {
             $0.limits.firstRequestSeconds = 1
         } _: { port, _ in
@@ -33,7 +33,7 @@ import Testing
         #expect(heard == [])
     }
 
-    @Test func `a request that trickles in is closed as well`() async throws {
+    @Test func `D3: a request that trickles in is closed as well`() async throws {
         let heard = try await Self.heard {
             $0.limits.firstRequestSeconds = 1
         } _: { port, _ in
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: [(65, 8), (1, 9000)])
-    func `too many headers, or too long ones, are not served`(count: Int, bytes: Int) async throws {
+    func `D3: too many headers, or too long ones, are not served`(count: Int, bytes: Int) async throws {
         let heard = try await Self.heard { port, _ in
             let socket = try RawSocket(port: port)
             let headers = (0..<count).map { "X-\($0): \(String(repeating: "a", count: bytes))\r\n" }.joined()
@@ -98,7 +98,8 @@ import Testing
         #expect(heard == [0x89, 0] + Frame.close(4001, "no pong"))
     }
 
-    @Test func `who does not read is closed 4002 once the queue is full, and hears everything before it`() async throws
+    @Test func `D4: who does not read is closed 4002 once the queue is full, and hears everything before it`()
+        async throws
     {
         let heard = try await Self.heard {
             $0.limits.allowManyMessages()

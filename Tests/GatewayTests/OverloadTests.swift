@@ -8,7 +8,7 @@ import Testing
 
 /// A gateway that has more to do than it can.
 @Suite struct OverloadTests {
-    @Test func `handshakes are let in at their rate, and nobody is refused`() async throws {
+    @Test func `D6: handshakes are let in at their rate, and nobody is refused`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 ($0.limits.handshakesPerSecond, $0.limits.handshakesBurst) = (20, 5)
@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    @Test func `over the bound of memory the newest idle sessions are let go, and told when to come back`() async throws
+    @Test func `D7: over the bound of memory the newest idle sessions are let go, and told when to come back`()
+        async throws
     {
         try await within {
             try await RunningGateway.run(isSecure: false) {

@@ -89,7 +89,8 @@ import Testing
         #expect(!verdicts.contains(.hopeless))
     }
 
-    @Test func `sessions of one person share what that person may say, and what is refused costs the others nothing`() {
+    @Test
+    func `D5: sessions of one person share what that person may say, and what is refused costs the others nothing`() {
         let people = SharedBuckets<PersonID>(perSecond: 1, burst: 3)
         let anna = PersonID("anna")!
         var rates = (0..<2).map { _ in MessageRate(Self.limits(), address: nil) }
@@ -142,7 +143,7 @@ import Testing
         return OverloadJudge(bounds: bounds, descriptorLimit: 20_000)
     }
 
-    @Test func `accepting pauses at the bound of the lag and goes on at half of it`() {
+    @Test func `D6: accepting pauses at the bound of the lag and goes on at half of it`() {
         var judge = Self.judge()
         for (lag, isPaused) in [(49, false), (50, true), (30, true), (25, true), (24, false), (49, false)] {
             _ = judge.hear(.init(loopLagMilliseconds: lag))
@@ -150,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `descriptors are kept back, and nine tenths are enough`() {
+    @Test func `D7: descriptors are kept back, and nine tenths are enough`() {
         #expect(OverloadBounds().descriptors(of: 20_000) == 18_000)
         #expect(OverloadBounds().descriptors(of: 256) == 192)
         var judge = Self.judge()

@@ -54,12 +54,12 @@ import Testing
         #expect(try await Self.closeCode(after: RawSocket.frame(0x81, [0x22, 0xC3, 0x28, 0x22])) == 1007)
     }
 
-    @Test func `a message over the limit closes 1009 from its header, before its bytes come`() async throws {
+    @Test func `D1: a message over the limit closes 1009 from its header, before its bytes come`() async throws {
         let announced: [UInt8] = [0x81, 0x80 | 127, 0, 0, 0, 0, 0x7F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]
         #expect(try await Self.closeCode(after: announced) == 1009)
     }
 
-    @Test func `fragments that are too long together, or too many, close 1009`() async throws {
+    @Test func `D1: fragments that are too long together, or too many, close 1009`() async throws {
         let large = RawSocket.frame(0x00, [UInt8](repeating: 0x20, count: 2100))
         #expect(try await Self.closeCode(after: RawSocket.frame(0x01, [0x20]), large, large) == 1009)
         let small = [[UInt8]](repeating: RawSocket.frame(0x00, [0x20]), count: 16).flatMap { $0 }

@@ -10,7 +10,7 @@ import Testing
 
 /// Ways in, and what keeps people out.
 @Suite struct SignInTests {
-    @Test func `a token comes with the request or in the first message`() async throws {
+    @Test func `S6: a token comes with the request or in the first message`() async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 try await gateway.connect("anna", .customer) { _, messages in
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `who does not sign in at all is closed 4501`() async throws {
+    @Test func `D3: who does not sign in at all is closed 4501`() async throws {
         try await within {
             try await RunningGateway.run { settings in
                 settings.limits.signInSeconds = 0
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `a request with a bad token, a token in the URL or no subprotocol is refused before the upgrade`()
+    @Test func `S6: a request with a bad token, a token in the URL or no subprotocol is refused before the upgrade`()
         async throws
     {
         try await within {

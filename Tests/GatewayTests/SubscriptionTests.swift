@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `another rider can neither travel nor report for a job`() async throws {
+    @Test func `S2: another rider can neither travel nor report for a job`() async throws {
         try await within {
             try await RunningGateway.run { gateway in
                 let job = try await gateway.travellingJob()

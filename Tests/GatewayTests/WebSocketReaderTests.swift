@@ -84,7 +84,7 @@ import Testing
         #expect(Self.refusal([0x82]) == .unsupportedData)
     }
 
-    @Test func `a frame that is too long is refused from its header, before any of it is here`() {
+    @Test func `D1: a frame that is too long is refused from its header, before any of it is here`() {
         #expect(Self.refusal([0x81, 0x80 | 126, 0x10, 0x01]) == .messageTooBig)
         #expect(Self.refusal([0x81, 0x80 | 126, 0x10, 0x00]) == nil)
         #expect(Self.refusal([0x81, 0x80 | 127, 0, 0, 0, 1, 0, 0, 0, 0]) == .messageTooBig)

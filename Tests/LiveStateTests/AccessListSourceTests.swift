@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `nothing is allowed to the gateway's user that no source says`(role: DeployedRedis) throws {
+    func `I5: nothing is allowed to the gateway's user that no source says`(role: DeployedRedis) throws {
         let superfluous = try self.allowed("enroute", at: role).subtracting(self.needed(at: role))
             .subtracting(Self.reserved.keys)
         #expect(superfluous.isEmpty)

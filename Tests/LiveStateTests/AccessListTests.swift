@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `the gateway's user is refused whatever concerns more than our own keys`(role: DeployedRedis) async throws {
+    func `I5: the gateway's user is refused whatever concerns more than our own keys`(role: DeployedRedis) async throws {
         let forbidden = [
             "KEYS *", "SCAN 0", "RANDOMKEY", "DBSIZE", "CONFIG GET *", "CONFIG SET save 1", "CONFIG REWRITE",
             "FLUSHALL",
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `the gateway's user is refused keys and channels of others, and those of the other role`() async throws {
+    @Test func `I5: the gateway's user is refused keys and channels of others, and those of the other role`() async throws {
         let (other, own) = (Self.keyspace.position(of: Self.job), Self.keyspace.travel(of: Self.job))
         try await Signed.in(as: "enroute", at: .live) { signed in
             for key in ["other", Self.keyspace.job(Self.job), Self.keyspace.log(of: Self.job), "staging:" + other, "*"]
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `a script may no more than the user that calls it`() async throws {
+    @Test func `I5: a script may no more than the user that calls it`() async throws {
         try await Signed.in(as: "enroute", at: .live) { signed in
             let own = Self.keyspace.travel(of: Self.job)
             for (call, reason) in [
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `nobody signs in without a name or a password`(role: DeployedRedis) async throws {
+    func `I5: nobody signs in without a name or a password`(role: DeployedRedis) async throws {
         try await role.run { server in
             for user in [nil, "default", "enroute", "operations", "replica", "sentinel", "admin"] {
                 for password in [nil, "", "guess"] {

@@ -20,7 +20,7 @@ import Testing
         try await RedisClient.started(at: server.address(for: "admin"))
     }
 
-    @Test func `the live instance and its replica leave nothing on disk, not even at their end`() async throws {
+    @Test func `I2: the live instance and its replica leave nothing on disk, not even at their end`() async throws {
         let port = "\(try await freePort())"
         let signIn = ["--masteruser", "replica", "--masterauth", DeployedRedis.password]
         try await DeployedRedis.live.run(options: ["--port", port] + signIn) { master in

@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a position captured no later than the one kept is stale, and changes nothing`() async throws {
+    @Test func `T1: a position captured no later than the one kept is stale, and changes nothing`() async throws {
         try await Stage.set { stage in
             try await self.share(stage)
             let now = try await stage.now()
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `a rider who does not share is refused, and changes nothing`() async throws {
+    @Test func `S2: a rider who does not share is refused, and changes nothing`() async throws {
         try await Stage.set { stage in
             try await self.share(stage)
             let now = try await stage.now()
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a position from more than thirty seconds ahead is refused, one from less is not`() async throws {
+    @Test func `T1: a position from more than thirty seconds ahead is refused, one from less is not`() async throws {
         try await Stage.set { stage in
             try await self.share(stage)
             let now = try await stage.now()

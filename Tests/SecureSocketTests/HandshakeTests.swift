@@ -79,7 +79,7 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `a version before 1 point 2 is refused with an alert`() async throws {
+    @Test func `I6: a version before 1 point 2 is refused with an alert`() async throws {
         let listener = try await Listener.start()
         // A ClientHello of TLS 1.1 with one cipher, as old devices send it (RFC 4346, 7.4.1.2).
         let hello: [UInt8] = [1, 0, 0, 41, 3, 2] + [UInt8](repeating: 7, count: 32) + [0, 0, 2, 0xC0, 0x13, 1, 0]

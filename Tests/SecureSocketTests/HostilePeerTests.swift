@@ -57,7 +57,7 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `renegotiation is refused`() async throws {
+    @Test func `I6: renegotiation is refused`() async throws {
         let (listener, connection, peer) = try await self.connect(TLS1_2_VERSION)
         try await peer.run { $0.renegotiate() }
         let theirs = try await peer.seen.until("the refusal") { !$0.errors.isEmpty }

@@ -3,7 +3,7 @@
 package import Embedded
 package import Redis
 
-private import FoundationEssentials
+package import FoundationEssentials
 private import Crypto
 
 /// The files for one role of Redis.
@@ -47,6 +47,13 @@ package enum DeployedRedis: String, CaseIterable, Sendable {
     ) async throws -> Result {
         let list = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).acl")
         defer { try? FileManager.default.removeItem(at: list) }
+        try self.writeAccessList(to: list)
+        return try await RedisServer.running(
+            configuration: self.configurationPath, options: ["--aclfile", list.path] + options, body)
+    }
+
+    /// The access list, with the tests' password for every user that has one.
+    package func writeAccessList(to list: URL) throws {
         let hash = SHA256.hash(data: Data(Self.password.utf8)).map { byte in
             String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
         }.joined()
@@ -54,8 +61,6 @@ package enum DeployedRedis: String, CaseIterable, Sendable {
             line.replacing(" on ", with: " on #\(hash) ")
         }.joined(separator: "\n")
         try Data((text + "\n").utf8).write(to: list)
-        return try await RedisServer.running(
-            configuration: self.configurationPath, options: ["--aclfile", list.path] + options, body)
     }
 }
 

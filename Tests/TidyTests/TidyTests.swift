@@ -130,7 +130,7 @@ import Testing
 
     @Test func `every link between documents leads somewhere`() throws {
         let link = /\]\(([^)#:]+)\)/
-        for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+        for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"] {
             for match in try Project.file(name).text.matches(of: link) {
                 let path = Project.root.appending(path: String(match.1)).path
                 #expect(FileManager.default.fileExists(atPath: path), "\(name) leads to \(match.1)")

@@ -1,0 +1,53 @@
+// A token whose key nobody knows yet: its issuer may have made a new one since it was last asked. Only such a token waits,
+// for one fetch that all of them share (Access/JWKSSource); everybody else is let in or refused meanwhile.
+
+internal import Access
+internal import Hummingbird
+internal import NIOCore
+
+extension LoopState {
+    /// Whoever was refused for a key nobody knows is let in when the issuer publishes it.
+    ///
+    /// - Returns: fails with `SignInRefusal`; at once for every other reason.
+    func admit(_ token: String, refusedBecause refusal: TokenRefusal) -> EventLoopFuture<Admitted> {
+        guard refusal == .unknownKey, let keys = self.settings.issuerKeys else {
+            return self.eventLoop.makeFailedFuture(SignInRefusal(refusal))
+        }
+        // Its task ends with the fetch, in seconds; `JWKSSource.mostWaiting` bounds how many wait.
+        return self.eventLoop.makeFutureWithTask { try await keys.verify(token, now: .now / 1000) }
+            .flatMapThrowing { Admitted($0) }
+            .flatMapErrorThrowing { throw SignInRefusal($0 as? TokenRefusal ?? refusal) }
+    }
+}
+
+extension SignInRefusal {
+    init(_ refusal: TokenRefusal) { self = refusal == .expired ? .tokenExpired : .badToken }
+}
+
+/// Before a route looks at a token, the issuer is asked for its key when nobody knows it. The route decides what it is good
+/// for, with the keys there are then.
+struct KeysAwaited: RouterMiddleware {
+    let keys: JWKSSource
+    let routes: Routes
+
+    func handle(
+        _ request: Request, context: GatewayRequestContext,
+        next: @concurrent (Request, GatewayRequestContext) async throws -> Response
+    ) async throws -> Response {
+        if let header = request.headers[.authorization], let token = TokenVerifier.token(bearer: header),
+            !self.routes.isLockedOut(request, context)
+        {
+            _ = try? await self.keys.verify(token, now: .now / 1000)
+        }
+        return try await next(request, context)
+    }
+}
+
+extension Routes {
+    /// Who guessed too many tokens makes nobody ask the issuer.
+    fileprivate func isLockedOut(_ request: Request, _ context: GatewayRequestContext) -> Bool {
+        let address = self.settings.trustedProxies.client(
+            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
+        return address.flatMap { self.quotas.isLockedOut($0, at: NIODeadline.now().uptimeNanoseconds) } != nil
+    }
+}

@@ -1,0 +1,250 @@
+import Access
+import Crypto
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// A gateway whose keys an issuer publishes, by HTTPS and real sockets.
+@Suite struct IssuerKeysTests {
+    /// One of the keys an issuer signs with, one after the other.
+    private struct Key: Sendable {
+        let mint: TokenMint
+        let published: String
+
+        init(_ kid: String) async throws {
+            let key = P256.Signing.PrivateKey()
+            self.mint = try await TokenMint(
+                privateKeyPEM: key.pemRepresentation, kid: kid, issuer: "test", audience: "test")
+            let point = Array(key.publicKey.x963Representation)
+            let (x, y) = (Self.base64URL(Data(point[1..<33])), Self.base64URL(Data(point[33...])))
+            self.published = #"{"kty":"EC","crv":"P-256","kid":"\#(kid)","x":"\#(x)","y":"\#(y)"}"#
+        }
+
+        static func base64URL(_ data: Data) -> String {
+            data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        }
+
+        static func set(_ keys: [Key]) -> KeyIssuer.Answer {
+            .body(#"{"keys":[\#(keys.map(\.published).joined(separator: ","))]}"#)
+        }
+
+        func token(_ person: String = "anna", lifetime: Int64 = 900) async throws -> String {
+            try await self.mint.token(
+                for: PersonID(person)!, role: .service, now: Int64(Date.now.timeIntervalSince1970), lifetime: lifetime)
+        }
+    }
+
+    private final class Clock: Sendable {
+        private let time = Mutex(ContinuousClock.now)
+        var now: ContinuousClock.Instant { self.time.withLock { $0 } }
+        func pass(seconds: Int) { self.time.withLock { $0 += .seconds(seconds) } }
+    }
+
+    private struct Stage: Sendable {
+        let gateway: RunningGateway
+        let issuer: KeyIssuer
+        let source: JWKSSource
+        let clock: Clock
+
+        /// By REST, by the request for the upgrade, or by the first message.
+        func lets(in token: String, way: Int) async throws -> Bool {
+            if way == 0 {
+                let answer = try await JobRoutesTests.ask(self.gateway, "GET", "/api/v1/jobs/none", as: token)
+                return answer.status == 404
+            }
+            let port = self.gateway.port
+            return try await blocking {
+                guard way == 2 else { return (try? RawSocket.session(port: port, token: token)) != nil }
+                let socket = try RawSocket(port: port)
+                try socket.send(RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1\r\n"))
+                _ = try socket.readUntil(Array("\r\n\r\n".utf8))
+                try socket.send(RawSocket.frame(0x81, Array(#"{"type":"auth","token":"\#(token)"}"#.utf8)))
+                return String(decoding: try socket.read(), as: UTF8.self).contains(#""type":"welcome""#)
+            }
+        }
+    }
+
+    private static func run(
+        _ answer: KeyIssuer.Answer, longestWait: Duration = .seconds(60),
+        _ body: @escaping @Sendable (Stage) async throws -> Void
+    ) async throws {
+        try await within(.seconds(120)) {
+            try await KeyIssuer.running(answer) { issuer in
+                let (verifier, clock) = (TokenVerifier(keys: [], issuer: "test", audience: "test"), Clock())
+                let fetch = try KeyFetch(
+                    url: issuer.url, authorities: issuer.authorities, longestWait: longestWait)
+                let source = JWKSSource(verifier: verifier, now: { clock.now }) { try await fetch() }
+                try await RunningGateway.run(isSecure: false) {
+                    ($0.tokens, $0.issuerKeys) = (verifier, source)
+                    // A busy machine is no part of what is claimed.
+                    $0.limits.signInSeconds = 60
+                    // All of it comes from one address, and fast.
+                    ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (1_000_000, 1_000_000)
+                    ($0.limits.handshakesPerSecond, $0.limits.handshakesBurst) = (1_000_000, 1_000_000)
+                } _: { gateway in
+                    try await body(Stage(gateway: gateway, issuer: issuer, source: source, clock: clock))
+                }
+            }
+        }
+    }
+
+    @Test func `S4: rotating keys under load refuses no valid token`() async throws {
+        var keys: [Key] = []
+        for number in 0..<4 { keys.append(try await Key("k\(number)")) }
+        try await Self.run(Key.set([keys[0]])) { [keys] stage in
+            for (number, key) in keys.enumerated() {
+                // The one before stays published for as long as its tokens may be about.
+                let published = number == 0 ? [key] : [keys[number - 1], key]
+                stage.issuer.publish(Key.set(published))
+                stage.clock.pass(seconds: 30)
+                try await withThrowingTaskGroup(of: Bool.self) { group in
+                    for client in 0..<24 {
+                        let signer = published[client / 3 % published.count]
+                        group.addTask {
+                            try await stage.lets(in: try await signer.token("p\(client)"), way: client % 3)
+                        }
+                    }
+                    for try await isIn in group { #expect(isIn) }
+                }
+            }
+            #expect(stage.issuer.asked.count == keys.count)
+            let gone = try await keys[0].token()
+            for way in 0..<3 { #expect(try await !stage.lets(in: gone, way: way)) }
+            let metrics = try await stage.gateway.manage("/metrics").text
+            #expect(metrics.contains(#"enroute_keys_fetched_total{outcome="good"} 4"#))
+        }
+    }
+
+    /// A token of a key that nobody publishes.
+    private static func stranger() -> String {
+        let kid = String(UInt64.random(in: .min ... .max), radix: 36)
+        return Key.base64URL(Data(#"{"alg":"ES256","kid":"\#(kid)"}"#.utf8)) + ".e30.AAAA"
+    }
+
+    /// Requests with such a token each, one after the other on a connection.
+    private static func ask(_ count: Int, on socket: RawSocket) throws {
+        for _ in 0..<count {
+            try socket.send(
+                "GET /api/v1/jobs/j HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(self.stranger())\r\n\r\n")
+            let answer = String(decoding: try socket.readUntil(Array("}".utf8)), as: UTF8.self)
+            #expect(answer.hasPrefix("HTTP/1.1 401 "), "\(answer)")
+        }
+    }
+
+    @Test func `S4: 1,000 random kids cause at most one fetch`() async throws {
+        let key = try await Key("k")
+        try await Self.run(Key.set([key])) { stage in
+            let port = stage.gateway.port
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<10 {
+                    group.addTask {
+                        for way in [1, 2, 1, 2] { #expect(try await !stage.lets(in: Self.stranger(), way: way)) }
+                        try await blocking { try Self.ask(96, on: try RawSocket(port: port)) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(stage.issuer.asked.count == 1)
+            let good = try await key.token()
+            #expect(try await stage.lets(in: good, way: 1))
+        }
+    }
+
+    @Test(
+        arguments: [
+            .status(503), .redirect(to: "/elsewhere"), .body(String(repeating: " ", count: 65_537)), .body("<html>"),
+            .body(#"{"keys":[]}"#),
+        ] as [KeyIssuer.Answer])
+    func `S4: what is no set of keys leaves the last good ones in use`(answer: KeyIssuer.Answer) async throws {
+        let (key, other) = (try await Key("k"), try await Key("other"))
+        try await Self.run(Key.set([key])) { stage in
+            let good = try await key.token()
+            #expect(try await stage.lets(in: good, way: 0))
+            stage.issuer.publish(answer)
+            stage.clock.pass(seconds: 600)
+            let strangers = try await other.token()
+            #expect(try await !stage.lets(in: strangers, way: 1))
+            for way in 0..<3 { #expect(try await stage.lets(in: good, way: way)) }
+            #expect(stage.issuer.asked == ["/keys", "/keys"])
+            let metrics = try await stage.gateway.manage("/metrics").text
+            #expect(metrics.contains(#"enroute_keys_fetched_total{outcome="failed"} 1"#))
+        }
+    }
+
+    @Test func `S4: a slow issuer holds up nobody but whom it is asked for`() async throws {
+        let (known, new) = (try await Key("known"), try await Key("new"))
+        try await Self.run(Key.set([known])) { stage in
+            let good = try await known.token()
+            #expect(try await stage.lets(in: good, way: 0))
+            stage.issuer.publish(.silence)
+            stage.clock.pass(seconds: 30)
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for way in 0..<3 {
+                    group.addTask { try await stage.lets(in: try await new.token(), way: way) }
+                }
+                while stage.issuer.asked.count < 2 { await Task.yield() }
+                for way in 0..<3 { #expect(try await stage.lets(in: good, way: way)) }
+                stage.issuer.publish(Key.set([known, new]))
+                for try await isIn in group { #expect(isIn) }
+            }
+            #expect(stage.issuer.asked.count == 2)
+        }
+    }
+
+    @Test func `a refresh by a token of a new key waits for it`() async throws {
+        let (old, new) = (try await Key("old"), try await Key("new"))
+        try await Self.run(Key.set([old])) { stage in
+            let (first, second) = (try await old.token(), try await new.token())
+            #expect(try await stage.lets(in: first, way: 0))
+            stage.issuer.publish(Key.set([old, new]))
+            stage.clock.pass(seconds: 30)
+            let port = stage.gateway.port
+            let answer = try await blocking {
+                let socket = try RawSocket.session(port: port, token: first)
+                try socket.send(RawSocket.frame(0x81, Array(#"{"type":"refresh","token":"\#(second)"}"#.utf8)))
+                return String(decoding: try socket.read(), as: UTF8.self)
+            }
+            #expect(answer.contains(#""type":"ok","re":"refresh""#), "\(answer)")
+        }
+    }
+
+    @Test func `an issuer that never answers is given up`() async throws {
+        let key = try await Key("k")
+        try await Self.run(.silence, longestWait: .milliseconds(50)) { stage in
+            let token = try await key.token()
+            #expect(try await !stage.lets(in: token, way: 1))
+            #expect(stage.source.fetched.failed == 1)
+        }
+    }
+}
+
+@Suite struct KeyFetchTests {
+    @Test(arguments: [
+        "", "keys", "http://issuer.example/keys", "http://127.example/keys", "http://127.0.0.1.example/",
+        "ftp://localhost/",
+        "https://", "https://user:word@issuer.example/", "file:///etc/passwd", "https://issuer.example/#keys",
+    ])
+    func `a URL that somebody else could answer is refused`(url: String) {
+        #expect(throws: KeyFetch.Unusable.self) { try KeyFetch(url: url) }
+    }
+
+    @Test(arguments: ["https://issuer.example/keys", "http://localhost:1/", "http://127.0.0.1/", "http://[::1]:8/keys"])
+    func `an issuer by HTTPS, and one on this machine, may be asked`(url: String) throws {
+        _ = try KeyFetch(url: url)
+    }
+
+    @Test func `an issuer with a certificate of nobody we trust is not believed`() async throws {
+        try await within {
+            try await KeyIssuer.running(.body("{}")) { issuer in
+                let fetch = try KeyFetch(url: issuer.url)
+                await #expect(throws: KeyFetch.Failure.self) { _ = try await fetch() }
+                #expect(issuer.asked == [])
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+/// Arguments that look like Lua, RESP or JSON, in the places where a script takes text as it comes.
+@Suite struct ScriptInjectionTests {
+    private static let hostile = [
+        "'] redis.call('FLUSHALL') --", "'];redis.call('FLUSHALL')--", "\"..redis.call('DEL',KEYS[1])..\"",
+        "\" .. redis.call('DEL', KEYS[1]) .. \"", "]] os.exit() [[", "${jndi}",
+        "*1\r\n$8\r\nFLUSHALL\r\n", "a\r\nb\0c", "%s%n", "KEYS[1]", "' OR 1=1",
+    ]
+
+    @Test(arguments: Self.hostile)
+    func `T4: text that looks like a program is kept word for word, or refused`(text: String) async throws {
+        try await Stage.set { stage in
+            let head = try await stage.createJob().head
+            let names = ["job-7", "pending_vendor_acceptance", "accepted", "rider-1"]
+            let keys = [stage.jobKey, stage.logKey, stage.eventsChannel]
+            // The request's id is free text; whoever acts, and by which way, are names.
+            let words = names + ["rest", "", text, "0", "172800000"]
+            guard let answer = try? await stage.run(Scripts.publishStatus, keys: keys, words) else {
+                // Only what is not printable, or a space, and then nothing was written.
+                #expect(text.utf8.contains { !(33...126).contains($0) })
+                return try #expect(await stage.record("head") == [head.description])
+            }
+            #expect(answer.array?.first == .integer(1))
+            let entry = try await stage.client.run("XREVRANGE", stage.logKey, "+", "-", "COUNT", "1").array?.first
+            let fields = entry?.array?.last?.array?.compactMap(\.bytes) ?? []
+            #expect(fields.last == Array(text.utf8))
+            #expect(try await stage.record("status") == ["accepted"])
+            #expect(try await stage.client.run("EXISTS", stage.jobKey) == .integer(1))
+        }
+    }
+}
