@@ -34,6 +34,7 @@ let lua = [
     "assign_job", "create_job", "publish_location", "publish_status", "start_travel", "stop_travel", "recover_job",
     "open_feed", "close_feed", "revoke_grant", "issue_link", "join_link",
 ]
+let languages = ["en", "de"]
 let pages = ["track.html", "track.js", "track.css"]
 
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two
@@ -76,7 +77,9 @@ let package = Package(
     targets: [
         // 0 vocabulary
         // Without `hot`: a package of somebody else may not depend on a target with unsafe flags.
-        .target(name: "EnrouteWire", exclude: ["PROTOCOL.md"], swiftSettings: strict),
+        .target(
+            name: "EnrouteWire", exclude: ["PROTOCOL.md"],
+            resources: languages.map { .embedInCode("Texts/\($0).json") }, swiftSettings: strict),
         .target(
             name: "Telemetry", swiftSettings: strict),
         .target(name: "Resilience", swiftSettings: quick),

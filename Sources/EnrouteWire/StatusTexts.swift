@@ -1,0 +1,155 @@
+// What people read and hear about a status: four texts for each, in English and German, and in whatever language somebody
+// adds with a JSON file of the same form. A file that lacks a text is refused by name: nobody is shown a key.
+
+/// The texts of one status.
+public struct StatusText: Hashable, Sendable {
+    /// A label: `On its way`.
+    public var short: String
+    /// A sentence without its full stop: `Your order is on its way`.
+    public var long: String
+    /// For screen readers and speakers: a whole sentence.
+    public var spoken: String
+    /// What comes next, or what to do.
+    public var next: String
+}
+
+/// The texts of every status in one language.
+public struct StatusTexts: Hashable, Sendable {
+    /// A tag of BCP 47 (RFC 5646): `en`, `pt-BR`.
+    public let language: String
+    /// The file as it was read: what a page asks for.
+    public let json: [UInt8]
+    private let texts: [JobStatus: StatusText]
+
+    /// - Throws: `BadMessage`, which names what is missing or can not be understood.
+    public init(json: [UInt8]) throws(BadMessage) {
+        var language: String?
+        var texts: [JobStatus: StatusText] = [:]
+        try json.withUnsafeBufferPointer { (bytes) throws(BadMessage) in
+            var reader = JSONReader(UnsafeRawBufferPointer(bytes))
+            try reader.object { (name, reader) throws(BadMessage) in
+                if name.equals("language") {
+                    language = try reader.string()
+                } else if name.equals("statuses") {
+                    try reader.object { (name, reader) throws(BadMessage) in
+                        let key = String(decoding: name, as: UTF8.self)
+                        guard let status = JobStatus(rawValue: key) else {
+                            throw BadMessage("statuses.\(key) is no status")
+                        }
+                        texts[status] = try StatusText(from: &reader, status)
+                    }
+                } else {
+                    try reader.value()
+                }
+            }
+            try reader.end()
+        }
+        guard let language, !language.isEmpty, language.utf8.allSatisfy({ $0.isAlphanumeric || $0 == UInt8(ascii: "-") })
+        else { throw BadMessage("language must be a tag like en or pt-BR") }
+        for status in JobStatus.allCases where texts[status] == nil {
+            throw BadMessage("statuses.\(status.rawValue) is missing")
+        }
+        (self.language, self.json, self.texts) = (language, json, texts)
+    }
+
+    public subscript(status: JobStatus) -> StatusText {
+        // Each has one: `init` made sure.
+        self.texts[status]!
+    }
+
+    public static let english = Self.included(PackageResources.en_json)
+    public static let german = Self.included(PackageResources.de_json)
+
+    private static func included(_ json: [UInt8]) -> Self {
+        do {
+            return try Self(json: json)
+        } catch {
+            preconditionFailure("a file of Texts/ can not be used: \(error)")
+        }
+    }
+}
+
+extension StatusText {
+    fileprivate init(from reader: inout JSONReader, _ status: JobStatus) throws(BadMessage) {
+        var texts: [String: String] = [:]
+        try reader.object { (name, reader) throws(BadMessage) in
+            texts[String(decoding: name, as: UTF8.self)] = try reader.string()
+        }
+        func required(_ name: String) throws(BadMessage) -> String {
+            guard let text = texts[name], !text.isEmpty else {
+                throw BadMessage("statuses.\(status.rawValue).\(name) is missing")
+            }
+            return text
+        }
+        self.init(
+            short: try required("short"), long: try required("long"), spoken: try required("spoken"),
+            next: try required("next"))
+    }
+}
+
+/// Languages to choose from, the first of which is spoken where none of the others is asked for.
+public struct StatusLanguages: Sendable {
+    public let all: [StatusTexts]
+
+    /// English, German and further ones; one with a language that is there takes its place.
+    public init(further: [StatusTexts] = []) {
+        var all = [StatusTexts.english, .german]
+        for texts in further {
+            if let place = all.firstIndex(where: { $0.language.lowercased() == texts.language.lowercased() }) {
+                all[place] = texts
+            } else {
+                all.append(texts)
+            }
+        }
+        self.all = all
+    }
+
+    /// The texts of a language, without regard to case; `nil` when it is not there.
+    public subscript(language: String) -> StatusTexts? {
+        self.all.first { $0.language.lowercased() == language.lowercased() }
+    }
+
+    /// - Parameter header: `Accept-Language` (RFC 9110 section 12.5.4), at most so many ranges are looked at as there is
+    ///   any use in.
+    public func best(accepting header: String) -> StatusTexts {
+        let ranges = header.split(separator: ",").prefix(Self.mostRanges).compactMap { LanguageRange($0) }
+        for range in ranges.sorted(by: { $0.weight > $1.weight }) where range.weight > 0 {
+            if range.tag == "*" { return self.all[0] }
+            if let texts = self[range.tag] { return texts }
+            // RFC 4647 section 3.4: de-AT falls back to de.
+            if let prefix = range.tag.split(separator: "-").first, let texts = self[String(prefix)] { return texts }
+        }
+        return self.all[0]
+    }
+
+    private static let mostRanges = 16
+}
+
+private struct LanguageRange {
+    let tag: String
+    let weight: Double
+
+    init?(_ text: Substring) {
+        let parts = text.split(separator: ";").map { $0.drop { $0 == " " } }
+        guard let tag = parts.first.map({ $0.prefix { $0 != " " } }), !tag.isEmpty else { return nil }
+        self.tag = String(tag)
+        let quality = parts.dropFirst().first { $0.hasPrefix("q=") }
+        guard let quality else {
+            self.weight = 1
+            return
+        }
+        guard let weight = Double(quality.dropFirst(2).prefix { $0 != " " }), (0...1).contains(weight) else { return nil }
+        self.weight = weight
+    }
+}
+
+extension UInt8 {
+    fileprivate var isAlphanumeric: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import EnrouteWire
+import Testing
+
+@Suite struct StatusTextsTests {
+    @Test(arguments: [
+        (JobStatus.pendingVendorAcceptance, "Waiting for vendor", "Waiting for vendor to accept your order"),
+        (.preparing, "Preparing your order", "Your order is being prepared"),
+        (.readyForPickup, "Ready for pickup", "Your order is ready for pickup"),
+        (.inTransit, "On its way", "Your order is on its way"), (.delivered, "Delivered", "Your order was delivered"),
+        (.cancelled, "Cancelled", "This was cancelled"),
+        (.allocationFailed, "Finding a rider", "We're having trouble finding a rider"),
+    ])
+    func `CUS-027: a status is said in the story's own words`(status: JobStatus, short: String, long: String) {
+        #expect(StatusTexts.english[status].short == short)
+        #expect(StatusTexts.english[status].long == long)
+    }
+
+    @Test(arguments: ["en", "de"])
+    func `every status has four texts, spoken ones are sentences, and no two statuses of a kind sound the same`(
+        language: String
+    ) throws {
+        let texts = try #require(StatusLanguages()[language])
+        for kind in JobKind.allCases {
+            #expect(Set(kind.statuses.map { texts[$0].short }).count == kind.statuses.count)
+            for status in kind.statuses {
+                let text = texts[status]
+                #expect(text.spoken.hasSuffix(".") && text.next.hasSuffix(".") && !text.long.hasSuffix("."))
+                #expect(!text.long.contains("_") && !text.short.contains("_"))
+            }
+        }
+    }
+
+    private static func json(_ change: (inout String) -> Void) -> [UInt8] {
+        var text = String(decoding: StatusTexts.english.json, as: UTF8.self)
+        change(&text)
+        return Array(text.utf8)
+    }
+
+    @Test func `a file of the same form adds a language, or takes the place of one`() throws {
+        let italian = try StatusTexts(
+            json: Self.json { $0 = $0.replacing(#""language": "en""#, with: #""language": "it""#) })
+        let languages = StatusLanguages(further: [italian])
+        #expect(languages.all.map(\.language) == ["en", "de", "it"])
+        let own = try StatusTexts(json: Self.json { $0 = $0.replacing("On its way", with: "Coming") })
+        #expect(StatusLanguages(further: [own])["EN"]?[.inTransit].short == "Coming")
+        #expect(StatusLanguages(further: [own]).all.count == 2)
+    }
+
+    @Test(arguments: [
+        (#""language": "en""#, #""language": "e n""#, "language must be a tag like en or pt-BR"),
+        (#""language": "en","#, "", "language must be a tag like en or pt-BR"),
+        (#""cancelled""#, #""canceled""#, "statuses.canceled is no status"),
+        (#""short": "Cancelled""#, #""short": """#, "statuses.cancelled.short is missing"),
+        (#""next": "The vendor usually"#, #""then": "The vendor usually"#, "statuses.pending_vendor_acceptance.next is missing"),
+    ])
+    func `a file that lacks something is refused by the name of it`(from: String, to: String, reason: String) {
+        let error = #expect(throws: BadMessage.self) {
+            try StatusTexts(json: Self.json { $0 = $0.replacing(from, with: to) })
+        }
+        #expect(error?.reason == reason)
+    }
+
+    @Test(arguments: [
+        ("", "en"), ("de", "de"), ("de-AT, en;q=0.5", "de"), ("fr, de;q=0.4, en;q=0.3", "de"), ("en;q=0.1, de;q=0.9", "de"),
+        ("fr", "en"), ("*", "en"), ("de;q=0", "en"), (";;,,q=", "en"), ("de;q=2, en", "en"), ("DE", "de"),
+    ])
+    func `the language that is liked best is chosen, of those that are there`(header: String, language: String) {
+        #expect(StatusLanguages().best(accepting: header).language == language)
+    }
+}
