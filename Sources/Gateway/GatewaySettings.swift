@@ -32,6 +32,8 @@ package struct GatewaySettings: Sendable {
     package var testEcho = false
     /// Folder of Leaflet's files, from Debian's libjs-leaflet.
     package var leafletFolder = "/usr/share/javascript/leaflet"
+    /// Texts of statuses, in the languages that are there.
+    package var languages = StatusLanguages()
     /// Streets to draw where there are no tiles, a GeoJSON FeatureCollection.
     package var streets: [UInt8]?
     /// What it is called in the audit trail.

@@ -17,6 +17,7 @@ struct Pages: Sendable {
         router.get("track/{job}") { _, _ in Self.file(PackageResources.track_html, "text/html") }
         router.get("assets/track.js") { _, _ in Self.file(PackageResources.track_js, "text/javascript") }
         router.get("assets/track.css") { _, _ in Self.file(PackageResources.track_css, "text/css") }
+        router.get("api/v1/texts") { request, _ in Self.texts(self.settings.languages, request) }
         router.get("assets/streets.geojson") { _, _ in
             guard let streets = self.settings.streets else { return Response(status: .noContent) }
             return Self.file(streets, "application/geo+json")
@@ -32,6 +33,16 @@ struct Pages: Sendable {
                 return Self.file(Array(bytes), type)
             }
         }
+    }
+
+    /// The texts of all statuses in the language that is asked for, or liked best of those that are there.
+    private static func texts(_ languages: StatusLanguages, _ request: Request) -> Response {
+        let asked = request.uri.queryParameters["language"].flatMap { languages[String($0)] }
+        let texts = asked ?? languages.best(accepting: request.headers[.acceptLanguage] ?? "")
+        var response = Self.file(texts.json, "application/json")
+        response.headers[.contentLanguage] = texts.language
+        response.headers[.vary] = "Accept-Language"
+        return response
     }
 
     private static func file(_ bytes: [UInt8], _ type: String) -> Response {

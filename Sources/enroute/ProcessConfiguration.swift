@@ -124,6 +124,7 @@ struct ProcessConfiguration {
         settings.origins = try AllowedOrigins(self.list("ENROUTE_ORIGINS"))
         settings.management = try self.management()
         settings.leafletFolder = self.text("ENROUTE_LEAFLET_FOLDER") ?? settings.leafletFolder
+        settings.languages = try self.languages()
         settings.streets = try self.text("ENROUTE_STREETS").map { try Streets.load(path: $0) }
         return settings
     }
@@ -134,6 +135,22 @@ struct ProcessConfiguration {
             throw ConfigurationError(description: "ENROUTE_GATEWAY_NAME must be 1 to 253 of [A-Za-z0-9._-].")
         }
         return name
+    }
+
+    private func languages() throws -> StatusLanguages {
+        StatusLanguages(
+            further: try self.list("ENROUTE_TEXTS").map { file in
+                guard let json = FileManager.default.contents(atPath: file) else {
+                    throw ConfigurationError(description: "ENROUTE_TEXTS names \(file), which can not be read.")
+                }
+                do throws(BadMessage) {
+                    return try StatusTexts(json: Array(json))
+                } catch {
+                    throw ConfigurationError(
+                        description: "\(file) (ENROUTE_TEXTS) can not be used: \(error.reason). "
+                            + "GET /api/v1/texts?language=en shows a whole one.")
+                }
+            })
     }
 
     private func prefix() throws -> String {
