@@ -36,9 +36,9 @@ struct Refused: Error {
 struct JobControl: Sendable {
     let ledger: JobLedger
     let feed: JobFeed
-    var revocations = Revocations()
+    let revocations: Revocations
     /// What was erased, and why: keys that held something.
-    var onErased: @Sendable (JobID, Int, EndReason) -> Void = { _, _, _ in }
+    let onErased: @Sendable (JobID, Int, EndReason) -> Void
 
     /// Positions older than this are stale, ms.
     static let staleAfter: Int64 = 30_000
