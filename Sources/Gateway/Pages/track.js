@@ -191,7 +191,7 @@ const ENDS = {
 
 /** Why nothing is on the map although somebody is on the way. */
 const PAUSES = {
-  time_limit: 'Live location has ended for this visit.',
+  time_limit: 'Live location has ended: it may be shared for a limited time only.',
   reassigned: 'Somebody else is coming now. Live location will be available once they enable it.',
 };
 
