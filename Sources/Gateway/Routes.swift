@@ -25,6 +25,7 @@ struct Routes: Sendable {
     func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: SecurityHeaders())
+        router.add(middleware: TokenFreeURLs())
         if let keys = self.settings.issuerKeys { router.add(middleware: KeysAwaited(keys: keys, routes: self)) }
         let api = router.group("api/v1")
         api.post("jobs", use: self.create)
