@@ -68,6 +68,8 @@ import Testing
                 for gateway in [first, second] {
                     let refusal = try await Self.refusal(of: link.secret, at: gateway)
                     #expect(refusal == Self.isFull)
+                    let metrics = try await gateway.manage("/metrics").text
+                    #expect(metrics.contains(#"enroute_sessions_refused_total{limit="viewers_of_link"} 1"#))
                 }
                 // Another link has places of its own.
                 let other = try await links.issue(for: job, viewers: 1, by: Self.service).get()
