@@ -3,8 +3,9 @@
 --
 -- With another rider travel mode is off, and the time it may be on begins anew: it is that rider's. Who had the job
 -- before and gets it back gets what was left of its own time, so that no round trip of the job is a way around the
--- limit: the record keeps it in `deadline_of:<rider>`. The gateway has closed the live half before, with the fence that this script draws; `expected` says that no decision came between
--- the two, so that nothing of the old rider is published once the job is another's.
+-- limit: the record keeps it in `deadline_of:<rider>`. The gateway has closed the live half before, with the fence
+-- that this script draws; `expected` says that no decision came between the two, so that nothing of the old rider is
+-- published once the job is another's.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
