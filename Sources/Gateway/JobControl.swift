@@ -120,7 +120,9 @@ struct JobControl: Sendable {
             guard let record = recovery?.record, record.isTravelling, record.rider == rider,
                 record.status.endOfTravel == nil, !self.revocations.isRevoked(job), let deadline = record.travelDeadline
             else { return self.loop.makeSucceededFuture(false) }
-            return self.feed.open(job, for: rider, until: deadline, fence: record.fence, again: true).map { $0 == .open }
+            return self.feed.open(job, for: rider, until: deadline, fence: record.fence, again: true).map {
+                $0 == .open
+            }
         }
     }
 

@@ -153,7 +153,9 @@ struct Routes: Sendable {
     /// A ticket to open one WebSocket with, for pages.
     @Sendable private func makeTicket(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .makeTicket)
-        guard let token = grant.token, let expiresAt = grant.expiresAt else { throw Problem(.forbidden, status: 403, detail: "Only for tokens.") }
+        guard let token = grant.token, let expiresAt = grant.expiresAt else {
+            throw Problem(.forbidden, status: 403, detail: "Only for tokens.")
+        }
         let ticket = try await self.answer(
             self.tickets.issue(
                 to: .init(
