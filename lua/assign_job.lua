@@ -1,9 +1,11 @@
 #!lua
 -- assign_job: give a job to another rider or another customer, or take it from its rider.
 --
--- With another rider travel mode is off, and the time it may be on begins anew: it is that rider's. The gateway has
--- closed the live half before, with the fence that this script draws; `expected` says that no decision came between
--- the two, so that nothing of the old rider is published once the job is another's.
+-- With another rider travel mode is off, and the time it may be on begins anew: it is that rider's. Who had the job
+-- before and gets it back gets what was left of its own time, so that no round trip of the job is a way around the
+-- limit: the record keeps it in `deadline_of:<rider>`. The gateway has closed the live half before, with the fence
+-- that this script draws; `expected` says that no decision came between the two, so that nothing of the old rider is
+-- published once the job is another's.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -42,7 +44,8 @@ if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
   return redis.error_reply('ERR assign_job: retention_ms must be 1 to 1000000000000')
 end
 
-local record = redis.call('HMGET', KEYS[1], 'status', 'rider', 'customer', 'fence')
+local record = redis.call('HMGET', KEYS[1],
+  'status', 'rider', 'customer', 'fence', 'travel_deadline', 'deadline_of:' .. rider)
 if not record[1] then return {0} end
 local fence = tonumber(record[4] or '0')
 if record[2] == rider and record[3] == customer then return {2, fence} end
@@ -51,7 +54,11 @@ if fence ~= tonumber(expected) then return {-1, fence} end
 
 fence = fence + 1
 redis.call('HSET', KEYS[1], 'rider', rider, 'customer', customer, 'fence', fence)
-if record[2] ~= rider then redis.call('HSET', KEYS[1], 'travel_active', '0', 'travel_deadline', '') end
+if record[2] ~= rider then
+  local used = record[5] or ''
+  if used ~= '' then redis.call('HSET', KEYS[1], 'deadline_of:' .. record[2], used) end
+  redis.call('HSET', KEYS[1], 'travel_active', '0', 'travel_deadline', record[6] or '')
+end
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
 return {1, fence}

@@ -1,22 +1,23 @@
 #!lua
--- issue_link: keep a tracking link: which job it shows, to how many at once, until when.
+-- issue_link: keep a tracking link: which job of whom it shows, to how many at once, until when.
 --
 -- Its secret is not here: the id is the first half of the secret's digest, so who reads Redis can not follow.
 --
 -- Role     ledger
--- KEYS[1]  link:{<id>}            hash     job, viewers, expires, actor; gone when it expires
+-- KEYS[1]  link:{<id>}            hash     job, customer, viewers, expires, actor; gone when it expires
 -- ARGV[1]  job                    1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  viewers                sessions that may follow by it at once, 1 to 100
 -- ARGV[3]  lifetime_ms            ms until it expires, 1 to 14,400,000
 -- ARGV[4]  actor                  who made it, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[5]  customer               whose job it is now, 1 to 64 of [A-Za-z0-9_-]: it is void once that is another
 -- Errors   'ERR issue_link: ...' on a bad argument; nothing is written.
 -- Returns  {1, expires_ms} kept   {0} there is such a link: it is left as it is
 -- Cost     O(1)
 
-if #KEYS ~= 1 or #ARGV ~= 4 then
-  return redis.error_reply('ERR issue_link: takes 1 key and 4 arguments')
+if #KEYS ~= 1 or #ARGV ~= 5 then
+  return redis.error_reply('ERR issue_link: takes 1 key and 5 arguments')
 end
-local job, actor = ARGV[1], ARGV[4]
+local job, actor, customer = ARGV[1], ARGV[4], ARGV[5]
 local viewers, lifetime = tonumber(ARGV[2]), tonumber(ARGV[3])
 if #job > 64 or not string.match(job, '^[%w_-]+$') then
   return redis.error_reply('ERR issue_link: job must be 1 to 64 of [A-Za-z0-9_-]')
@@ -30,11 +31,15 @@ end
 if #actor > 64 or not string.match(actor, '^[%w_-]+$') then
   return redis.error_reply('ERR issue_link: actor must be 1 to 64 of [A-Za-z0-9_-]')
 end
+if #customer > 64 or not string.match(customer, '^[%w_-]+$') then
+  return redis.error_reply('ERR issue_link: customer must be 1 to 64 of [A-Za-z0-9_-]')
+end
 
 if redis.call('HMGET', KEYS[1], 'job')[1] then return {0} end
 local time = redis.call('TIME')
 local expires = time[1] * 1000 + math.floor(time[2] / 1000) + lifetime
 local text = string.format('%.0f', expires)
 redis.call('HSET', KEYS[1], 'job', job, 'viewers', string.format('%.0f', viewers), 'expires', text, 'actor', actor)
+redis.call('HSET', KEYS[1], 'customer', customer)
 redis.call('PEXPIREAT', KEYS[1], text)
 return {1, expires}

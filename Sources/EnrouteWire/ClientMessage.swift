@@ -78,7 +78,9 @@ extension ClientMessage {
             default: throw BadMessage("auth needs either token or link")
             }
         case "refresh":
-            guard let token = try Fields(from: &reader, "refresh").token else { throw BadMessage("refresh needs token") }
+            guard let token = try Fields(from: &reader, "refresh").token else {
+                throw BadMessage("refresh needs token")
+            }
             self = .refresh(token: token)
         case "ping":
             _ = try Fields(from: &reader, "ping")

@@ -69,7 +69,8 @@ extension SignInRefusal {
 }
 
 extension LoopState {
-    /// From the secret of a link to a place by it. A link to a job that has ended is answered like one that does not exist.
+    /// From the secret of a link to a place by it. A link to a job that has ended, or that is another customer's by now, is
+    /// answered like one that does not exist.
     ///
     /// - Parameter session: its name.
     func join(_ secret: String, as session: String) -> EventLoopFuture<Admitted> {
@@ -79,14 +80,16 @@ extension LoopState {
         let (links, ledger) = (self.links, self.jobs.ledger)
         return links.join(id, as: session).flatMapThrowing { place in
             switch place {
-            case .taken(let job, let expiresAt): (job, expiresAt)
+            case .taken(let job, let customer, let expiresAt): (job, customer, expiresAt)
             case .noSuchLink: throw SignInRefusal.badLink
             case .full: throw SignInRefusal.linkIsFull
             }
-        }.flatMap { (job: JobID, expiresAt: Int64) in
+        }.flatMap { (job: JobID, customer: PersonID, expiresAt: Int64) in
             ledger.recover(job).flatMapThrowing { recovery in
-                guard let record = recovery?.record, record.status.end == nil else { throw SignInRefusal.badLink }
-                return Admitted(link: id, to: job, customer: record.customer, expiresAt: expiresAt)
+                guard let record = recovery?.record, record.status.end == nil, record.customer == customer else {
+                    throw SignInRefusal.badLink
+                }
+                return Admitted(link: id, to: job, customer: customer, expiresAt: expiresAt)
             }.flatMapErrorThrowing { error in
                 _ = links.leave(id, as: session)
                 throw error

@@ -36,9 +36,9 @@ struct Refused: Error {
 struct JobControl: Sendable {
     let ledger: JobLedger
     let feed: JobFeed
-    var revocations = Revocations()
+    let revocations: Revocations
     /// What was erased, and why: keys that held something.
-    var onErased: @Sendable (JobID, Int, EndReason) -> Void = { _, _, _ in }
+    let onErased: @Sendable (JobID, Int, EndReason) -> Void
 
     /// Positions older than this are stale, ms.
     static let staleAfter: Int64 = 30_000
@@ -120,7 +120,9 @@ struct JobControl: Sendable {
             guard let record = recovery?.record, record.isTravelling, record.rider == rider,
                 record.status.endOfTravel == nil, !self.revocations.isRevoked(job), let deadline = record.travelDeadline
             else { return self.loop.makeSucceededFuture(false) }
-            return self.feed.open(job, for: rider, until: deadline, fence: record.fence, again: true).map { $0 == .open }
+            return self.feed.open(job, for: rider, until: deadline, fence: record.fence, again: true).map {
+                $0 == .open
+            }
         }
     }
 

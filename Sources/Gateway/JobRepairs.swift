@@ -30,7 +30,8 @@ final class JobRepairs {
     static let longestForgotten = TimeAmount.seconds(60)
 
     init(
-        eventLoop: any EventLoop, jobs: JobControl, counts: LoopCounts, bounds: Rereading<JobID>.Bounds, limits: TimeLimits,
+        eventLoop: any EventLoop, jobs: JobControl, counts: LoopCounts, bounds: Rereading<JobID>.Bounds,
+        limits: TimeLimits,
         logger: Logger
     ) {
         self.eventLoop = eventLoop

@@ -31,7 +31,8 @@ extension Routes {
                     status: record.status))
         }
         let made = try await self.answer(
-            self.links.issueDurably(for: job, viewers: wish.viewers, lifetime: wish.lifetime, by: grant.person))
+            self.links.issueDurably(
+                for: job, of: record.customer, viewers: wish.viewers, lifetime: wish.lifetime, by: grant.person))
         let link = made.value
         let json =
             #"{"link":"\#(link.secret)","id":"\#(link.id)","url":"/track/\#(job)#\#(link.secret)","#

@@ -56,7 +56,7 @@ final class LoopState {
     /// - Parameter index: of the loop among the gateway's `loops`, from 0.
     init(
         eventLoop: any EventLoop, index: Int, loops: Int, settings: GatewaySettings, quotas: Quotas, load: SharedLoad,
-        revocations: Revocations = Revocations(), logger: Logger
+        revocations: Revocations, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.revocations = revocations

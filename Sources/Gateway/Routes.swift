@@ -25,6 +25,7 @@ struct Routes: Sendable {
     func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: SecurityHeaders())
+        router.add(middleware: TokenFreeURLs())
         if let keys = self.settings.issuerKeys { router.add(middleware: KeysAwaited(keys: keys, routes: self)) }
         let api = router.group("api/v1")
         api.post("jobs", use: self.create)
@@ -152,7 +153,9 @@ struct Routes: Sendable {
     /// A ticket to open one WebSocket with, for pages.
     @Sendable private func makeTicket(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .makeTicket)
-        guard let token = grant.token, let expiresAt = grant.expiresAt else { throw Problem(.forbidden, status: 403, detail: "Only for tokens.") }
+        guard let token = grant.token, let expiresAt = grant.expiresAt else {
+            throw Problem(.forbidden, status: 403, detail: "Only for tokens.")
+        }
         let ticket = try await self.answer(
             self.tickets.issue(
                 to: .init(

@@ -279,7 +279,8 @@ final class Session: ChannelInboundHandler {
         self.stall = nil
         self.loop.recent = .now()
         while !self.socket.isWaiting, self.loop.recent < self.endsAt,
-            let frame = self.outbox.take({ self.follower.showsPositions(of: $0) }) {
+            let frame = self.outbox.take({ self.follower.showsPositions(of: $0) })
+        {
             frame.withUnsafeBytes { self.socket.writeNow($0) }
         }
         if self.socket.isWaiting { self.watchStall() }

@@ -104,5 +104,9 @@ extension Session {
         if let link = admitted.grant.link { _ = self.loop.links.leave(link, as: self.id) }
     }
 
-    func close(_ refusal: SignInRefusal) { self.close(refusal.code, refusal.reason) }
+    func close(_ refusal: SignInRefusal) {
+        // Those of a person and of an address are counted where they are met.
+        if refusal.code == .connectionLimit { self.loop.counts.add(.sessionsRefusedByLink) }
+        self.close(refusal.code, refusal.reason)
+    }
 }

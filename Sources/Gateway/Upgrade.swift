@@ -32,11 +32,7 @@ final class UpgradeGate: ChannelInboundHandler, RemovableChannelHandler {
         // they are, and are no part of a request.
         guard self.admission == nil else { return context.fireChannelRead(data) }
         guard case .head(var head) = self.unwrapInboundIn(data) else { return context.fireChannelRead(data) }
-        if head.uri.namesToken {
-            // Refused on every path: what is in a URL ends up in logs and histories.
-            return self.refuse(
-                context, head, .init(bad: "A token must not be in a URL: use the Authorization header."))
-        }
+        if head.uri.namesToken { return self.refuse(context, head, .init(bad: TokenFreeURLs.refusal)) }
         guard head.headers.contains(name: "upgrade") else { return context.fireChannelRead(data) }
         let isWebSocket = head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
         guard self.allowsUpgrade, isWebSocket, Admission.isWebSocketPath(head.uri, self.loop.settings) else {
@@ -102,15 +98,5 @@ struct WebSocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
     /// RFC 6455 section 4.2.2, item 5.4.
     static func accept(_ key: String) -> String {
         Data(Insecure.SHA1.hash(data: Data((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))).base64EncodedString()
-    }
-}
-
-extension String {
-    /// Whether the query names a token.
-    fileprivate var namesToken: Bool {
-        guard let query = self.split(separator: "?", maxSplits: 1).dropFirst().first else { return false }
-        return query.split(separator: "&").contains { member in
-            ["token", "access_token", "jwt", "bearer"].contains(member.prefix { $0 != "=" }.lowercased())
-        }
     }
 }

@@ -35,8 +35,8 @@ package struct TrackingLinks: Sendable {
 
     /// What became of a wish for a place.
     package enum Place: Sendable, Hashable {
-        /// `expiresAt`: of the link, ms since the epoch.
-        case taken(JobID, expiresAt: Int64)
+        /// `of`: whose job it was when the link was made. `expiresAt`: of the link, ms since the epoch.
+        case taken(JobID, of: PersonID, expiresAt: Int64)
         case noSuchLink
         case full
     }
@@ -58,13 +58,14 @@ package struct TrackingLinks: Sendable {
     /// Makes a link for a job, whether or not there is such a job.
     ///
     /// - Parameters:
+    ///   - customer: whose job it is: the link is worth nothing once it is another's.
     ///   - viewers: one of `viewers`.
     ///   - lifetime: at most `longestLifetime`.
     ///   - actor: who makes it.
     /// - Returns: the link, and whether a replica has it.
     package func issueDurably(
-        for job: JobID, viewers: Int = Self.defaultViewers, lifetime: Duration = Self.longestLifetime,
-        by actor: PersonID
+        for job: JobID, of customer: PersonID, viewers: Int = Self.defaultViewers,
+        lifetime: Duration = Self.longestLifetime, by actor: PersonID
     ) -> EventLoopFuture<Durable<Issued>> {
         let secret = Secret.make()
         guard let id = Self.id(of: secret) else { preconditionFailure("what was made is no secret") }
@@ -72,6 +73,7 @@ package struct TrackingLinks: Sendable {
             Scripts.issueLink, keys: [self.keyspace.link(id)],
             arguments: [
                 .text(job.text), .integer(viewers), .integer(lifetime.milliseconds), .text(actor.text),
+                .text(customer.text),
             ]
         ).flatMapThrowing { answer in
             guard let parts = answer.value.array, parts.first?.integer == 1, parts.count == 2,
@@ -84,10 +86,10 @@ package struct TrackingLinks: Sendable {
 
     /// The same, its secret alone.
     package func issue(
-        for job: JobID, viewers: Int = Self.defaultViewers, lifetime: Duration = Self.longestLifetime,
-        by actor: PersonID
+        for job: JobID, of customer: PersonID, viewers: Int = Self.defaultViewers,
+        lifetime: Duration = Self.longestLifetime, by actor: PersonID
     ) -> EventLoopFuture<String> {
-        self.issueDurably(for: job, viewers: viewers, lifetime: lifetime, by: actor).map(\.value.secret)
+        self.issueDurably(for: job, of: customer, viewers: viewers, lifetime: lifetime, by: actor).map(\.value.secret)
     }
 
     /// Takes a place, or renews it: it counts for another `hold`.
@@ -104,9 +106,10 @@ package struct TrackingLinks: Sendable {
             case 0: return .noSuchLink
             case -1: return .full
             case 1:
-                guard parts.count == 3, let job = parts[1].text.flatMap({ JobID($0) }), let expiresAt = parts[2].integer
+                guard parts.count == 4, let job = parts[1].text.flatMap({ JobID($0) }),
+                    let expiresAt = parts[2].integer, let customer = parts[3].text.flatMap({ PersonID($0) })
                 else { break }
-                return .taken(job, expiresAt: expiresAt)
+                return .taken(job, of: customer, expiresAt: expiresAt)
             default: break
             }
             throw RedisError.unexpectedAnswer(command: Scripts.joinLink.name)

@@ -5,7 +5,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case connectionsAccepted
     case connectionsRefusedByAddress
     case sessionsOpened
-    case sessionsRefusedByPerson, sessionsRefusedByAddress
+    case sessionsRefusedByPerson, sessionsRefusedByAddress, sessionsRefusedByLink
     case handshakesTimedOut, requestsTimedOut, signInsTimedOut, pongsTimedOut, writesStalled, closesTimedOut
     case messagesReceived, messagesRefusedByRate, messagesNotUnderstood
     case positionsConflatedIn, positionsConflatedOut
@@ -25,7 +25,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .connectionsAccepted: .connectionsAccepted
         case .connectionsRefusedByAddress: .connectionsRefused
         case .sessionsOpened: .sessionsOpened
-        case .sessionsRefusedByPerson, .sessionsRefusedByAddress: .sessionsRefused
+        case .sessionsRefusedByPerson, .sessionsRefusedByAddress, .sessionsRefusedByLink: .sessionsRefused
         case .handshakesTimedOut, .requestsTimedOut, .signInsTimedOut, .pongsTimedOut, .writesStalled, .closesTimedOut:
             .deadlinesMissed
         case .messagesReceived: .messagesReceived
@@ -59,6 +59,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .connectionsRefusedByAddress: ("limit", "connections_per_address")
         case .sessionsRefusedByPerson: ("limit", "sessions_per_person")
         case .sessionsRefusedByAddress: ("limit", "sessions_per_address")
+        case .sessionsRefusedByLink: ("limit", "viewers_of_link")
         case .handshakesTimedOut: ("deadline", "handshake")
         case .requestsTimedOut: ("deadline", "first_request")
         case .signInsTimedOut: ("deadline", "sign_in")

@@ -43,7 +43,7 @@ struct DemoPerformance: Sendable {
         ).get()
         _ = try await ledger.publish(.onTheWay, of: Self.job, by: Self.service, source: "event").get()
         let link = try await TrackingLinks(ledger: client, settings: self.settings.liveState)
-            .issue(for: Self.job, by: Self.service).get()
+            .issue(for: Self.job, of: Self.customer, by: Self.service).get()
 
         let isSecure = self.settings.credentials != nil
         let journey = self.scene.journey

@@ -200,7 +200,8 @@ struct ProcessConfiguration {
             throw ConfigurationError(
                 description:
                     "No key to check tokens with: set ENROUTE_TOKEN_PUBLIC_KEY (PEM files: P-256, RSA or Ed25519), "
-                    + "ENROUTE_TOKEN_JWKS_URL (where an issuer publishes its keys) or, for development, ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes).")
+                    + "ENROUTE_TOKEN_JWKS_URL (where an issuer publishes its keys) or, for development, ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes)."
+            )
         }
         let verifier = TokenVerifier(keys: keys, issuer: self.tokenIssuer(), audience: self.tokenAudience())
         return (verifier, try fetch.map { try self.issuerKeys(of: verifier, fixed: keys, $0) })

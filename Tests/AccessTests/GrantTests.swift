@@ -49,7 +49,10 @@ import Testing
             #expect(Verb.allCases.filter { grant.allows($0) } == [.followJob, .readJob, .makeTicket])
         }
         let own = Grant(person: Self.rider, role: .rider, rider: Self.rider)
-        #expect(Verb.allCases.filter { own.allows($0) } == [.followJob, .readJob, .reportLocation, .switchTravel, .makeTicket])
+        #expect(
+            Verb.allCases.filter { own.allows($0) } == [
+                .followJob, .readJob, .reportLocation, .switchTravel, .makeTicket,
+            ])
         #expect(own.covers(Self.job) && !Grant(person: Self.rider, role: .rider, job: JobID("j2")!).covers(Self.job))
     }
 

@@ -75,7 +75,10 @@ import Testing
             (["ENROUTE_TOKEN_SECRET": ""], 78, "No key to check tokens"),
             (["ENROUTE_TOKEN_PUBLIC_KEY": "/no.pem"], 78, "/no.pem, which can not be read"),
             (["ENROUTE_TOKEN_JWKS_URL": "http://issuer.example/keys"], 78, "must begin with https://"),
-            (["ENROUTE_TOKEN_JWKS_URL": "https://localhost", "ENROUTE_TOKEN_JWKS_CA": "/no.pem"], 78, "no certificate"),
+            (
+                ["ENROUTE_TOKEN_JWKS_URL": "https://localhost", "ENROUTE_TOKEN_JWKS_CA": "/no.pem"], 78,
+                "no certificate"
+            ),
             (
                 ["ENROUTE_TOKEN_SECRET": "", "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69,
                 "There is no key to check tokens with. The issuer of keys can not be reached"

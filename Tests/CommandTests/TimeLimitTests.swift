@@ -75,7 +75,8 @@ import Testing
         let client = try await RedisClient.started(at: address)
         defer { client.stop() }
         let ledger = JobLedger(ledger: client, settings: LiveStateSettings())
-        let new = NewJob(job: self.job, kind: .service, customer: PersonID("anna")!, rider: self.rider, actor: self.rider)
+        let new = NewJob(
+            job: self.job, kind: .service, customer: PersonID("anna")!, rider: self.rider, actor: self.rider)
         _ = try await ledger.create(new, epoch: "e").get()
         _ = try await ledger.publish(.onTheWay, of: self.job, by: self.rider, source: "event").get()
     }
@@ -86,7 +87,9 @@ import Testing
         try await RestartableRedis.running { live in
             try await RedisServer.running { ledger in
                 try await Self.makeVisit(try RedisAddress(url: ledger.url))
-                let deadline = try await Self.withGateway(live: live.url, ledger: ledger.url) { try await Self.start($0) }
+                let deadline = try await Self.withGateway(live: live.url, ledger: ledger.url) {
+                    try await Self.start($0)
+                }
                 try await live.restart(.empty)
                 try await Self.withGateway(live: live.url, ledger: ledger.url) { url in
                     // Another phone, another gateway, another memory: the same time.

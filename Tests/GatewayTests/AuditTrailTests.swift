@@ -115,7 +115,7 @@ import Testing
                 }
                 _ = try await Self.entries(.access, gateway, count: 4, [])
                 let link = try await TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
-                    .issueDurably(for: job, by: Self.service).get().value
+                    .issueDurably(for: job, of: PersonID("anna")!, by: Self.service).get().value
                 let session = try await gateway.unsigned { connection, messages in
                     try await connection.send(.auth(.link(link.secret)))
                     let session = try await messages.welcome().session

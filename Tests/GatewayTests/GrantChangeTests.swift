@@ -166,7 +166,9 @@ import Testing
                     let narrow = try await gateway.mint.token(
                         for: PersonID("anna")!, role: .customer, now: Int64(Date.now.timeIntervalSince1970), job: kept)
                     try await connection.send(.refresh(token: narrow))
-                    let ended = try await messages.first { if case .ended(let job, let why) = $0 { (job, why) } else { nil } }
+                    let ended = try await messages.first {
+                        if case .ended(let job, let why) = $0 { (job, why) } else { nil }
+                    }
                     #expect(ended == (lost, .revoked))
                     try await connection.send(.ping)
                     _ = try await messages.first { message -> Bool? in
@@ -201,7 +203,8 @@ import Testing
         }
     }
 
-    @Test func `one report of a round reaches both its jobs, and neither customer learns of the other's`() async throws {
+    @Test func `one report of a round reaches both its jobs, and neither customer learns of the other's`() async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.fastLimits) { gateway in
                 let first = try await gateway.travellingJob("job-1", customer: "anna")
@@ -265,7 +268,9 @@ import Testing
                         let text = "\(message)"
                         #expect(others.allSatisfy { !text.contains($0) }, "\(text)")
                     }
-                    let places = heard.compactMap { if case .location(let location) = $0 { location.fix.place } else { nil } }
+                    let places = heard.compactMap {
+                        if case .location(let location) = $0 { location.fix.place } else { nil }
+                    }
                     #expect(places.last?.latitude == (own == off ? nil : 41.05), "\(own)")
                 }
             }

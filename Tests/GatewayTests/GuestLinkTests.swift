@@ -63,14 +63,17 @@ import Testing
         try await Self.two { first, second in
             let job = try await first.travellingJob()
             let links = Self.links(first)
-            let link = try await links.issueDurably(for: job, viewers: 3, by: Self.service).get().value
+            let link = try await links.issueDurably(for: job, of: PersonID("anna")!, viewers: 3, by: Self.service).get()
+                .value
             try await Self.guests(of: link.secret, at: [first, second, first]) {
                 for gateway in [first, second] {
                     let refusal = try await Self.refusal(of: link.secret, at: gateway)
                     #expect(refusal == Self.isFull)
+                    let metrics = try await gateway.manage("/metrics").text
+                    #expect(metrics.contains(#"enroute_sessions_refused_total{limit="viewers_of_link"} 1"#))
                 }
                 // Another link has places of its own.
-                let other = try await links.issue(for: job, viewers: 1, by: Self.service).get()
+                let other = try await links.issue(for: job, of: PersonID("anna")!, viewers: 1, by: Self.service).get()
                 try await Self.guests(of: other, at: [second]) {}
             }
             let isFree = try await eventually {
@@ -85,7 +88,9 @@ import Testing
     @Test func `a link ends at its time, for who follows by it and for who comes later`() async throws {
         try await Self.two { first, second in
             let job = try await first.travellingJob()
-            let secret = try await Self.links(first).issue(for: job, lifetime: .seconds(4), by: Self.service).get()
+            let secret = try await Self.links(first).issue(
+                for: job, of: PersonID("anna")!, lifetime: .seconds(4), by: Self.service
+            ).get()
             try await first.unsigned { connection, messages in
                 try await connection.send(.auth(.link(secret)))
                 _ = try await messages.welcome()
@@ -96,10 +101,37 @@ import Testing
         }
     }
 
+    @Test func `I1: a link of the customer before opens nothing once the job is another's`() async throws {
+        try await Self.two { first, second in
+            let job = try await first.travellingJob()
+            let anna = PersonID("anna")!
+            let before = try await Self.links(first).issue(for: job, of: anna, by: anna).get()
+            try await first.unsigned { connection, messages in
+                try await connection.send(.auth(.link(before)))
+                _ = try await messages.welcome()
+                try await connection.send(.subscribe(job: job, since: nil))
+                _ = try await messages.subscribed()
+                let token = try await first.token("orders", .service)
+                let answer = try await JobRoutesTests.ask(
+                    first, "PUT", "/api/v1/jobs/\(job)/assignment", as: token, #"{"customer":"bert"}"#)
+                #expect(answer.status == 200)
+                let reason = try await messages.first { if case .ended(job, let reason) = $0 { reason } else { nil } }
+                #expect(reason == .revoked)
+            }
+            for gateway in [first, second] {
+                let refusal = try await Self.refusal(of: before, at: gateway)
+                #expect(refusal == Self.isOver)
+            }
+            let now = try await Self.links(first).issue(for: job, of: PersonID("bert")!, by: Self.service).get()
+            try await Self.guests(of: now, at: [second]) {}
+        }
+    }
+
     @Test func `a link ends with its job, and is refused like one that never was`() async throws {
         try await Self.two { first, second in
             let job = try await first.travellingJob()
-            let link = try await Self.links(first).issueDurably(for: job, by: Self.service).get().value
+            let link = try await Self.links(first).issueDurably(for: job, of: PersonID("anna")!, by: Self.service).get()
+                .value
             for status in [JobStatus.workInProgress, .completed] {
                 // It ends with the job, not before.
                 try await Self.guests(of: link.secret, at: [first]) {}
@@ -124,7 +156,8 @@ import Testing
                 $0.placeRenewal = .milliseconds(100)
             } _: { gateway in
                 let job = try await gateway.travellingJob()
-                let link = try await Self.links(gateway).issueDurably(for: job, by: Self.service).get().value
+                let link = try await Self.links(gateway).issueDurably(for: job, of: PersonID("anna")!, by: Self.service)
+                    .get().value
                 let places = gateway.settings.liveState.keyspace.viewers(ofLink: link.id)
                 try await gateway.unsigned { connection, messages in
                     try await connection.send(.auth(.link(link.secret)))
@@ -150,7 +183,9 @@ import Testing
                 try await withServer { ledger in
                     try await RunningGateway.run(isSecure: false, at: (liveAddress, ledger.address)) { gateway in
                         let job = try await gateway.travellingJob()
-                        let secret = try await Self.links(gateway).issue(for: job, by: Self.service).get()
+                        let secret = try await Self.links(gateway).issue(
+                            for: job, of: PersonID("anna")!, by: Self.service
+                        ).get()
                         try await live.restart(.empty)
                         try await gateway.unsigned { connection, messages in
                             try await connection.send(.auth(.link(secret)))

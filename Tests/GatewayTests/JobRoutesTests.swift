@@ -1,6 +1,7 @@
 import Access
 import EnrouteWire
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -35,6 +36,25 @@ import Testing
 
     private static let job =
         #"{"job":"j1","kind":"service","customer":"anna","rider":"rider-1","destination":{"lat":41.9,"lon":12.5}}"#
+
+    @Test func `S6: a token in the URL is refused on a connection that is kept, too`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let token = try await gateway.token("orders", .service)
+                let fields = "Host: localhost\r\nAuthorization: Bearer \(token)\r\n"
+                let bytes = try await blocking {
+                    let socket = try RawSocket(port: gateway.port)
+                    try socket.send("GET /api/v1/jobs/none HTTP/1.1\r\n\(fields)\r\n")
+                    _ = try socket.readUntil(Array("}".utf8))
+                    try socket.send("GET /api/v1/jobs/none?access_token=\(token) HTTP/1.1\r\n\(fields)\r\n")
+                    return try socket.readUntil(Array("}".utf8))
+                }
+                let answer = String(decoding: bytes, as: UTF8.self)
+                #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+                #expect(answer.contains("must not be in a URL") && !answer.contains(token), "\(answer)")
+            }
+        }
+    }
 
     @Test func `a job is created, read by its customer, taken through its statuses, and by nobody else`() async throws {
         try await within {

@@ -55,7 +55,7 @@ struct OutageStage: Sendable {
                     group.addTask {
                         do {
                             try await stage.changeStatuses()
-                        } catch where !(error is CancellationError) {
+                        } catch  where !(error is CancellationError) {
                             Issue.record("no status changes any more: \(error)")
                             throw error
                         }

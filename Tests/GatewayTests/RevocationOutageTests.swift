@@ -83,8 +83,9 @@ import Testing
             throw Missing()
         }
         _ = try await JobFeed(live: live, settings: gateway.settings.liveState).open(
-            job, for: rider, until: deadline, fence: fence)
-            .get()
+            job, for: rider, until: deadline, fence: fence
+        )
+        .get()
         let positions = Positions(live, gateway, job)
         try await gateway.connect("anna", .customer) { anna, heard in
             try await anna.send(.subscribe(job: job, since: nil))

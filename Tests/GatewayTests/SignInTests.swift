@@ -32,7 +32,9 @@ import Testing
                 let job = try await gateway.travellingJob()
                 let other = try await gateway.travellingJob("job-2")
                 let links = TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
-                let secret = try await links.issue(for: job, lifetime: .seconds(60), by: PersonID("service")!).get()
+                let secret = try await links.issue(
+                    for: job, of: PersonID("anna")!, lifetime: .seconds(60), by: PersonID("service")!
+                ).get()
                 try await gateway.unsigned { connection, messages in
                     try await connection.send(.auth(.link(secret)))
                     _ = try await messages.welcome()
@@ -213,7 +215,9 @@ extension GatewayConnection.Messages.AsyncIterator {
         }
     }
 
-    @Test(arguments: ["*", "https://*.example", "example.com", "https://a/b", "https://A.example", "ftp://a", "https://u@a"])
+    @Test(arguments: [
+        "*", "https://*.example", "example.com", "https://a/b", "https://A.example", "ftp://a", "https://u@a",
+    ])
     func `an origin that no browser names is refused when it is configured`(origin: String) {
         #expect(throws: AllowedOrigins.Malformed.self) { try AllowedOrigins([origin]) }
     }

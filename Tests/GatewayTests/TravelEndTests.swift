@@ -71,7 +71,8 @@ import Testing
                         try await connection.report(job, step: step)
                     }
                     _ = try await gateway.ledger.publish(
-                        .workInProgress, of: job, by: PersonID("s")!, source: "rest").get()
+                        .workInProgress, of: job, by: PersonID("s")!, source: "rest"
+                    ).get()
                     for _ in 0..<50 {
                         step += 1
                         try await connection.report(job, step: step)
@@ -134,7 +135,9 @@ import Testing
 
     @Test func `a customer is told that the time is over although the rider is gone`() async throws {
         try await within {
-            try await RunningGateway.run(isSecure: false) { $0.liveState.travelCap = Self.shortCap } _: { gateway in
+            try await RunningGateway.run(isSecure: false) {
+                $0.liveState.travelCap = Self.shortCap
+            } _: { gateway in
                 let job = try await gateway.travellingJob()
                 try await gateway.connect("rider-1", .rider) { connection, messages in
                     try await connection.send(.travel(job: job, active: true))
@@ -189,7 +192,8 @@ import Testing
                             let now = Int64(Date.now.timeIntervalSince1970)
                             let end = now - 22 + Int64(session % 4)
                             let token = try await gateway.mint.token(
-                                for: PersonID("anna-\(session)")!, role: .ops, now: now - 900, lifetime: end - now + 900)
+                                for: PersonID("anna-\(session)")!, role: .ops, now: now - 900, lifetime: end - now + 900
+                            )
                             return try await Self.lastFrame(gateway, token, job, end: end)
                         }
                     }

@@ -58,10 +58,11 @@ import Testing
             }
             let links = TrackingLinks(ledger: signed.client, settings: Self.settings)
             for _ in 0..<2 {
-                let link = try await links.issueDurably(for: Self.job, by: Self.rider).get().value
+                let link = try await links.issueDurably(for: Self.job, of: PersonID("anna")!, by: Self.rider).get()
+                    .value
                 for session in ["a", "b"] {
                     let place = try await links.join(link.id, as: session).get()
-                    #expect(place == .taken(Self.job, expiresAt: link.expiresAt))
+                    #expect(place == .taken(Self.job, of: PersonID("anna")!, expiresAt: link.expiresAt))
                 }
                 try await links.leave(link.id, as: "a").get()
                 #expect(try await links.revoke(link.id).get())
@@ -91,7 +92,8 @@ import Testing
             let time = try await signed.client.run("TIME").array?.first?.text.flatMap(Int64.init) ?? 0
             for rider in [Self.rider, PersonID("rider-2")!] {
                 for _ in 0..<2 {
-                    #expect(try await feed.open(Self.job, for: rider, until: (time + 3600) * 1000, fence: 1).get() == .open)
+                    #expect(
+                        try await feed.open(Self.job, for: rider, until: (time + 3600) * 1000, fence: 1).get() == .open)
                 }
                 for second in Int64(0)..<2 {
                     let fix = Fix(at: (time + second) * 1000, place: Coordinate(latitude: 52.5, longitude: 13.4)!)
@@ -120,7 +122,8 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `I5: the gateway's user is refused whatever concerns more than our own keys`(role: DeployedRedis) async throws {
+    func `I5: the gateway's user is refused whatever concerns more than our own keys`(role: DeployedRedis) async throws
+    {
         let forbidden = [
             "KEYS *", "SCAN 0", "RANDOMKEY", "DBSIZE", "CONFIG GET *", "CONFIG SET save 1", "CONFIG REWRITE",
             "FLUSHALL",
@@ -140,7 +143,9 @@ import Testing
         }
     }
 
-    @Test func `I5: the gateway's user is refused keys and channels of others, and those of the other role`() async throws {
+    @Test func `I5: the gateway's user is refused keys and channels of others, and those of the other role`()
+        async throws
+    {
         let (other, own) = (Self.keyspace.position(of: Self.job), Self.keyspace.travel(of: Self.job))
         try await Signed.in(as: "enroute", at: .live) { signed in
             for key in ["other", Self.keyspace.job(Self.job), Self.keyspace.log(of: Self.job), "staging:" + other, "*"]

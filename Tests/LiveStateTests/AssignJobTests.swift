@@ -26,6 +26,23 @@ import Testing
         }
     }
 
+    @Test func `a rider that gets a job back gets no more time than was left`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.wayToTransit)
+            _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            let first = try await stage.record("travel_deadline")
+            // By way of another, and by way of nobody.
+            for (index, other) in ["rider-2", ""].enumerated() {
+                let away = try await self.assign(stage) { ($0[0], $0[1]) = ("\(2 * index + 1)", other) }
+                #expect(away == .answer(1, 2 * index + 2))
+                #expect(try await stage.record("travel_deadline") == [""])
+                let back = try await self.assign(stage) { ($0[0], $0[1]) = ("\(2 * index + 2)", "rider-1") }
+                #expect(back == .answer(1, 2 * index + 3))
+                #expect(try await stage.record("travel_deadline") == first)
+            }
+        }
+    }
+
     @Test func `another customer changes nothing of the rider's travel mode`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.wayToTransit)

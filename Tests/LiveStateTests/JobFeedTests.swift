@@ -16,8 +16,9 @@ import Testing
             #expect(try await feed.read(Stage.job).get() == JobFeed.State(rider: Stage.rider, deadline: deadline))
             try await stage.client.run("SET", stage.positionKey, "here")
             #expect(
-                try await feed.read(Stage.job).get() == JobFeed.State(
-                    rider: Stage.rider, deadline: deadline, position: Array("here".utf8)))
+                try await feed.read(Stage.job).get()
+                    == JobFeed.State(
+                        rider: Stage.rider, deadline: deadline, position: Array("here".utf8)))
             #expect(try await feed.close(Stage.job, of: Stage.customer, because: .arrived).get() == .otherRider)
             #expect(try await feed.close(Stage.job, of: Stage.rider, because: .arrived).get() == .closed(erased: 2))
             #expect(try await feed.close(Stage.job, because: .arrived).get() == .closed(erased: 0))

@@ -15,7 +15,7 @@ import Testing
 
     private func issue(_ stage: Stage, viewers: String = "2", lifetime: String = "60000") async throws -> Int64 {
         let answer = try await stage.run(
-            Scripts.issueLink, keys: [self.keys(stage)[0]], ["job-7", viewers, lifetime, "anna"])
+            Scripts.issueLink, keys: [self.keys(stage)[0]], ["job-7", viewers, lifetime, "service", "anna"])
         let parts = try #require(answer.array)
         #expect(parts.first == .integer(1))
         return try #require(parts.last?.integer)
@@ -31,11 +31,14 @@ import Testing
             let now = try await stage.now()
             #expect((now + 20_000...now + 60_000).contains(expires))
             let kept = try await stage.client.run("HGETALL", self.keys(stage)[0]).array?.map(\.text)
-            #expect(kept == ["job", "job-7", "viewers", "2", "expires", "\(expires)", "actor", "anna"])
+            #expect(
+                kept == [
+                    "job", "job-7", "viewers", "2", "expires", "\(expires)", "actor", "service", "customer", "anna",
+                ])
             #expect(try await stage.client.run("PEXPIRETIME", self.keys(stage)[0]) == .integer(expires))
             try await stage.leavesAllAsItIs {
                 let answer = try await stage.run(
-                    Scripts.issueLink, keys: [self.keys(stage)[0]], ["job-8", "9", "1000", "eve"])
+                    Scripts.issueLink, keys: [self.keys(stage)[0]], ["job-8", "9", "1000", "eve", "eve"])
                 #expect(answer == .answer(0))
             }
         }
@@ -45,14 +48,14 @@ import Testing
         try await Stage.set { stage in
             let expires = try await self.issue(stage)
             for session in ["a", "b", "a", "b"] {
-                #expect(try await self.join(stage, session) == .answer(1, "job-7", expires))
+                #expect(try await self.join(stage, session) == .answer(1, "job-7", expires, "anna"))
             }
             try await stage.leavesAllAsItIs {
                 let answer = try await self.join(stage, "c")
                 #expect(answer == .answer(-1))
             }
             try await stage.client.run("ZREM", self.keys(stage)[1], "a")
-            #expect(try await self.join(stage, "c") == .answer(1, "job-7", expires))
+            #expect(try await self.join(stage, "c") == .answer(1, "job-7", expires, "anna"))
             #expect(try await self.join(stage, "a") == .answer(-1))
             #expect(try await stage.client.run("PEXPIRETIME", self.keys(stage)[1]) == .integer(expires))
         }
@@ -64,7 +67,7 @@ import Testing
             _ = try await self.join(stage, "dead", hold: "1")
             _ = try await self.join(stage, "alive")
             let isFree = try await eventually {
-                try await self.join(stage, "next") == .answer(1, "job-7", expires)
+                try await self.join(stage, "next") == .answer(1, "job-7", expires, "anna")
             }
             #expect(isFree)
             let sessions = try await stage.client.run("ZRANGE", self.keys(stage)[1], "0", "-1").array?.map(\.text)
@@ -87,12 +90,14 @@ import Testing
     @Test func `a bad argument of issue_link is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             let call = GoodCall(
-                script: Scripts.issueLink, keys: [self.keys(stage)[0]], arguments: ["job-7", "5", "60000", "anna"])
+                script: Scripts.issueLink, keys: [self.keys(stage)[0]],
+                arguments: ["job-7", "5", "60000", "service", "anna"])
             let counts = ["", "0", "-1", "1.5", "x", "nan", "inf", "101", "1e300"]
             let lifetimes = ["", "0", "-1", "1.5", "x", "nan", "inf", "14400001", "1e300"]
             try await call.refuses(
                 badNames.map { (0, $0, "job must be") } + counts.map { (1, $0, "viewers must be") }
-                    + lifetimes.map { (2, $0, "lifetime_ms must be") } + badNames.map { (3, $0, "actor must be") },
+                    + lifetimes.map { (2, $0, "lifetime_ms must be") } + badNames.map { (3, $0, "actor must be") }
+                    + badNames.map { (4, $0, "customer must be") },
                 on: stage)
             #expect(try await stage.client.dump().isEmpty)
         }

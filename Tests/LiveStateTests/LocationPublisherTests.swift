@@ -17,7 +17,8 @@ import Testing
             #expect(try await publish(now) == .timeLimit(deadline: 1_700_000_000_000))
             try await stage.client.run("SET", stage.travelKey, "1 0 ")
             #expect(try await publish(now) == .travelModeOff)
-            #expect(try await stage.feed.open(Stage.job, for: Stage.rider, until: now + 3_600_000, fence: 1).get() == .open)
+            #expect(
+                try await stage.feed.open(Stage.job, for: Stage.rider, until: now + 3_600_000, fence: 1).get() == .open)
             _ = try await stage.subscriber.messages.next()
             #expect(try await publish(now, Stage.customer) == .otherRider)
             #expect(try await publish(now + 120_000) == .future)

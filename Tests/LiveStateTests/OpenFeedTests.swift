@@ -12,7 +12,7 @@ import Testing
         async throws -> RESPValue
     {
         try await stage.run(
-            Scripts.openFeed, keys: self.keys(stage), 
+            Scripts.openFeed, keys: self.keys(stage),
             [rider, String(deadline), Self.message, again ? "1" : "0", String(fence)])
     }
 

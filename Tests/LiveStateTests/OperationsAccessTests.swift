@@ -32,8 +32,10 @@ import Testing
                     _ = try await ledger.publish(status, of: Self.job, by: Self.rider, source: "rest").get()
                 }
                 _ = try await ledger.startTravel(for: Self.job, by: Self.rider).get()
-                _ = try await TrackingLinks(ledger: gateway, settings: settings).issue(for: Self.job, by: Self.rider)
-                    .get()
+                _ = try await TrackingLinks(ledger: gateway, settings: settings).issue(
+                    for: Self.job, of: PersonID("anna")!, by: Self.rider
+                )
+                .get()
                 try await AuditStreams(ledger: gateway, settings: settings)
                     .append(.erased(Self.job, keys: 2, because: .arrived)).get()
             case .live:

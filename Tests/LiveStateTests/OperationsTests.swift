@@ -38,7 +38,7 @@ import Testing
             let fix = Fix(at: now, place: Coordinate(latitude: 52.5, longitude: 13.4)!)
             _ = try await stage.publisher.publish(fix, for: Stage.job, by: Stage.rider, receivedAt: now).get()
             _ = try await TrackingLinks(ledger: stage.client, settings: stage.settings)
-                .issue(for: Stage.job, lifetime: .seconds(60), by: Stage.customer).get()
+                .issue(for: Stage.job, of: Stage.customer, lifetime: .seconds(60), by: Stage.customer).get()
             _ = try await RevocationLog(ledger: stage.client, settings: stage.settings)
                 .revoke(.user(Stage.customer), by: Stage.rider, because: "lost phone").get()
             for entry in [AuditEntry.erased(Stage.job, keys: 2, because: .arrived), .init(.access, type: "left", [:])] {

@@ -28,7 +28,9 @@ import Testing
     @Test func `the state is whole, in the order that is promised`() async throws {
         try await Stage.set { stage in
             let record = try await stage.createJob(through: Stage.wayToTransit)
-            guard case .on(let deadline, let fence) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+            guard
+                case .on(let deadline, let fence) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider)
+                    .get()
             else {
                 return #expect(Bool(false), "travel did not start")
             }

@@ -11,7 +11,8 @@ import Testing
 
     private func started(_ stage: Stage) async throws -> Int64 {
         try await stage.createJob(through: Stage.wayToTransit)
-        guard case .on(let deadline, _) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get() else {
+        guard case .on(let deadline, _) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
+        else {
             return 0
         }
         return deadline

@@ -12,11 +12,13 @@ import Testing
     @Test func `a secret opens its link, for as long as it was issued, and Redis does not hold it`() async throws {
         try await Stage.set { stage in
             let links = Self.links(stage)
-            let link = try await links.issueDurably(for: Stage.job, lifetime: .seconds(60), by: Stage.customer).get()
+            let link = try await links.issueDurably(
+                for: Stage.job, of: Stage.customer, lifetime: .seconds(60), by: Stage.customer
+            ).get()
                 .value
             #expect(TrackingLinks.id(of: link.secret) == link.id)
             let place = try await links.join(link.id, as: "s1").get()
-            #expect(place == .taken(Stage.job, expiresAt: link.expiresAt))
+            #expect(place == .taken(Stage.job, of: Stage.customer, expiresAt: link.expiresAt))
             let dump = try await stage.client.dump()
             #expect(Set(dump.keys) == [stage.keyspace.link(link.id), stage.keyspace.viewers(ofLink: link.id)])
             for (key, content) in dump {
@@ -33,7 +35,9 @@ import Testing
         try await Stage.set { stage in
             var words: Set<String> = []
             for _ in 0..<100 {
-                let link = try await Self.links(stage).issueDurably(for: Stage.job, by: Stage.customer).get().value
+                let link = try await Self.links(stage).issueDurably(
+                    for: Stage.job, of: Stage.customer, by: Stage.customer
+                ).get().value
                 words.formUnion([link.secret, link.id])
             }
             #expect(words.count == 200)
@@ -53,8 +57,9 @@ import Testing
     @Test func `a link that is revoked is gone with its places, and others stay`() async throws {
         try await Stage.set { stage in
             let links = Self.links(stage)
-            let first = try await links.issueDurably(for: Stage.job, by: Stage.customer).get().value
-            let second = try await links.issueDurably(for: Stage.job, by: Stage.customer).get().value
+            let first = try await links.issueDurably(for: Stage.job, of: Stage.customer, by: Stage.customer).get().value
+            let second = try await links.issueDurably(for: Stage.job, of: Stage.customer, by: Stage.customer).get()
+                .value
             for link in [first, second] { _ = try await links.join(link.id, as: "s1").get() }
             #expect(try await links.revoke(first.id).get())
             #expect(try await links.join(first.id, as: "s1").get() == .noSuchLink)

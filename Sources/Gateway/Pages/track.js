@@ -14,7 +14,7 @@ const link = location.hash.slice(1);
 
 const state = {
   snapshot: null,    // the last whole state
-  position: null,    // the newest location message
+  position: null,    // the newest location message, until it may not be shown any more
   ended: null,       // reason, once following has ended
   online: false,
   degraded: false,   // the gateway hears nothing from Redis: what is shown may be old
@@ -32,7 +32,7 @@ let planned;
 /** Opens a connection unless there is one; whatever attempt was planned is this one. */
 function connect() {
   clearTimeout(planned);
-  if (socket) return;
+  if (socket || isOver()) return;
   const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
   socket = new WebSocket(`${scheme}//${location.host}/v1`, 'enroute.v1');
   socket.onopen = () => say({type: 'auth', link});
@@ -47,13 +47,21 @@ function say(message) {
 /** When the gateway wants us back, if it said so. */
 let comeBackAt = null;
 
+/** Nothing more comes: neither a message nor a network that is back opens another connection. */
+const isOver = () => Boolean(state.ended || state.refused);
+
+/** Coming back is of no use: where somebody was is not shown any more either. */
+function refuse(sentence) {
+  state.refused = sentence;
+  take(null, true);
+}
+
 function closed(code) {
   state.online = false;
   socket = null;
   if (code >= 4500) {
-    state.refused = code === 4500 || code === 4502
-      ? 'This link is not valid any more.' : 'This page can not be shown at the moment.';
-  } else if (!state.ended) {
+    refuse(REFUSALS[code] ?? 'This page can not be shown at the moment.');
+  } else if (!isOver()) {
     const ceiling = attempts === 0 ? RECONNECT_FIRST : Math.min(RECONNECT_LONGEST, 1000 * 2 ** attempts);
     attempts += 1;
     const wait = comeBackAt === null
@@ -102,11 +110,12 @@ function heard(message) {
       subscribe();
       break;
     }
+    // Both are the whole state: while we were away another rider may have come, and travel mode have ended.
     case 'subscribed':
     case 'reset':
       state.online = true;
       state.snapshot = message.snapshot;
-      take(message.snapshot.position, message.type === 'reset');
+      take(message.snapshot.position, true);
       break;
     case 'status':
       Object.assign(state.snapshot, {
@@ -126,11 +135,18 @@ function heard(message) {
       break;
     case 'ended':
       state.ended = message.reason;
+      take(null, true);
+      announce(headline());
       socket.close(1000);
       break;
     case 'error':
-      if (message.re === 'subscribe' && !message.retry) { state.refused = 'There is nothing to follow here.'; socket.close(1000); }
-      else if (message.re === 'subscribe') setTimeout(subscribe, message.retryIn ?? 1000);
+      if (message.re !== 'subscribe') break;
+      if (message.retry) {
+        setTimeout(subscribe, message.retryIn ?? 1000);
+      } else {
+        refuse('There is nothing to follow here.');
+        socket.close(1000);
+      }
       break;
     case 'degraded': state.degraded = true; break;
     case 'restored': state.degraded = false; break;
@@ -160,20 +176,44 @@ const WORDS = {
   work_in_progress: 'The technician has arrived.', completed: 'The visit is completed', cancelled: 'Cancelled',
 };
 
+/** Closes after which nobody comes back. */
+const REFUSALS = {
+  4500: 'This link is not valid any more.',
+  4502: 'This link is not valid any more.',
+  4504: 'This link is open in as many places as it may be. Close it in one of them, then load this page again.',
+};
+
+/** Ends of following that the job's status does not explain. */
+const ENDS = {
+  revoked: 'You can not follow this any more.',
+  reassigned: 'You can not follow this any more.',
+};
+
+/** Why nothing is on the map although somebody is on the way. */
+const PAUSES = {
+  time_limit: 'Live location has ended: it may be shared for a limited time only.',
+  reassigned: 'Somebody else is coming now. Live location will be available once they enable it.',
+};
+
 const isTravelling = () => ['on_the_way', 'in_transit'].includes(state.snapshot?.status);
 const isTracked = () => isTravelling() && ['live', 'stale'].includes(state.snapshot.tracking) && state.position;
 
 function headline() {
   if (state.refused) return state.refused;
+  if (ENDS[state.ended]) return ENDS[state.ended];
   if (!state.snapshot) return 'One moment \u2026';
   return WORDS[state.snapshot.status] ?? state.snapshot.status;
 }
 
 function detail() {
-  if (!state.snapshot || state.refused) return '';
+  if (!state.snapshot || state.refused || ENDS[state.ended]) return '';
   if (state.degraded) return 'Updates are delayed at the moment. What you see may be a little old.';
   if (isTravelling() && !isTracked()) {
-    if (state.snapshot.reason === 'time_limit') return 'Live location has ended for this visit.';
+    const {reason, travelDeadline} = state.snapshot;
+    // A snapshot gives no reason, but the time of the limit.
+    const isTimeUp = travelDeadline && travelDeadline <= Date.now() + state.clockOffset;
+    const pause = PAUSES[isTimeUp ? 'time_limit' : reason];
+    if (pause) return pause;
     if (state.snapshot.tracking === 'ended') return 'Live location is switched off.';
     return state.snapshot.kind === 'service'
       ? 'Technician is on the way. Live location will be available once the technician enables it.'
@@ -232,7 +272,7 @@ function announce(text) {
 function render() {
   show('headline', headline());
   show('detail', detail());
-  element('offline').hidden = state.online || Boolean(state.refused) || Boolean(state.ended) || !state.snapshot;
+  element('offline').hidden = state.online || isOver() || !state.snapshot;
   element('tracking').hidden = !isTracked();
   if (!isTracked()) return;
   map.open();
@@ -326,6 +366,7 @@ const map = {
   forget() {
     this.rider?.remove();
     this.rider = this.from = this.to = null;
+    this.heading = 0;
   },
 };
 
