@@ -20,8 +20,7 @@ package func withRedis<Result: Sendable>(
     }
 }
 
-/// Runs a server alone. Not within another one's body, where a second turn might be waited for without end: there,
-/// `RedisServer.running`.
+/// Runs a server alone.
 package func withServer<Result: Sendable>(
     configuration: String? = nil, options: [String] = [], _ body: (RedisServer) async throws -> Result
 ) async throws -> Result {
@@ -75,9 +74,13 @@ extension Logger {
     package static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }
 
-/// A number of turns, given out in the order they are asked for.
+/// A number of turns, given out in the order they are asked for. Who has one and asks for another within it is let on: two
+/// that each wait for what the other holds would wait for ever.
 package actor Turns {
     package static let servers = Turns(8)
+
+    /// The task has a turn.
+    @TaskLocal private static var isTaken = false
 
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -87,9 +90,10 @@ package actor Turns {
     package nonisolated(nonsending) func take<Result: Sendable>(
         _ body: () async throws -> Result
     ) async throws -> Result {
+        guard !Self.isTaken else { return try await body() }
         await self.begin()
         do {
-            let result = try await body()
+            let result = try await Self.$isTaken.withValue(true) { try await body() }
             await self.end()
             return result
         } catch {
