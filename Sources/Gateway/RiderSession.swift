@@ -27,6 +27,8 @@ final class RiderSession {
     private struct Held {
         var report: LocationReport
         var receivedAt: Int64
+        /// Since when the job waits, whatever report it waits with, ms since the epoch: who waits longest is next.
+        var since: Int64
         /// It was sent to Redis before, and what became of it is not known.
         var isRepeat = false
     }
@@ -57,15 +59,16 @@ final class RiderSession {
         if let held = self.held[report.job], let newest = held.report.newest, newest.at > report.newest?.at ?? 0 {
             return
         }
-        guard self.rate.take(at: NIODeadline.now().uptimeNanoseconds) else {
+        let waiting = self.held[report.job]
+        let isNext = self.held.count == (waiting == nil ? 0 : 1)
+        guard isNext, self.rate.take(at: NIODeadline.now().uptimeNanoseconds) else {
             // As many jobs as may be followed: a rider has few.
-            guard self.held[report.job] != nil || self.held.count < self.loop.settings.limits.subscriptions else {
+            guard waiting != nil || self.held.count < self.loop.settings.limits.subscriptions else {
                 return self.session.refuse(
                     "location", report.job, .limitExceeded, "Positions of too many jobs at once.")
             }
-            if self.held.updateValue(Held(report: report, receivedAt: .now), forKey: report.job) != nil {
-                self.loop.counts.add(.positionsConflatedIn)
-            }
+            self.held[report.job] = Held(report: report, receivedAt: .now, since: waiting?.since ?? .now)
+            if waiting != nil { self.loop.counts.add(.positionsConflatedIn) }
             return self.releaseLater(grant)
         }
         // Older than this one, or it would have been passed over above.
@@ -82,7 +85,7 @@ final class RiderSession {
             // A session that is gone has taken its rider with it.
             guard let self, session?.isOpen == true else { return }
             self.release = nil
-            let held = self.held
+            let held = self.held.sorted { $0.value.since < $1.value.since }
             for (job, waiting) in held where self.rate.take(at: NIODeadline.now().uptimeNanoseconds) {
                 self.held[job] = nil
                 self.publish(waiting.report, receivedAt: waiting.receivedAt, grant, isRepeat: waiting.isRepeat)
@@ -142,7 +145,8 @@ final class RiderSession {
             return self.refuse(report, .limitExceeded, "Positions of too many jobs at once.")
         }
         self.loop.counts.add(.positionsKept)
-        self.held[report.job] = Held(report: report, receivedAt: receivedAt, isRepeat: true)
+        self.held[report.job] = Held(
+            report: report, receivedAt: receivedAt, since: self.held[report.job]?.since ?? .now, isRepeat: true)
         self.releaseLater(grant, after: Self.outageDelay)
     }
 

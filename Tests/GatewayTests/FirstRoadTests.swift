@@ -103,6 +103,36 @@ import Testing
         }
     }
 
+    @Test func `jobs of one rider take turns when they come faster than the rate`() async throws {
+        try await within {
+            try await RunningGateway.run { settings in
+                settings.limits.positionsPerSecond = 20
+                settings.limits.positionsBurst = 1
+                settings.limits.allowManyMessages()
+            } _: { gateway in
+                var jobs: [JobID] = []
+                for name in ["job-1", "job-2", "job-3"] { jobs.append(try await gateway.travellingJob(name)) }
+                try await gateway.connect("rider-1", .rider) { connection, messages in
+                    for job in jobs {
+                        try await connection.send(.travel(job: job, active: true))
+                        _ = try await messages.travelAnswer()
+                    }
+                    var (answered, step) = ([JobID: Int](), 0)
+                    while jobs.contains(where: { answered[$0, default: 0] < 3 }) {
+                        step += 1
+                        for job in jobs { try await connection.report(job, step: step) }
+                        let job = try await messages.first {
+                            if case .ok("location", let job?, _, _) = $0 { job } else { nil }
+                        }
+                        answered[job, default: 0] += 1
+                    }
+                    let counts = jobs.map { answered[$0, default: 0] }
+                    #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 2, "\(counts)")
+                }
+            }
+        }
+    }
+
     @Test func `positions faster than the rate are conflated, and the last one arrives`() async throws {
         try await within {
             try await RunningGateway.run { settings in
