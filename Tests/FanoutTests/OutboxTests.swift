@@ -27,6 +27,17 @@ import Testing
         #expect(Self.frames(&outbox) == [[1], [2]])
     }
 
+    @Test func `I3: a position that may not go when its turn comes is dropped, and what is behind it goes`() {
+        var outbox = Outbox<String>(mostBytes: 100)
+        _ = outbox.add([1], .replaceable("a"))
+        _ = outbox.add([2], .replaceable("b"))
+        _ = outbox.add([3], .kept)
+        var frames: [[UInt8]] = []
+        while let frame = outbox.take({ $0 != "a" }) { frames.append(frame) }
+        #expect(frames == [[2], [3]])
+        #expect(outbox.isEmpty)
+    }
+
     @Test func `a status that does not fit overflows instead of being dropped`() {
         var outbox = Outbox<String>(mostBytes: 3)
         #expect(outbox.add([1, 1], .kept) == .waits)

@@ -1,0 +1,118 @@
+import Access
+import EnrouteWire
+import Foundation
+import LiveState
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Row I3 of the threats for a position that waits for who does not read: it is not sent once it may not be seen.
+@Suite(.serialized) struct WaitingPositionTests {
+    /// What the client's kernel takes, about: far less than what is sent.
+    private static let kernelBytes: Int32 = 2048
+    /// Positions between two looks at whether one waits.
+    private static let positionsAtOnce: Int64 = 200
+
+    /// Why the follower may see no position any more.
+    enum Change: CaseIterable, Sendable {
+        case travelModeOff, ended, otherCustomer
+
+        /// Metrics that say that the gateway has heard of it.
+        fileprivate func isHeard(_ metrics: Counted, since before: Counted) -> Bool {
+            switch self {
+            case .travelModeOff, .ended: metrics.relayed > before.relayed
+            case .otherCustomer: metrics.repairs > before.repairs
+            }
+        }
+
+        fileprivate var lastWord: String {
+            switch self {
+            case .travelModeOff: #""state":"ended""#
+            case .ended, .otherCustomer: #""type":"ended""#
+            }
+        }
+    }
+
+    fileprivate struct Counted {
+        let relayed, waited, repairs: Int
+
+        init(_ metrics: String) {
+            func value(_ name: String) -> Int {
+                let line = metrics.split(separator: "\n").first { $0.hasPrefix(name + " ") }
+                return line.flatMap { Int($0.dropFirst(name.count + 1)) } ?? 0
+            }
+            self.relayed = value("enroute_messages_relayed_total")
+            self.waited = value("enroute_messages_waited_total")
+            self.repairs = value(#"enroute_jobs_reread_total{purpose="repair"}"#)
+        }
+    }
+
+    @Test(arguments: Change.allCases)
+    func `I3: a position that waits when it may be seen no more is never sent`(change: Change) async throws {
+        try await within(.seconds(120)) {
+            try await RunningGateway.run(isSecure: false) {
+                $0.limits.stallSeconds = 100
+            } _: { gateway in
+                try await Self.run(change, gateway)
+            }
+        }
+    }
+
+    private static func run(_ change: Change, _ gateway: RunningGateway) async throws {
+        let (job, rider) = (try await gateway.travellingJob(), PersonID("rider-1")!)
+        guard case .on(let deadline, let fence) = try await gateway.ledger.startTravel(for: job, by: rider).get() else {
+            throw Missing()
+        }
+        _ = try await gateway.feed.open(job, for: rider, until: deadline, fence: fence).get()
+        let token = try await gateway.token("anna", .customer)
+        let socket = Inboxed<RawSocket>()
+        try await blocking { [port = gateway.port] in
+            let follower = try RawSocket.session(port: port, token: token, kernelBytes: Self.kernelBytes)
+            try follower.send(RawSocket.frame(0x81, Array(#"{"type":"subscribe","job":"\#(job)"}"#.utf8)))
+            _ = try follower.readUntil(Array(#""type":"subscribed""#.utf8))
+            socket.value = follower
+        }
+        let newest = try await Self.publishUntilOneWaits(gateway, job, rider)
+
+        let before = Counted(try await gateway.manage("/metrics").text)
+        switch change {
+        case .travelModeOff: _ = try await gateway.feed.close(job, because: .deactivated).get()
+        case .ended:
+            _ = try await gateway.ledger.publish(.cancelled, of: job, by: PersonID("orders")!, source: "event").get()
+        case .otherCustomer:
+            let answer = try await gateway.ledger.assign(job, to: rider, of: PersonID("bert")!, expected: fence).get()
+            #expect(answer.value == .assigned)
+        }
+        #expect(
+            try await gateway.eventually("/metrics") { change.isHeard(Counted($0.text), since: before) })
+        let rest = try await blocking {
+            let bytes = try socket.value?.readUntil(Array(change.lastWord.utf8)) ?? []
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        #expect(rest.contains(#""type":"location""#), "what was on its way arrives")
+        #expect(!rest.contains(#""id":"\#(newest)""#), "what waited does not")
+    }
+
+    /// - Returns: id of the newest position, which waits at the gateway.
+    private static func publishUntilOneWaits(
+        _ gateway: RunningGateway, _ job: JobID, _ rider: PersonID
+    ) async throws -> UInt64 {
+        let publisher = LocationPublisher(live: gateway.client, settings: gateway.settings.liveState)
+        // So many are captured in the time of the test; the newest is still not from the future.
+        var at = Int64(Date.now.timeIntervalSince1970 * 1000)
+        var (published, newest) = (0, UInt64(0))
+        while true {
+            for _ in 0..<Self.positionsAtOnce {
+                at += 1
+                let fix = Fix(at: at, place: Coordinate(latitude: 41.9, longitude: 12.5)!)
+                guard
+                    case .accepted(let id) = try await publisher.publish(fix, for: job, by: rider, receivedAt: at).get()
+                else { throw Missing() }
+                (published, newest) = (published + 1, id)
+            }
+            #expect(try await gateway.eventually("/metrics") { Counted($0.text).relayed >= published })
+            if Counted(try await gateway.manage("/metrics").text).waited > 0 { return newest }
+        }
+    }
+}
