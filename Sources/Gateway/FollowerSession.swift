@@ -154,7 +154,9 @@ final class FollowerSession {
         self.followed[job] = followed
         let bound = NIOLoopBound((self.session, followed), eventLoop: self.loop.eventLoop)
         self.loop.jobs.ledger.recover(job).flatMapThrowing { recovery in
-            guard let record = recovery?.record, grant.reaches(job, customer: record.customer, rider: record.rider)
+            // Who may not see it does not begin to wait for it either: a repair for others would show it.
+            guard let record = recovery?.record, grant.reaches(job, customer: record.customer, rider: record.rider),
+                !bound.value.0.loop.revocations.hides(job, from: grant.role)
             else { throw Refused.noSuchJob }
         }.flatMap {
             let (session, followed) = bound.value
@@ -167,7 +169,6 @@ final class FollowerSession {
             guard let view, grant.reaches(job, customer: view.record.customer, rider: view.record.rider),
                 !bound.value.0.loop.revocations.hides(job, from: grant.role)
             else { throw Refused.noSuchJob }
-            bound.value.0.loop.relay.limits.watch(job, until: view.deadline)
             return view
         }.whenComplete { bound.value.0.follower.subscribed(bound.value.1, $0) }
     }
@@ -179,6 +180,8 @@ final class FollowerSession {
         guard self.followed[followed.job] === followed else { return }
         switch result {
         case .success(let view):
+            let view = self.loop.relay.showable(view, of: followed.job)
+            self.loop.relay.limits.watch(followed.job, until: view.deadline)
             followed.access = self.loop.trail.followed(followed.job, by: self.session)
             let message: ServerMessage =
                 view.isReset ? .reset(job: followed.job, view.snapshot) : .subscribed(job: followed.job, view.snapshot)

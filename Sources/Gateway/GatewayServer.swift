@@ -89,7 +89,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }.get()
         let router = Routes(
             jobs: jobs, tickets: tickets, links: links, settings: self.settings, quotas: quotas,
-            revocations: revocations, revocationLog: revocationLog
+            revocations: revocations, revocationLog: revocationLog,
+            isBlind: { [state = states[0]] in try await loops[0].submit { state.value.isBlind }.get() }
         ).router()
         let connections = Connections(
             responder: Self.responder(router.buildResponder(), self.logger), settings: self.settings,

@@ -24,6 +24,10 @@ final class JobRepairs {
 
     /// Who follows a job here.
     var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
+    /// What of a view may be shown now.
+    var showable: (JobView, JobID) -> JobView = { view, _ in view }
+    /// A position was read that a message may have been lost of.
+    var onPosition: (_ id: UInt64, _ frame: [UInt8], _ job: JobID) -> Void = { _, _, _ in }
 
     /// A job that the ledger does not know for so long is over: its record has expired, or was lost for good. Until then
     /// it may be written again, by the order system for instance, and goes on with a `reset`.
@@ -85,6 +89,7 @@ final class JobRepairs {
             guard self.core.answered(read, .agrees, now: Self.now) else { break }
             self.forgotten[job] = nil
             self.limits.watch(job, until: view.deadline)
+            let view = self.showable(view, job)
             let frame = Frame.text(ServerMessage.reset(job: job, view.snapshot).encoded)
             var isWhole = true
             // Who has just come is about to be shown a view of its own.
@@ -113,8 +118,7 @@ final class JobRepairs {
             self.forgotten[job] = nil
             self.limits.watch(job, until: check.deadline)
             if let position = check.position {
-                let frame = position.message.withUnsafeBytes { Frame.text($0) }
-                for follower in followers { follower.offerPosition(position.id, frame) }
+                self.onPosition(position.id, position.message.withUnsafeBytes { Frame.text($0) }, job)
             }
             self.closeWhatIsOpenInVain(job, check)
         case .success(nil):

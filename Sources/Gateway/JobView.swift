@@ -54,6 +54,16 @@ struct JobCheck: Sendable {
 }
 
 extension JobView {
+    /// The same for who may not be shown where the rider is at the moment.
+    var withoutPosition: JobView {
+        guard self.positionID != nil else { return self }
+        var view = self
+        view.positionID = nil
+        (view.snapshot.position, view.snapshot.positionAgeMilliseconds) = (nil, nil)
+        view.snapshot.tracking = .waiting
+        return view
+    }
+
     /// - Parameter now: ms since the epoch.
     init(_ recovery: JobLedger.Recovery, _ feed: JobFeed.State, now: Int64) {
         let record = recovery.record

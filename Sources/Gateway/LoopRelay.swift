@@ -50,6 +50,8 @@ final class LoopRelay {
         self.repairs = JobRepairs(
             eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: bounds, limits: limits, logger: logger)
         self.repairs.followers = { [unowned self] in self.table.followers(of: $0) }
+        self.repairs.showable = { [unowned self] in self.showable($0, of: $1) }
+        self.repairs.onPosition = { [unowned self] in self.offer($0, $1, of: $2) }
         feeds.onMessage = { [unowned self] channel, payload in self.relayFeed(channel, payload) }
         events.onMessage = { [unowned self] channel, payload in self.relayEvent(channel, payload) }
         for connection in [feeds, events] {
@@ -122,6 +124,24 @@ final class LoopRelay {
         }
     }
 
+    /// Shows a position, or keeps it until it is known again who may see it.
+    private func offer(_ id: UInt64, _ frame: [UInt8], of job: JobID) {
+        guard !self.isBlind() else {
+            self.counts.add(.positionsWithheld)
+            return self.withheld.keep(id, frame, of: job)
+        }
+        for follower in self.table.followers(of: job) { follower.offerPosition(id, frame) }
+    }
+
+    /// What of a view may be shown now: its position is kept as well while it may be unknown who may see it.
+    func showable(_ view: JobView, of job: JobID) -> JobView {
+        guard self.isBlind() else { return view }
+        if let id = view.positionID, let position = view.snapshot.position {
+            self.offer(id, position.withUnsafeBytes { Frame.text($0) }, of: job)
+        }
+        return view.withoutPosition
+    }
+
     private func relayEvent(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
         guard let job = self.keyspace.job(ofChannel: channel) else { return }
         // Who may see the job may have changed: until it is read again nothing of it is shown.
@@ -160,7 +180,10 @@ final class LoopRelay {
     // MARK: when something may be missing
 
     /// Reads a job again for all its followers here, who are sent a `reset`.
-    func repair(_ job: JobID) { self.repairs.demand(job, within: 0) }
+    func repair(_ job: JobID) {
+        self.withheld.drop(job)
+        self.repairs.demand(job, within: 0)
+    }
 
     /// Every tick of the loop.
     func tick() { self.repairs.begin() }

@@ -198,6 +198,9 @@ final class LoopState {
         for session in self.sessions.values { session.send(notice == .degraded ? .degraded : .restored) }
     }
 
+    /// It may be unknown who may see what.
+    var isBlind: Bool { self.watch.isBlind }
+
     /// Clients were told that what they see may be old.
     var isDegraded: Bool { self.outage.isDegraded }
 

@@ -18,6 +18,8 @@ struct Routes: Sendable {
     let quotas: Quotas
     let revocations: Revocations
     let revocationLog: RevocationLog
+    /// It may be unknown who may see what: no position is shown.
+    let isBlind: @Sendable () async throws -> Bool
 
     /// Bytes of a request's body, at most.
     static let longestBody = 65_536
