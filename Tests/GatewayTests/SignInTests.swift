@@ -259,6 +259,22 @@ extension GatewayConnection.Messages.AsyncIterator {
         }
     }
 
+    @Test func `a ticket is worth no more than its token once that has expired`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let tickets = Tickets(live: gateway.client, settings: gateway.settings.liveState)
+                let expiry = Int64(Date.now.timeIntervalSince1970) - TokenVerifier.skew - 1
+                let ticket = try await tickets.issue(
+                    to: .init(
+                        person: PersonID("anna")!, role: "customer", job: nil, rider: nil, token: "t",
+                        issuedAt: expiry - 900, expiresAt: expiry)
+                ).get()
+                let answer = try await Self.upgrade(gateway, ticket: ticket)
+                #expect(answer.contains("the token has expired") && !answer.contains("welcome"))
+            }
+        }
+    }
+
     @Test func `a newer token of the same person takes over; somebody else's, and none, change nothing`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
