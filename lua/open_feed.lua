@@ -16,7 +16,7 @@
 -- ARGV[5]  fence                  from start_travel, 1 to 15 digits
 -- Errors   'ERR open_feed: ...' on a bad argument; nothing is written.
 -- Returns  {1} opened   {2} was open for this rider, nobody is told   {0, now_ms} the deadline has passed
---          {-1} something is known: with `again` nothing is opened   {-2} a later decision is known
+--          {-1} something else is known: with `again` nothing is opened   {-2} a later decision is known
 -- Cost     O(1) plus one SPUBLISH
 
 if #KEYS ~= 3 or #ARGV ~= 5 then
@@ -46,8 +46,8 @@ if now >= deadline then return {0, now} end
 local known = redis.call('GET', KEYS[1])
 local fence, owner
 if known then
-  if ARGV[4] == '1' then return {-1} end
   fence, owner = string.match(known, '^(%d+) %d+ (.*)$')
+  if ARGV[4] == '1' then return owner == rider and {2} or {-1} end
   if tonumber(ARGV[5]) < tonumber(fence) then return owner == rider and {2} or {-2} end
 end
 local expires = string.format('%.0f', deadline + 60000)
