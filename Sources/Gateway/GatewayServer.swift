@@ -84,11 +84,14 @@ package struct GatewayServer: Service, CustomStringConvertible {
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
         let fleet = Fleet(loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys)
 
-        let (jobs, tickets, links, revocationLog) = try await loops[0].submit { [state = states[0]] in
-            (state.value.jobs, state.value.tickets, state.value.links, state.value.revocationLog)
+        let (jobs, publisher, tickets, links, revocationLog) = try await loops[0].submit { [state = states[0]] in
+            (
+                state.value.jobs, state.value.publisher, state.value.tickets, state.value.links,
+                state.value.revocationLog
+            )
         }.get()
         let router = Routes(
-            jobs: jobs, tickets: tickets, links: links, settings: self.settings, quotas: quotas,
+            jobs: jobs, publisher: publisher, tickets: tickets, links: links, settings: self.settings, quotas: quotas,
             revocations: revocations, revocationLog: revocationLog
         ).router()
         let connections = Connections(

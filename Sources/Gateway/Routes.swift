@@ -12,6 +12,7 @@ internal import Redis
 /// Routes of one gateway.
 struct Routes: Sendable {
     let jobs: JobControl
+    let publisher: LocationPublisher
     let tickets: Tickets
     let links: TrackingLinks
     let settings: GatewaySettings
@@ -36,6 +37,7 @@ struct Routes: Sendable {
         api.post("tickets", use: self.makeTicket)
         self.addJobs(to: api)
         self.addStatus(to: api)
+        self.addLocations(to: api)
         self.addGrants(to: api)
         Pages(settings: self.settings).add(to: router)
         return router
