@@ -208,15 +208,17 @@ package struct GatewayServer: Service, CustomStringConvertible {
         _ responder: Responder, _ logger: Logger
     ) -> HTTPChannelHandler.Responder where Responder.Context == GatewayRequestContext {
         { request, writer, channel in
-            let context = GatewayRequestContext(
+            var context = GatewayRequestContext(
                 source: ApplicationRequestContextSource(channel: channel, logger: logger))
-            let response: Response
+            context.begin(RequestTrace(request.headers[values: .traceparent]))
+            var response: Response
             do {
                 response = try await responder.respond(to: request, context: context)
             } catch {
                 response = try Problem(.internal, status: 500, detail: "Something went wrong on our side.")
                     .response(from: request, context: context)
             }
+            context.end(&response)
             try await writer.write(response: response.head, body: response.body)
         }
     }

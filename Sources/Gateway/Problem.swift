@@ -81,13 +81,16 @@ struct Problem: Error, HTTPResponseError {
         }
     }
 
-    var json: [UInt8] {
+    /// - Parameter trace: of the request it answers.
+    func json(_ trace: RequestTrace?) -> [UInt8] {
         struct Document: Encodable {
             var type: String
             var title: String
             var status: Int
             var code: String
             var detail: String
+            var instance: String?
+            var traceId: String?
             var retryable: Bool
             var jobStatus: String?
             var jobStatusId: String?
@@ -96,7 +99,8 @@ struct Problem: Error, HTTPResponseError {
         let document = Document(
             type: "urn:enroute:problem:\(self.code.rawValue)",
             title: self.code.rawValue.split(separator: "_").joined(separator: " "), status: self.statusCode,
-            code: self.code.rawValue, detail: self.detail, retryable: self.code.isRetryable,
+            code: self.code.rawValue, detail: self.detail,
+            instance: trace.map { "urn:enroute:trace:\($0.traceID)" }, traceId: trace?.traceID, retryable: self.code.isRetryable,
             jobStatus: self.jobStatus?.rawValue, jobStatusId: self.jobStatusID?.description, retryIn: self.retryIn)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -113,7 +117,7 @@ struct Problem: Error, HTTPResponseError {
         if let retryIn { headers[.retryAfter] = String((retryIn + 999) / 1000) }
         return Response(
             status: self.status, headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.json)))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.json((context as? GatewayRequestContext)?.trace))))
     }
 }
 
