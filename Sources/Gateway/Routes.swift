@@ -28,7 +28,6 @@ struct Routes: Sendable {
         router.add(middleware: SecurityHeaders())
         if let keys = self.settings.issuerKeys { router.add(middleware: KeysAwaited(keys: keys, routes: self)) }
         let api = router.group("api/v1")
-        api.post("jobs", use: self.create)
         api.put("jobs/{job}/assignment", use: self.assign)
         api.delete("jobs/{job}/assignment", use: self.unassign)
         api.put("jobs/{job}/travel", use: self.startTravel)
@@ -36,6 +35,7 @@ struct Routes: Sendable {
         api.post("jobs/{job}/links", use: self.makeLink)
         api.post("tickets", use: self.makeTicket)
         self.addJobs(to: api)
+        self.addJobWriting(to: api)
         self.addStatus(to: api)
         self.addLocations(to: api)
         self.addGrants(to: api)
@@ -43,46 +43,7 @@ struct Routes: Sendable {
         return router
     }
 
-    // MARK: jobs
-
-    private struct NewJobBody: Decodable {
-        struct Place: Decodable {
-            var lat: Double
-            var lon: Double
-        }
-        var job: String
-        var kind: String
-        var customer: String
-        var rider: String?
-        var zone: String?
-        var destination: Place?
-        var vendor: Place?
-    }
-
-    @Sendable private func create(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
-        let grant = try self.grant(request, context, .createJob)
-        let body = try await self.body(NewJobBody.self, request, context)
-        guard let kind = JobKind(rawValue: body.kind) else {
-            throw Self.impossible("kind must be one of \(JobKind.allCases.map(\.rawValue).joined(separator: ", ")).")
-        }
-        let new = NewJob(
-            job: try Self.name(body.job, "job"), kind: kind,
-            customer: try Self.name(body.customer, "customer"),
-            rider: try body.rider.map { try Self.name($0, "rider") },
-            zone: try body.zone.map { try Self.name($0, "zone") },
-            destination: try body.destination.map { try Self.place($0.lat, $0.lon) },
-            vendor: try body.vendor.map { try Self.place($0.lat, $0.lon) }, actor: grant.person)
-        guard grant.covers(new.job) else {
-            throw Problem(.forbidden, status: 403, detail: "The token is for another job.")
-        }
-        let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
-        let creation = try await self.answer(self.jobs.ledger.createDurably(new, epoch: epoch))
-        guard case .created = creation.value else {
-            throw Problem(.badRequest, status: 409, detail: "The job \(new.job) exists. It was left as it is.")
-        }
-        let view = try await self.view(new.job, grant)
-        return Self.json(view, of: new.job, status: .created, isUnknown: creation.isUnknown)
-    }
+    // MARK: whose a job is, and travel mode
 
     private struct AssignmentBody: Decodable {
         var rider: String?

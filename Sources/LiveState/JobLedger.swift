@@ -8,7 +8,7 @@ package import Redis
 package struct JobLedger: Sendable {
     let ledger: RedisClient
     /// A client of its own, since waiting for a replica holds up what is sent after it.
-    private let writes: RedisClient
+    let writes: RedisClient
     private let settings: LiveStateSettings
     var keyspace: Keyspace { self.settings.keyspace }
 
@@ -261,7 +261,7 @@ package struct JobLedger: Sendable {
         }
     }
 
-    private var retention: RedisCommand.Word { .integer(self.settings.retention.milliseconds) }
+    var retention: RedisCommand.Word { .integer(self.settings.retention.milliseconds) }
 }
 
 extension StatusEvent {

@@ -36,6 +36,7 @@ import Testing
         let path = "/api/v1/jobs"
         return [
             (.createJob, .rest("POST", path, #"{"job":"new-\#(job)","kind":"service","customer":"anna"}"#, 201)),
+            (.createJob, .rest("PUT", "\(path)/newer-\(job)", #"{"kind":"service","customer":"anna"}"#, 201)),
             (.readJob, .rest("GET", "\(path)/\(job)", nil, 200)),
             (.readJob, .rest("GET", "\(path)/\(job)/log", nil, 200)),
             (.followJob, .socket(.subscribe(job: job, since: nil))),
