@@ -1,5 +1,5 @@
-// What a phone in the background sends by REST, where the WebSocket's message `location` names the job: the fixes it has
-// gathered, of which the newest is shown.
+// What a phone in the background sends by REST, where the WebSocket's message `location` names the job: the fixes it
+// has gathered, of which the newest is shown.
 
 /// The body of `POST jobs/{job}/locations`: one or more fixes, for that job and the other jobs of a round.
 public struct LocationBatch: Hashable, Sendable {
@@ -64,7 +64,8 @@ extension LocationBatch {
         self.init(sequence: sequence, alsoFor: others, fixes: fixes)
     }
 
-    /// Whether these bytes are JSON at all, as strictly as everywhere here: what tells a broken text from an impossible one.
+    /// Whether these bytes are JSON at all, as strictly as everywhere here: what tells a broken text from an impossible
+    /// one.
     public static func isJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var reader = JSONReader(bytes)
         do throws(BadMessage) {

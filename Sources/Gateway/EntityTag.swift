@@ -1,5 +1,5 @@
-// The tag of a job's state: which record, which status event, and a digest of all else that a reader sees. Two gateways give
-// the same state the same tag. The age of the position is left out: it grows by itself, and says nothing new.
+// The tag of a job's state: which record, which status event, and a digest of all else that a reader sees. Two gateways
+// give the same state the same tag. The age of the position is left out: it grows by itself, and says nothing new.
 
 internal import Crypto
 internal import EnrouteWire
@@ -27,7 +27,8 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         self.description = "\"\(record.epoch).\(record.head).\(digits)\""
     }
 
-    /// Whether an `If-None-Match` names it (RFC 9110 section 13.1.2): weakly compared, a list, or `*` for whatever there is.
+    /// Whether an `If-None-Match` names it (RFC 9110 section 13.1.2): weakly compared, a list, or `*` for whatever there
+    /// is.
     func isNamed(by header: String) -> Bool {
         header.split(separator: ",").contains { part in
             let tag = part.trimmed
@@ -46,7 +47,8 @@ enum Precondition: Hashable, Sendable {
     /// Not one entity tag.
     case malformed
 
-    /// - Parameter header: a job's `ETag`, of which the digest does not count, or the id of its newest status event in quotes.
+    /// - Parameter header: a job's `ETag`, of which the digest does not count, or the id of its newest status event in
+    ///   quotes.
     init(ifMatch header: String?) {
         guard let header else {
             self = .none

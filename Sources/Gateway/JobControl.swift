@@ -37,7 +37,7 @@ struct Refused: Error {
     init(overtakenBy status: JobStatus, _ head: StatusID) {
         self.init(
             code: .preconditionFailed,
-            message: "The job has changed since: it is \(status.rawValue). Read it, and ask again if that is still right.",
+            message: "The job has changed since, it is \(status.rawValue): read it, and ask again if that is right.",
             status: status)
         self.head = head
     }

@@ -1,5 +1,5 @@
-// Writing jobs by REST: POST makes one that is new, PUT makes it or brings it up to date, so that an order system may send what it
-// knows as often as it likes. Statuses have a way of their own (StatusRoutes.swift).
+// Writing jobs by REST: POST makes one that is new, PUT makes it or brings it up to date, so that an order system may
+// send what it knows as often as it likes. Statuses have a way of their own (StatusRoutes.swift).
 
 internal import Access
 internal import EnrouteWire
@@ -87,7 +87,8 @@ extension Routes {
     private static let mostAttempts = 2
 
     /// What is named is as the caller says afterwards, and what is not stays. Safe to repeat.
-    @Sendable private func createOrUpdate(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+    @Sendable private func createOrUpdate(_ request: Request, _ context: GatewayRequestContext) async throws -> Response
+    {
         let grant = try self.grant(request, context, .createJob)
         let job = try self.job(context, grant)
         let wish = try Wish(job, try await self.body(JobBody.self, request, context))

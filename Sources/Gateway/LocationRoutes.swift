@@ -1,6 +1,6 @@
-// Positions by REST, for phones in the background, where no WebSocket lives long: a batch of fixes, of which the newest goes the
-// way that a session's goes. Nothing is held back for later, since nobody is there who would send it: what comes too fast is
-// refused, and the next batch holds it.
+// Positions by REST, for phones in the background, where no WebSocket lives long: a batch of fixes, of which the newest
+// goes the way that a session's goes. Nothing is held back for later, since nobody is there who would send it: what
+// comes too fast is refused, and the next batch holds it.
 
 internal import Access
 internal import EnrouteWire
@@ -107,7 +107,8 @@ extension Refused {
 extension Problem {
     /// More batches than may be published.
     fileprivate init(positionsFor wait: Int64) {
-        self.init(.rateLimited, status: 429, detail: "More positions than may be published: gather them, and send a batch.")
+        self.init(
+            .rateLimited, status: 429, detail: "More positions than may be published: gather them, and send a batch.")
         self.retryIn = wait
     }
 }

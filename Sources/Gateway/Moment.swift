@@ -56,7 +56,8 @@ extension Moment {
         }
     }
 
-    /// Days from 1970-01-01, in the Gregorian calendar. Years are counted from March, so that a leap day is a year's last.
+    /// Days from 1970-01-01, in the Gregorian calendar. Years are counted from March, so that a leap day is a year's
+    /// last.
     private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let marchYear = month > 2 ? year : year - 1
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
@@ -90,7 +91,8 @@ private struct Digits {
         let digits = self.bytes.prefix { (48...57).contains($0) }
         guard !digits.isEmpty else { return nil }
         self.bytes.removeFirst(digits.count)
-        return (digits.prefix(3) + repeatElement(48, count: max(0, 3 - digits.count))).reduce(0) { $0 * 10 + Int64($1 - 48) }
+        let milliseconds = digits.prefix(3) + repeatElement(48, count: max(0, 3 - digits.count))
+        return milliseconds.reduce(0) { $0 * 10 + Int64($1 - 48) }
     }
 
     /// East of UTC.

@@ -100,8 +100,9 @@ struct Problem: Error, HTTPResponseError {
             type: "urn:enroute:problem:\(self.code.rawValue)",
             title: self.code.rawValue.split(separator: "_").joined(separator: " "), status: self.statusCode,
             code: self.code.rawValue, detail: self.detail,
-            instance: trace.map { "urn:enroute:trace:\($0.traceID)" }, traceId: trace?.traceID, retryable: self.code.isRetryable,
-            jobStatus: self.jobStatus?.rawValue, jobStatusId: self.jobStatusID?.description, retryIn: self.retryIn)
+            instance: trace.map { "urn:enroute:trace:\($0.traceID)" }, traceId: trace?.traceID,
+            retryable: self.code.isRetryable, jobStatus: self.jobStatus?.rawValue,
+            jobStatusId: self.jobStatusID?.description, retryIn: self.retryIn)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings and numbers alone can not fail to encode.

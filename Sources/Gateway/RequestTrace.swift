@@ -1,5 +1,5 @@
-// Which request is which, across systems: W3C Trace Context. A caller's trace goes on here, a request without one begins one;
-// answers, problem documents and log lines name it, so that a report of a failure leads to its lines.
+// Which request is which, across systems: W3C Trace Context. A caller's trace goes on here, a request without one begins
+// one; answers, problem documents and log lines name it, so that a report of a failure leads to its lines.
 
 internal import HTTPTypes
 internal import Hummingbird
@@ -16,7 +16,8 @@ struct RequestTrace: Hashable, Sendable {
     /// The caller writes its part down.
     let isSampled: Bool
 
-    /// - Parameter traceparents: values of the header `traceparent`. What is not one that the standard allows begins a new trace.
+    /// - Parameter traceparents: values of the header `traceparent`. What is not one that the standard allows begins a
+    ///   new trace.
     init(_ traceparents: [String]) {
         let parent = traceparents.count == 1 ? Self.parse(traceparents[0]) : nil
         self.traceID = parent?.traceID ?? Self.digits(.random(in: .min ... .max)) + Self.digits(.random(in: 1 ... .max))

@@ -1,5 +1,5 @@
-// Changing a job's status by REST. A caller may name the state it has seen (If-Match): then the change is made on top of that or
-// not at all, and of several who have seen the same one wins.
+// Changing a job's status by REST. A caller may name the state it has seen (If-Match): then the change is made on top of
+// that or not at all, and of several who have seen the same one wins.
 
 internal import Access
 internal import EnrouteWire
@@ -29,7 +29,8 @@ extension Routes {
         let expected = try Self.expectedHead(request)
         let body = try await self.body(StatusBody.self, request, context)
         guard let status = JobStatus(rawValue: body.status) else {
-            throw Self.impossible("status must be one of \(JobStatus.allCases.map(\.rawValue).joined(separator: ", ")).")
+            let statuses = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Self.impossible("status must be one of \(statuses).")
         }
         if let occurredAt = body.occurredAt?.milliseconds, occurredAt > .now + Self.furthestAheadMilliseconds {
             throw Self.impossible("occurredAt is in the future: send when it happened, and check the clock.")

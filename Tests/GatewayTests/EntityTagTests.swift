@@ -8,19 +8,22 @@ import Testing
     private static let head = StatusID("1795248617611-42")!
 
     private static func view(
-        _ change: (inout JobRecord) -> Void = { _ in }, feed: JobFeed.State = JobFeed.State(), now: Int64 = 1_795_248_700_000
+        _ change: (inout JobRecord) -> Void = { _ in }, feed: JobFeed.State = JobFeed.State(),
+        now: Int64 = 1_795_248_700_000
     ) -> JobView {
         var record = JobRecord(
             kind: .service, customer: PersonID("anna")!, rider: PersonID("rider-1")!, zone: nil,
             destination: Coordinate(latitude: 41.9, longitude: 12.5), vendor: nil, status: .onTheWay,
-            statusAt: 1_795_248_617_611, epoch: "8k2p", head: Self.head, isTravelling: true, travelDeadline: nil, fence: 1)
+            statusAt: 1_795_248_617_611, epoch: "8k2p", head: Self.head, isTravelling: true, travelDeadline: nil,
+            fence: 1)
         change(&record)
         return JobView(JobLedger.Recovery(record: record, isReset: false, missed: []), feed, now: now)
     }
 
     private static func feed(_ id: String) -> JobFeed.State {
         JobFeed.State(
-            rider: PersonID("rider-1")!, deadline: nil, position: Array(#"{"type":"location","id":"\#(id)","at":1"#.utf8))
+            rider: PersonID("rider-1")!, deadline: nil,
+            position: Array(#"{"type":"location","id":"\#(id)","at":1"#.utf8))
     }
 
     @Test func `a tag is strong, and begins with the epoch and the id of the newest status`() {

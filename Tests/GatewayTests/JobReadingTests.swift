@@ -15,7 +15,9 @@ import Testing
                 let job = try await gateway.travellingJob()
                 let service = try await gateway.token("orders", .service)
                 let path = "/api/v1/jobs/\(job)/log"
-                for (person, role) in [("orders", Role.service), ("olga", .ops), ("anna", .customer), ("rider-1", .rider)] {
+                for (person, role) in [
+                    ("orders", Role.service), ("olga", .ops), ("anna", .customer), ("rider-1", .rider),
+                ] {
                     let answer = try await JobRoutesTests.ask(
                         gateway, "GET", path, as: try await gateway.token(person, role))
                     #expect(answer.status == 200)
@@ -42,21 +44,26 @@ import Testing
                 let anna = try await gateway.token("anna", .customer)
                 let first = try await gateway.rest("GET", path, as: anna)
                 let tag = try #require(first.headers["etag"])
-                #expect(first.status == 200 && tag.hasPrefix("\"epoch-job-1.") && first.headers["cache-control"] == "no-store")
+                #expect(
+                    first.status == 200 && tag.hasPrefix("\"epoch-job-1.")
+                        && first.headers["cache-control"] == "no-store")
                 let head = try await gateway.rest("HEAD", path, as: anna)
                 #expect(head.status == 200 && head.headers["etag"] == tag && head.text.isEmpty)
-                let same = try await gateway.rest("GET", path, as: anna, headers: ["If-None-Match: \"x\"", "If-None-Match: \(tag)"])
+                let same = try await gateway.rest(
+                    "GET", path, as: anna, headers: ["If-None-Match: \"x\"", "If-None-Match: \(tag)"])
                 #expect(same.status == 304 && same.text.isEmpty && same.headers["etag"] == tag)
                 #expect(same.headers["content-length"] == nil && same.headers["transfer-encoding"] == nil)
                 // Another gateway would say the same, and somebody else's job stays hidden.
-                let service = try await gateway.rest("GET", path, by: "orders", .service, headers: ["If-None-Match: \(tag)"])
+                let service = try await gateway.rest(
+                    "GET", path, by: "orders", .service, headers: ["If-None-Match: \(tag)"])
                 #expect(service.status == 304)
                 let bert = try await gateway.rest("GET", path, by: "bert", .customer, headers: ["If-None-Match: *"])
                 #expect(bert.status == 404)
 
                 var tags = [tag]
                 func changes(_ what: Comment) async throws {
-                    let answer = try await gateway.rest("GET", path, as: anna, headers: ["If-None-Match: \(tags[tags.count - 1])"])
+                    let answer = try await gateway.rest(
+                        "GET", path, as: anna, headers: ["If-None-Match: \(tags[tags.count - 1])"])
                     #expect(answer.status == 200 && !answer.text.isEmpty, what)
                     tags.append(try #require(answer.headers["etag"]))
                 }
@@ -74,7 +81,8 @@ import Testing
                     "PUT", path + "/assignment", by: "orders", .service, #"{"rider":"rider-2"}"#)
                 #expect(assigned.status == 200)
                 try await changes("another rider")
-                let status = try await gateway.rest("POST", path + "/status", by: "orders", .service, #"{"status":"cancelled"}"#)
+                let status = try await gateway.rest(
+                    "POST", path + "/status", by: "orders", .service, #"{"status":"cancelled"}"#)
                 #expect(status.status == 200)
                 try await changes("a status")
                 #expect(Set(tags).count == 5)

@@ -10,9 +10,11 @@ import Testing
 /// An order system that sends what it knows, as often as it likes.
 @Suite struct JobWritingTests {
     private static let path = "/api/v1/jobs/job-1"
-    private static let job = #"{"kind":"service","customer":"anna","rider":"rider-1","destination":{"lat":41.9,"lon":12.5}}"#
+    private static let job =
+        #"{"kind":"service","customer":"anna","rider":"rider-1","destination":{"lat":41.9,"lon":12.5}}"#
 
-    private static func put(_ gateway: RunningGateway, _ body: String, _ path: String = path) async throws -> RESTAnswer {
+    private static func put(_ gateway: RunningGateway, _ body: String, _ path: String = path) async throws -> RESTAnswer
+    {
         try await gateway.rest("PUT", path, by: "orders", .service, body)
     }
 
@@ -24,7 +26,8 @@ import Testing
                 let again = try await Self.put(gateway, Self.job)
                 #expect(again.status == 200 && again.text == made.text && again.headers["etag"] == made.headers["etag"])
                 let moved = try await Self.put(
-                    gateway, #"{"kind":"service","zone":"rome","destination":{"lat":41.8,"lon":12.4},"rider":"rider-2"}"#)
+                    gateway,
+                    #"{"kind":"service","zone":"rome","destination":{"lat":41.8,"lon":12.4},"rider":"rider-2"}"#)
                 #expect(moved.status == 200 && moved.text.contains(#""destination":{"lat":41.8,"lon":12.4}"#))
                 let record = try #require(try await gateway.ledger.recover(JobID("job-1")!).get()).record
                 #expect(record.customer == PersonID("anna") && record.rider == PersonID("rider-2"))

@@ -115,16 +115,20 @@ import Testing
 
     @Test(arguments: [
         ("", 400, "JSON object"), ("{", 400, "JSON object"), (#"{"fixes":[]}x"#, 400, "JSON object"),
-        ("[]", 422, "object was expected"), ("{}", 422, "at least one fix"), (#"{"fixes":[]}"#, 422, "at least one fix"),
+        ("[]", 422, "object was expected"), ("{}", 422, "at least one fix"),
+        (#"{"fixes":[]}"#, 422, "at least one fix"),
         (#"{"fixes":[{"at":1,"lat":1,"lon":1}]}"#, 422, "a fix needs at"),
         (#"{"fixes":[{"at":1709164800250,"lat":91,"lon":1}]}"#, 422, "lat must be"),
-        (#"{"fixes":7}"#, 422, "array was expected"), (#"{"seq":-1,"fixes":[{"at":1709164800250,"lat":1,"lon":1}]}"#, 422, "seq"),
+        (#"{"fixes":7}"#, 422, "array was expected"),
+        (#"{"seq":-1,"fixes":[{"at":1709164800250,"lat":1,"lon":1}]}"#, 422, "seq"),
         (Self.body(Array(repeating: 1_709_164_800_250, count: 51)), 422, "at most 50 fixes"),
         (Self.body([1_709_164_800_250], jobs: ["a b"]), 422, "jobs must be"),
         (Self.body([1_709_164_800_250], jobs: ["a", "a"]), 422, "each once"),
         (Self.body([1_709_164_800_250], jobs: (0..<10).map { "j\($0)" }), 422, "at most 10 jobs"),
     ])
-    func `a batch that can not be used is refused with the reason`(body: String, status: Int, reason: String) async throws {
+    func `a batch that can not be used is refused with the reason`(body: String, status: Int, reason: String)
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let answer = try await Self.send(gateway, body)

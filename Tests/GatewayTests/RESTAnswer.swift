@@ -1,4 +1,5 @@
-// A request of REST and its answer, byte for byte: headers that URLSession would change, or keep for itself, go through as they are.
+// A request of REST and its answer, byte for byte: headers that URLSession would change, or keep for itself, go through
+// as they are.
 
 import Access
 import Foundation
@@ -18,7 +19,8 @@ struct RESTAnswer: Sendable {
         self.status = Int(lines[0].dropFirst(9).prefix(3)) ?? 0
         self.headers = lines.dropFirst().reduce(into: [:]) { headers, line in
             guard let colon = line.firstIndex(of: ":") else { return }
-            headers[line[..<colon].lowercased()] = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+            headers[line[..<colon].lowercased()] = line[line.index(after: colon)...].trimmingCharacters(
+                in: .whitespaces)
         }
         self.text = parts.count > 1 ? String(parts[1]) : ""
     }
@@ -59,4 +61,9 @@ extension RunningGateway {
     ) async throws -> RESTAnswer {
         try await self.rest(method, path, as: try await self.token(person, role), body, headers: headers)
     }
+}
+
+extension String {
+    /// All but the id of the trace, which is another for each request.
+    var withoutTrace: String { self.replacing(/[0-9a-f]{32}/, with: "") }
 }

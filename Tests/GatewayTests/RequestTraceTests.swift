@@ -33,7 +33,8 @@ import Testing
         #expect(one.traceID != Self.trace && one.traceID != other.traceID)
     }
 
-    @Test func `every answer names the trace, every refusal in its document too, under a type that stays`() async throws {
+    @Test func `every answer names the trace, every refusal in its document too, under a type that stays`() async throws
+    {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in

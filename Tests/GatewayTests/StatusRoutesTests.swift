@@ -10,7 +10,9 @@ import Testing
 @Suite struct StatusRoutesTests {
     private static let path = "/api/v1/jobs/job-1/status"
 
-    @Test func `a change asked for on top of what was read is made, and on top of anything older it is not`() async throws {
+    @Test func `a change asked for on top of what was read is made, and on top of anything older it is not`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 _ = try await gateway.travellingJob()
@@ -52,7 +54,9 @@ import Testing
             try await RunningGateway.run(isSecure: false) { gateway in
                 _ = try await gateway.travellingJob()
                 let service = try await gateway.token("orders", .service)
-                for (status, at) in [("work_in_progress", "1709164800250"), ("completed", #""2024-02-29T01:00:00.25+01:00""#)] {
+                for (status, at) in [
+                    ("work_in_progress", "1709164800250"), ("completed", #""2024-02-29T01:00:00.25+01:00""#),
+                ] {
                     let answer = try await gateway.rest(
                         "POST", Self.path, as: service, #"{"status":"\#(status)","occurredAt":\#(at)}"#)
                     #expect(answer.status == 200 && answer.text.contains(#""at":1709164800250}"#), "\(answer)")
@@ -71,7 +75,8 @@ import Testing
                 let service = try await gateway.token("orders", .service)
                 let future = Int64(Date.now.timeIntervalSince1970 * 1000) + 600_000
                 for (body, status, reason) in [
-                    ("", 400, "JSON object"), ("{", 400, "JSON object"), (#"{"status":"completed"}}"#, 400, "JSON object"),
+                    ("", 400, "JSON object"), ("{", 400, "JSON object"),
+                    (#"{"status":"completed"}}"#, 400, "JSON object"),
                     ("[]", 422, "JSON object"), ("7", 422, "JSON object"), ("{}", 422, "needs status"),
                     (#"{"status":7}"#, 422, "status has the wrong type"), (#"{"status":null}"#, 422, "status"),
                     (#"{"status":"flying"}"#, 422, "status must be one of"),

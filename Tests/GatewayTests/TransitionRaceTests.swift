@@ -14,7 +14,8 @@ import Testing
     private static let job = JobID("job-1")!
     /// Statuses that a delivery can go through again and again, and some that it can not be in from there.
     private static let wishes: [JobStatus] = [
-        .accepted, .preparing, .allocationFailed, .preparing, .readyForPickup, .allocationFailed, .pendingVendorAcceptance,
+        .accepted, .preparing, .allocationFailed, .preparing, .readyForPickup, .allocationFailed,
+        .pendingVendorAcceptance,
         .workInProgress,
     ]
 
@@ -54,7 +55,8 @@ import Testing
 
     private static func request(_ status: JobStatus, as token: String, _ headers: [String] = []) -> String {
         RESTAnswer.request(
-            "POST", "/api/v1/jobs/\(Self.job)/status", as: token, #"{"status":"\#(status.rawValue)"}"#, headers: headers)
+            "POST", "/api/v1/jobs/\(Self.job)/status", as: token, #"{"status":"\#(status.rawValue)"}"#, headers: headers
+        )
     }
 
     /// A step of the job, as its winner was told.
@@ -64,14 +66,16 @@ import Testing
         let status: JobStatus
 
         init?(_ answer: RESTAnswer) {
-            guard answer.status == 200, let id: String = answer.member("id"), let previous: String = answer.member("prev"),
+            guard answer.status == 200, let id: String = answer.member("id"),
+                let previous: String = answer.member("prev"),
                 let name: String = answer.member("status"), let status = JobStatus(rawValue: name)
             else { return nil }
             (self.id, self.previous, self.status) = (id, previous, status)
         }
     }
 
-    @Test func `1,000 conflicting changes through two gateways make one legal history, and losers are told where it stands`()
+    @Test
+    func `1,000 conflicting changes through two gateways make one legal history, and losers are told where it stands`()
         async throws
     {
         try await Self.stage { ports, gateway in
@@ -107,7 +111,8 @@ import Testing
         }
     }
 
-    @Test func `of 1,000 who change what they have read exactly one does, and the others are told by what it was overtaken`()
+    @Test
+    func `of 1,000 who change what they have read exactly one does, and the others are told by what it was overtaken`()
         async throws
     {
         try await Self.stage { ports, gateway in

@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 @Suite struct JobLogTests {
-    @Test func `the log tells of every status from the first: what, when, who, by which way and request`() async throws {
+    @Test func `the log tells of every status from the first: what, when, who, by which way and request`() async throws
+    {
         try await Stage.set { stage in
             let first = try await stage.createJob()
             let occurred: Int64 = 1_700_000_000_000
@@ -46,7 +47,9 @@ import Testing
         }
     }
 
-    @Test func `a job that does not exist has no log, and one that somebody spoilt is an unexpected answer`() async throws {
+    @Test func `a job that does not exist has no log, and one that somebody spoilt is an unexpected answer`()
+        async throws
+    {
         try await Stage.set { stage in
             #expect(try await stage.ledger.log(of: Stage.job).get().isEmpty)
             try await stage.createJob()
