@@ -32,7 +32,7 @@ func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "s
 
 let lua = [
     "assign_job", "create_job", "publish_location", "publish_status", "start_travel", "stop_travel", "recover_job",
-    "open_feed", "close_feed", "revoke_grant", "issue_link", "join_link",
+    "open_feed", "close_feed", "revoke_grant", "issue_link", "join_link", "describe_job",
 ]
 let languages = ["en", "de"]
 let pages = ["track.html", "track.js", "track.css"]

@@ -22,16 +22,18 @@
 -- ARGV[7]  request                id of the request, 0 to 128 printable characters
 -- ARGV[8]  ends_travel            1 when travel mode ends with this status, else 0
 -- ARGV[9]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
+-- ARGV[10] expected               the newest event the caller knows, <id> or <epoch>.<id>, or '' for any
 -- Errors   'ERR publish_status: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms} published   {0} no such job   {-1, status, head} not allowed from this status
+--          {-2, status, head} another event is the newest than the caller knows
 --          the same again when the newest event has this request id and this status: nothing is written
 -- Cost     O(1) plus one SPUBLISH
 
-if #KEYS ~= 3 or #ARGV ~= 9 then
-  return redis.error_reply('ERR publish_status: takes 3 keys and 9 arguments')
+if #KEYS ~= 3 or #ARGV ~= 10 then
+  return redis.error_reply('ERR publish_status: takes 3 keys and 10 arguments')
 end
 local job, from, status, actor, source, occurred_at, request, ends_travel = unpack(ARGV, 1, 8)
-local retention = tonumber(ARGV[9])
+local retention, expected = tonumber(ARGV[9]), ARGV[10]
 if #job > 64 or not string.match(job, '^[%w_-]+$') then
   return redis.error_reply('ERR publish_status: job must be 1 to 64 of [A-Za-z0-9_-]')
 end
@@ -59,6 +61,10 @@ end
 if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
   return redis.error_reply('ERR publish_status: retention_ms must be 1 to 1000000000000')
 end
+local expected_id = string.match(expected, '^[%w_-]+%.(.*)$') or expected
+if #expected > 106 or expected ~= '' and not string.match(expected_id, '^%d+%-%d+$') then
+  return redis.error_reply("ERR publish_status: expected must be '', <id> or <epoch>.<id>")
+end
 
 local record = redis.call('HMGET', KEYS[1], 'status', 'epoch', 'head')
 local current, epoch, prev = record[1], record[2], record[3]
@@ -71,6 +77,7 @@ if request ~= '' then
     return {1, epoch, field.prev, newest[1], tonumber(field.at)}
   end
 end
+if expected ~= '' and expected ~= prev and expected ~= epoch .. '.' .. prev then return {-2, current, prev} end
 if not string.find(',' .. from .. ',', ',' .. current .. ',', 1, true) then return {-1, current, prev} end
 
 local time = redis.call('TIME')

@@ -84,11 +84,14 @@ package struct GatewayServer: Service, CustomStringConvertible {
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
         let fleet = Fleet(loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys)
 
-        let (jobs, tickets, links, revocationLog) = try await loops[0].submit { [state = states[0]] in
-            (state.value.jobs, state.value.tickets, state.value.links, state.value.revocationLog)
+        let (jobs, publisher, tickets, links, revocationLog) = try await loops[0].submit { [state = states[0]] in
+            (
+                state.value.jobs, state.value.publisher, state.value.tickets, state.value.links,
+                state.value.revocationLog
+            )
         }.get()
         let router = Routes(
-            jobs: jobs, tickets: tickets, links: links, settings: self.settings, quotas: quotas,
+            jobs: jobs, publisher: publisher, tickets: tickets, links: links, settings: self.settings, quotas: quotas,
             revocations: revocations, revocationLog: revocationLog,
             isBlind: { [state = states[0]] in try await loops[0].submit { state.value.isBlind }.get() }
         ).router()
@@ -206,15 +209,17 @@ package struct GatewayServer: Service, CustomStringConvertible {
         _ responder: Responder, _ logger: Logger
     ) -> HTTPChannelHandler.Responder where Responder.Context == GatewayRequestContext {
         { request, writer, channel in
-            let context = GatewayRequestContext(
+            var context = GatewayRequestContext(
                 source: ApplicationRequestContextSource(channel: channel, logger: logger))
-            let response: Response
+            context.begin(RequestTrace(request.headers[values: .traceparent]))
+            var response: Response
             do {
                 response = try await responder.respond(to: request, context: context)
             } catch {
                 response = try Problem(.internal, status: 500, detail: "Something went wrong on our side.")
                     .response(from: request, context: context)
             }
+            context.end(&response)
             try await writer.write(response: response.head, body: response.body)
         }
     }

@@ -12,6 +12,8 @@ struct Refused: Error {
     let code: ErrorCode
     let message: String
     var status: JobStatus?
+    /// Id of the newest status event, where the caller has to know it to go on.
+    var head: StatusID?
 
     static let noSuchJob = Refused(code: .notFound, message: "There is no such job, or it is not yours.")
 
@@ -29,6 +31,15 @@ struct Refused: Error {
         self.code = code
         self.message = message
         self.status = status
+    }
+
+    /// The change was to be made on top of another event.
+    init(overtakenBy status: JobStatus, _ head: StatusID) {
+        self.init(
+            code: .preconditionFailed,
+            message: "The job has changed since, it is \(status.rawValue): read it, and ask again if that is right.",
+            status: status)
+        self.head = head
     }
 }
 
@@ -63,10 +74,13 @@ struct JobControl: Sendable {
 
     /// - Parameter request: with the same id the same change may be asked for again, by who does not know whether it was
     ///   made.
-    func change(_ job: JobID, to status: JobStatus, by actor: PersonID, source: String, request: String = "")
-        -> EventLoopFuture<Durable<StatusEvent>>
-    {
-        self.ledger.publishDurably(status, of: job, by: actor, source: source, request: request).flatMap { answer in
+    func change(
+        _ job: JobID, to status: JobStatus, by actor: PersonID, source: String, occurredAt: Int64? = nil,
+        request: String = "", expected: ExpectedHead? = nil
+    ) -> EventLoopFuture<Durable<StatusEvent>> {
+        self.ledger.publishDurably(
+            status, of: job, by: actor, source: source, occurredAt: occurredAt, request: request, expected: expected
+        ).flatMap { answer in
             let loop = self.loop
             switch answer.value {
             case .published(let event):
@@ -79,6 +93,8 @@ struct JobControl: Sendable {
                         code: .illegalTransition,
                         message: "The job is \(current.rawValue); it can not become \(status.rawValue) from there.",
                         status: current))
+            case .overtaken(let current, let head):
+                return loop.makeFailedFuture(Refused(overtakenBy: current, head))
             case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
             }
         }

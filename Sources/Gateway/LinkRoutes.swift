@@ -50,10 +50,10 @@ extension Routes {
         let longest = Int(TrackingLinks.longestLifetime.components.seconds)
         let (viewers, seconds) = (body.viewers ?? TrackingLinks.defaultViewers, body.expiresIn ?? longest)
         guard TrackingLinks.viewers.contains(viewers) else {
-            throw Self.bad(
+            throw Self.impossible(
                 "viewers must be \(TrackingLinks.viewers.lowerBound) to \(TrackingLinks.viewers.upperBound).")
         }
-        guard (1...longest).contains(seconds) else { throw Self.bad("expiresIn must be 1 to \(longest) s.") }
+        guard (1...longest).contains(seconds) else { throw Self.impossible("expiresIn must be 1 to \(longest) s.") }
         return (viewers, .seconds(seconds))
     }
 }

@@ -36,14 +36,3 @@ struct ManagementRoutes: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(string: text + "\n")))
     }
 }
-
-/// What a route knows of a request's connection.
-struct GatewayRequestContext: RequestContext {
-    var coreContext: CoreRequestContextStorage
-    let peer: SocketAddress?
-
-    init(source: ApplicationRequestContextSource) {
-        self.coreContext = .init(source: source)
-        self.peer = source.channel.remoteAddress
-    }
-}

@@ -16,6 +16,8 @@ struct Problem: Error, HTTPResponseError {
     let detail: String
     /// Current status of the job, where the request did not fit it.
     var jobStatus: JobStatus?
+    /// Id of the job's newest status event, where the request was for another.
+    var jobStatusID: StatusID?
     /// When the same request may succeed, in ms.
     var retryIn: Int64?
 
@@ -28,6 +30,7 @@ struct Problem: Error, HTTPResponseError {
     init(_ refused: Refused) {
         self.init(refused.code, status: refused.code.httpStatus, detail: refused.message)
         self.jobStatus = refused.status
+        self.jobStatusID = refused.head
         if refused.code == .unavailable { self.retryIn = .random(in: 500...3000) }
     }
 
@@ -78,22 +81,28 @@ struct Problem: Error, HTTPResponseError {
         }
     }
 
-    var json: [UInt8] {
+    /// - Parameter trace: of the request it answers.
+    func json(_ trace: RequestTrace?) -> [UInt8] {
         struct Document: Encodable {
             var type: String
             var title: String
             var status: Int
             var code: String
             var detail: String
+            var instance: String?
+            var traceId: String?
             var retryable: Bool
             var jobStatus: String?
+            var jobStatusId: String?
             var retryIn: Int64?
         }
         let document = Document(
             type: "urn:enroute:problem:\(self.code.rawValue)",
             title: self.code.rawValue.split(separator: "_").joined(separator: " "), status: self.statusCode,
-            code: self.code.rawValue, detail: self.detail, retryable: self.code.isRetryable,
-            jobStatus: self.jobStatus?.rawValue, retryIn: self.retryIn)
+            code: self.code.rawValue, detail: self.detail,
+            instance: trace.map { "urn:enroute:trace:\($0.traceID)" }, traceId: trace?.traceID,
+            retryable: self.code.isRetryable, jobStatus: self.jobStatus?.rawValue,
+            jobStatusId: self.jobStatusID?.description, retryIn: self.retryIn)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings and numbers alone can not fail to encode.
@@ -109,7 +118,7 @@ struct Problem: Error, HTTPResponseError {
         if let retryIn { headers[.retryAfter] = String((retryIn + 999) / 1000) }
         return Response(
             status: self.status, headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.json)))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.json((context as? GatewayRequestContext)?.trace))))
     }
 }
 
@@ -121,7 +130,8 @@ extension ErrorCode {
         case .forbidden, .travelModeOff: 403
         case .notFound: 404
         case .illegalTransition: 409
-        case .stalePosition, .futurePosition: 422
+        case .preconditionFailed: 412
+        case .stalePosition, .futurePosition, .unprocessable: 422
         case .rateLimited, .limitExceeded: 429
         case .internal: 500
         case .unavailable: 503

@@ -19,6 +19,8 @@ final class Quotas: Sendable {
         var sessionsOfOwner: [SessionOwner: Int] = [:]
         /// REST requests of a person, and refused tokens of an address.
         var requests = RateTable<SessionOwner>()
+        /// Batches of positions that a person sends by REST.
+        var positions = RateTable<SessionOwner>()
         var refusals = RateTable<ClientAddress>()
     }
 
@@ -66,6 +68,12 @@ final class Quotas: Sendable {
     func request(of person: PersonID, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.requestsPerPersonPerSecond, self.limits.requestsPerPersonBurst)
         return self.state.withLock { $0.requests.take(.person(person), perSecond: rate, burst: burst, at: now) }
+    }
+
+    /// A batch of positions by REST, which counts like one position of a session; the answer is like that of `request`.
+    func positions(of person: PersonID, at now: UInt64) -> Int64? {
+        let (rate, burst) = (self.limits.positionsPerSecond, self.limits.positionsBurst)
+        return self.state.withLock { $0.positions.take(.person(person), perSecond: rate, burst: burst, at: now) }
     }
 
     /// Whether this address has sent too many tokens that were refused: ms to wait, or `nil`.

@@ -54,6 +54,7 @@ extension Routes {
         return grant
     }
 
+    /// - Throws: 400 for what is no JSON, 422 for JSON that is not of this form.
     func body<Body: Decodable>(
         _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Body {
@@ -61,9 +62,15 @@ extension Routes {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
         } catch let DecodingError.keyNotFound(key, _) {
-            throw Self.bad("The body needs \(key.stringValue).")
+            throw Self.impossible("The body needs \(key.stringValue).")
         } catch let DecodingError.typeMismatch(_, place) where !place.codingPath.isEmpty {
-            throw Self.bad("\(place.codingPath.map(\.stringValue).joined(separator: ".")) has the wrong type.")
+            throw Self.impossible("\(place.path) has the wrong type.")
+        } catch let DecodingError.valueNotFound(_, place) where !place.codingPath.isEmpty {
+            throw Self.impossible("\(place.path) has the wrong type.")
+        } catch let DecodingError.dataCorrupted(place) where !place.codingPath.isEmpty {
+            throw Self.impossible("\(place.path) \(place.debugDescription).")
+        } catch DecodingError.typeMismatch, DecodingError.valueNotFound {
+            throw Self.impossible("The body must be a JSON object.")
         } catch {
             throw Self.bad("The body must be a JSON object.")
         }
@@ -84,14 +91,25 @@ extension Routes {
         return identifier
     }
 
+    /// The same for what stands in a body.
+    static func name<Kind>(_ text: String, _ what: String) throws -> Identifier<Kind> {
+        guard let identifier = Identifier<Kind>(text) else {
+            throw Self.impossible("\(what) must be 1 to \(Identifier<Kind>.longest) of [A-Za-z0-9_-].")
+        }
+        return identifier
+    }
+
     static func place(_ latitude: Double, _ longitude: Double) throws -> Coordinate {
         guard let place = Coordinate(latitude: latitude, longitude: longitude) else {
-            throw Self.bad("lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0.")
+            throw Self.impossible("lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0.")
         }
         return place
     }
 
     static func bad(_ detail: String) -> Problem { Problem(.badRequest, status: 400, detail: detail) }
+
+    /// The body can be read, and what it says can not be.
+    static func impossible(_ detail: String) -> Problem { Problem(.unprocessable, status: 422, detail: detail) }
 
     /// The id under which a request may be repeated.
     static func requestID(_ request: Request) throws -> String {
@@ -112,6 +130,11 @@ extension Routes {
             status: isUnknown ? .accepted : status, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
+}
+
+extension DecodingError.Context {
+    /// The member it is about: `destination.lat`.
+    fileprivate var path: String { self.codingPath.map(\.stringValue).joined(separator: ".") }
 }
 
 extension HTTPField.Name {

@@ -56,8 +56,10 @@ final class UpgradeGate: ChannelInboundHandler, RemovableChannelHandler {
 
     private func refuse(_ context: ChannelHandlerContext, _ request: HTTPRequestHead, _ refusal: Admission.Refusal) {
         self.isOver = true
-        let body = ByteBuffer(bytes: refusal.problem.json)
+        let trace = RequestTrace(request.headers["traceparent"])
+        let body = ByteBuffer(bytes: refusal.problem.json(trace))
         var headers = refusal.headers
+        headers.add(name: "traceresponse", value: trace.traceresponse)
         headers.add(name: "content-type", value: Problem.mediaType)
         headers.add(name: "content-length", value: String(body.readableBytes))
         headers.add(name: "connection", value: "close")

@@ -6,11 +6,11 @@ package import Redis
 
 /// The record of every job. May be used from any thread.
 package struct JobLedger: Sendable {
-    private let ledger: RedisClient
+    let ledger: RedisClient
     /// A client of its own, since waiting for a replica holds up what is sent after it.
-    private let writes: RedisClient
+    let writes: RedisClient
     private let settings: LiveStateSettings
-    private var keyspace: Keyspace { self.settings.keyspace }
+    var keyspace: Keyspace { self.settings.keyspace }
 
     /// Where its futures complete.
     package var eventLoop: any EventLoop { self.ledger.eventLoop }
@@ -58,6 +58,8 @@ package struct JobLedger: Sendable {
     package enum Transition: Sendable, Hashable {
         case published(StatusEvent)
         case notAllowed(from: JobStatus)
+        /// The newest event is another than the caller knows.
+        case overtaken(status: JobStatus, head: StatusID)
         case noSuchJob
     }
 
@@ -65,20 +67,22 @@ package struct JobLedger: Sendable {
     ///
     /// - Parameters:
     ///   - source: `rest`, `socket` or `event`.
+    ///   - occurredAt: ms since the epoch, 13 digits; `nil`: now.
     ///   - request: the id of the request, at most 128 printable characters.
+    ///   - expected: the newest event must be this one; `nil`: any.
     package func publish(
         _ status: JobStatus, of job: JobID, by actor: PersonID, source: String, occurredAt: Int64? = nil,
-        request: String = ""
+        request: String = "", expected: ExpectedHead? = nil
     ) -> EventLoopFuture<Transition> {
         self.publishDurably(
-            status, of: job, by: actor, source: source, occurredAt: occurredAt, request: request
+            status, of: job, by: actor, source: source, occurredAt: occurredAt, request: request, expected: expected
         ).map(\.value)
     }
 
     /// The same, and whether a replica has it.
     package func publishDurably(
         _ status: JobStatus, of job: JobID, by actor: PersonID, source: String, occurredAt: Int64? = nil,
-        request: String = ""
+        request: String = "", expected: ExpectedHead? = nil
     ) -> EventLoopFuture<Durable<Transition>> {
         self.writes.evaluateDurably(
             Scripts.publishStatus,
@@ -86,7 +90,7 @@ package struct JobLedger: Sendable {
             arguments: [
                 .text(job.text), .text(status.predecessors.map(\.rawValue).joined(separator: ",")),
                 .text(status.rawValue), .text(actor.text), .text(source), .text(occurredAt.map(String.init) ?? ""),
-                .text(request), status.endOfTravel == nil ? 0 : 1, self.retention,
+                .text(request), status.endOfTravel == nil ? 0 : 1, self.retention, .text(expected?.text ?? ""),
             ]
         ).flatMapThrowing { answer in
             let transition = try Self.transition(answer.value, to: status)
@@ -102,6 +106,11 @@ package struct JobLedger: Sendable {
         case -1:
             guard let current = parts.dropFirst().first?.text.flatMap(JobStatus.init) else { break }
             return .notAllowed(from: current)
+        case -2:
+            guard parts.count == 3, let current = parts[1].text.flatMap(JobStatus.init),
+                let head = parts[2].text.flatMap({ StatusID($0) })
+            else { break }
+            return .overtaken(status: current, head: head)
         case 1:
             guard parts.count == 5, let epoch = parts[1].text, let previous = parts[2].text,
                 let id = parts[3].text.flatMap({ StatusID($0) }), let at = parts[4].integer
@@ -252,7 +261,7 @@ package struct JobLedger: Sendable {
         }
     }
 
-    private var retention: RedisCommand.Word { .integer(self.settings.retention.milliseconds) }
+    var retention: RedisCommand.Word { .integer(self.settings.retention.milliseconds) }
 }
 
 extension StatusEvent {

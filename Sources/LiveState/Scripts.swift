@@ -6,6 +6,7 @@ package import Redis
 package enum Scripts {
     package static let assignJob = RedisScript(name: "assign_job", source: PackageResources.assign_job_lua)
     package static let createJob = RedisScript(name: "create_job", source: PackageResources.create_job_lua)
+    package static let describeJob = RedisScript(name: "describe_job", source: PackageResources.describe_job_lua)
     package static let publishStatus = RedisScript(name: "publish_status", source: PackageResources.publish_status_lua)
     package static let recoverJob = RedisScript(name: "recover_job", source: PackageResources.recover_job_lua)
     package static let startTravel = RedisScript(name: "start_travel", source: PackageResources.start_travel_lua)

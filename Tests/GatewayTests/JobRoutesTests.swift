@@ -76,7 +76,7 @@ import Testing
                 let foreign = try await Self.ask(gateway, "GET", "/api/v1/jobs/j1", as: bert)
                 let absent = try await Self.ask(gateway, "GET", "/api/v1/jobs/j2", as: bert)
                 #expect(foreign.status == 404)
-                #expect(foreign.text == absent.text)
+                #expect(foreign.text.withoutTrace == absent.text.withoutTrace)
 
                 let early = try await Self.ask(gateway, "PUT", "/api/v1/jobs/j1/travel", as: rider)
                 #expect(early.status == 409)
@@ -128,7 +128,7 @@ import Testing
             try await RunningGateway.run(isSecure: false) { gateway in
                 let token = try await gateway.token("orders", .service)
                 let answer = try await Self.ask(gateway, "POST", "/api/v1/jobs", as: token, body)
-                #expect(answer.status == 400)
+                #expect(answer.status == (body.isEmpty ? 400 : 422))
                 #expect(answer.headers["content-type"] == "application/problem+json")
                 #expect(answer.text.contains(reason), "\(answer.text)")
                 #expect(try await gateway.client.send(["DBSIZE"]).get().integer == 0)

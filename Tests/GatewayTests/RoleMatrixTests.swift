@@ -34,11 +34,15 @@ import Testing
         let fix = Fix(
             at: Int64(Date.now.timeIntervalSince1970 * 1000), place: Coordinate(latitude: 41.9, longitude: 12.5)!)
         let path = "/api/v1/jobs"
+        let batch = #"{"fixes":[{"at":\#(fix.at - 1),"lat":41.9,"lon":12.5}]}"#
         return [
             (.createJob, .rest("POST", path, #"{"job":"new-\#(job)","kind":"service","customer":"anna"}"#, 201)),
+            (.createJob, .rest("PUT", "\(path)/newer-\(job)", #"{"kind":"service","customer":"anna"}"#, 201)),
             (.readJob, .rest("GET", "\(path)/\(job)", nil, 200)),
+            (.readJob, .rest("GET", "\(path)/\(job)/log", nil, 200)),
             (.followJob, .socket(.subscribe(job: job, since: nil))),
             (.switchTravel, .rest("PUT", "\(path)/\(job)/travel", nil, 200)),
+            (.reportLocation, .rest("POST", "\(path)/\(job)/locations", batch, 200)),
             (.reportLocation, .socket(.location(LocationReport(job: job, sequence: 1, fixes: [fix])))),
             (.switchTravel, .rest("DELETE", "\(path)/\(job)/travel", nil, 200)),
             (.switchTravel, .socket(.travel(job: job, active: true))),

@@ -38,9 +38,10 @@ struct RunningGateway: Sendable {
     /// - Parameters:
     ///   - isSecure: with TLS, or plain as behind a balancer.
     ///   - addresses: of servers of the test's own; without them one is started.
+    ///   - logger: of the gateway; `nil`: what ENROUTE_TEST_LOG says, on standard output.
     ///   - change: what differs from the defaults.
     static func run(
-        isSecure: Bool = true, at addresses: (live: RedisAddress, ledger: RedisAddress)? = nil,
+        isSecure: Bool = true, at addresses: (live: RedisAddress, ledger: RedisAddress)? = nil, logger: Logger? = nil,
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
         _ body: @escaping @Sendable (RunningGateway) async throws -> Void
     ) async throws {
@@ -63,7 +64,7 @@ struct RunningGateway: Sendable {
             // One machine is every client here.
             settings.limits.sessionsPerAddress = 0
             change(&settings)
-            try await self.run(settings, redis, files.certificate, mint, body)
+            try await self.run(settings, redis, files.certificate, mint, logger, body)
         }
         if let addresses { return try await run(addresses.live, addresses.ledger, nil) }
         try await RedisServer.running { redis in
@@ -74,11 +75,11 @@ struct RunningGateway: Sendable {
 
     private static func run(
         _ settings: GatewaySettings, _ redis: RedisServer?, _ certificate: String, _ mint: TokenMint,
-        _ body: @escaping @Sendable (RunningGateway) async throws -> Void
+        _ given: Logger?, _ body: @escaping @Sendable (RunningGateway) async throws -> Void
     ) async throws {
-        var logger = Logger(label: "test")
+        var logger = given ?? Logger(label: "test")
         logger.logLevel =
-            ProcessInfo.processInfo.environment["ENROUTE_TEST_LOG"].flatMap { Logger.Level(rawValue: $0) } ?? .critical
+            given?.logLevel ?? ProcessInfo.processInfo.environment["ENROUTE_TEST_LOG"].flatMap { Logger.Level(rawValue: $0) } ?? .critical
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let loop = group.next()
         let client = try await loop.submit { [logger] in

@@ -36,6 +36,10 @@ import Testing
             #expect(event.epoch == "epoch-1")
             #expect(event.previous == first)
             #expect(event.status == .accepted)
+            let overtaken = try await ledger.publish(
+                .preparing, of: Stage.job, by: Stage.rider, source: "rest", expected: ExpectedHead(id: first)
+            ).get()
+            #expect(overtaken == .overtaken(status: .accepted, head: event.id))
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
     private static let embedded = [
         Scripts.assignJob, Scripts.createJob, Scripts.publishStatus, Scripts.recoverJob, Scripts.startTravel,
         Scripts.stopTravel, Scripts.openFeed, Scripts.closeFeed, Scripts.publishLocation, Scripts.revokeGrant,
-        Scripts.issueLink, Scripts.joinLink,
+        Scripts.issueLink, Scripts.joinLink, Scripts.describeJob,
     ]
 
     /// The comment at the top, without the dashes.

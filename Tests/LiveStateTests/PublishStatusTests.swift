@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 
 @Suite struct PublishStatusTests {
-    /// job, from, status, actor, source, occurred_at, request, ends_travel, retention_ms
+    /// job, from, status, actor, source, occurred_at, request, ends_travel, retention_ms, expected
     private static let arguments = [
-        "job-7", "pending_vendor_acceptance", "accepted", "rider-1", "rest", "", "request-1", "0", "172800000",
+        "job-7", "pending_vendor_acceptance", "accepted", "rider-1", "rest", "", "request-1", "0", "172800000", "",
     ]
 
     private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.logKey, stage.eventsChannel] }
@@ -122,6 +122,32 @@ import Testing
         }
     }
 
+    @Test func `a change on top of what the caller knows is made, on top of anything else it is not`() async throws {
+        try await Stage.set { stage in
+            let head = try await stage.createJob().head
+            try await stage.leavesAllAsItIs {
+                for other in ["0-0", "\(head)1", "epoch-2.\(head)", "epoch-1.0-0"] {
+                    let answer = try await self.publish(stage) { $0[9] = other }
+                    #expect(answer == .answer(-2, "pending_vendor_acceptance", head), "\(other)")
+                    // Who knows something else is told so first, even where the status would not be allowed.
+                    let illegal = try await self.publish(stage) { ($0[1], $0[9]) = ("preparing", other) }
+                    #expect(illegal == answer)
+                }
+            }
+            let first = try await self.publish(stage) { $0[9] = "epoch-1.\(head)" }
+            #expect(first.array?.first == .integer(1))
+            _ = try await stage.subscriber.messages.next()
+            // The same request again: what it knew is old by now, through itself.
+            let again = try await self.publish(stage) { $0[9] = "epoch-1.\(head)" }
+            #expect(again == first)
+            let second = try #require(first.array?[3].text)
+            let next = try await self.publish(stage) {
+                ($0[1], $0[2], $0[6], $0[9]) = ("accepted", "preparing", "request-2", second)
+            }
+            #expect(next.array?.first == .integer(1))
+        }
+    }
+
     @Test func `any of the statuses named may come before`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
@@ -190,6 +216,8 @@ import Testing
             bad += [String(repeating: "a", count: 129), "a\n", "\0", "é", "a\u{7F}"].map { (6, $0, "request must be") }
             bad += ["", "2", "true"].map { (7, $0, "ends_travel must be") }
             bad += badRetentions.map { (8, $0, "retention_ms must be") }
+            let heads = ["1", "-", "1-", "a-1", ".1-1", "e 1.1-1", "e.f.1-1", "e.", "1-1 "]
+            bad += (heads + [String(repeating: "e", count: 104) + ".1-1"]).map { (9, $0, "expected must be") }
             try await call.refuses(bad, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer.array?.first == .integer(1))

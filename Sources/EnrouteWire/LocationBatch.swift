@@ -1,0 +1,79 @@
+// What a phone in the background sends by REST, where the WebSocket's message `location` names the job: the fixes it
+// has gathered, of which the newest is shown.
+
+/// The body of `POST jobs/{job}/locations`: one or more fixes, for that job and the other jobs of a round.
+public struct LocationBatch: Hashable, Sendable {
+    /// Counts the rider's batches; comes back in the answer. `nil` where the phone does not count.
+    public var sequence: Int64?
+    /// Further jobs that the same fixes are for, each once.
+    public var alsoFor: [JobID]
+    /// 1 to `LocationReport.mostFixes`, in any order.
+    public var fixes: [Fix]
+
+    public init(sequence: Int64? = nil, alsoFor: [JobID] = [], fixes: [Fix]) {
+        self.sequence = sequence
+        self.alsoFor = alsoFor
+        self.fixes = fixes
+    }
+
+    /// The only one that followers are shown.
+    public var newest: Fix? { self.fixes.max { $0.at < $1.at } }
+
+    /// The job of the path and the others: each once, at most `LocationReport.mostJobs`.
+    public func jobs(with job: JobID) -> [JobID] { [job] + self.alsoFor.filter { $0 != job } }
+}
+
+extension LocationBatch {
+    /// Reads one batch: a JSON object. Members it does not know are passed over.
+    ///
+    /// - Parameter bytes: UTF-8, checked by the caller.
+    public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
+        var reader = JSONReader(bytes)
+        var members = Members("the batch")
+        var sequence: Int64?
+        var others: [JobID] = []
+        var fixes: [Fix] = []
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("seq") {
+                try members.once(0)
+                sequence = try reader.integer()
+            } else if name.equals("jobs") {
+                try members.once(1)
+                try reader.array { (reader) throws(BadMessage) in
+                    let next: JobID = try reader.identifier("jobs")
+                    guard others.count < LocationReport.mostJobs, !others.contains(next) else {
+                        throw BadMessage("jobs holds at most \(LocationReport.mostJobs) jobs, each once")
+                    }
+                    others.append(next)
+                }
+            } else if name.equals("fixes") {
+                try members.once(2)
+                try reader.array { (reader) throws(BadMessage) in
+                    guard fixes.count < LocationReport.mostFixes else {
+                        throw BadMessage("a batch holds at most \(LocationReport.mostFixes) fixes")
+                    }
+                    fixes.append(try Fix(from: &reader))
+                }
+            } else {
+                try reader.value()
+            }
+        }
+        try reader.end()
+        guard sequence ?? 0 >= 0 else { throw BadMessage("seq is a whole number from 0") }
+        guard !fixes.isEmpty else { throw BadMessage("fixes holds at least one fix") }
+        self.init(sequence: sequence, alsoFor: others, fixes: fixes)
+    }
+
+    /// Whether these bytes are JSON at all, as strictly as everywhere here: what tells a broken text from an impossible
+    /// one.
+    public static func isJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var reader = JSONReader(bytes)
+        do throws(BadMessage) {
+            try reader.value()
+            try reader.end()
+            return true
+        } catch {
+            return false
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// The status log of a job as REST answers it: what happened, when, and, for those who may know, by whom.
+
+/// One entry of a job's status log.
+public struct StatusLogEntry: Hashable, Sendable {
+    public var id: StatusID
+    /// The entry before this one, `nil` for the first of the job. It may be older than all that the log still holds.
+    public var previous: StatusID?
+    public var status: JobStatus
+    /// When it happened, ms since the epoch.
+    public var at: Int64
+    /// When it was written down, ms since the epoch, by the clock of Redis.
+    public var recordedAt: Int64
+    /// Who caused it; `nil` where that is not told.
+    public var actor: String?
+    /// Where it came from: `create`, `rest`, `socket` or `event`.
+    public var source: String
+    /// Id of the request it was asked for with; `nil` where there was none, or it is not told.
+    public var request: String?
+
+    public init(
+        id: StatusID, previous: StatusID?, status: JobStatus, at: Int64, recordedAt: Int64, actor: String?,
+        source: String, request: String?
+    ) {
+        self.id = id
+        self.previous = previous
+        self.status = status
+        self.at = at
+        self.recordedAt = recordedAt
+        self.actor = actor
+        self.source = source
+        self.request = request
+    }
+
+    /// The same for those whom it does not concern who did it.
+    public var withoutActor: StatusLogEntry {
+        var entry = self
+        (entry.actor, entry.request) = (nil, nil)
+        return entry
+    }
+}
+
+/// The newest entries of a job's status log, at most 64, oldest first.
+public struct StatusLog: Hashable, Sendable {
+    public var job: JobID
+    /// Nonce of the job's record.
+    public var epoch: String
+    public var entries: [StatusLogEntry]
+
+    public init(job: JobID, epoch: String, entries: [StatusLogEntry]) {
+        self.job = job
+        self.epoch = epoch
+        self.entries = entries
+    }
+
+    /// `{"job": …, "epoch": …, "events": […]}`
+    public var json: [UInt8] {
+        var writer = JSONWriter(capacity: 64 + 192 * self.entries.count)
+        writer.object { writer in
+            writer.field("job", self.job.text)
+            writer.field("epoch", self.epoch)
+            writer.array("events", self.entries) { writer, entry in writer.object { entry.write(into: &$0) } }
+        }
+        return writer.bytes
+    }
+}
+
+extension StatusLogEntry {
+    func write(into writer: inout JSONWriter) {
+        writer.field("id", self.id.description)
+        writer.field("prev", self.previous?.description ?? "")
+        writer.field("status", self.status.rawValue)
+        writer.field("at", self.at)
+        writer.field("recorded", self.recordedAt)
+        writer.field("actor", self.actor)
+        writer.field("source", self.source)
+        writer.field("request", self.request)
+    }
+}

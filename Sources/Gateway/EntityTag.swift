@@ -1,0 +1,96 @@
+// The tag of a job's state: which record, which status event, and a digest of all else that a reader sees. Two gateways
+// give the same state the same tag. The age of the position is left out: it grows by itself, and says nothing new.
+
+internal import Crypto
+internal import EnrouteWire
+internal import FoundationEssentials
+internal import LiveState
+
+/// An entity tag (RFC 9110 section 8.8.3), `"<epoch>.<status event>.<digest>"`.
+struct EntityTag: Hashable, Sendable, CustomStringConvertible {
+    /// With its quotes, as it stands in a header.
+    let description: String
+
+    /// Bytes of the digest: what a chance of one in 2^64 is enough for.
+    private static let digestBytes = 8
+
+    init(_ view: JobView) {
+        let (record, snapshot) = (view.record, view.snapshot)
+        func text(_ place: Coordinate?) -> String { place.map { String(decoding: $0.json, as: UTF8.self) } ?? "" }
+        let parts = [
+            record.kind.rawValue, record.customer.text, record.rider?.text ?? "", record.zone?.text ?? "",
+            text(record.destination), text(record.vendor), String(record.fence), snapshot.tracking.rawValue,
+            snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
+        ]
+        let digest = SHA256.hash(data: Data(parts.joined(separator: "\n").utf8)).prefix(Self.digestBytes)
+        let digits = digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        self.description = "\"\(record.epoch).\(record.head).\(digits)\""
+    }
+
+    /// Whether an `If-None-Match` names it (RFC 9110 section 13.1.2): weakly compared, a list, or `*` for whatever there
+    /// is.
+    func isNamed(by header: String) -> Bool {
+        header.split(separator: ",").contains { part in
+            let tag = part.trimmed
+            return tag == "*" || tag == self.description || tag.hasPrefix("W/") && tag.dropFirst(2) == self.description
+        }
+    }
+}
+
+/// What an `If-Match` header asks for (RFC 9110 section 13.1.1).
+enum Precondition: Hashable, Sendable {
+    case none
+    /// The job's newest status event is this one.
+    case head(ExpectedHead)
+    /// A tag that no state of a job has.
+    case never
+    /// Not one entity tag.
+    case malformed
+
+    /// - Parameter header: a job's `ETag`, of which the digest does not count, or the id of its newest status event in
+    ///   quotes.
+    init(ifMatch header: String?) {
+        guard let header else {
+            self = .none
+            return
+        }
+        let tag = header.trimmed
+        if tag == "*" {
+            self = .none
+            return
+        }
+        let isWeak = tag.hasPrefix("W/")
+        let quoted = isWeak ? tag.dropFirst(2) : tag
+        guard quoted.count >= 2, quoted.first == "\"", quoted.last == "\"",
+            !quoted.dropFirst().dropLast().contains("\"")
+        else {
+            self = .malformed
+            return
+        }
+        let parts = quoted.dropFirst().dropLast().split(separator: ".", omittingEmptySubsequences: false)
+        // A weak tag never fits: RFC 9110 section 8.8.3.2.
+        guard !isWeak, (1...3).contains(parts.count), let id = StatusID(parts[min(1, parts.count - 1)]) else {
+            self = .never
+            return
+        }
+        guard parts.count > 1 else {
+            self = .head(ExpectedHead(epoch: nil, id: id))
+            return
+        }
+        // An epoch is written like a name.
+        guard let epoch = Identifier<Void>(String(parts[0])) else {
+            self = .never
+            return
+        }
+        self = .head(ExpectedHead(epoch: epoch.text, id: id))
+    }
+}
+
+extension StringProtocol {
+    /// Without white space around it (RFC 9110 section 5.6.3).
+    fileprivate var trimmed: SubSequence {
+        let isSpace = { (character: Character) in character == " " || character == "\t" }
+        guard let end = self.lastIndex(where: { !isSpace($0) }) else { return self[self.endIndex...] }
+        return self[...end].drop(while: isSpace)
+    }
+}

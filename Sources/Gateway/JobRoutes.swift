@@ -1,0 +1,57 @@
+// Reading jobs by REST: the whole state, with a tag that says whether it is still the same, and the status log.
+
+internal import Access
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+extension Routes {
+    func addJobs(to api: RouterGroup<GatewayRequestContext>) {
+        api.get("jobs/{job}", use: self.read)
+        api.get("jobs/{job}/log", use: self.readLog)
+    }
+
+    @Sendable private func read(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .readJob)
+        let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
+        return Self.json(try await self.view(job, grant), of: job, unlessNamedBy: request)
+    }
+
+    /// The state of a job and its tag; no body for who has it already.
+    ///
+    /// - Parameter request: whose `If-None-Match` is heeded; `nil`: whose is not.
+    static func json(
+        _ view: JobView, of job: JobID, unlessNamedBy request: Request? = nil, status: HTTPResponse.Status = .ok,
+        isUnknown: Bool = false
+    ) -> Response {
+        let tag = EntityTag(view)
+        // Several lines of one header are one list.
+        if let request, tag.isNamed(by: request.headers[values: .ifNoneMatch].joined(separator: ",")) {
+            var response = Response(status: .notModified, headers: [.cacheControl: "no-store", .eTag: "\(tag)"])
+            // It would be the length of the body that is not sent.
+            response.headers[.contentLength] = nil
+            return response
+        }
+        var response = Self.json(view.snapshot.json(job: job), status: status, isUnknown: isUnknown)
+        response.headers[.eTag] = "\(tag)"
+        return response
+    }
+
+    /// Who did it, and by which request, is for those who run the service.
+    @Sendable private func readLog(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .readJob)
+        let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
+        guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,
+            grant.reaches(job, customer: record.customer, rider: record.rider),
+            !self.revocations.hides(job, from: grant.role)
+        else { throw Problem(Refused.noSuchJob) }
+        let entries = try await self.answer(self.jobs.ledger.log(of: job))
+        let tellsActor = grant.role == .ops || grant.role == .service
+        let log = StatusLog(
+            job: job, epoch: record.epoch, entries: tellsActor ? entries : entries.map(\.withoutActor))
+        return Self.json(log.json)
+    }
+}

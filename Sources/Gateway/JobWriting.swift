@@ -1,0 +1,126 @@
+// Writing jobs by REST: POST makes one that is new, PUT makes it or brings it up to date, so that an order system may
+// send what it knows as often as it likes. Statuses have a way of their own (StatusRoutes.swift).
+
+internal import Access
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+extension Routes {
+    func addJobWriting(to api: RouterGroup<GatewayRequestContext>) {
+        api.post("jobs", use: self.create)
+        api.put("jobs/{job}", use: self.createOrUpdate)
+    }
+
+    /// A job as the order system describes it.
+    private struct JobBody: Decodable {
+        struct Place: Decodable {
+            var lat: Double
+            var lon: Double
+        }
+        /// Of POST; of PUT it is in the path.
+        var job: String?
+        var kind: String
+        var customer: String?
+        var rider: String?
+        var zone: String?
+        var destination: Place?
+        var vendor: Place?
+    }
+
+    /// The same, understood.
+    private struct Wish {
+        let job: JobID
+        let kind: JobKind
+        let customer: PersonID?
+        let rider: PersonID?
+        let zone: ZoneID?
+        let destination: Coordinate?
+        let vendor: Coordinate?
+
+        init(_ job: JobID, _ body: JobBody) throws {
+            guard let kind = JobKind(rawValue: body.kind) else {
+                let kinds = JobKind.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Routes.impossible("kind must be one of \(kinds).")
+            }
+            self.job = job
+            self.kind = kind
+            self.customer = try body.customer.map { try Routes.name($0, "customer") }
+            self.rider = try body.rider.map { try Routes.name($0, "rider") }
+            self.zone = try body.zone.map { try Routes.name($0, "zone") }
+            self.destination = try body.destination.map { try Routes.place($0.lat, $0.lon) }
+            self.vendor = try body.vendor.map { try Routes.place($0.lat, $0.lon) }
+        }
+    }
+
+    @Sendable private func create(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .createJob)
+        let body = try await self.body(JobBody.self, request, context)
+        guard let name = body.job else { throw Self.impossible("The body needs job.") }
+        let wish = try Wish(try Self.name(name, "job"), body)
+        guard let created = try await self.make(wish, grant) else {
+            throw Problem(.badRequest, status: 409, detail: "The job \(wish.job) exists. It was left as it is.")
+        }
+        return created
+    }
+
+    /// - Returns: `nil` when there is such a job.
+    private func make(_ wish: Wish, _ grant: Grant) async throws -> Response? {
+        guard grant.covers(wish.job) else {
+            throw Problem(.forbidden, status: 403, detail: "The token is for another job.")
+        }
+        guard let customer = wish.customer else { throw Self.impossible("The body needs customer.") }
+        let new = NewJob(
+            job: wish.job, kind: wish.kind, customer: customer, rider: wish.rider, zone: wish.zone,
+            destination: wish.destination, vendor: wish.vendor, actor: grant.person)
+        let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
+        let creation = try await self.answer(self.jobs.ledger.createDurably(new, epoch: epoch))
+        guard case .created = creation.value else { return nil }
+        let view = try await self.view(wish.job, grant)
+        return Self.json(view, of: wish.job, status: .created, isUnknown: creation.isUnknown)
+    }
+
+    /// Between looking for a job and making it another may make it; then it is there.
+    private static let mostAttempts = 2
+
+    /// What is named is as the caller says afterwards, and what is not stays. Safe to repeat.
+    @Sendable private func createOrUpdate(_ request: Request, _ context: GatewayRequestContext) async throws -> Response
+    {
+        let grant = try self.grant(request, context, .createJob)
+        let job = try self.job(context, grant)
+        let wish = try Wish(job, try await self.body(JobBody.self, request, context))
+        for _ in 0..<Self.mostAttempts {
+            if let updated = try await self.update(wish, grant) { return updated }
+            if let created = try await self.make(wish, grant) { return created }
+        }
+        throw Problem(Refused(code: .unavailable, message: "Others make and lose the job at the same time. Try again."))
+    }
+
+    /// - Returns: `nil` when there is no such job.
+    private func update(_ wish: Wish, _ grant: Grant) async throws -> Response? {
+        let description = try await self.answer(
+            self.jobs.ledger.describe(
+                wish.job, kind: wish.kind, zone: wish.zone, destination: wish.destination, vendor: wish.vendor))
+        switch description.value {
+        case .noSuchJob: return nil
+        case .otherKind(let kind):
+            throw Self.impossible("The job \(wish.job) is a \(kind.rawValue), and stays one.")
+        case .ended(let status):
+            throw Problem(
+                Refused(
+                    code: .illegalTransition, message: "The job is \(status.rawValue): nothing of it changes any more.",
+                    status: status))
+        case .changed, .unchanged: break
+        }
+        var isUnknown = description.isUnknown
+        if wish.customer != nil || wish.rider != nil {
+            let assigned = try await self.answer(
+                self.jobs.assign(wish.job, to: wish.rider.map { .some($0) }, of: wish.customer))
+            isUnknown = isUnknown || assigned.isUnknown
+        }
+        return Self.json(try await self.view(wish.job, grant), of: wish.job, isUnknown: isUnknown)
+    }
+}

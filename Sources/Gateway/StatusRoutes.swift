@@ -1,0 +1,56 @@
+// Changing a job's status by REST. A caller may name the state it has seen (If-Match): then the change is made on top of
+// that or not at all, and of several who have seen the same one wins.
+
+internal import Access
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+extension Routes {
+    func addStatus(to api: RouterGroup<GatewayRequestContext>) {
+        api.post("jobs/{job}/status", use: self.changeStatus)
+    }
+
+    private struct StatusBody: Decodable {
+        var status: String
+        var occurredAt: Moment?
+    }
+
+    /// How far ahead of this machine's clock something may have happened, ms: clocks differ.
+    private static let furthestAheadMilliseconds: Int64 = 30_000
+
+    @Sendable private func changeStatus(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .changeStatus)
+        let job = try self.job(context, grant)
+        let requestID = try Self.requestID(request)
+        let expected = try Self.expectedHead(request)
+        let body = try await self.body(StatusBody.self, request, context)
+        guard let status = JobStatus(rawValue: body.status) else {
+            let statuses = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Self.impossible("status must be one of \(statuses).")
+        }
+        if let occurredAt = body.occurredAt?.milliseconds, occurredAt > .now + Self.furthestAheadMilliseconds {
+            throw Self.impossible("occurredAt is in the future: send when it happened, and check the clock.")
+        }
+        let event = try await self.answer(
+            self.jobs.change(
+                job, to: status, by: grant.person, source: "rest", occurredAt: body.occurredAt?.milliseconds,
+                request: requestID, expected: expected))
+        return Self.json(ServerMessage.status(job: job, event.value).encoded, isUnknown: event.isUnknown)
+    }
+
+    /// What the change is to be made on top of; `nil`: whatever there is.
+    private static func expectedHead(_ request: Request) throws -> ExpectedHead? {
+        let lines = request.headers[values: .ifMatch]
+        switch Precondition(ifMatch: lines.isEmpty ? nil : lines.joined(separator: ",")) {
+        case .none: return nil
+        case .head(let head): return head
+        case .never: return .never
+        case .malformed:
+            throw Self.bad("If-Match takes one entity tag: a job's ETag, or the id of its newest status in quotes.")
+        }
+    }
+}

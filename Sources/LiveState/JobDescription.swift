@@ -1,0 +1,44 @@
+// Where a job begins and ends, and its zone: what may change of it besides its status and whose it is.
+
+package import EnrouteWire
+package import NIOCore
+package import Redis
+
+extension JobLedger {
+    package enum Description: Sendable, Hashable {
+        case changed
+        /// It was so already.
+        case unchanged
+        case noSuchJob
+        case otherKind(JobKind)
+        case ended(JobStatus)
+    }
+
+    /// Changes what is named and leaves what is `nil`; followers are shown the job anew. Safe to repeat.
+    ///
+    /// - Parameter kind: what the job has to be.
+    package func describe(
+        _ job: JobID, kind: JobKind, zone: ZoneID?, destination: Coordinate?, vendor: Coordinate?
+    ) -> EventLoopFuture<Durable<Description>> {
+        func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
+        return self.writes.evaluateDurably(
+            Scripts.describeJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
+            arguments: [
+                .text(kind.rawValue), .text(zone?.text ?? ""), place(destination), place(vendor),
+                .text(JobStatus.allCases.filter { $0.end != nil }.map(\.rawValue).joined(separator: ",")),
+                self.retention,
+            ]
+        ).flatMapThrowing { answer in
+            let parts = answer.value.array ?? []
+            let detail = parts.dropFirst().first?.text
+            switch (parts.first?.integer, detail.flatMap(JobKind.init), detail.flatMap(JobStatus.init)) {
+            case (1, _, _): return Durable(value: .changed, replicas: answer.replicas)
+            case (2, _, _): return Durable(value: .unchanged, replicas: nil)
+            case (0, _, _): return Durable(value: .noSuchJob, replicas: nil)
+            case (-1, let kind?, _): return Durable(value: .otherKind(kind), replicas: nil)
+            case (-2, _, let status?): return Durable(value: .ended(status), replicas: nil)
+            default: throw RedisError.unexpectedAnswer(command: Scripts.describeJob.name)
+            }
+        }
+    }
+}

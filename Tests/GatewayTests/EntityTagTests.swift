@@ -1,0 +1,73 @@
+import EnrouteWire
+import Testing
+
+@testable import Gateway
+@testable import LiveState
+
+@Suite struct EntityTagTests {
+    private static let head = StatusID("1795248617611-42")!
+
+    private static func view(
+        _ change: (inout JobRecord) -> Void = { _ in }, feed: JobFeed.State = JobFeed.State(),
+        now: Int64 = 1_795_248_700_000
+    ) -> JobView {
+        var record = JobRecord(
+            kind: .service, customer: PersonID("anna")!, rider: PersonID("rider-1")!, zone: nil,
+            destination: Coordinate(latitude: 41.9, longitude: 12.5), vendor: nil, status: .onTheWay,
+            statusAt: 1_795_248_617_611, epoch: "8k2p", head: Self.head, isTravelling: true, travelDeadline: nil,
+            fence: 1)
+        change(&record)
+        return JobView(JobLedger.Recovery(record: record, isReset: false, missed: []), feed, now: now)
+    }
+
+    private static func feed(_ id: String) -> JobFeed.State {
+        JobFeed.State(
+            rider: PersonID("rider-1")!, deadline: nil,
+            position: Array(#"{"type":"location","id":"\#(id)","at":1"#.utf8))
+    }
+
+    @Test func `a tag is strong, and begins with the epoch and the id of the newest status`() {
+        let tag = EntityTag(Self.view()).description
+        #expect(tag.wholeMatch(of: /"8k2p\.1795248617611-42\.[0-9a-f]{16}"/) != nil, "\(tag)")
+    }
+
+    @Test func `whatever a reader sees changes the tag, and the age of a position does not`() {
+        let (id, next) = ("1795248700000000", "1795248700000001")
+        let now: Int64 = 1_795_248_701_000
+        let tags = [
+            Self.view(), Self.view { $0.head = StatusID("1795248617611-43")! }, Self.view { $0.epoch = "other" },
+            Self.view { $0.rider = nil }, Self.view { $0.customer = PersonID("bert")! }, Self.view { $0.fence = 2 },
+            Self.view { $0.zone = ZoneID("rome") }, Self.view { $0.vendor = Coordinate(latitude: 1, longitude: 1) },
+            Self.view { $0.destination = Coordinate(latitude: 41.9, longitude: 12.6) },
+            Self.view { $0.travelDeadline = 1_795_249_000_000 }, Self.view(feed: Self.feed(id), now: now),
+            Self.view(feed: Self.feed(next), now: now), Self.view(feed: Self.feed(id), now: now + 30_000),
+        ].map { EntityTag($0) }
+        #expect(Set(tags).count == tags.count)
+        #expect(EntityTag(Self.view(feed: Self.feed(id), now: now + 1000)) == tags[10])
+    }
+
+    @Test func `who knows a tag names it, weak or in a list, or says that anything will do`() {
+        let tag = EntityTag(Self.view())
+        for header in ["\(tag)", "W/\(tag)", "\"a\", \(tag)", "\"a\" ,\tW/\(tag) ", "*"] {
+            #expect(tag.isNamed(by: header), "\(header)")
+        }
+        for header in ["", "\"a\"", String("\(tag)".dropFirst().dropLast()), "w/\(tag)", "\(tag)x"] {
+            #expect(!tag.isNamed(by: header), "\(header)")
+        }
+    }
+
+    @Test func `a change may ask for the tag it has read, or for the newest status event alone`() {
+        let tag = EntityTag(Self.view())
+        let known = Precondition.head(ExpectedHead(epoch: "8k2p", id: Self.head))
+        #expect(Precondition(ifMatch: "\(tag)") == known)
+        #expect(Precondition(ifMatch: " \"8k2p.\(Self.head)\" ") == known)
+        #expect(Precondition(ifMatch: "\"\(Self.head)\"") == .head(ExpectedHead(id: Self.head)))
+        #expect(Precondition(ifMatch: nil) == .none && Precondition(ifMatch: "*") == .none)
+        for header in ["\"\"", "\"x\"", "W/\(tag)", "\"8k 2p.\(Self.head)\"", "\"a.b.c.d\"", "\"é.\(Self.head)\""] {
+            #expect(Precondition(ifMatch: header) == .never, "\(header)")
+        }
+        for header in ["", "x", "\"", "\(tag), \(tag)", "\(Self.head)", "W/", "\"a"] {
+            #expect(Precondition(ifMatch: header) == .malformed, "\(header)")
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import Testing
+
+@testable import Gateway
+
+/// An order system that sends what it knows, as often as it likes.
+@Suite struct JobWritingTests {
+    private static let path = "/api/v1/jobs/job-1"
+    private static let job =
+        #"{"kind":"service","customer":"anna","rider":"rider-1","destination":{"lat":41.9,"lon":12.5}}"#
+
+    private static func put(_ gateway: RunningGateway, _ body: String, _ path: String = path) async throws -> RESTAnswer
+    {
+        try await gateway.rest("PUT", path, by: "orders", .service, body)
+    }
+
+    @Test func `PUT makes a job, then brings it up to date, and what is not named stays`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let made = try await Self.put(gateway, Self.job)
+                #expect(made.status == 201 && made.member("status") == "assigned")
+                let again = try await Self.put(gateway, Self.job)
+                #expect(again.status == 200 && again.text == made.text && again.headers["etag"] == made.headers["etag"])
+                let moved = try await Self.put(
+                    gateway,
+                    #"{"kind":"service","zone":"rome","destination":{"lat":41.8,"lon":12.4},"rider":"rider-2"}"#)
+                #expect(moved.status == 200 && moved.text.contains(#""destination":{"lat":41.8,"lon":12.4}"#))
+                let record = try #require(try await gateway.ledger.recover(JobID("job-1")!).get()).record
+                #expect(record.customer == PersonID("anna") && record.rider == PersonID("rider-2"))
+                #expect(record.zone == ZoneID("rome") && record.fence == 1)
+                // Its rider and its status are where they were.
+                let zone = try await Self.put(gateway, #"{"kind":"service","zone":"milan"}"#)
+                #expect(zone.status == 200 && zone.headers["etag"] != moved.headers["etag"])
+                let last = try #require(try await gateway.ledger.recover(JobID("job-1")!).get()).record
+                #expect(last.rider == PersonID("rider-2") && last.head == record.head)
+            }
+        }
+    }
+
+    @Test func `followers are shown a new destination at once`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                _ = try await Self.put(gateway, Self.job)
+                try await gateway.connect("anna", .customer) { connection, messages in
+                    try await connection.send(.subscribe(job: JobID("job-1")!, since: nil))
+                    _ = try await messages.subscribed()
+                    _ = try await Self.put(gateway, #"{"kind":"service","destination":{"lat":41.8,"lon":12.4}}"#)
+                    let shown: Coordinate? = try await messages.first { message in
+                        if case .reset(_, let snapshot) = message { .some(snapshot.destination) } else { nil }
+                    }
+                    #expect(shown == Coordinate(latitude: 41.8, longitude: 12.4))
+                }
+            }
+        }
+    }
+
+    @Test func `what can not be is refused with the reason, and a job that has ended stays as it is`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let without = try await Self.put(gateway, #"{"kind":"service"}"#)
+                #expect(without.status == 422 && without.text.contains("needs customer"))
+                let none = try await gateway.client.send(["DBSIZE"]).get()
+                #expect(none.integer == 0)
+                _ = try await Self.put(gateway, Self.job)
+                let other = try await Self.put(gateway, #"{"kind":"delivery","customer":"anna"}"#)
+                #expect(other.status == 422 && other.text.contains("is a service"))
+                let cancelled = try await gateway.rest(
+                    "POST", Self.path + "/status", by: "orders", .service, #"{"status":"cancelled"}"#)
+                #expect(cancelled.status == 200)
+                let again = try await Self.put(gateway, Self.job)
+                #expect(again.status == 200)
+                let late = try await Self.put(gateway, #"{"kind":"service","zone":"rome"}"#)
+                #expect(late.status == 409 && late.member("jobStatus") == "cancelled")
+            }
+        }
+    }
+
+    @Test func `of twenty who make the same job at once one is told that it is new, and the others that it is there`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let token = try await gateway.token("orders", .service)
+                let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<20 {
+                        group.addTask { try await gateway.rest("PUT", Self.path, as: token, Self.job).status }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(statuses.sorted() == Array(repeating: 200, count: 19) + [201])
+            }
+        }
+    }
+}

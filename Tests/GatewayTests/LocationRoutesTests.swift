@@ -1,0 +1,140 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import Testing
+
+@testable import Gateway
+
+/// Positions of phones in the background: by REST, over a real socket.
+@Suite struct LocationRoutesTests {
+    private static var now: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
+
+    private static func body(_ times: [Int64], seq: Int? = nil, jobs: [String]? = nil) -> String {
+        let fixes = times.map { #"{"at":\#($0),"lat":41.9,"lon":12.5,"acc":5}"# }.joined(separator: ",")
+        let others = jobs.map { "[\($0.map { "\"\($0)\"" }.joined(separator: ","))]" }
+        return "{" + (seq.map { #""seq":\#($0),"# } ?? "") + (others.map { #""jobs":\#($0),"# } ?? "")
+            + #""fixes":[\#(fixes)]}"#
+    }
+
+    /// A gateway with jobs whose rider shares its position.
+    private static func travelling(
+        _ names: [String] = ["job-1"], _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
+        _ body: @escaping @Sendable (RunningGateway) async throws -> Void
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, change) { gateway in
+                for name in names {
+                    _ = try await gateway.travellingJob(name)
+                    let on = try await gateway.rest("PUT", "/api/v1/jobs/\(name)/travel", by: "rider-1", .rider)
+                    #expect(on.status == 200)
+                }
+                try await body(gateway)
+            }
+        }
+    }
+
+    private static func send(_ gateway: RunningGateway, _ body: String, as rider: String = "rider-1") async throws
+        -> RESTAnswer
+    {
+        try await gateway.rest("POST", "/api/v1/jobs/job-1/locations", by: rider, .rider, body)
+    }
+
+    @Test func `the newest fix of a batch is shown to followers, and the same batch again is stale`() async throws {
+        try await Self.travelling { gateway in
+            let now = Self.now
+            try await gateway.connect("anna", .customer) { connection, messages in
+                try await connection.send(.subscribe(job: JobID("job-1")!, since: nil))
+                _ = try await messages.subscribed()
+                let batch = Self.body([now - 40_000, now - 1, now - 90_000], seq: 17)
+                let first = try await Self.send(gateway, batch)
+                #expect(first.status == 200)
+                #expect(first.text == #"{"job":"job-1","seq":17,"accepted":["job-1"],"stale":[],"refused":[]}"#)
+                let shown = try await messages.location()
+                #expect(shown.fix.at == now - 1 && shown.fix.accuracyMeters == 5)
+                let again = try await Self.send(gateway, batch)
+                #expect(again.text == #"{"job":"job-1","seq":17,"accepted":[],"stale":["job-1"],"refused":[]}"#)
+            }
+        }
+    }
+
+    @Test func `one batch is for all jobs of a round, and each is told by itself what became of it`() async throws {
+        try await Self.travelling(["job-1", "job-2"]) { gateway in
+            _ = try await gateway.travellingJob("job-3")
+            let answer = try await Self.send(gateway, Self.body([Self.now], jobs: ["job-1", "job-2", "job-3", "none"]))
+            #expect(
+                answer.text == #"{"job":"job-1","accepted":["job-1","job-2"],"stale":[],"refused":["#
+                    + #"{"job":"job-3","code":"travel_mode_off"},{"job":"none","code":"travel_mode_off"}]}"#)
+            for name in ["job-1", "job-2"] {
+                let feed = try await gateway.feed.read(JobID(name)!).get()
+                #expect(feed.position != nil)
+            }
+        }
+    }
+
+    @Test func `what was captured over a minute ago is stale, what is of the future or without travel mode is refused`()
+        async throws
+    {
+        try await Self.travelling { gateway in
+            let old = try await Self.send(gateway, Self.body([Self.now - 61_000]))
+            #expect(old.status == 200 && old.text.contains(#""stale":["job-1"]"#))
+            let early = try await Self.send(gateway, Self.body([Self.now + 60_000]))
+            #expect(early.status == 422 && early.member("code") == "future_position")
+            let foreign = try await Self.send(gateway, Self.body([Self.now]), as: "rider-2")
+            #expect(foreign.status == 403 && foreign.member("code") == "travel_mode_off")
+            let feed = try await gateway.feed.read(JobID("job-1")!).get()
+            #expect(feed.position == nil && feed.isOpen)
+            let off = try await gateway.rest("DELETE", "/api/v1/jobs/job-1/travel", by: "rider-1", .rider)
+            #expect(off.status == 200)
+            let after = try await Self.send(gateway, Self.body([Self.now]))
+            #expect(after.status == 403 && after.member("code") == "travel_mode_off")
+        }
+    }
+
+    @Test func `a live instance that lost its memory is told again, and the batch is taken`() async throws {
+        try await Self.travelling { gateway in
+            let keyspace = gateway.settings.liveState.keyspace
+            _ = try await gateway.client.send(["DEL", .text(keyspace.travel(of: JobID("job-1")!))]).get()
+            let answer = try await Self.send(gateway, Self.body([Self.now]))
+            #expect(answer.text.contains(#""accepted":["job-1"]"#), "\(answer)")
+        }
+    }
+
+    @Test func `batches that come faster than positions may are refused with when to send the next`() async throws {
+        try await Self.travelling(["job-1"], { $0.limits.positionsBurst = 2 }) { gateway in
+            var answers: [RESTAnswer] = []
+            let start = Self.now - 20
+            for step in 0..<12 { answers.append(try await Self.send(gateway, Self.body([start + Int64(step)]))) }
+            #expect(answers.prefix(2).allSatisfy { $0.status == 200 })
+            let refused = try #require(answers.first { $0.status != 200 })
+            #expect(refused.status == 429 && refused.headers["retry-after"] == "1")
+            #expect(refused.member("code") == "rate_limited" && refused.member("retryable") == true)
+        }
+    }
+
+    @Test(arguments: [
+        ("", 400, "JSON object"), ("{", 400, "JSON object"), (#"{"fixes":[]}x"#, 400, "JSON object"),
+        ("[]", 422, "object was expected"), ("{}", 422, "at least one fix"),
+        (#"{"fixes":[]}"#, 422, "at least one fix"),
+        (#"{"fixes":[{"at":1,"lat":1,"lon":1}]}"#, 422, "a fix needs at"),
+        (#"{"fixes":[{"at":1709164800250,"lat":91,"lon":1}]}"#, 422, "lat must be"),
+        (#"{"fixes":7}"#, 422, "array was expected"),
+        (#"{"seq":-1,"fixes":[{"at":1709164800250,"lat":1,"lon":1}]}"#, 422, "seq"),
+        (Self.body(Array(repeating: 1_709_164_800_250, count: 51)), 422, "at most 50 fixes"),
+        (Self.body([1_709_164_800_250], jobs: ["a b"]), 422, "jobs must be"),
+        (Self.body([1_709_164_800_250], jobs: ["a", "a"]), 422, "each once"),
+        (Self.body([1_709_164_800_250], jobs: (0..<10).map { "j\($0)" }), 422, "at most 10 jobs"),
+    ])
+    func `a batch that can not be used is refused with the reason`(body: String, status: Int, reason: String)
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let answer = try await Self.send(gateway, body)
+                #expect(answer.status == status && answer.text.contains(reason), "\(answer)")
+                #expect(answer.headers["content-type"] == "application/problem+json")
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Access
+import EnrouteWire
+import Foundation
+import LiveState
+import Testing
+
+@testable import Gateway
+
+/// Changing a status by REST, over a real socket.
+@Suite struct StatusRoutesTests {
+    private static let path = "/api/v1/jobs/job-1/status"
+
+    @Test func `a change asked for on top of what was read is made, and on top of anything older it is not`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                _ = try await gateway.travellingJob()
+                let service = try await gateway.token("orders", .service)
+                let read = try await gateway.rest("GET", "/api/v1/jobs/job-1", as: service)
+                let tag = try #require(read.headers["etag"])
+                let arrive = #"{"status":"work_in_progress"}"#
+                let wrong = try await gateway.rest(
+                    "POST", Self.path, as: service, arrive, headers: ["If-Match: \"another.1-1.0\""])
+                #expect(wrong.status == 412 && wrong.member("code") == "precondition_failed")
+                #expect(wrong.member("jobStatus") == "on_the_way" && wrong.member("retryable") == false)
+                let head: String = try #require(wrong.member("jobStatusId"))
+                #expect(tag.hasPrefix("\"epoch-job-1.\(head)."))
+
+                let first = try await gateway.rest(
+                    "POST", Self.path, as: service, arrive, headers: ["If-Match: \(tag)", "Idempotency-Key: r-1"])
+                #expect(first.status == 200)
+                // Whoever does not know whether it was done asks again, with what it knew then.
+                let again = try await gateway.rest(
+                    "POST", Self.path, as: service, arrive, headers: ["If-Match: \(tag)", "Idempotency-Key: r-1"])
+                #expect(again.status == 200 && again.text == first.text)
+                let late = try await gateway.rest(
+                    "POST", Self.path, as: service, #"{"status":"cancelled"}"#, headers: ["If-Match: \"\(head)\""])
+                #expect(late.status == 412 && late.member("jobStatus") == "work_in_progress")
+                let newest: String = try #require(late.member("jobStatusId"))
+                #expect(first.member("id") == newest)
+                let last = try await gateway.rest(
+                    "POST", Self.path, as: service, #"{"status":"completed"}"#, headers: ["If-Match: \"\(newest)\""])
+                #expect(last.status == 200)
+                let several = try await gateway.rest(
+                    "POST", Self.path, as: service, arrive, headers: ["If-Match: \"a\"", "If-Match: \"b\""])
+                #expect(several.status == 400 && several.text.contains("If-Match takes one"))
+            }
+        }
+    }
+
+    @Test func `what happened earlier keeps its time, as a number or as a text of RFC 3339`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                _ = try await gateway.travellingJob()
+                let service = try await gateway.token("orders", .service)
+                for (status, at) in [
+                    ("work_in_progress", "1709164800250"), ("completed", #""2024-02-29T01:00:00.25+01:00""#),
+                ] {
+                    let answer = try await gateway.rest(
+                        "POST", Self.path, as: service, #"{"status":"\#(status)","occurredAt":\#(at)}"#)
+                    #expect(answer.status == 200 && answer.text.contains(#""at":1709164800250}"#), "\(answer)")
+                }
+            }
+        }
+    }
+
+    @Test func `a body that is no JSON is 400, one that says what can not be is 422, and neither changes anything`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                let head = try await gateway.ledger.head(job).get()
+                let service = try await gateway.token("orders", .service)
+                let future = Int64(Date.now.timeIntervalSince1970 * 1000) + 600_000
+                for (body, status, reason) in [
+                    ("", 400, "JSON object"), ("{", 400, "JSON object"),
+                    (#"{"status":"completed"}}"#, 400, "JSON object"),
+                    ("[]", 422, "JSON object"), ("7", 422, "JSON object"), ("{}", 422, "needs status"),
+                    (#"{"status":7}"#, 422, "status has the wrong type"), (#"{"status":null}"#, 422, "status"),
+                    (#"{"status":"flying"}"#, 422, "status must be one of"),
+                    (#"{"status":"completed","occurredAt":"yesterday"}"#, 422, "occurredAt is a time"),
+                    (#"{"status":"completed","occurredAt":12}"#, 422, "occurredAt is a time"),
+                    (#"{"status":"completed","occurredAt":1795283100250.5}"#, 422, "occurredAt is a time"),
+                    (#"{"status":"completed","occurredAt":true}"#, 422, "occurredAt is a time"),
+                    (#"{"status":"completed","occurredAt":\#(future)}"#, 422, "in the future"),
+                ] {
+                    let answer = try await gateway.rest("POST", Self.path, as: service, body)
+                    #expect(answer.status == status && answer.text.contains(reason), "\(body): \(answer)")
+                    #expect(answer.headers["content-type"] == "application/problem+json")
+                    #expect(answer.member("code") == (status == 400 ? "bad_request" : "unprocessable"))
+                }
+                let now = try await gateway.ledger.head(job).get()
+                #expect(now == head)
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Access
+import EnrouteWire
+import Foundation
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// 1,000 who change one job at the same time, through two gateways.
+@Suite(.serialized) struct TransitionRaceTests {
+    private static let contenders = 1_000
+    private static let job = JobID("job-1")!
+    /// Statuses that a delivery can go through again and again, and some that it can not be in from there.
+    private static let wishes: [JobStatus] = [
+        .accepted, .preparing, .allocationFailed, .preparing, .readyForPickup, .allocationFailed,
+        .pendingVendorAcceptance,
+        .workInProgress,
+    ]
+
+    private static let settings: @Sendable (inout GatewaySettings) -> Void = {
+        ($0.limits.handshakesPerSecond, $0.limits.connectionsPerAddress) = (0, 0)
+        // A thousand connections in one breath may hold up a loop, which is not what this is about.
+        $0.overload.loopLagMilliseconds = 60_000
+        $0.redisTiming.answer = .seconds(30)
+        ($0.limits.firstRequestSeconds, $0.limits.stallSeconds) = (60, 60)
+    }
+
+    /// Two gateways at one Redis, with a delivery that its vendor has not accepted yet.
+    private static func stage(
+        _ body: @escaping @Sendable (_ ports: [Int], RunningGateway) async throws -> Void
+    ) async throws {
+        try await within(.seconds(120)) {
+            try await RunningGateway.run(isSecure: false, Self.settings) { first in
+                let addresses = (first.settings.live, first.settings.ledger)
+                try await RunningGateway.run(isSecure: false, at: addresses, Self.settings) { second in
+                    let new = NewJob(
+                        job: Self.job, kind: .delivery, customer: PersonID("anna")!, actor: PersonID("orders")!)
+                    _ = try await first.ledger.create(new, epoch: "e").get()
+                    try await body([first.port, second.port], first)
+                }
+            }
+        }
+    }
+
+    /// Every contender has its connection before the first asks; then all ask, and then the answers are read.
+    private static func ask(_ ports: [Int], _ requests: [String]) async throws -> [RESTAnswer] {
+        try await blocking {
+            let sockets = try requests.indices.map { try RawSocket(port: ports[$0 % ports.count]) }
+            for (socket, request) in zip(sockets, requests) { try socket.send(request) }
+            return try sockets.map { RESTAnswer(try $0.readToEnd()) }
+        }
+    }
+
+    private static func request(_ status: JobStatus, as token: String, _ headers: [String] = []) -> String {
+        RESTAnswer.request(
+            "POST", "/api/v1/jobs/\(Self.job)/status", as: token, #"{"status":"\#(status.rawValue)"}"#, headers: headers
+        )
+    }
+
+    /// A step of the job, as its winner was told.
+    private struct Step: Hashable {
+        let id: String
+        let previous: String
+        let status: JobStatus
+
+        init?(_ answer: RESTAnswer) {
+            guard answer.status == 200, let id: String = answer.member("id"),
+                let previous: String = answer.member("prev"),
+                let name: String = answer.member("status"), let status = JobStatus(rawValue: name)
+            else { return nil }
+            (self.id, self.previous, self.status) = (id, previous, status)
+        }
+    }
+
+    @Test
+    func `1,000 conflicting changes through two gateways make one legal history, and losers are told where it stands`()
+        async throws
+    {
+        try await Self.stage { ports, gateway in
+            let token = try await gateway.token("orders", .service)
+            let first = try #require(try await gateway.ledger.recover(Self.job).get()).record
+            var random = SeededGenerator(seed: 27)
+            let requests = (0..<Self.contenders).map { _ in
+                Self.request(Self.wishes.randomElement(using: &random)!, as: token)
+            }
+            let answers = try await Self.ask(ports, requests)
+            let steps = answers.compactMap(Step.init)
+            let losers = answers.filter { $0.status != 200 }
+            #expect(steps.count + losers.count == Self.contenders && steps.count > 20 && losers.count > 20)
+
+            // One winner for each step: no two came after the same event, and together they are one chain from the first.
+            let next = Dictionary(grouping: steps, by: \.previous)
+            #expect(next.allSatisfy { $0.value.count == 1 })
+            var (at, status, history) = (first.head.description, first.status, [Step]())
+            while let step = next[at]?.first {
+                #expect(step.status.predecessors.contains(status), "\(status) to \(step.status)")
+                (at, status) = (step.id, step.status)
+                history.append(step)
+            }
+            #expect(history.count == steps.count)
+            let log = try await gateway.ledger.log(of: Self.job).get()
+            #expect(log.map(\.id.description).suffix(min(64, history.count)) == history.map(\.id).suffix(64))
+
+            let passed = Set(history.map(\.status.rawValue) + [first.status.rawValue])
+            for loser in losers {
+                #expect(loser.status == 409 && loser.member("code") == "illegal_transition", "\(loser)")
+                #expect(loser.member("jobStatus").map { passed.contains($0) } == true, "\(loser)")
+            }
+        }
+    }
+
+    @Test
+    func `of 1,000 who change what they have read exactly one does, and the others are told by what it was overtaken`()
+        async throws
+    {
+        try await Self.stage { ports, gateway in
+            let token = try await gateway.token("orders", .service)
+            let head = try #require(try await gateway.ledger.head(Self.job).get()).id
+            let requests = (0..<Self.contenders).map { number in
+                Self.request(number % 3 == 0 ? .cancelled : .accepted, as: token, ["If-Match: \"e.\(head)\""])
+            }
+            let answers = try await Self.ask(ports, requests)
+            let steps = answers.compactMap(Step.init)
+            #expect(steps.count == 1 && steps.first?.previous == head.description)
+            let winner = try #require(steps.first)
+            for loser in answers where loser.status != 200 {
+                #expect(loser.status == 412 && loser.member("code") == "precondition_failed", "\(loser)")
+                #expect(loser.member("jobStatus") == winner.status.rawValue && loser.member("jobStatusId") == winner.id)
+            }
+            let log = try await gateway.ledger.log(of: Self.job).get()
+            #expect(log.map(\.id.description) == [head.description, winner.id])
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct DescribeJobTests {
+    private static let place = #"{"lat":41.9,"lon":12.5}"#
+    /// kind, zone, destination, vendor, ended, retention_ms
+    private static let arguments = ["delivery", "rome", place, place, "delivered,cancelled", "172800000"]
+
+    private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.eventsChannel] }
+
+    private func describe(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
+        var arguments = Self.arguments
+        change(&arguments)
+        return try await stage.run(Scripts.describeJob, keys: self.keys(stage), arguments)
+    }
+
+    @Test func `what is named changes, what is not stays, and followers' gateways are told to read the job again`()
+        async throws
+    {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let before = try await stage.record("destination", "status", "head", "rider", "fence")
+            let first = try await self.describe(stage) { $0[2] = "" }
+            #expect(first == .answer(1))
+            #expect(try await stage.subscriber.messages.next().text == #"{"type":"assigned"}"#)
+            #expect(try await stage.record("zone", "vendor") == ["rome", Self.place])
+            #expect(try await stage.record("destination", "status", "head", "rider", "fence") == before)
+            let second = try await self.describe(stage)
+            #expect(second == .answer(1))
+            _ = try await stage.subscriber.messages.next()
+            #expect(try await stage.record("destination") == [Self.place])
+            try await stage.leavesAllAsItIs {
+                let again = try await self.describe(stage)
+                #expect(again == .answer(2))
+            }
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `a job that is not there, of another kind or at its end is left as it is`() async throws {
+        try await Stage.set { stage in
+            let absent = try await self.describe(stage)
+            #expect(absent == .answer(0))
+            #expect(try await stage.client.dump().isEmpty)
+            try await stage.createJob(through: [.cancelled])
+            try await stage.leavesAllAsItIs {
+                let other = try await self.describe(stage) { $0[0] = "service" }
+                #expect(other == .answer(-1, "delivery"))
+                let ended = try await self.describe(stage)
+                #expect(ended == .answer(-2, "cancelled"))
+            }
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `a bad argument is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let call = GoodCall(script: Scripts.describeJob, keys: self.keys(stage), arguments: Self.arguments)
+            var bad = ["", "pizza"].map { (0, $0, "kind must be") }
+            bad += badNames.map { (1, $0, "zone must be") }
+            bad += ["x", "[]", "{"].map { (2, $0, "destination must be") }
+            bad += ["x", "[]", "{"].map { (3, $0, "vendor must be") }
+            bad += ["", "A", "a b"].map { (4, $0, "ended must be") }
+            bad += badRetentions.map { (5, $0, "retention_ms must be") }
+            try await call.refuses(bad, on: stage)
+            let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
+            #expect(answer == .answer(1))
+        }
+    }
+}

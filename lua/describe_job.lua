@@ -1,0 +1,56 @@
+#!lua
+-- describe_job: change where a job begins and ends, and the zone it belongs to.
+--
+-- What is '' stays as it is. Followers' gateways read the job again, so that a new destination is shown at once.
+--
+-- Role     ledger
+-- KEYS[1]  job:{<job>}            hash     the record
+-- KEYS[2]  job:{<job>}:events     channel  told that the job is to be read again: {"type":"assigned"}
+-- ARGV[1]  kind                   delivery | service: what the job has to be
+-- ARGV[2]  zone                   1 to 64 of [A-Za-z0-9_-], or ''
+-- ARGV[3]  destination            JSON object, or ''
+-- ARGV[4]  vendor                 JSON object, or ''
+-- ARGV[5]  ended                  statuses in which nothing of it changes any more, joined by commas
+-- ARGV[6]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
+-- Errors   'ERR describe_job: ...' on a bad argument; nothing is written.
+-- Returns  {1} changed   {2} it was so, nobody is told   {0} no such job   {-1, kind} it is of another kind
+--          {-2, status} the job has ended
+-- Cost     O(1) plus one SPUBLISH
+
+if #KEYS ~= 2 or #ARGV ~= 6 then
+  return redis.error_reply('ERR describe_job: takes 2 keys and 6 arguments')
+end
+local kind, zone, destination, vendor, ended = unpack(ARGV, 1, 5)
+local retention = tonumber(ARGV[6])
+if kind ~= 'delivery' and kind ~= 'service' then
+  return redis.error_reply('ERR describe_job: kind must be delivery or service')
+end
+if zone ~= '' and (#zone > 64 or not string.match(zone, '^[%w_-]+$')) then
+  return redis.error_reply("ERR describe_job: zone must be '' or 1 to 64 of [A-Za-z0-9_-]")
+end
+if destination ~= '' and not string.match(destination, '^{.*}$') then
+  return redis.error_reply("ERR describe_job: destination must be '' or a JSON object")
+end
+if vendor ~= '' and not string.match(vendor, '^{.*}$') then
+  return redis.error_reply("ERR describe_job: vendor must be '' or a JSON object")
+end
+if not string.match(ended, '^[a-z_,]+$') then
+  return redis.error_reply('ERR describe_job: ended must be statuses joined by commas')
+end
+if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
+  return redis.error_reply('ERR describe_job: retention_ms must be 1 to 1000000000000')
+end
+
+local record = redis.call('HMGET', KEYS[1], 'kind', 'status', 'zone', 'destination', 'vendor')
+if not record[1] then return {0} end
+if record[1] ~= kind then return {-1, record[1]} end
+if zone == '' then zone = record[3] or '' end
+if destination == '' then destination = record[4] or '' end
+if vendor == '' then vendor = record[5] or '' end
+if zone == record[3] and destination == record[4] and vendor == record[5] then return {2} end
+if string.find(',' .. ended .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
+
+redis.call('HSET', KEYS[1], 'zone', zone, 'destination', destination, 'vendor', vendor)
+redis.call('PEXPIRE', KEYS[1], retention)
+redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
+return {1}
