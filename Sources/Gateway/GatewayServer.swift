@@ -82,14 +82,16 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
         defer { for (loop, state) in zip(loops, states) { loop.execute { state.value.stop() } } }
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
-        let fleet = Fleet(loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys)
+        let eventCounts = EventCounts()
+        let fleet = Fleet(
+            loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts)
 
         let (jobs, tickets, links, revocationLog) = try await loops[0].submit { [state = states[0]] in
             (state.value.jobs, state.value.tickets, state.value.links, state.value.revocationLog)
         }.get()
         let router = Routes(
             jobs: jobs, tickets: tickets, links: links, settings: self.settings, quotas: quotas,
-            revocations: revocations, revocationLog: revocationLog
+            revocations: revocations, revocationLog: revocationLog, eventCounts: eventCounts
         ).router()
         let connections = Connections(
             responder: Self.responder(router.buildResponder(), self.logger), settings: self.settings,

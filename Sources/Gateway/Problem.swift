@@ -12,7 +12,7 @@ struct Problem: Error, HTTPResponseError {
     static let mediaType = "application/problem+json"
 
     let code: ErrorCode
-    let statusCode: Int
+    var statusCode: Int
     let detail: String
     /// Current status of the job, where the request did not fit it.
     var jobStatus: JobStatus?
@@ -78,6 +78,9 @@ struct Problem: Error, HTTPResponseError {
         }
     }
 
+    /// Who is told when may also try again.
+    var isRetryable: Bool { self.code.isRetryable || self.retryIn != nil }
+
     var json: [UInt8] {
         struct Document: Encodable {
             var type: String
@@ -92,7 +95,7 @@ struct Problem: Error, HTTPResponseError {
         let document = Document(
             type: "urn:enroute:problem:\(self.code.rawValue)",
             title: self.code.rawValue.split(separator: "_").joined(separator: " "), status: self.statusCode,
-            code: self.code.rawValue, detail: self.detail, retryable: self.code.isRetryable,
+            code: self.code.rawValue, detail: self.detail, retryable: self.isRetryable,
             jobStatus: self.jobStatus?.rawValue, retryIn: self.retryIn)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -18,6 +18,7 @@ struct Routes: Sendable {
     let quotas: Quotas
     let revocations: Revocations
     let revocationLog: RevocationLog
+    let eventCounts: EventCounts
 
     /// Bytes of a request's body, at most.
     static let longestBody = 65_536
@@ -37,6 +38,7 @@ struct Routes: Sendable {
         api.post("jobs/{job}/links", use: self.makeLink)
         api.post("tickets", use: self.makeTicket)
         self.addGrants(to: api)
+        api.post("events", use: self.takeEvents)
         Pages(settings: self.settings).add(to: router)
         return router
     }

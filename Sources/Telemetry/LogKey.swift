@@ -16,4 +16,5 @@ package enum LogKey {
     package static let role = "role"
     package static let session = "session"
     package static let status = "status"
+    package static let topic = "topic"
 }
