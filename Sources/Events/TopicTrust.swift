@@ -94,7 +94,8 @@ package actor TopicTrust {
 
     /// - Returns: the URL, if it is one of SNS: HTTPS, one of its hosts, nobody's name before it.
     private func address(_ text: String) -> String? {
-        guard text.utf8.allSatisfy(Self.isPlain), let parts = URLComponents(string: text), parts.scheme?.lowercased() == "https", parts.user == nil,
+        guard text.utf8.allSatisfy(Self.isPlain), let parts = URLComponents(string: text),
+            parts.scheme?.lowercased() == "https", parts.user == nil,
             parts.password == nil, parts.fragment == nil, let host = parts.host?.lowercased()
         else { return nil }
         if self.hosts.isEmpty {
@@ -136,7 +137,8 @@ package actor TopicTrust {
         self.asking[url] = question
         defer { self.asking[url] = nil }
         let found = try await question.value
-        if self.kept.count >= Self.mostCertificates, let oldest = self.kept.min(by: { $0.value.until < $1.value.until }) {
+        if self.kept.count >= Self.mostCertificates, let oldest = self.kept.min(by: { $0.value.until < $1.value.until })
+        {
             self.kept[oldest.key] = nil
         }
         self.kept[url] = found

@@ -23,6 +23,8 @@ package struct GatewaySettings: Sendable {
     package var issuerKeys: JWKSSource?
     /// Topics of SNS whose events are taken; `nil` for none.
     package var topics: TopicTrust?
+    /// A queue of SQS whose events are taken; `nil` for none.
+    package var queue: EventQueue?
     package var limits = Limits()
     package var overload = OverloadBounds()
     /// Balancers whose `X-Forwarded-For` is believed.

@@ -115,6 +115,7 @@ struct ProcessConfiguration {
             credentials: try self.credentials(), live: live, ledger: ledger, tokens: verifier)
         settings.issuerKeys = issuerKeys
         settings.topics = try self.topics()
+        settings.queue = try self.queue()
         settings.liveState = try self.liveState()
         settings.name = try self.gatewayName()
         settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))

@@ -5,7 +5,9 @@ import Testing
 @testable import Events
 
 @Suite struct CloudEventTests {
-    static func text(_ members: String = "", type: String = "status", data: String = #"{"job":"j","status":"accepted"}"#)
+    static func text(
+        _ members: String = "", type: String = "status", data: String = #"{"job":"j","status":"accepted"}"#
+    )
         -> Data
     {
         Data(
@@ -76,11 +78,14 @@ import Testing
         #expect(self.fault { _ = try event(#""datacontenttype":"text/xml","data":"<job/>""#) }?.kind == .unusable)
     }
 
-    @Test(arguments: [
-        ("2026-11-21T18:00:00.1239Z", 1_795_284_000_123), ("2000-02-29T00:00:00-00:00", nil), ("2024-02-29T12:00:00Z", 1_709_208_000_000),
-        ("2026-02-29T00:00:00Z", nil), ("2026-11-21 18:00:00Z", nil), ("2026-11-21T18:00:00", nil),
-        ("2026-11-21T18:00:00.Z", nil), ("2026-13-21T18:00:00Z", nil), ("2016-12-31T23:59:60Z", 1_483_228_800_000), ("", nil),
-    ] as [(String, Int64?)])
+    @Test(
+        arguments: [
+            ("2026-11-21T18:00:00.1239Z", 1_795_284_000_123), ("2000-02-29T00:00:00-00:00", nil),
+            ("2024-02-29T12:00:00Z", 1_709_208_000_000),
+            ("2026-02-29T00:00:00Z", nil), ("2026-11-21 18:00:00Z", nil), ("2026-11-21T18:00:00", nil),
+            ("2026-11-21T18:00:00.Z", nil), ("2026-13-21T18:00:00Z", nil), ("2016-12-31T23:59:60Z", 1_483_228_800_000),
+            ("", nil),
+        ] as [(String, Int64?)])
     func `times are read as RFC 3339 has them`(text: String, milliseconds: Int64?) {
         #expect(Timestamp.milliseconds(text) == milliseconds)
     }

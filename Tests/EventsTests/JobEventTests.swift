@@ -15,7 +15,8 @@ import Testing
     @Test func `a created event is the body that makes a job`() throws {
         let created = try self.event(
             "created",
-            #"{"job":"j","kind":"delivery","customer":"anna","rider":"r","zone":"z","destination":{"lat":41.9,"lon":12.5}}"#)
+            #"{"job":"j","kind":"delivery","customer":"anna","rider":"r","zone":"z","destination":{"lat":41.9,"lon":12.5}}"#
+        )
         #expect(
             created
                 == .created(
@@ -35,8 +36,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("other", "{}", "type must be"), ("status", "7", "JSON object"), ("status", #"{"status":"accepted"}"#, "needs job"),
-        ("status", #"{"job":"a b","status":"accepted"}"#, "job must be"), ("status", #"{"job":"j","status":"lost"}"#, "status must be"),
+        ("other", "{}", "type must be"), ("status", "7", "JSON object"),
+        ("status", #"{"status":"accepted"}"#, "needs job"),
+        ("status", #"{"job":"a b","status":"accepted"}"#, "job must be"),
+        ("status", #"{"job":"j","status":"lost"}"#, "status must be"),
         ("status", #"{"job":7,"status":"accepted"}"#, "job of the data has the wrong type"),
         ("created", #"{"job":"j","kind":"gift","customer":"a"}"#, "kind must be"),
         ("created", #"{"job":"j","kind":"delivery"}"#, "needs customer"),

@@ -81,7 +81,9 @@ import Testing
         self.event(id, "status", #"{"job":"j1","status":"\#(status)"}"#, second: second)
     }
 
-    @Test func `an event is applied once, and answered the same however often it comes, also after others`() async throws {
+    @Test func `an event is applied once, and answered the same however often it comes, also after others`()
+        async throws
+    {
         try await Self.run { sender in
             let created = try await sender.send(Self.created)
             #expect(created.outcome == "applied" && created.job == "j1")
@@ -102,7 +104,8 @@ import Testing
         }
     }
 
-    @Test func `events in the wrong order, sent again while they are early, end where the lifecycle does`() async throws {
+    @Test func `events in the wrong order, sent again while they are early, end where the lifecycle does`() async throws
+    {
         try await Self.run { sender in
             let way = [
                 Self.created, Self.status("e-1", "accepted", second: 1), Self.status("e-2", "preparing", second: 2),
@@ -178,7 +181,8 @@ import Testing
                 try await sender.gateway.ledger.recover(JobID("j1")!).get()?.record.rider?.text
             }
             for (event, outcome, holder) in [
-                (assigned(#""rider-2""#, 10), "applied", "rider-2"), (assigned(#""rider-3""#, 30), "applied", "rider-3"),
+                (assigned(#""rider-2""#, 10), "applied", "rider-2"),
+                (assigned(#""rider-3""#, 30), "applied", "rider-3"),
                 (assigned(#""rider-4""#, 20), "superseded", "rider-3"),
                 (assigned(#""rider-2""#, 10), "superseded", "rider-3"),
                 (assigned(#""rider-3""#, 40), "applied", "rider-3"), (assigned("null", 35), "superseded", "rider-3"),

@@ -81,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func `what is early is answered so that SNS sends it again, what never can so that it does not`() async throws {
+    @Test func `what is early is answered so that SNS sends it again, what never can so that it does not`() async throws
+    {
         try await Self.run { stage in
             let early = try stage.signer.envelope(EventRoutesTests.status("e-1", "accepted"), host: stage.host)
             #expect(try await stage.post(early).status == 503)
@@ -90,7 +91,9 @@ import Testing
         }
     }
 
-    @Test func `a subscription is confirmed by asking the address it names, once it is known to be genuine`() async throws {
+    @Test func `a subscription is confirmed by asking the address it names, once it is known to be genuine`()
+        async throws
+    {
         try await Self.run { stage in
             let genuine = try stage.signer.envelope("Confirm.", as: "SubscriptionConfirmation", host: stage.host)
             #expect(try await stage.post(genuine).status == 200)

@@ -22,25 +22,27 @@ package struct TopicSigner: Sendable {
         let authorityKey = Certificate.PrivateKey(P256.Signing.PrivateKey())
         let name = try DistinguishedName { CommonName("enroute test topics") }
         let (begin, end) = (Date.now.addingTimeInterval(-7200), Date.now.addingTimeInterval(validity))
-        self.authority = try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: authorityKey.publicKey,
-            notValidBefore: begin, notValidAfter: Date.now.addingTimeInterval(3600), issuer: name, subject: name,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
-                Critical(KeyUsage(keyCertSign: true))
-            },
-            issuerPrivateKey: authorityKey
-        ).serializeAsPEM().pemString + "\n"
-        self.certificate = try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(),
-            publicKey: Certificate.PrivateKey(self.key).publicKey, notValidBefore: begin, notValidAfter: end,
-            issuer: name, subject: try DistinguishedName { CommonName("sns.amazonaws.com") },
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.notCertificateAuthority)
-                SubjectAlternativeNames([.dnsName("sns.amazonaws.com")])
-            },
-            issuerPrivateKey: authorityKey
-        ).serializeAsPEM().pemString + "\n"
+        self.authority =
+            try Certificate(
+                version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: authorityKey.publicKey,
+                notValidBefore: begin, notValidAfter: Date.now.addingTimeInterval(3600), issuer: name, subject: name,
+                extensions: try Certificate.Extensions {
+                    Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+                    Critical(KeyUsage(keyCertSign: true))
+                },
+                issuerPrivateKey: authorityKey
+            ).serializeAsPEM().pemString + "\n"
+        self.certificate =
+            try Certificate(
+                version: .v3, serialNumber: Certificate.SerialNumber(),
+                publicKey: Certificate.PrivateKey(self.key).publicKey, notValidBefore: begin, notValidAfter: end,
+                issuer: name, subject: try DistinguishedName { CommonName("sns.amazonaws.com") },
+                extensions: try Certificate.Extensions {
+                    Critical(BasicConstraints.notCertificateAuthority)
+                    SubjectAlternativeNames([.dnsName("sns.amazonaws.com")])
+                },
+                issuerPrivateKey: authorityKey
+            ).serializeAsPEM().pemString + "\n"
     }
 
     /// An envelope's JSON.
