@@ -9,15 +9,15 @@ internal import NIOSSL
 
 /// Asks a URL. A connection of its own for each question, because days lie between them.
 struct TopicFetch: Sendable {
-    /// From the question to the last byte of the answer.
-    static let longestWait = Duration.seconds(5)
     /// Bytes of an answer, at most.
     static let longestAnswer = 65_536
 
+    /// From the question to the last byte of the answer.
+    private let longestWait: Duration
     private let configuration: HTTPClient.Configuration
 
     /// - Parameter authorities: PEM file of those that may vouch for the hosts; `nil` for the system's.
-    init(authorities: String?) throws(TopicTrust.Unusable) {
+    init(authorities: String?, longestWait: Duration) throws(TopicTrust.Unusable) {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let authorities {
@@ -28,11 +28,11 @@ struct TopicFetch: Sendable {
             tls.trustRoots = .certificates(trusted)
         }
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
-        configuration.timeout.connect = TimeAmount(Self.longestWait)
+        configuration.timeout.connect = TimeAmount(longestWait)
         configuration.httpVersion = .http1Only
         // Otherwise a connection that was refused is tried again until the time is up.
         configuration.connectionPool.retryConnectionEstablishment = false
-        self.configuration = configuration
+        (self.configuration, self.longestWait) = (configuration, longestWait)
     }
 
     /// The bytes of the answer.
@@ -45,7 +45,7 @@ struct TopicFetch: Sendable {
         var request = HTTPClientRequest(url: url)
         request.headers = ["user-agent": "enroute"]
         do {
-            let response = try await client.execute(request, timeout: TimeAmount(Self.longestWait))
+            let response = try await client.execute(request, timeout: TimeAmount(self.longestWait))
             guard response.status == .ok else {
                 throw TopicTrust.Refusal.notReached("SNS answered with status \(response.status.code)")
             }

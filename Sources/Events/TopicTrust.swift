@@ -49,8 +49,11 @@ package actor TopicTrust {
     ///   - topics: Amazon Resource Names.
     ///   - hosts: `host` or `host:port` that certificates may come from; empty for those of SNS.
     ///   - authorities: PEM file of who vouches for those hosts and for the certificates; `nil` for the system's.
+    ///   - longestWait: how long a question may take.
     /// - Throws: `Unusable`.
-    package init(topics: [String], hosts: [String] = [], authorities: String? = nil) throws(Unusable) {
+    package init(
+        topics: [String], hosts: [String] = [], authorities: String? = nil, longestWait: Duration = .seconds(5)
+    ) throws(Unusable) {
         for topic in topics {
             guard topic.wholeMatch(of: /arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]{1,256}/) != nil else {
                 throw Unusable(
@@ -60,7 +63,7 @@ package actor TopicTrust {
         }
         self.topics = Set(topics)
         self.hosts = Set(hosts.map { $0.lowercased() })
-        self.fetch = try TopicFetch(authorities: authorities)
+        self.fetch = try TopicFetch(authorities: authorities, longestWait: longestWait)
         guard let authorities else {
             self.authorities = nil
             return
