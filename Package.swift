@@ -110,6 +110,15 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
             ], swiftSettings: strict),
         .target(name: "Journeys", dependencies: ["CZlib"], swiftSettings: strict),
+        .target(
+            name: "Events",
+            dependencies: [
+                "EnrouteWire", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"), nio("NIOCore"), nio("NIOHTTP1"),
+            ], swiftSettings: strict),
 
         // 2 state
         .target(
@@ -123,8 +132,8 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Access", "EnrouteWire", "Fanout", "LiveState", "Redis", "Resilience", "SecureSocket", "Telemetry",
-                nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                "Access", "EnrouteWire", "Events", "Fanout", "LiveState", "Redis", "Resilience", "SecureSocket",
+                "Telemetry", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -157,8 +166,8 @@ let package = Package(
         .executableTarget(
             name: "enroute",
             dependencies: [
-                "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Gateway", "Journeys", "LiveState", "Redis",
-                "SecureSocket", "Telemetry", nio("NIOCore"), nio("NIOPosix"),
+                "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "Journeys", "LiveState",
+                "Redis", "SecureSocket", "Telemetry", nio("NIOCore"), nio("NIOPosix"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -176,6 +185,7 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], swiftSettings: testing),
@@ -212,6 +222,14 @@ let package = Package(
                 .product(name: "JWTKit", package: "jwt-kit"),
             ],
             swiftSettings: testing),
+        .testTarget(
+            name: "EventsTests",
+            dependencies: [
+                "EnrouteWire", "Events", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ], swiftSettings: testing),
         .testTarget(name: "JourneysTests", dependencies: ["CZlib", "Journeys"], swiftSettings: testing),
         .testTarget(
             name: "LiveStateTests",
@@ -224,8 +242,8 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "Access", "Embedded", "EnrouteClient", "EnrouteWire", "LiveState", "Redis", "SecureSocket",
-                "Telemetry", "TestSupport", nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
+                "Gateway", "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "LiveState", "Redis",
+                "SecureSocket", "Telemetry", "TestSupport", nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),

@@ -15,19 +15,20 @@
 -- ARGV[3]  customer               1 to 64 of [A-Za-z0-9_-]
 -- ARGV[4]  ended                  statuses in which nothing is assigned any more, joined by commas
 -- ARGV[5]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
+-- ARGV[6]  occurred_at            when it was decided, ms since the epoch, 13 digits, or '' for now; kept as assigned_at
 -- Errors   'ERR assign_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, fence} assigned   {2, fence} it was theirs, nobody is told   {0} no such job
 --          {-1, fence} another decision came first: read again   {-2, status} the job has ended
 -- Cost     O(1) plus one SPUBLISH
 
-if #KEYS ~= 2 or #ARGV ~= 5 then
-  return redis.error_reply('ERR assign_job: takes 2 keys and 5 arguments')
+if #KEYS ~= 2 or #ARGV ~= 6 then
+  return redis.error_reply('ERR assign_job: takes 2 keys and 6 arguments')
 end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
 end
 local expected, rider, customer, ended = unpack(ARGV, 1, 4)
-local retention = tonumber(ARGV[5])
+local retention, occurred_at = tonumber(ARGV[5]), ARGV[6]
 if not string.match(expected, '^%d+$') or #expected > 15 then
   return redis.error_reply('ERR assign_job: expected must be 1 to 15 digits')
 end
@@ -43,21 +44,31 @@ end
 if not retention or retention % 1 ~= 0 or retention < 1 or retention > 1e12 then
   return redis.error_reply('ERR assign_job: retention_ms must be 1 to 1000000000000')
 end
+if occurred_at ~= '' and not string.match(occurred_at, '^[1-9]%d%d%d%d%d%d%d%d%d%d%d%d$') then
+  return redis.error_reply("ERR assign_job: occurred_at must be '' or ms since the epoch, 13 digits")
+end
 
 local record = redis.call('HMGET', KEYS[1],
-  'status', 'rider', 'customer', 'fence', 'travel_deadline', 'deadline_of:' .. rider)
+  'status', 'rider', 'customer', 'fence', 'assigned_at', 'travel_deadline', 'deadline_of:' .. rider)
 if not record[1] then return {0} end
 local fence = tonumber(record[4] or '0')
-if record[2] == rider and record[3] == customer then return {2, fence} end
+if record[2] == rider and record[3] == customer then
+  -- What was decided before this, and comes after it, is old.
+  if occurred_at > (record[5] or '') then redis.call('HSET', KEYS[1], 'assigned_at', occurred_at) end
+  return {2, fence}
+end
 if string.find(',' .. ended .. ',', ',' .. record[1] .. ',', 1, true) then return {-2, record[1]} end
 if fence ~= tonumber(expected) then return {-1, fence} end
 
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 fence = fence + 1
-redis.call('HSET', KEYS[1], 'rider', rider, 'customer', customer, 'fence', fence)
+redis.call('HSET', KEYS[1], 'rider', rider, 'customer', customer, 'fence', fence,
+  'assigned_at', occurred_at ~= '' and occurred_at or now)
 if record[2] ~= rider then
-  local used = record[5] or ''
+  local used = record[6] or ''
   if used ~= '' then redis.call('HSET', KEYS[1], 'deadline_of:' .. record[2], used) end
-  redis.call('HSET', KEYS[1], 'travel_active', '0', 'travel_deadline', record[6] or '')
+  redis.call('HSET', KEYS[1], 'travel_active', '0', 'travel_deadline', record[7] or '')
 end
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')

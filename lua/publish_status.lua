@@ -3,7 +3,8 @@
 --
 -- The gateway knows the lifecycle and names the statuses that may come before; the script compares, so that of
 -- several who try at once exactly one wins. (epoch, prev, id) lets a follower see a gap: prev is the id before it.
--- Whoever does not know whether it was done repeats it with the same request id, and gets the first answer again.
+-- Whoever does not know whether it was done repeats it with the same request id, and gets the first answer again, for
+-- as long as the log holds it: until 64 other changes have come.
 --
 -- The id is '<ms>-<digest of prev and of what is written>', so that an id stands for the whole history up to it. With
 -- a plain sequence a new master whose clock is behind may give a status the id of one that was lost with the old
@@ -26,8 +27,8 @@
 -- Errors   'ERR publish_status: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms} published   {0} no such job   {-1, status, head} not allowed from this status
 --          {-2, status, head} another event is the newest than the caller knows
---          the same again when the newest event has this request id and this status: nothing is written
--- Cost     O(1) plus one SPUBLISH
+--          {2, epoch, prev, id, at_ms} an event of the log has this request id and this status: nothing is written
+-- Cost     O(events in the log), at most 64, plus one SPUBLISH; O(1) without a request id
 
 if #KEYS ~= 3 or #ARGV ~= 10 then
   return redis.error_reply('ERR publish_status: takes 3 keys and 10 arguments')
@@ -70,11 +71,12 @@ local record = redis.call('HMGET', KEYS[1], 'status', 'epoch', 'head')
 local current, epoch, prev = record[1], record[2], record[3]
 if not current then return {0} end
 if request ~= '' then
-  local newest = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
-  local field = {}
-  for i = 1, newest and #newest[2] or 0, 2 do field[newest[2][i]] = newest[2][i + 1] end
-  if field.request == request and field.status == status then
-    return {1, epoch, field.prev, newest[1], tonumber(field.at)}
+  for _, entry in ipairs(redis.call('XREVRANGE', KEYS[2], '+', '-')) do
+    local field = {}
+    for i = 1, #entry[2], 2 do field[entry[2][i]] = entry[2][i + 1] end
+    if field.request == request and field.status == status then
+      return {2, epoch, field.prev, entry[1], tonumber(field.at)}
+    end
   end
 end
 if expected ~= '' and expected ~= prev and expected ~= epoch .. '.' .. prev then return {-2, current, prev} end

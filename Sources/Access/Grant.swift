@@ -51,7 +51,7 @@ package struct TokenIdentity: Sendable, Hashable {
 /// What can be asked for.
 package enum Verb: Sendable, CaseIterable {
     case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, makeTicket
-    case assignJob, makeLink, revokeGrant
+    case assignJob, makeLink, revokeGrant, sendEvents
 
     var isReading: Bool { self == .followJob || self == .readJob }
 }
@@ -72,7 +72,7 @@ extension Grant {
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant): true
         case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .changeStatus): true
-        case (.service, .assignJob), (.service, .makeLink), (.service, .revokeGrant): true
+        case (.service, .assignJob), (.service, .makeLink), (.service, .revokeGrant), (.service, .sendEvents): true
         default: false
         }
     }

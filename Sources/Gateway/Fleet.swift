@@ -11,6 +11,7 @@ struct Fleet: Sendable {
     let states: [NIOLoopBound<LoopState>]
     let load: SharedLoad
     let issuerKeys: JWKSSource?
+    let eventCounts: EventCounts
 
     /// Every loop's Redis answers, and the gateway takes new connections.
     enum Readiness: Hashable {
@@ -42,6 +43,7 @@ struct Fleet: Sendable {
                 counts.add(.keysFetched, fetched.good)
                 counts.add(.keysNotFetched, fetched.failed)
             }
+            counts.add(self.eventCounts.values)
             let lag = self.load.loopLag(
                 now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
             let gauges: [(Gauge, Double)] = Gauge.allCases.map { gauge in

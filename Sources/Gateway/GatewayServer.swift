@@ -82,7 +82,9 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
         defer { for (loop, state) in zip(loops, states) { loop.execute { state.value.stop() } } }
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
-        let fleet = Fleet(loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys)
+        let eventCounts = EventCounts()
+        let fleet = Fleet(
+            loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts)
 
         let (jobs, publisher, tickets, links, revocationLog) = try await loops[0].submit { [state = states[0]] in
             (
@@ -90,21 +92,23 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 state.value.revocationLog
             )
         }.get()
-        let router = Routes(
+        let routes = Routes(
             jobs: jobs, publisher: publisher, tickets: tickets, links: links, settings: self.settings, quotas: quotas,
-            revocations: revocations, revocationLog: revocationLog,
-            isBlind: { [state = states[0]] in try await loops[0].submit { state.value.isBlind }.get() }
-        ).router()
+            revocations: revocations, revocationLog: revocationLog, eventCounts: eventCounts,
+            isBlind: { [state = states[0]] in try await loops[0].submit { state.value.isBlind }.get() })
         let connections = Connections(
-            responder: Self.responder(router.buildResponder(), self.logger), settings: self.settings,
+            responder: Self.responder(routes.router().buildResponder(), self.logger), settings: self.settings,
             loops: LoopMap(states, loops: loops))
         let management = Connections(
             responder: Self.responder(ManagementRoutes(fleet: fleet).router().buildResponder(), self.logger),
             settings: self.settings, loops: connections.loops, isManagement: true)
-        try await self.serve(connections, management, fleet)
+        let consumer = self.settings.queue.map { QueueConsumer(queue: $0, routes: routes, logger: self.logger) }
+        try await self.serve(connections, management, fleet, consumer)
     }
 
-    private func serve(_ connections: Connections, _ management: Connections, _ fleet: Fleet) async throws {
+    private func serve(
+        _ connections: Connections, _ management: Connections, _ fleet: Fleet, _ consumer: QueueConsumer?
+    ) async throws {
         let logger = self.logger
         // Only connections that stay HTTP become a task; a session costs none.
         let (http, arrivals) = AsyncStream.makeStream(
@@ -143,6 +147,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 arrivals.finish()
             }
             if let keys = self.settings.issuerKeys { group.addTask { await keys.run() } }
+            if let consumer { group.addTask { await consumer.run() } }
             for await arrived in http {
                 group.addTask {
                     await arrived.server.handleHTTP(asyncChannel: arrived.connection, logger: logger)

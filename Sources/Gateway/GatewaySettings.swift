@@ -2,6 +2,7 @@
 
 package import Access
 package import EnrouteWire
+package import Events
 package import LiveState
 package import Redis
 package import SecureSocket
@@ -20,6 +21,10 @@ package struct GatewaySettings: Sendable {
     package var tokens: TokenVerifier
     /// Keeps the keys of `tokens` those that an issuer publishes; `nil` where they are all configured.
     package var issuerKeys: JWKSSource?
+    /// Topics of SNS whose events are taken; `nil` for none.
+    package var topics: TopicTrust?
+    /// A queue of SQS whose events are taken; `nil` for none.
+    package var queue: EventQueue?
     package var limits = Limits()
     package var overload = OverloadBounds()
     /// Balancers whose `X-Forwarded-For` is believed.

@@ -83,7 +83,7 @@ struct JobControl: Sendable {
         ).flatMap { answer in
             let loop = self.loop
             switch answer.value {
-            case .published(let event):
+            case .published(let event), .repeated(let event):
                 let event = Durable(value: event, replicas: answer.replicas)
                 guard let end = status.endOfTravel else { return loop.makeSucceededFuture(event) }
                 return self.close(job, because: end).map { _ in event }
@@ -163,21 +163,26 @@ struct JobControl: Sendable {
     /// - Parameters:
     ///   - rider: `nil` leaves it as it is, `.some(nil)` takes the job from its rider.
     ///   - customer: `nil` leaves it as it is.
+    ///   - occurredAt: when it was decided, ms since the epoch; `nil` for now. Fails with `Superseded` when something newer
+    ///     has been decided.
     func assign(
-        _ job: JobID, to rider: PersonID??, of customer: PersonID?, attempt: Int = 1
+        _ job: JobID, to rider: PersonID??, of customer: PersonID?, occurredAt: Int64? = nil, attempt: Int = 1
     ) -> EventLoopFuture<Durable<Parties>> {
         let loop = self.loop
         return self.ledger.recover(job).flatMap { recovery in
             guard let record = recovery?.record else { return loop.makeFailedFuture(Refused.noSuchJob) }
             let parties = Parties(customer: customer ?? record.customer, rider: rider ?? record.rider)
             let isOther = parties.rider != record.rider && record.status.end == nil
+            let isNewest = self.isNewest(job, parties, record, occurredAt)
             // Before the ledger knows, so that nothing of the old rider comes after.
-            let closed =
+            let closed = isNewest.flatMap {
                 isOther
-                ? self.close(job, because: .reassigned, fence: record.fence + 1).map { _ in }
-                : loop.makeSucceededVoidFuture()
+                    ? self.close(job, because: .reassigned, fence: record.fence + 1).map { _ in }
+                    : loop.makeSucceededVoidFuture()
+            }
             return closed.flatMap {
-                self.ledger.assign(job, to: parties.rider, of: parties.customer, expected: record.fence)
+                self.ledger.assign(
+                    job, to: parties.rider, of: parties.customer, expected: record.fence, occurredAt: occurredAt)
             }.flatMap { answer in
                 switch answer.value {
                 case .assigned, .unchanged:
@@ -189,7 +194,8 @@ struct JobControl: Sendable {
                             code: .illegalTransition, message: "The job is \(status.rawValue): it is nobody's to do.",
                             status: status))
                 case .overtaken where attempt < Self.mostAssignAttempts:
-                    return self.assign(job, to: rider, of: customer, attempt: attempt + 1)
+                    return self.assign(
+                        job, to: rider, of: customer, occurredAt: occurredAt, attempt: attempt + 1)
                 case .overtaken:
                     return loop.makeFailedFuture(
                         Refused(code: .unavailable, message: "Others change the job at the same time. Try again."))

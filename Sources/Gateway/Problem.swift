@@ -12,7 +12,7 @@ struct Problem: Error, HTTPResponseError {
     static let mediaType = "application/problem+json"
 
     let code: ErrorCode
-    let statusCode: Int
+    var statusCode: Int
     let detail: String
     /// Current status of the job, where the request did not fit it.
     var jobStatus: JobStatus?
@@ -81,6 +81,9 @@ struct Problem: Error, HTTPResponseError {
         }
     }
 
+    /// Who is told when may also try again.
+    var isRetryable: Bool { self.code.isRetryable || self.retryIn != nil }
+
     /// - Parameter trace: of the request it answers.
     func json(_ trace: RequestTrace?) -> [UInt8] {
         struct Document: Encodable {
@@ -101,7 +104,7 @@ struct Problem: Error, HTTPResponseError {
             title: self.code.rawValue.split(separator: "_").joined(separator: " "), status: self.statusCode,
             code: self.code.rawValue, detail: self.detail,
             instance: trace.map { "urn:enroute:trace:\($0.traceID)" }, traceId: trace?.traceID,
-            retryable: self.code.isRetryable, jobStatus: self.jobStatus?.rawValue,
+            retryable: self.isRetryable, jobStatus: self.jobStatus?.rawValue,
             jobStatusId: self.jobStatusID?.description, retryIn: self.retryIn)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -19,6 +19,7 @@ struct Routes: Sendable {
     let quotas: Quotas
     let revocations: Revocations
     let revocationLog: RevocationLog
+    let eventCounts: EventCounts
     /// It may be unknown who may see what: no position is shown.
     let isBlind: @Sendable () async throws -> Bool
 
@@ -42,6 +43,7 @@ struct Routes: Sendable {
         self.addStatus(to: api)
         self.addLocations(to: api)
         self.addGrants(to: api)
+        api.post("events", use: self.takeEvents)
         Pages(settings: self.settings).add(to: router)
         return router
     }

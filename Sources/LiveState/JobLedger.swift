@@ -57,6 +57,8 @@ package struct JobLedger: Sendable {
 
     package enum Transition: Sendable, Hashable {
         case published(StatusEvent)
+        /// Its request was there before, and this is what came of it.
+        case repeated(StatusEvent)
         case notAllowed(from: JobStatus)
         /// The newest event is another than the caller knows.
         case overtaken(status: JobStatus, head: StatusID)
@@ -80,22 +82,26 @@ package struct JobLedger: Sendable {
     }
 
     /// The same, and whether a replica has it.
+    ///
+    /// - Parameter origins: statuses from which it may follow; `nil` for all that the lifecycle says.
     package func publishDurably(
         _ status: JobStatus, of job: JobID, by actor: PersonID, source: String, occurredAt: Int64? = nil,
-        request: String = "", expected: ExpectedHead? = nil
+        request: String = "", after origins: [JobStatus]? = nil, expected: ExpectedHead? = nil
     ) -> EventLoopFuture<Durable<Transition>> {
         self.writes.evaluateDurably(
             Scripts.publishStatus,
             keys: [self.keyspace.job(job), self.keyspace.log(of: job), self.keyspace.events(of: job)],
             arguments: [
-                .text(job.text), .text(status.predecessors.map(\.rawValue).joined(separator: ",")),
+                .text(job.text), .text((origins ?? status.predecessors).map(\.rawValue).joined(separator: ",")),
                 .text(status.rawValue), .text(actor.text), .text(source), .text(occurredAt.map(String.init) ?? ""),
                 .text(request), status.endOfTravel == nil ? 0 : 1, self.retention, .text(expected?.text ?? ""),
             ]
         ).flatMapThrowing { answer in
             let transition = try Self.transition(answer.value, to: status)
-            guard case .published = transition else { return Durable(value: transition, replicas: nil) }
-            return Durable(value: transition, replicas: answer.replicas)
+            switch transition {
+            case .published, .repeated: return Durable(value: transition, replicas: answer.replicas)
+            case .notAllowed, .noSuchJob: return Durable(value: transition, replicas: nil)
+            }
         }
     }
 
@@ -111,12 +117,12 @@ package struct JobLedger: Sendable {
                 let head = parts[2].text.flatMap({ StatusID($0) })
             else { break }
             return .overtaken(status: current, head: head)
-        case 1:
+        case let code? where code == 1 || code == 2:
             guard parts.count == 5, let epoch = parts[1].text, let previous = parts[2].text,
                 let id = parts[3].text.flatMap({ StatusID($0) }), let at = parts[4].integer
             else { break }
-            return .published(
-                StatusEvent(epoch: epoch, previous: StatusID(previous), id: id, status: status, at: at))
+            let event = StatusEvent(epoch: epoch, previous: StatusID(previous), id: id, status: status, at: at)
+            return code == 1 ? .published(event) : .repeated(event)
         default: break
         }
         throw RedisError.unexpectedAnswer(command: Scripts.publishStatus.name)
@@ -181,16 +187,18 @@ package struct JobLedger: Sendable {
 
     /// Gives a job to a rider and a customer. The feed has been closed before, with the fence after `expected`.
     ///
-    /// - Parameter expected: fence of the record as it was read.
+    /// - Parameters:
+    ///   - expected: fence of the record as it was read.
+    ///   - occurredAt: when it was decided, ms since the epoch; `nil` for now.
     package func assign(
-        _ job: JobID, to rider: PersonID?, of customer: PersonID, expected: Int64
+        _ job: JobID, to rider: PersonID?, of customer: PersonID, expected: Int64, occurredAt: Int64? = nil
     ) -> EventLoopFuture<Durable<Assignment>> {
         self.writes.evaluateDurably(
             Scripts.assignJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
             arguments: [
                 .integer(expected), .text(rider?.text ?? ""), .text(customer.text),
                 .text(JobStatus.allCases.filter { $0.end != nil }.map(\.rawValue).joined(separator: ",")),
-                self.retention,
+                self.retention, .text(occurredAt.map(String.init) ?? ""),
             ]
         ).flatMapThrowing { answer in
             let parts = answer.value.array ?? []
@@ -202,6 +210,13 @@ package struct JobLedger: Sendable {
             case (-2, let status?): return Durable(value: .ended(status), replicas: nil)
             default: throw RedisError.unexpectedAnswer(command: Scripts.assignJob.name)
             }
+        }
+    }
+
+    /// When it was decided who has the job, ms since the epoch; `nil` when that was never changed.
+    package func assignedAt(_ job: JobID) -> EventLoopFuture<Int64?> {
+        self.ledger.send(["HMGET", .text(self.keyspace.job(job)), "assigned_at"]).map { answer in
+            answer.array?.first?.text.flatMap { Int64($0) }
         }
     }
 

@@ -16,5 +16,6 @@ package enum LogKey {
     package static let role = "role"
     package static let session = "session"
     package static let status = "status"
+    package static let topic = "topic"
     package static let trace = "trace"
 }

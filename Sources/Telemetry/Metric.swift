@@ -17,6 +17,8 @@ package enum Metric: Int, CaseIterable, Sendable {
     case revocationsApplied, sessionsRevoked, connectionsReset, positionsWithheld
     case auditEntriesLost
     case keysFetched, keysNotFetched
+    case eventsApplied, eventsRepeated, eventsSuperseded
+    case eventsEarly, eventsNever, eventsMalformed, eventsForged, eventsFailed
     case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
 
     /// Prometheus name, with what the counts of one name have in common.
@@ -47,6 +49,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .positionsWithheld: .positionsWithheld
         case .auditEntriesLost: .auditEntriesLost
         case .keysFetched, .keysNotFetched: .keysFetched
+        case .eventsApplied, .eventsRepeated, .eventsSuperseded: .eventsTaken
+        case .eventsEarly, .eventsNever, .eventsMalformed, .eventsForged, .eventsFailed: .eventsRefused
         case .closedGoingAway, .closedOverloaded, .closedRateLimited, .closedBadMessages, .closedTooBig,
             .closedProtocolError:
             .sessionsClosed
@@ -76,6 +80,14 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .jobsChecked: ("purpose", "check")
         case .keysFetched: ("outcome", "good")
         case .keysNotFetched: ("outcome", "failed")
+        case .eventsApplied: ("outcome", "applied")
+        case .eventsRepeated: ("outcome", "repeated")
+        case .eventsSuperseded: ("outcome", "superseded")
+        case .eventsEarly: ("reason", "early")
+        case .eventsNever: ("reason", "never")
+        case .eventsMalformed: ("reason", "malformed")
+        case .eventsForged: ("reason", "forged")
+        case .eventsFailed: ("reason", "failed")
         case .closedGoingAway: ("code", "4000")
         case .closedOverloaded: ("code", "4004")
         case .closedRateLimited: ("code", "4006")
@@ -113,6 +125,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         case positionsWithheld = "enroute_positions_withheld_total"
         case auditEntriesLost = "enroute_audit_entries_lost_total"
         case keysFetched = "enroute_keys_fetched_total"
+        case eventsTaken = "enroute_events_taken_total"
+        case eventsRefused = "enroute_events_refused_total"
 
         package var help: String {
             switch self {
@@ -141,6 +155,8 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .connectionsReset: "Connections thrown away because a peer did not read in time what was revoked."
             case .positionsWithheld: "Positions not shown at once because it was not known what is revoked."
             case .auditEntriesLost: "Entries of the audit trail lost because too many waited for Redis."
+            case .eventsTaken: "Events of other systems that were answered as done."
+            case .eventsRefused: "Events of other systems that were not done; early and failed ones are sent again."
             case .keysFetched: "Times that the issuer of tokens was asked for its keys; failed leaves those of before."
             }
         }

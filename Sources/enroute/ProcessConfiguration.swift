@@ -114,6 +114,8 @@ struct ProcessConfiguration {
             port: try port ?? self.integer("ENROUTE_PORT", in: 0...65535, default: 8443),
             credentials: try self.credentials(), live: live, ledger: ledger, tokens: verifier)
         settings.issuerKeys = issuerKeys
+        settings.topics = try self.topics()
+        settings.queue = try self.queue()
         settings.liveState = try self.liveState()
         settings.name = try self.gatewayName()
         settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))

@@ -165,7 +165,8 @@ struct OutageStage: Sendable {
             switch answer {
             case .success(let answer):
                 switch answer.value {
-                case .published(let event): return Durable(value: event, replicas: answer.replicas)
+                case .published(let event), .repeated(let event):
+                    return Durable(value: event, replicas: answer.replicas)
                 // The job was made anew, or went back, and stands elsewhere.
                 case .notAllowed(from: .accepted), .notAllowed(from: .allocationFailed):
                     return try await self.change(to: .preparing, request: request)

@@ -20,6 +20,7 @@ import Testing
         .assignJob: [.service],
         .makeLink: [.customer, .service],
         .revokeGrant: [.ops, .service],
+        .sendEvents: [.service],
     ]
 
     /// One way to ask for a verb, of somebody's own job.
@@ -53,6 +54,8 @@ import Testing
             (.revokeGrant, .rest("DELETE", "/api/v1/grants/tokens/none", nil, 204)),
             (.revokeGrant, .rest("DELETE", "/api/v1/grants/jobs/other", nil, 204)),
             (.revokeGrant, .rest("DELETE", "/api/v1/grants/links/\(String(repeating: "0", count: 32))", nil, 204)),
+            // Let in, and then told how an event is sent.
+            (.sendEvents, .rest("POST", "/api/v1/events", "{}", 415)),
             (.assignJob, .rest("PUT", "\(path)/\(job)/assignment", #"{"rider":"rider-2"}"#, 200)),
             (.assignJob, .rest("DELETE", "\(path)/\(job)/assignment", nil, 200)),
             (.changeStatus, .rest("POST", "\(path)/\(job)/status", #"{"status":"work_in_progress"}"#, 200)),

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct AssignJobTests {
-    private static let arguments = ["0", "rider-2", "customer-1", "delivered,completed,cancelled", "172800000"]
+    private static let arguments = ["0", "rider-2", "customer-1", "delivered,completed,cancelled", "172800000", ""]
 
     private func assign(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
         var arguments = Self.arguments
@@ -67,6 +67,26 @@ import Testing
         }
     }
 
+    @Test func `when it was decided is kept, and the newest time stays when nothing else changes`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            #expect(try await stage.ledger.assignedAt(Stage.job).get() == nil)
+            _ = try await self.assign(stage) { $0[5] = "1700000000001" }
+            #expect(try await stage.ledger.assignedAt(Stage.job).get() == 1_700_000_000_001)
+            for (time, newest) in [("1700000000003", 1_700_000_000_003), ("1700000000002", 1_700_000_000_003)]
+                as [(String, Int64)]
+            {
+                let answer = try await self.assign(stage) { ($0[0], $0[5]) = ("1", time) }
+                #expect(answer == .answer(2, 1))
+                #expect(try await stage.ledger.assignedAt(Stage.job).get() == newest)
+            }
+            let now = try await stage.now()
+            _ = try await self.assign(stage) { ($0[0], $0[1]) = ("1", "") }
+            let at = try #require(try await stage.ledger.assignedAt(Stage.job).get())
+            #expect(at >= now)
+        }
+    }
+
     @Test func `a job that has ended, or does not exist, is assigned to nobody`() async throws {
         try await Stage.set { stage in
             let absent = try await self.assign(stage)
@@ -91,7 +111,8 @@ import Testing
                 badFences.map { (0, $0, "expected must be") } + badNames.map { (1, $0, "rider must be") }
                     + (badNames + [""]).map { (2, $0, "customer must be") }
                     + ["", "A", "a b", "a-b"].map { (3, $0, "ended must be") }
-                    + badRetentions.map { (4, $0, "retention_ms must be") }, on: stage)
+                    + badRetentions.map { (4, $0, "retention_ms must be") }
+                    + ["x", "170000000000", "0700000000000"].map { (5, $0, "occurred_at must be") }, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer == .answer(1, 1))
         }

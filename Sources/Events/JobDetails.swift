@@ -1,0 +1,59 @@
+// The data of an event: what any of our types may say about a job, before it is known which of it this type needs.
+
+internal import FoundationEssentials
+
+/// Members of the data. What is not there is `nil`; what nobody knows is passed over.
+struct JobDetails: Decodable, Sendable {
+    struct Place: Decodable, Sendable {
+        var lat: Double
+        var lon: Double
+    }
+
+    var job: String?
+    var kind: String?
+    var status: String?
+    var customer: String?
+    var zone: String?
+    var destination: Place?
+    var vendor: Place?
+    /// `.some(nil)` where it stands there as null: nobody.
+    var rider: String??
+
+    private enum CodingKeys: CodingKey {
+        case job, kind, status, customer, zone, destination, vendor, rider
+    }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        self.job = try members.decodeIfPresent(String.self, forKey: .job)
+        self.kind = try members.decodeIfPresent(String.self, forKey: .kind)
+        self.status = try members.decodeIfPresent(String.self, forKey: .status)
+        self.customer = try members.decodeIfPresent(String.self, forKey: .customer)
+        self.zone = try members.decodeIfPresent(String.self, forKey: .zone)
+        self.destination = try members.decodeIfPresent(Place.self, forKey: .destination)
+        self.vendor = try members.decodeIfPresent(Place.self, forKey: .vendor)
+        self.rider =
+            members.contains(.rider) ? .some(try members.decodeIfPresent(String.self, forKey: .rider)) : .none
+    }
+
+    static func decode(_ body: some Sequence<UInt8>) -> Result<JobDetails, EventFault> {
+        do {
+            return .success(try JSONDecoder().decode(JobDetails.self, from: Data(body)))
+        } catch {
+            return .failure(.unusable(Self.reason(error)))
+        }
+    }
+
+    /// What is wrong with data that can not be decoded.
+    static func reason(_ error: any Error) -> String {
+        switch error {
+        case DecodingError.typeMismatch(_, let place) where place.codingPath.last?.stringValue != "data":
+            guard let member = place.codingPath.last?.stringValue else { break }
+            return "\(member) of the data has the wrong type."
+        case DecodingError.keyNotFound(let key, _) where key.stringValue != "data":
+            return "The data needs \(key.stringValue)."
+        default: break
+        }
+        return "The data must be a JSON object."
+    }
+}

@@ -1,0 +1,101 @@
+// What AWS SNS posts to an HTTPS endpoint: an envelope with a signature, around a message of its own. The envelope is only
+// taken apart here, and what its signature is over is put together; whether it is genuine is TopicTrust's to say
+// (docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html).
+
+internal import FoundationEssentials
+internal import SwiftASN1
+internal import X509
+
+/// An envelope. Nothing in it may be believed before its signature is checked.
+package struct TopicMessage: Decodable, Sendable {
+    /// What it is about.
+    package enum Kind: String, Decodable, Sendable {
+        case notification = "Notification"
+        case subscriptionConfirmation = "SubscriptionConfirmation"
+        case unsubscribeConfirmation = "UnsubscribeConfirmation"
+    }
+
+    package let kind: Kind
+    package let id: String
+    /// The topic's Amazon Resource Name.
+    package let topic: String
+    package let message: String
+    let subject: String?
+    let timestamp: String
+    let token: String?
+    /// Asking it confirms the subscription.
+    let subscribeURL: String?
+    let signatureVersion: String
+    let signature: String
+    let certificateURL: String
+
+    private enum CodingKeys: String, CodingKey {
+        case kind = "Type"
+        case id = "MessageId"
+        case topic = "TopicArn"
+        case message = "Message"
+        case subject = "Subject"
+        case timestamp = "Timestamp"
+        case token = "Token"
+        case subscribeURL = "SubscribeURL"
+        case signatureVersion = "SignatureVersion"
+        case signature = "Signature"
+        case certificateURL = "SigningCertURL"
+    }
+
+    package init(body: some Sequence<UInt8>) throws(EventFault) {
+        do {
+            self = try JSONDecoder().decode(TopicMessage.self, from: Data(body))
+        } catch {
+            throw .malformed("The body must be the envelope of an SNS message, not the message alone.")
+        }
+    }
+
+    /// What the signature is over: names and values, a line each, in the order of the names.
+    var signedText: String {
+        let members: [(String, String?)] =
+            switch self.kind {
+            case .notification:
+                [
+                    ("Message", self.message), ("MessageId", self.id), ("Subject", self.subject),
+                    ("Timestamp", self.timestamp), ("TopicArn", self.topic), ("Type", self.kind.rawValue),
+                ]
+            case .subscriptionConfirmation, .unsubscribeConfirmation:
+                [
+                    ("Message", self.message), ("MessageId", self.id), ("SubscribeURL", self.subscribeURL),
+                    ("Timestamp", self.timestamp), ("Token", self.token), ("TopicArn", self.topic),
+                    ("Type", self.kind.rawValue),
+                ]
+            }
+        return members.map { name, value in value.map { "\(name)\n\($0)\n" } ?? "" }.joined()
+    }
+
+    func isSigned(by key: Certificate.PublicKey) -> Bool {
+        let algorithm: Certificate.SignatureAlgorithm
+        switch self.signatureVersion {
+        case "1": algorithm = .sha1WithRSAEncryption
+        case "2": algorithm = .sha256WithRSAEncryption
+        default: return false
+        }
+        guard let signature = Data(base64Encoded: self.signature) else { return false }
+        return key.isValidSignature(signature, for: Data(self.signedText.utf8), signatureAlgorithm: algorithm)
+    }
+
+    /// The event that a notification carries: a structured CloudEvent; or our plain body, an object with `type` and the
+    /// members of its data, which is the event of this message, of this topic, at this message's time.
+    package func event() throws(EventFault) -> CloudEvent {
+        let body = Array(self.message.utf8)
+        struct Form: Decodable {
+            var specversion: String?
+            var type: String?
+        }
+        guard let form = try? JSONDecoder().decode(Form.self, from: Data(body)) else {
+            throw .malformed("The message must be a JSON object: a CloudEvent, or type and its data.")
+        }
+        if form.specversion != nil { return try CloudEvent.structured(body) }
+        let attributes = [
+            "specversion": "1.0", "id": self.id, "source": self.topic, "type": form.type, "time": self.timestamp,
+        ]
+        return try CloudEvent(details: JobDetails.decode(body)) { name throws(EventFault) in attributes[name] ?? nil }
+    }
+}

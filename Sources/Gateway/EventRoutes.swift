@@ -1,0 +1,184 @@
+// Events from outside (POST events): CloudEvents in their three modes, by a service with a token. One event is answered like
+// any request; a batch is answered 200 with what became of each, in order, and stops at no refusal. What an event does to a
+// job is in EventApplication.
+
+internal import Access
+internal import EnrouteWire
+internal import Events
+internal import FoundationEssentials
+internal import HTTPTypes
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+internal import Synchronization
+internal import Telemetry
+
+extension Routes {
+    @Sendable func takeEvents(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        if request.headers[Self.topicMessageType] != nil { return try await self.takeTopicMessage(request, context) }
+        let grant = try self.grant(request, context, .sendEvents)
+        let body = try await request.body.collect(upTo: Self.longestBody)
+        let mediaType = request.headers[.contentType]
+        switch mediaType?.prefix(while: { $0 != ";" }).lowercased().filter({ $0 != " " }) {
+        case CloudEvent.batchMediaType:
+            let events: [Result<CloudEvent, EventFault>]
+            do throws(EventFault) { events = try CloudEvent.batch(body.readableBytesView) } catch {
+                throw self.problem(error)
+            }
+            return try await self.answers(events, grant)
+        case CloudEvent.structuredMediaType:
+            return try await self.answer(grant) { () throws(EventFault) in
+                try CloudEvent.structured(body.readableBytesView)
+            }
+        case _ where request.headers[Self.header("specversion")] != nil:
+            return try await self.answer(grant) { () throws(EventFault) in
+                try CloudEvent.binary(body.readableBytesView, mediaType: mediaType) { request.headers[Self.header($0)] }
+            }
+        default:
+            self.eventCounts.add(.eventsMalformed)
+            throw Problem(
+                .badRequest, status: 415,
+                detail: "Send a CloudEvent: Content-Type \(CloudEvent.structuredMediaType), "
+                    + "\(CloudEvent.batchMediaType), or the headers ce-specversion, ce-id, ce-source and ce-type.")
+        }
+    }
+
+    /// - Parameter attribute: one of a CloudEvent, which are letters and digits.
+    private static func header(_ attribute: String) -> HTTPField.Name { HTTPField.Name("ce-\(attribute)")! }
+
+    private func answer(_ grant: Grant, _ read: () throws(EventFault) -> CloudEvent) async throws -> Response {
+        let event: CloudEvent
+        do throws(EventFault) { event = try read() } catch { throw self.problem(error) }
+        let answer = try await self.take(event, grant)
+        return Self.json(answer.json, isUnknown: answer.isUnknown)
+    }
+
+    private func answers(_ events: [Result<CloudEvent, EventFault>], _ grant: Grant) async throws -> Response {
+        var answers: [EventAnswer] = []
+        var outage: Problem?
+        for event in events {
+            do {
+                switch event {
+                case .failure(let fault): throw self.problem(fault)
+                // Without Redis each would wait for its own time-out.
+                case .success where outage != nil:
+                    self.eventCounts.add(.eventsFailed)
+                    throw outage!
+                case .success(let event): answers.append(try await self.take(event, grant))
+                }
+            } catch let problem as Problem {
+                if problem.code == .unavailable { outage = problem }
+                answers.append(EventAnswer(problem, try? event.get()))
+            }
+        }
+        return Self.json(EventAnswer.json(answers))
+    }
+
+    /// - Throws: `Problem`, and nothing else.
+    func take(_ event: CloudEvent, _ grant: Grant) async throws -> EventAnswer {
+        let meaning: JobEvent
+        do throws(EventFault) { meaning = try JobEvent(event) } catch { throw self.problem(error) }
+        guard grant.covers(meaning.job) else {
+            self.eventCounts.add(.eventsNever)
+            throw Problem(.forbidden, status: 403, detail: "The token is for another job.")
+        }
+        let outcome: EventOutcome
+        do {
+            outcome = try await self.answer(self.jobs.apply(meaning, of: event, by: grant.person))
+        } catch {
+            self.eventCounts.add(.eventsFailed)
+            throw error
+        }
+        self.eventCounts.add(outcome.metric)
+        switch outcome {
+        case .applied(let statusID, let isUnknown, _):
+            return EventAnswer(event, "applied", meaning.job, statusID: statusID, isUnknown: isUnknown)
+        case .superseded(let status): return EventAnswer(event, "superseded", meaning.job, jobStatus: status)
+        case .early(let reason, let status):
+            var problem = Problem(.illegalTransition, status: 409, detail: "\(reason) Send it again.")
+            problem.jobStatus = status
+            problem.retryIn = .random(in: 1000...5000)
+            throw problem
+        case .never(let reason, let status):
+            var problem = Problem(.illegalTransition, status: 422, detail: reason)
+            problem.jobStatus = status
+            throw problem
+        }
+    }
+
+    /// What is no event, or none that can be done, is counted here.
+    func problem(_ fault: EventFault) -> Problem {
+        self.eventCounts.add(fault.kind == .malformed ? .eventsMalformed : .eventsNever)
+        return Problem(.badRequest, status: fault.kind == .malformed ? 400 : 422, detail: fault.reason)
+    }
+}
+
+extension EventOutcome {
+    fileprivate var metric: Metric {
+        switch self {
+        case .applied(_, _, let isRepeat): isRepeat ? .eventsRepeated : .eventsApplied
+        case .superseded: .eventsSuperseded
+        case .early: .eventsEarly
+        case .never: .eventsNever
+        }
+    }
+}
+
+/// Counts of events of one gateway. Safe from any thread.
+final class EventCounts: Sendable {
+    private let state = Mutex(Counts())
+
+    var values: Counts { self.state.withLock { $0 } }
+
+    func add(_ metric: Metric) { self.state.withLock { $0.add(metric) } }
+}
+
+/// What a sender is told of one event.
+struct EventAnswer: Encodable {
+    /// `nil` when it said none.
+    private var id: String?
+    private var source: String?
+    /// `applied`, `superseded` or `refused`.
+    private var outcome: String
+    /// As it would be answered alone.
+    private var status: Int
+    private var job: String?
+    private var statusID: String?
+    private var jobStatus: String?
+    private var durability: String?
+    private var code: String?
+    private var detail: String?
+    private var retryable: Bool?
+
+    private enum CodingKeys: String, CodingKey {
+        case id, source, outcome, status, job, statusID = "statusId", jobStatus, durability, code, detail, retryable
+    }
+
+    var isUnknown: Bool { self.durability != nil }
+
+    init(
+        _ event: CloudEvent, _ outcome: String, _ job: JobID, statusID: StatusID? = nil, jobStatus: JobStatus? = nil,
+        isUnknown: Bool = false
+    ) {
+        (self.id, self.source, self.outcome) = (event.id, event.source, outcome)
+        self.status = isUnknown ? 202 : 200
+        (self.job, self.statusID, self.jobStatus) = (job.text, statusID?.description, jobStatus?.rawValue)
+        self.durability = isUnknown ? "unknown" : nil
+    }
+
+    init(_ problem: Problem, _ event: CloudEvent?) {
+        (self.id, self.source, self.outcome) = (event?.id, event?.source, "refused")
+        self.status = problem.statusCode
+        self.jobStatus = problem.jobStatus?.rawValue
+        (self.code, self.detail, self.retryable) = (problem.code.rawValue, problem.detail, problem.isRetryable)
+    }
+
+    var json: [UInt8] { Self.json(self) }
+
+    static func json(_ value: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Strings and numbers alone can not fail to encode.
+        return (try? encoder.encode(value)).map { Array($0) } ?? []
+    }
+}

@@ -1,0 +1,84 @@
+// SNS as a sender of events. Its messages come without a token: the signature of an allowed topic stands in its place, and
+// the topic acts as a service. Answers are what SNS understands: it sends again after 429 and 5xx, and gives a message up
+// after any other 4xx, so what is early is 503 here and not 409.
+
+internal import Access
+internal import EnrouteWire
+internal import Events
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import Telemetry
+
+extension Routes {
+    static let topicMessageType = HTTPField.Name("x-amz-sns-message-type")!
+
+    /// A message of SNS, whichever content type it says it has.
+    func takeTopicMessage(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let now = NIODeadline.now().uptimeNanoseconds
+        let address = self.settings.trustedProxies.client(
+            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
+        if let address, let wait = self.quotas.isLockedOut(address, at: now) { throw Problem(guessesFor: wait) }
+        guard let topics = self.settings.topics else {
+            throw Problem(.forbidden, status: 403, detail: "No topic may send here: ENROUTE_SNS_TOPICS names none.")
+        }
+        let body = try await request.body.collect(upTo: Self.longestBody)
+        let message: TopicMessage
+        do throws(EventFault) { message = try TopicMessage(body: body.readableBytesView) } catch {
+            throw self.problem(error)
+        }
+        do {
+            try await topics.check(message)
+            if message.kind == .subscriptionConfirmation { try await topics.confirm(message) }
+        } catch {
+            throw self.problem(error as? TopicTrust.Refusal ?? .notReached("\(error)"), address)
+        }
+        let topic: Logger.Metadata = [LogKey.topic: "\(message.topic)"]
+        switch message.kind {
+        case .subscriptionConfirmation: context.logger.notice("a topic's subscription is confirmed", metadata: topic)
+        case .unsubscribeConfirmation: context.logger.notice("a topic's subscription has ended", metadata: topic)
+        case .notification: return try await self.take(message)
+        }
+        return Self.json(Array(#"{"outcome":"applied"}"#.utf8))
+    }
+
+    private func take(_ message: TopicMessage) async throws -> Response {
+        let event: CloudEvent
+        do throws(EventFault) { event = try message.event() } catch { throw self.problem(error) }
+        do {
+            let answer = try await self.take(event, Grant(person: message.sender, role: .service))
+            return Self.json(answer.json, isUnknown: answer.isUnknown)
+        } catch var problem as Problem where problem.isRetryable {
+            problem.statusCode = 503
+            throw problem
+        }
+    }
+
+    private func problem(_ refusal: TopicTrust.Refusal, _ address: ClientAddress?) -> Problem {
+        if case .notReached(let reason) = refusal {
+            self.eventCounts.add(.eventsFailed)
+            var problem = Problem(.unavailable, status: 503, detail: "SNS could not be asked: \(reason).")
+            problem.retryIn = .random(in: 1000...5000)
+            return problem
+        }
+        self.eventCounts.add(.eventsForged)
+        if let address { self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds) }
+        let detail =
+            switch refusal {
+            case .unknownTopic: "This topic may not send here: ENROUTE_SNS_TOPICS does not name it."
+            case .foreignAddress: "The address of the certificate, or of the confirmation, is none of SNS."
+            case .badCertificate(let reason): reason
+            case .badSignature, .notReached: "The signature does not fit. Versions 1 and 2 are known."
+            }
+        return Problem(.forbidden, status: 403, detail: detail)
+    }
+}
+
+extension TopicMessage {
+    /// The topic's own name, as somebody who acts: letters, digits, `_` and `-`, of the first 64.
+    fileprivate var sender: PersonID {
+        let name = self.topic.split(separator: ":").last.map(String.init) ?? ""
+        return PersonID(String(name.replacing(".", with: "-").prefix(PersonID.longest))) ?? PersonID("sns")!
+    }
+}

@@ -1,0 +1,18 @@
+// Topics of AWS SNS that may send events: which, and where the certificates that sign their messages come from.
+
+import Events
+
+extension ProcessConfiguration {
+    /// `nil` where no topic is named.
+    func topics() throws -> TopicTrust? {
+        let topics = self.list("ENROUTE_SNS_TOPICS")
+        guard !topics.isEmpty else { return nil }
+        do throws(TopicTrust.Unusable) {
+            return try TopicTrust(
+                topics: topics, hosts: self.list("ENROUTE_SNS_CERTIFICATE_HOSTS"),
+                authorities: self.text("ENROUTE_SNS_CA"))
+        } catch {
+            throw ConfigurationError(description: error.description)
+        }
+    }
+}

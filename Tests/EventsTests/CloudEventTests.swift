@@ -1,0 +1,106 @@
+import EnrouteWire
+import Foundation
+import Testing
+
+@testable import Events
+
+@Suite struct CloudEventTests {
+    static func text(
+        _ members: String = "", type: String = "status", data: String = #"{"job":"j","status":"accepted"}"#
+    )
+        -> Data
+    {
+        Data(
+            #"{"specversion":"1.0","id":"e-1","source":"/orders","type":"io.enroute.job.\#(type)","data":\#(data)\#(members)}"#
+                .utf8)
+    }
+
+    private func fault(_ body: () throws -> Void) -> EventFault? {
+        do { try body() } catch { return error as? EventFault }
+        return nil
+    }
+
+    @Test func `the three modes say the same`() throws {
+        let structured = try CloudEvent.structured(Self.text(#","time":"2026-11-21T18:00:00Z","extension":7"#))
+        let batch = try CloudEvent.batch(
+            Data("[".utf8) + Self.text(#","time":"2026-11-21T19:00:00.000+01:00""#) + Data("]".utf8))
+        let headers = [
+            "specversion": "1.0", "id": "e-1", "source": "/orders", "type": "io.enroute.job.st%61tus",
+            "time": "2026-11-21t18:00:00z",
+        ]
+        let binary = try CloudEvent.binary(
+            Data(#"{"job":"j","status":"accepted"}"#.utf8), mediaType: "application/json; charset=utf-8"
+        ) { headers[$0] }
+        for event in [structured, try batch[0].get(), binary] {
+            #expect(event.id == "e-1")
+            #expect(event.source == "/orders")
+            #expect(event.occurredAt == 1_795_284_000_000)
+            #expect(try JobEvent(event) == .reached(JobID("j")!, .accepted))
+        }
+    }
+
+    @Test(arguments: ["specversion", "id", "source", "type"])
+    func `what lacks a required attribute, or has it empty or as a number, is no CloudEvent`(name: String) throws {
+        for value in [nil, #""""#, "7"] as [String?] {
+            var members = ["specversion": #""1.0""#, "id": #""e""#, "source": #""s""#, "type": #""t""#]
+            members[name] = value
+            let text = "{" + members.map { #""\#($0)":\#($1)"# }.joined(separator: ",") + "}"
+            let found = self.fault { _ = try CloudEvent.structured(Data(text.utf8)) }
+            #expect(found?.kind == .malformed && found?.reason.contains(name) == true)
+        }
+    }
+
+    @Test func `an event that is wrong spoils no other of its batch`() throws {
+        let events = try CloudEvent.batch(Data("[7,".utf8) + Self.text() + Data(#",{"id":"e"}]"#.utf8))
+        #expect(events.map { (try? $0.get()) != nil } == [false, true, false])
+    }
+
+    @Test func `a batch holds at most a hundred`() throws {
+        let one = String(decoding: Self.text(), as: UTF8.self)
+        func batch(_ count: Int) throws -> Int {
+            try CloudEvent.batch(
+                Data("[\(Array(repeating: one, count: count).joined(separator: ","))]".utf8)
+            ).count
+        }
+        #expect(try batch(100) == 100)
+        #expect(self.fault { _ = try batch(101) }?.kind == .malformed)
+    }
+
+    @Test func `data in base64 is data, and beside data it is a mistake`() throws {
+        let encoded = Data(#"{"job":"j"}"#.utf8).base64EncodedString()
+        func event(_ data: String) throws -> JobEvent {
+            let text = #"{"specversion":"1.0","id":"e","source":"s","type":"io.enroute.job.cancelled",\#(data)}"#
+            return try JobEvent(CloudEvent.structured(Data(text.utf8)))
+        }
+        #expect(try event(#""data_base64":"\#(encoded)""#) == .reached(JobID("j")!, .cancelled))
+        #expect(self.fault { _ = try event(#""data":{"job":"j"},"data_base64":"\#(encoded)""#) }?.kind == .unusable)
+        #expect(self.fault { _ = try event(#""data_base64":"?""#) }?.kind == .unusable)
+        #expect(self.fault { _ = try event(#""datacontenttype":"text/xml","data":"<job/>""#) }?.kind == .unusable)
+    }
+
+    @Test(
+        arguments: [
+            ("2026-11-21T18:00:00.1239Z", 1_795_284_000_123), ("2000-02-29T00:00:00-00:00", nil),
+            ("2024-02-29T12:00:00Z", 1_709_208_000_000),
+            ("2026-02-29T00:00:00Z", nil), ("2026-11-21 18:00:00Z", nil), ("2026-11-21T18:00:00", nil),
+            ("2026-11-21T18:00:00.Z", nil), ("2026-13-21T18:00:00Z", nil), ("2016-12-31T23:59:60Z", 1_483_228_800_000),
+            ("", nil),
+        ] as [(String, Int64?)])
+    func `times are read as RFC 3339 has them`(text: String, milliseconds: Int64?) {
+        #expect(Timestamp.milliseconds(text) == milliseconds)
+    }
+
+    @Test func `the id of a request is what names the event, and never another's`() throws {
+        func requestID(_ source: String, _ id: String) throws -> String {
+            let text = #"{"specversion":"1.0","id":"\#(id)","source":"\#(source)","type":"t"}"#
+            return try CloudEvent.structured(Data(text.utf8)).requestID
+        }
+        #expect(try requestID("/orders", "e-1") == "/orders|e-1")
+        let ids = try [
+            requestID("a|b", "c"), requestID("a", "b|c"), requestID("a b", "c"), requestID("a", "b c"),
+            requestID("ä", "c"), requestID("a", String(repeating: "x", count: 127)),
+        ]
+        #expect(Set(ids).count == ids.count)
+        for id in ids { #expect(id.utf8.count <= 128 && id.utf8.allSatisfy { (33...126).contains($0) }) }
+    }
+}

@@ -1,0 +1,123 @@
+import EnrouteWire
+import Foundation
+import Testing
+
+@testable import Events
+
+@Suite struct JobEventTests {
+    private func event(_ type: String, _ data: String, _ members: String = "") throws -> JobEvent {
+        try JobEvent(CloudEvent.structured(CloudEventTests.text(members, type: type, data: data)))
+    }
+
+    private static let job = JobID("j")!
+    private static let time = #","time":"2026-11-21T18:00:00Z""#
+
+    @Test func `a created event is the body that makes a job`() throws {
+        let created = try self.event(
+            "created",
+            #"{"job":"j","kind":"delivery","customer":"anna","rider":"r","zone":"z","destination":{"lat":41.9,"lon":12.5}}"#
+        )
+        #expect(
+            created
+                == .created(
+                    CreatedJob(
+                        job: Self.job, kind: .delivery, customer: PersonID("anna")!, rider: PersonID("r"),
+                        zone: ZoneID("z"), destination: Coordinate(latitude: 41.9, longitude: 12.5), vendor: nil)))
+    }
+
+    @Test func `a rider of null takes the job away, one that is not named leaves it`() throws {
+        let at: Int64 = 1_795_284_000_000
+        #expect(
+            try self.event("assigned", #"{"job":"j","rider":null}"#, Self.time)
+                == .assigned(Self.job, rider: .some(nil), customer: nil, at: at))
+        #expect(
+            try self.event("assigned", #"{"job":"j","customer":"bert"}"#, Self.time)
+                == .assigned(Self.job, rider: .none, customer: PersonID("bert"), at: at))
+    }
+
+    @Test(arguments: [
+        ("other", "{}", "type must be"), ("status", "7", "JSON object"),
+        ("status", #"{"status":"accepted"}"#, "needs job"),
+        ("status", #"{"job":"a b","status":"accepted"}"#, "job must be"),
+        ("status", #"{"job":"j","status":"lost"}"#, "status must be"),
+        ("status", #"{"job":7,"status":"accepted"}"#, "job of the data has the wrong type"),
+        ("created", #"{"job":"j","kind":"gift","customer":"a"}"#, "kind must be"),
+        ("created", #"{"job":"j","kind":"delivery"}"#, "needs customer"),
+        ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"lat":99,"lon":0}}"#, "vendor must have"),
+        ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"lat":9}}"#, "needs lon"),
+        ("assigned", #"{"job":"j"}"#, "needs rider, customer"), ("assigned", #"{"job":"j","rider":"r"}"#, "needs time"),
+    ])
+    func `what can never be done is refused with its reason`(type: String, data: String, reason: String) throws {
+        let fault = #expect(throws: EventFault.self) { _ = try self.event(type, data) }
+        #expect(fault?.kind == .unusable)
+        #expect(fault?.reason.contains(reason) == true, "\(fault?.reason ?? "")")
+    }
+}
+
+@Suite struct EventOrderTests {
+    private func order(
+        _ status: JobStatus, after current: JobStatus, kind: JobKind = .delivery, at: Int64? = nil
+    ) -> EventOrder {
+        EventOrder(status, of: kind, after: current, since: 1000, occurredAt: at)
+    }
+
+    @Test func `what may follow does, what lies behind is superseded, what lies further ahead is early`() {
+        #expect(self.order(.accepted, after: .pendingVendorAcceptance) == .next)
+        #expect(self.order(.accepted, after: .inTransit) == .superseded)
+        #expect(self.order(.accepted, after: .accepted) == .superseded)
+        #expect(self.order(.pendingVendorAcceptance, after: .cancelled) == .superseded)
+        #expect(self.order(.inTransit, after: .accepted) == .early)
+        #expect(self.order(.completed, after: .assigned, kind: .service) == .early)
+        // However late or early it says it is: the lifecycle knows.
+        #expect(self.order(.accepted, after: .inTransit, at: 2000) == .superseded)
+        #expect(self.order(.accepted, after: .pendingVendorAcceptance, at: 1) == .next)
+    }
+
+    @Test func `what never can follow is refused`() {
+        for (status, current) in [(JobStatus.cancelled, JobStatus.delivered), (.delivered, .cancelled)] {
+            guard case .never = self.order(status, after: current) else {
+                Issue.record("\(status) after \(current)")
+                continue
+            }
+        }
+        let foreign = self.order(.onTheWay, after: .accepted)
+        #expect(foreign == .never("A delivery is never on_the_way."))
+    }
+
+    @Test func `in the circle of preparing and failing to find a rider, time decides`() {
+        #expect(self.order(.preparing, after: .allocationFailed, at: 1001) == .next)
+        #expect(self.order(.preparing, after: .allocationFailed, at: 999) == .superseded)
+        #expect(self.order(.preparing, after: .readyForPickup, at: 1001) == .early)
+        #expect(self.order(.preparing, after: .readyForPickup, at: 999) == .superseded)
+        // Nobody says when.
+        #expect(self.order(.preparing, after: .allocationFailed) == .next)
+        #expect(self.order(.preparing, after: .readyForPickup) == .superseded)
+    }
+
+    @Test func `every order in which a delivery's events come, each repeated until it is taken, ends where they do`() {
+        let way: [JobStatus] = [.accepted, .preparing, .allocationFailed, .readyForPickup]
+        for order in permutations(Array(way.indices)) {
+            var (current, at) = (JobStatus.pendingVendorAcceptance, Int64(0))
+            var waiting = order
+            while !waiting.isEmpty {
+                let before = waiting.count
+                waiting.removeAll { (index: Int) -> Bool in
+                    let time = Int64(index + 1)
+                    switch EventOrder(way[index], of: .delivery, after: current, since: at, occurredAt: time) {
+                    case .next: (current, at) = (way[index], time)
+                    case .superseded: break
+                    case .early, .never: return false
+                    }
+                    return true
+                }
+                guard waiting.count < before else { break }
+            }
+            #expect(waiting.isEmpty && current == .readyForPickup, "\(order) ends with \(current)")
+        }
+    }
+}
+
+private func permutations(_ values: [Int]) -> [[Int]] {
+    guard values.count > 1 else { return [values] }
+    return values.flatMap { first in permutations(values.filter { $0 != first }).map { [first] + $0 } }
+}

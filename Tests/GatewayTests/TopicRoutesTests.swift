@@ -1,0 +1,167 @@
+import Events
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Messages of SNS with true signatures, made by a key and an HTTPS server of the test's own.
+@Suite struct TopicRoutesTests {
+    private struct Stage: Sendable {
+        let sender: EventRoutesTests.Sender
+        let issuer: KeyIssuer
+        let signer: TopicSigner
+        let host: String
+
+        /// Without a token, and with the content type that SNS gives.
+        func post(_ envelope: String) async throws -> (status: Int, text: String) {
+            var request = URLRequest(url: URL(string: "http://127.0.0.1:\(self.sender.gateway.port)/api/v1/events")!)
+            request.httpMethod = "POST"
+            request.httpBody = Data(envelope.utf8)
+            request.setValue("text/plain; charset=UTF-8", forHTTPHeaderField: "Content-Type")
+            request.setValue("Notification", forHTTPHeaderField: "x-amz-sns-message-type")
+            let (data, response) = try await URLSession.shared.data(for: request)
+            return ((response as! HTTPURLResponse).statusCode, String(decoding: data, as: UTF8.self))
+        }
+
+        func metric(_ line: String) async throws -> Bool {
+            try await self.sender.gateway.manage("/metrics").text.contains(line)
+        }
+    }
+
+    private static func run(
+        certificate: TopicSigner? = nil, _ body: @escaping @Sendable (Stage) async throws -> Void
+    ) async throws {
+        let signer = try TopicSigner()
+        try await within(.seconds(120)) {
+            try await KeyIssuer.running(.body((certificate ?? signer).certificate)) { issuer in
+                let host = "localhost:\(issuer.port)"
+                let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-topics-\(UUID()).pem").path
+                let authorities = try String(contentsOfFile: issuer.authorities, encoding: .utf8) + signer.authority
+                try authorities.write(toFile: folder, atomically: true, encoding: .utf8)
+                defer { try? FileManager.default.removeItem(atPath: folder) }
+                let trust = try TopicTrust(topics: [TopicSigner.topic], hosts: [host], authorities: folder, longestWait: .seconds(60))
+                try await RunningGateway.run(isSecure: false) {
+                    $0.topics = trust
+                    // All of it comes from one address, and fast.
+                    ($0.limits.refusalsPerAddressPerSecond, $0.limits.refusalsPerAddressBurst) = (1_000_000, 1_000_000)
+                } _: { gateway in
+                    let token = try await gateway.token("orders", .service)
+                    try await body(
+                        Stage(
+                            sender: .init(gateway: gateway, token: token), issuer: issuer, signer: signer, host: host))
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [1, 2])
+    func `a message of an allowed topic is an event, by either version of the signature`(version: Int) async throws {
+        try await Self.run { stage in
+            let created = try stage.signer.envelope(
+                EventRoutesTests.created, host: stage.host, version: version, subject: "a job")
+            let plain = try stage.signer.envelope(
+                #"{"type":"io.enroute.job.status","job":"j1","status":"accepted"}"#, host: stage.host, version: version,
+                id: "m-2")
+            for _ in 0..<3 {
+                for envelope in [created, plain] {
+                    let answer = try await stage.post(envelope)
+                    #expect(answer.status == 200 && answer.text.contains(#""outcome":"applied""#), "\(answer)")
+                }
+            }
+            #expect(try await stage.sender.status() == "accepted")
+            // The certificate is asked for once.
+            #expect(stage.issuer.asked == ["/SimpleNotificationService-0123456789abcdef.pem"])
+            let isCounted = try await stage.metric(#"enroute_events_taken_total{outcome="repeated"} 4"#)
+            #expect(isCounted)
+        }
+    }
+
+    @Test func `what is early is answered so that SNS sends it again, what never can so that it does not`() async throws
+    {
+        try await Self.run { stage in
+            let early = try stage.signer.envelope(EventRoutesTests.status("e-1", "accepted"), host: stage.host)
+            #expect(try await stage.post(early).status == 503)
+            let never = try stage.signer.envelope(EventRoutesTests.event("e-2", "lost", "{}"), host: stage.host)
+            #expect(try await stage.post(never).status == 422)
+        }
+    }
+
+    @Test func `a subscription is confirmed by asking the address it names, once it is known to be genuine`()
+        async throws
+    {
+        try await Self.run { stage in
+            let genuine = try stage.signer.envelope("Confirm.", as: "SubscriptionConfirmation", host: stage.host)
+            #expect(try await stage.post(genuine).status == 200)
+            #expect(stage.issuer.asked.contains("/?Action=ConfirmSubscription&Token=a-token"))
+            let asked = stage.issuer.asked.count
+            let elsewhere = try stage.signer.envelope("Confirm.", as: "SubscriptionConfirmation", host: stage.host) {
+                $0["SubscribeURL"] = "https://\(stage.host)/?Action=DeleteTopic"
+            }
+            #expect(try await stage.post(elsewhere).status == 403)
+            #expect(stage.issuer.asked.count == asked)
+        }
+    }
+
+    @Test func `a forged message is refused, counted, and makes nobody ask a foreign address`() async throws {
+        try await Self.run { stage in
+            let cancelled = EventRoutesTests.event("e-1", "cancelled", #"{"job":"j1"}"#)
+            _ = try await stage.sender.send(EventRoutesTests.created)
+            let changes: [(inout [String: String]) -> Void] = [
+                { $0["Message"] = cancelled }, { $0["Signature"] = "AAAA" }, { $0["SignatureVersion"] = "1" },
+                { $0["SignatureVersion"] = "3" }, { $0["MessageId"] = "m-9" },
+                { $0["TopicArn"] = TopicSigner.topic + "-other" },
+                { $0["SigningCertURL"] = "https://127.0.0.1:\(stage.issuer.port)/x.pem" },
+                { $0["SigningCertURL"] = "http://\(stage.host)/x.pem" },
+                { $0["SigningCertURL"] = "https://sns.eu-central-1.amazonaws.com@\(stage.host)/x.pem" },
+                { $0["SigningCertURL"] = "https://\(stage.host)/?Action=x.pem" },
+            ]
+            for (index, change) in changes.enumerated() {
+                let envelope = try stage.signer.envelope(
+                    EventRoutesTests.status("e-2", "accepted"), host: stage.host, change)
+                let answer = try await stage.post(envelope)
+                #expect(answer.status == 403, "\(index): \(answer)")
+            }
+            #expect(stage.issuer.asked.count <= 1)
+            #expect(try await stage.sender.status() == "pending_vendor_acceptance")
+            let isCounted = try await stage.metric(
+                #"enroute_events_refused_total{reason="forged"} \#(changes.count)"#)
+            #expect(isCounted)
+        }
+    }
+
+    @Test func `a certificate of nobody's, or one that is over, signs nothing`() async throws {
+        for stranger in [try TopicSigner(), try TopicSigner(validity: -60)] {
+            try await Self.run(certificate: stranger) { stage in
+                let envelope = try stranger.envelope(EventRoutesTests.created, host: stage.host)
+                #expect(try await stage.post(envelope).status == 403)
+                #expect(try await stage.sender.status() == nil)
+            }
+        }
+    }
+
+    @Test func `a certificate that can not be asked for now is a reason to send again`() async throws {
+        try await Self.run { stage in
+            stage.issuer.publish(.status(500))
+            let envelope = try stage.signer.envelope(EventRoutesTests.created, host: stage.host)
+            #expect(try await stage.post(envelope).status == 503)
+            stage.issuer.publish(.body(stage.signer.certificate))
+            #expect(try await stage.post(envelope).status == 200)
+        }
+    }
+
+    @Test func `a gateway that allows no topic lets none in`() async throws {
+        try await EventRoutesTests.run { sender in
+            var request = URLRequest(url: URL(string: "http://127.0.0.1:\(sender.gateway.port)/api/v1/events")!)
+            request.httpMethod = "POST"
+            request.setValue("Notification", forHTTPHeaderField: "x-amz-sns-message-type")
+            request.httpBody = Data("{}".utf8)
+            let response = try await URLSession.shared.data(for: request).1
+            #expect((response as? HTTPURLResponse)?.statusCode == 403)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// SNS as far as its signatures go: an RSA key, a certificate for it, and envelopes signed with it, as AWS documents them.
+
+private import Crypto
+private import CryptoExtras
+private import FoundationEssentials
+private import SwiftASN1
+private import X509
+
+/// Signs messages of a topic. Its certificate is from an authority of its own.
+package struct TopicSigner: Sendable {
+    package static let topic = "arn:aws:sns:eu-central-1:123456789012:orders"
+
+    private let key: _RSA.Signing.PrivateKey
+    /// PEM: what is at the address that an envelope names.
+    package let certificate: String
+    /// PEM: who vouches for it.
+    package let authority: String
+
+    /// - Parameter validity: of the certificate from now, s; a negative one is over.
+    package init(validity: Double = 3600) throws {
+        self.key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let authorityKey = Certificate.PrivateKey(P256.Signing.PrivateKey())
+        let name = try DistinguishedName { CommonName("enroute test topics") }
+        let (begin, end) = (Date.now.addingTimeInterval(-7200), Date.now.addingTimeInterval(validity))
+        self.authority =
+            try Certificate(
+                version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: authorityKey.publicKey,
+                notValidBefore: begin, notValidAfter: Date.now.addingTimeInterval(3600), issuer: name, subject: name,
+                extensions: try Certificate.Extensions {
+                    Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+                    Critical(KeyUsage(keyCertSign: true))
+                },
+                issuerPrivateKey: authorityKey
+            ).serializeAsPEM().pemString + "\n"
+        self.certificate =
+            try Certificate(
+                version: .v3, serialNumber: Certificate.SerialNumber(),
+                publicKey: Certificate.PrivateKey(self.key).publicKey, notValidBefore: begin, notValidAfter: end,
+                issuer: name, subject: try DistinguishedName { CommonName("sns.amazonaws.com") },
+                extensions: try Certificate.Extensions {
+                    Critical(BasicConstraints.notCertificateAuthority)
+                    SubjectAlternativeNames([.dnsName("sns.amazonaws.com")])
+                },
+                issuerPrivateKey: authorityKey
+            ).serializeAsPEM().pemString + "\n"
+    }
+
+    /// An envelope's JSON.
+    ///
+    /// - Parameters:
+    ///   - host: where the certificate and the confirmation are.
+    ///   - version: of the signature: 1 is over SHA-1, 2 over SHA-256.
+    ///   - change: what happens to it after it was signed.
+    package func envelope(
+        _ message: String, as type: String = "Notification", host: String, version: Int = 2, id: String = "m-1",
+        topic: String = Self.topic, subject: String? = nil, _ change: (inout [String: String]) -> Void = { _ in }
+    ) throws -> String {
+        var members = [
+            "Type": type, "MessageId": id, "TopicArn": topic, "Message": message,
+            "Timestamp": "2026-11-21T18:00:00.000Z",
+        ]
+        members["Subject"] = subject
+        if type != "Notification" {
+            members["Token"] = "a-token"
+            members["SubscribeURL"] = "https://\(host)/?Action=ConfirmSubscription&Token=a-token"
+        }
+        let text = members.sorted { $0.key < $1.key }.map { "\($0.key)\n\($0.value)\n" }.joined()
+        let signature =
+            version == 1
+            ? try self.key.signature(for: Insecure.SHA1.hash(data: Data(text.utf8)), padding: .insecurePKCS1v1_5)
+            : try self.key.signature(for: SHA256.hash(data: Data(text.utf8)), padding: .insecurePKCS1v1_5)
+        members["SignatureVersion"] = String(version)
+        members["Signature"] = signature.rawRepresentation.base64EncodedString()
+        members["SigningCertURL"] = "https://\(host)/SimpleNotificationService-0123456789abcdef.pem"
+        change(&members)
+        return String(decoding: try JSONEncoder().encode(members), as: UTF8.self)
+    }
+}
