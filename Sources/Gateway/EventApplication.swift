@@ -77,7 +77,7 @@ extension JobControl {
                     return loop.makeSucceededFuture(outcome)
                 case .notAllowed where attempt < Self.mostEventAttempts:
                     return self.reach(job, status, event, actor, attempt: attempt + 1)
-                case .notAllowed:
+                case .notAllowed, .overtaken:
                     return loop.makeFailedFuture(
                         Refused(code: .unavailable, message: "Others change the job at the same time. Try again."))
                 case .noSuchJob: return loop.makeSucceededFuture(Self.notCreatedYet)

@@ -100,7 +100,7 @@ package struct JobLedger: Sendable {
             let transition = try Self.transition(answer.value, to: status)
             switch transition {
             case .published, .repeated: return Durable(value: transition, replicas: answer.replicas)
-            case .notAllowed, .noSuchJob: return Durable(value: transition, replicas: nil)
+            case .notAllowed, .overtaken, .noSuchJob: return Durable(value: transition, replicas: nil)
             }
         }
     }
