@@ -42,7 +42,9 @@ final class RevocationWatch {
         self.channel = Subscriptions(client: self.client, connections: 1, timing: timing, logger: logger)
         self.name = state.keyspace.control
         self.log = RevocationLog(ledger: self.client, settings: state)
-        self.sight = Sight(now: NIODeadline.now().uptimeNanoseconds)
+        self.sight = Sight(
+            now: NIODeadline.now().uptimeNanoseconds,
+            patience: UInt64(settings.revocationPatience.milliseconds) * 1_000_000)
         self.channel.onMessage = { [unowned self] _, _ in self.look() }
         self.channel.onResubscribed = { [unowned self] _ in self.look() }
     }

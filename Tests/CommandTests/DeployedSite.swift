@@ -78,7 +78,7 @@ struct DeployedSite: Sendable {
         let list = folder.appending(path: "\(role.rawValue).acl")
         try role.writeAccessList(to: list)
         // Every command of the ledger is a slow one here; what the live instance writes down is as deployed.
-        let slow = role == .ledger ? "--slowlog-log-slower-than 0" : ""
+        let slow = role == .ledger ? "--slowlog-log-slower-than 0 --slowlog-max-len 100000" : ""
         try await self.process(
             "redis-server \(role.configurationPath) --port \(port) --dir \(own.path) --aclfile \(list.path) "
                 + "--loglevel debug \(slow)", role.rawValue, in: folder, ["PATH": "/usr/bin:/bin"],

@@ -104,8 +104,8 @@ import Testing
 
             #expect(try await site.redis(.ledger, "SAVE").contains("OK"))
             let slow = [
-                try await site.redis(.live, "SLOWLOG", "GET", "1000"),
-                try await site.redis(.ledger, "SLOWLOG", "GET", "1000"),
+                try await site.redis(.live, "SLOWLOG", "GET", "100000"),
+                try await site.redis(.ledger, "SLOWLOG", "GET", "100000"),
             ].joined()
             slowlogs.withLock { $0 = slow }
             // One is on its way while all of it ends.

@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test func `what happens while the ledger is away is written when it is back`() async throws {
-        try await within(.seconds(120)) {
+        try await within {
             try await RestartableRedis.running { ledger in
                 let ledgerAddress = try ledger.address
                 try await withServer { live in
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test func `a gateway stops although the ledger takes nothing`() async throws {
-        try await within(.seconds(120)) {
+        try await within {
             try await RestartableRedis.running { ledger in
                 let ledgerAddress = try ledger.address
                 try await withServer { live in

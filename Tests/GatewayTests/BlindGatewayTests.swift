@@ -15,8 +15,10 @@ import Testing
     private static let place = Coordinate(latitude: 47.25, longitude: 11.75)!
 
     @Test func `while it is not known what is revoked no way of reading a job shows its position`() async throws {
-        try await within(.seconds(120)) {
-            try await RunningGateway.run(isSecure: false) { gateway in
+        try await within {
+            try await RunningGateway.run(isSecure: false) {
+                $0.revocationPatience = .seconds(1)
+            } _: { gateway in
                 let job = try await gateway.travellingJob()
                 let rider = PersonID("rider-1")!
                 guard
@@ -73,7 +75,7 @@ import Testing
     }
 
     @Test func `a revoked job is not shown to who asks for it while it is read again for others`() async throws {
-        try await within(.seconds(120)) {
+        try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.limits.allowManyMessages()
             } _: { gateway in

@@ -60,7 +60,7 @@ import Testing
     }
 
     static func run(_ body: @escaping @Sendable (Sender) async throws -> Void) async throws {
-        try await within(.seconds(120)) {
+        try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await body(Sender(gateway: gateway, token: try await gateway.token("orders", .service)))
             }

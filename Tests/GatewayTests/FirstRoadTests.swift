@@ -34,7 +34,7 @@ import Testing
     @Test func `two customers see one trip to its end, the late one without a gap, and a stranger sees nothing`()
         async throws
     {
-        try await within(.seconds(60)) {
+        try await within {
             try await RunningGateway.run(Self.fastLimits) { gateway in
                 let job = try await gateway.travellingJob()
                 let other = try await gateway.travellingJob("job-2", customer: "bert", rider: "rider-2")

@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func `a link outlives the live instance`() async throws {
-        try await within(.seconds(120)) {
+        try await within {
             try await RestartableRedis.running { live in
                 let liveAddress = try live.address
                 try await withServer { ledger in

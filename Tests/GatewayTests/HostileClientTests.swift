@@ -11,7 +11,7 @@ import Testing
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
         _ talk: @escaping @Sendable (_ port: Int, _ token: String) throws -> Void
     ) async throws {
-        try await within(.seconds(120)) {
+        try await within {
             try await RunningGateway.run(isSecure: false, change) { gateway in
                 let token = try await gateway.token("anna", .service)
                 try await blocking { try talk(gateway.port, token) }

@@ -26,7 +26,7 @@ import Testing
     private static func withoutAskingRedis(
         _ body: @escaping @Sendable (RunningGateway) async throws -> Void
     ) async throws {
-        try await within(.seconds(120)) {
+        try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.limits.allowManyMessages()
                 $0.limits.badMessages = 100_000

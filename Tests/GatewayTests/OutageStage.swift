@@ -39,7 +39,7 @@ struct OutageStage: Sendable {
         fault: @escaping @Sendable (OutageStage) async throws -> Void,
         afterwards: @escaping @Sendable ([Witness.Seen]) throws -> Void = { _ in }
     ) async throws {
-        try await within(.seconds(60) * Self.rounds) {
+        try await within(.seconds(400) * Self.rounds) {
             try await RunningGateway.run(isSecure: false, at: (live, ledger)) { settings in
                 settings.limits.allowManyMessages()
                 (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1000, 1000)

@@ -15,7 +15,7 @@ import Testing
     }
 
     private static func run(_ body: @escaping @Sendable (RunningGateway, JobID) async throws -> Void) async throws {
-        try await within(.seconds(120)) {
+        try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.limits.allowManyMessages()
                 // Each is published, none takes another's place.

@@ -58,13 +58,14 @@ import Testing
     }
 
     @Test func `while the ledger is frozen no position is shown, and the newest one is when it is back`() async throws {
-        try await within(.seconds(120)) {
+        try await within {
             try await RestartableRedis.running { ledger in
                 // Without a turn of its own: it has the one of the other.
                 try await RedisServer.running { live in
                     let addresses = (live: live.address, ledger: try ledger.address)
                     try await RunningGateway.run(isSecure: false, at: addresses) {
                         $0.limits.allowManyMessages()
+                        $0.revocationPatience = .seconds(1)
                     } _: { gateway in
                         let client = try await RedisClient.started(at: addresses.live)
                         defer { client.stop() }

@@ -20,7 +20,7 @@ struct RevocationStage: Sendable {
 
     /// Each test needs a Redis that it may treat badly.
     static func run(_ body: @escaping @Sendable (RevocationStage) async throws -> Void) async throws {
-        try await within(.seconds(120)) {
+        try await within {
             try await RestartableRedis.running { redis in
                 let address = try redis.address
                 let change = { @Sendable (settings: inout GatewaySettings) in

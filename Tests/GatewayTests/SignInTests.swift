@@ -99,7 +99,8 @@ import Testing
     @Test func `D3: who does not sign in at all is closed 4501`() async throws {
         try await within {
             try await RunningGateway.run { settings in
-                settings.limits.signInSeconds = 0
+                // Time enough to read why, too.
+                (settings.limits.signInSeconds, settings.limits.closeSeconds) = (0, 30)
             } _: { gateway in
                 let code = try await gateway.closeCode { _ in }
                 #expect(code == 4501)
@@ -255,6 +256,21 @@ extension GatewayConnection.Messages.AsyncIterator {
                 #expect(second.contains("the ticket is not valid any more"))
                 let without = try await JobRoutesTests.ask(gateway, "POST", "/api/v1/tickets")
                 #expect(without.status == 401)
+            }
+        }
+    }
+
+    @Test func `a ticket reaches no further than the token it is made for`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let narrow = try await gateway.mint.token(
+                    for: PersonID("anna")!, role: .customer, now: Int64(Date.now.timeIntervalSince1970),
+                    job: JobID("j1")!)
+                let made = try await JobRoutesTests.ask(gateway, "POST", "/api/v1/tickets", as: narrow)
+                let ticket = try #require(made.text.firstMatch(of: /"ticket":"([0-9a-f]{32})"/)).1
+                let tickets = Tickets(live: gateway.client, settings: gateway.settings.liveState)
+                let holder = try #require(try await tickets.redeem(String(ticket)).get())
+                #expect(holder.job == JobID("j1")! && holder.rider == nil && holder.person == PersonID("anna")!)
             }
         }
     }

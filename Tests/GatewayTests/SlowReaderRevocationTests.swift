@@ -26,7 +26,7 @@ import Testing
     func `I3: a second after a revocation no byte reaches who does not read, 250 times`(
         kind: RevocationSubject.Kind, leaves: Bool
     ) async throws {
-        try await within(.seconds(120)) {
+        try await within {
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.limits.allowManyMessages()
                 (settings.limits.sessionsPerPerson, settings.limits.connectionsPerAddress) = (Self.readers, 0)

@@ -37,7 +37,7 @@ import Testing
         certificate: TopicSigner? = nil, _ body: @escaping @Sendable (Stage) async throws -> Void
     ) async throws {
         let signer = try TopicSigner()
-        try await within(.seconds(120)) {
+        try await within {
             try await KeyIssuer.running(.body((certificate ?? signer).certificate)) { issuer in
                 let host = "localhost:\(issuer.port)"
                 let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-topics-\(UUID()).pem").path

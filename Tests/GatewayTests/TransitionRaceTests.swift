@@ -31,7 +31,7 @@ import Testing
     private static func stage(
         _ body: @escaping @Sendable (_ ports: [Int], RunningGateway) async throws -> Void
     ) async throws {
-        try await within(.seconds(120)) {
+        try await within {
             try await RunningGateway.run(isSecure: false, Self.settings) { first in
                 let addresses = (first.settings.live, first.settings.ledger)
                 try await RunningGateway.run(isSecure: false, at: addresses, Self.settings) { second in
