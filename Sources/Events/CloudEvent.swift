@@ -2,6 +2,7 @@
 // event; batch, where it is an array of them; binary, where attributes are headers and the body is the data. What the event
 // means for a job is JobEvent's; here it is only taken apart.
 
+internal import EnrouteWire
 internal import FoundationEssentials
 
 /// Why something is no event, or none that anything can be done with.

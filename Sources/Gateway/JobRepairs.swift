@@ -35,8 +35,7 @@ final class JobRepairs {
 
     init(
         eventLoop: any EventLoop, jobs: JobControl, counts: LoopCounts, bounds: Rereading<JobID>.Bounds,
-        limits: TimeLimits,
-        logger: Logger
+        limits: TimeLimits, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.jobs = jobs

@@ -51,7 +51,9 @@ final class LoopRelay {
             eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: bounds, limits: limits, logger: logger)
         self.repairs.followers = { [unowned self] in self.table.followers(of: $0) }
         self.repairs.showable = { [unowned self] in self.showable($0, of: $1) }
-        self.repairs.onPosition = { [unowned self] in self.offer($0, $1, of: $2) }
+        self.repairs.onPosition = { [unowned self] id, frame, job in
+            self.offer(id, frame, of: job, to: self.table.followers(of: job))
+        }
         feeds.onMessage = { [unowned self] channel, payload in self.relayFeed(channel, payload) }
         events.onMessage = { [unowned self] channel, payload in self.relayEvent(channel, payload) }
         for connection in [feeds, events] {
@@ -113,11 +115,7 @@ final class LoopRelay {
         self.counts.add(.messagesRelayed, followers.count)
         let frame = Frame.text(payload)
         if let id = PublishedLocation.id(of: payload) {
-            guard !self.isBlind() else {
-                self.counts.add(.positionsWithheld)
-                return self.withheld.keep(id, frame, of: job)
-            }
-            for follower in followers { follower.offerPosition(id, frame) }
+            self.offer(id, frame, of: job, to: followers)
         } else if case .tracking(_, let state, _)? = try? ServerMessage(payload) {
             if state == .ended { self.withheld.drop(job) }
             for follower in followers { follower.offerTracking(state, frame) }
@@ -125,19 +123,22 @@ final class LoopRelay {
     }
 
     /// Shows a position, or keeps it until it is known again who may see it.
-    private func offer(_ id: UInt64, _ frame: [UInt8], of job: JobID) {
+    private func offer(
+        _ id: UInt64, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>
+    ) {
         guard !self.isBlind() else {
             self.counts.add(.positionsWithheld)
             return self.withheld.keep(id, frame, of: job)
         }
-        for follower in self.table.followers(of: job) { follower.offerPosition(id, frame) }
+        for follower in followers { follower.offerPosition(id, frame) }
     }
 
     /// What of a view may be shown now: its position is kept as well while it may be unknown who may see it.
     func showable(_ view: JobView, of job: JobID) -> JobView {
         guard self.isBlind() else { return view }
         if let id = view.positionID, let position = view.snapshot.position {
-            self.offer(id, position.withUnsafeBytes { Frame.text($0) }, of: job)
+            self.offer(
+                id, position.withUnsafeBytes { Frame.text($0) }, of: job, to: self.table.followers(of: job))
         }
         return view.withoutPosition
     }

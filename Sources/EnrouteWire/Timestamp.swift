@@ -1,0 +1,80 @@
+// RFC 3339's way to write a time, read into ms since the epoch: what other systems write into requests and events.
+
+/// Reads times.
+package enum Timestamp {
+    /// `2026-11-21T17:45:00.250+01:00` (RFC 3339 section 5.6). A leap second is the one after it; what is finer than a
+    /// millisecond is cut off.
+    ///
+    /// - Parameter allowsSpace: in the place of the `T`, as the RFC lets an application choose.
+    /// - Returns: `nil` for anything else, and for times that are not kept (`Fix.times`).
+    package static func milliseconds(_ text: String, allowsSpace: Bool = false) -> Int64? {
+        var digits = Digits(bytes: Array(text.utf8)[...])
+        guard let year = digits.number(4), digits.take("-"), let month = digits.number(2), (1...12).contains(month),
+            digits.take("-"), let day = digits.number(2), (1...Self.days(in: month, of: year)).contains(day),
+            digits.take("T") || digits.take("t") || allowsSpace && digits.take(" "),
+            let hour = digits.number(2), hour < 24, digits.take(":"), let minute = digits.number(2), minute < 60,
+            digits.take(":"), let second = digits.number(2), second <= 60, let fraction = digits.fraction(),
+            let offset = digits.offsetMinutes(), digits.isAtEnd
+        else { return nil }
+        let minutes = (Self.daysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute - offset
+        let milliseconds = (minutes * 60 + second) * 1000 + fraction
+        return Fix.times.contains(milliseconds) ? milliseconds : nil
+    }
+
+    private static func days(in month: Int64, of year: Int64) -> Int64 {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Days from 1970-01-01, in the Gregorian calendar. Years are counted from March, so that a leap day is a year's
+    /// last.
+    private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let marchYear = month > 2 ? year : year - 1
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return marchYear * 365 + marchYear / 4 - marchYear / 100 + marchYear / 400 + dayOfYear - 719_468
+    }
+}
+
+/// A cursor over a text of digits and separators.
+private struct Digits {
+    var bytes: ArraySlice<UInt8>
+
+    var isAtEnd: Bool { self.bytes.isEmpty }
+
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard self.bytes.first == UInt8(ascii: character) else { return false }
+        self.bytes.removeFirst()
+        return true
+    }
+
+    /// Exactly so many digits.
+    mutating func number(_ count: Int) -> Int64? {
+        let digits = self.bytes.prefix(count)
+        guard digits.count == count, digits.allSatisfy({ (48...57).contains($0) }) else { return nil }
+        self.bytes.removeFirst(count)
+        return digits.reduce(0) { $0 * 10 + Int64($1 - 48) }
+    }
+
+    /// ms; 0 where there is no fraction.
+    mutating func fraction() -> Int64? {
+        guard self.take(".") else { return 0 }
+        let digits = self.bytes.prefix { (48...57).contains($0) }
+        guard !digits.isEmpty else { return nil }
+        self.bytes.removeFirst(digits.count)
+        let milliseconds = digits.prefix(3) + repeatElement(48, count: max(0, 3 - digits.count))
+        return milliseconds.reduce(0) { $0 * 10 + Int64($1 - 48) }
+    }
+
+    /// East of UTC.
+    mutating func offsetMinutes() -> Int64? {
+        if self.take("Z") || self.take("z") { return 0 }
+        let isWest = self.take("-")
+        guard isWest || self.take("+"), let hours = self.number(2), hours < 24, self.take(":"),
+            let minutes = self.number(2), minutes < 60
+        else { return nil }
+        return (isWest ? -1 : 1) * (hours * 60 + minutes)
+    }
+}
