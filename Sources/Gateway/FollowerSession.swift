@@ -216,6 +216,13 @@ final class FollowerSession {
         self.followed[followed.job] = nil
         self.loop.relay.unfollow(followed)
         self.loop.trail.left(followed.access)
+        if self.session.framing == .events { self.endSoon() }
+    }
+
+    /// What follows one job ends with it, in the next tick: the reason is still to be said.
+    private func endSoon() {
+        let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
+        self.loop.eventLoop.execute { bound.value.close(.normal, "nothing more to follow") }
     }
 
     /// The grant was renewed: what it does not reach any more ends.

@@ -95,10 +95,11 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let routes = Routes(
             jobs: jobs, publisher: publisher, tickets: tickets, links: links, settings: self.settings, quotas: quotas,
             revocations: revocations, revocationLog: revocationLog, eventCounts: eventCounts,
+            loops: LoopMap(states, loops: loops),
             isBlind: { [state = states[0]] in try await loops[0].submit { state.value.isBlind }.get() })
         let connections = Connections(
             responder: Self.responder(routes.router().buildResponder(), self.logger), settings: self.settings,
-            loops: LoopMap(states, loops: loops))
+            loops: routes.loops)
         let management = Connections(
             responder: Self.responder(ManagementRoutes(fleet: fleet).router().buildResponder(), self.logger),
             settings: self.settings, loops: connections.loops, isManagement: true)

@@ -57,6 +57,16 @@ final class Quotas: Sendable {
         if let refusal { throw refusal }
     }
 
+    /// Whether `begin` would do. By the time it is asked for somebody else may have come.
+    func hasRoom(for owner: SessionOwner?, _ address: ClientAddress?) -> Bool {
+        self.state.withLock { state in
+            let (perAddress, perPerson) = (self.limits.sessionsPerAddress, self.limits.sessionsPerPerson)
+            if let address, perAddress > 0, state.sessionsOfAddress[address, default: 0] >= perAddress { return false }
+            guard let owner, perPerson > 0 else { return true }
+            return state.sessionsOfOwner[owner, default: 0] < perPerson
+        }
+    }
+
     func end(_ owner: SessionOwner?, _ address: ClientAddress?) {
         self.state.withLock { state in
             if let address { state.sessionsOfAddress.giveBack(address) }

@@ -59,12 +59,13 @@ extension UInt8 {
 /// What a route knows of a request's connection, and of the request as a whole.
 struct GatewayRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    let peer: SocketAddress?
+    let channel: any Channel
+    var peer: SocketAddress? { self.channel.remoteAddress }
     private(set) var trace: RequestTrace?
 
     init(source: ApplicationRequestContextSource) {
         self.coreContext = .init(source: source)
-        self.peer = source.channel.remoteAddress
+        self.channel = source.channel
     }
 
     /// From here on log lines name the trace.

@@ -20,6 +20,7 @@ struct Routes: Sendable {
     let revocations: Revocations
     let revocationLog: RevocationLog
     let eventCounts: EventCounts
+    let loops: LoopMap
     /// It may be unknown who may see what: no position is shown.
     let isBlind: @Sendable () async throws -> Bool
 
@@ -42,6 +43,7 @@ struct Routes: Sendable {
         self.addJobWriting(to: api)
         self.addStatus(to: api)
         self.addLocations(to: api)
+        self.addEventStreams(to: api)
         self.addGrants(to: api)
         api.post("events", use: self.takeEvents)
         Pages(settings: self.settings).add(to: router)

@@ -23,11 +23,19 @@ final class Session: ChannelInboundHandler {
         case closed
     }
 
+    /// How messages are put on the wire.
+    enum Framing {
+        case webSocket
+        /// Server-sent events, as the chunks of an answer to a request (EventStream).
+        case events
+    }
+
     let loop: LoopState
+    let framing: Framing
     /// Grows with every session of the loop: the newest has the greatest.
     let number: UInt64
     /// Tells it from every other session of every gateway.
-    let id = String(UInt64.random(in: .min ... .max), radix: 36)
+    let id: String
     let socket: SecureSocketHandler
     let address: ClientAddress?
     let logger: Logger
@@ -61,11 +69,14 @@ final class Session: ChannelInboundHandler {
     ///   - address: whom it counts for; `nil` where addresses are not limited.
     ///   - admitted: who signed in with the upgrade request; `nil` when the ticket or the first message has to.
     init(
-        loop: LoopState, socket: SecureSocketHandler, address: ClientAddress?, admitted: Admitted? = nil,
-        ticket: String? = nil, token: String? = nil, logger: Logger
+        loop: LoopState, socket: SecureSocketHandler, address: ClientAddress?, framing: Framing = .webSocket,
+        id: String = Session.newID, admitted: Admitted? = nil, ticket: String? = nil, token: String? = nil,
+        logger: Logger
     ) {
         let (limits, now) = (loop.settings.limits, NIODeadline.now())
         self.loop = loop
+        self.framing = framing
+        self.id = id
         self.number = loop.nextNumber()
         self.socket = socket
         self.address = address
@@ -80,6 +91,8 @@ final class Session: ChannelInboundHandler {
         self.token = token
         if let admitted { self.state = .signedIn(admitted) }
     }
+
+    static var newID: String { String(UInt64.random(in: .min ... .max), radix: 36) }
 
     // MARK: life
 
@@ -128,6 +141,8 @@ final class Session: ChannelInboundHandler {
         case .wait(let time): self.watch(until: time)
         case .ping(let time):
             self.send(Frame.ping, .kept)
+            // Nothing answers an event: that it is taken is all there is to know, and a stall says when it is not.
+            if self.framing == .events { self.keepalive.heard(.now()) }
             self.watch(until: time)
         case .gone:
             self.loop.counts.add(.pongsTimedOut)
@@ -148,6 +163,8 @@ final class Session: ChannelInboundHandler {
     // MARK: in
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // One more request, before this one's answer is whole: nobody reads it.
+        guard self.framing == .webSocket else { return }
         self.loop.recent = .now()
         self.keepalive.heard(self.loop.recent)
         self.reader.add(self.unwrapInboundIn(data))
@@ -163,6 +180,14 @@ final class Session: ChannelInboundHandler {
             }
             if case .closed = self.state { return }
         }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // Who reads events has nothing more to say, but its end.
+        if self.framing == .events, case ChannelEvent.inputClosed? = event as? ChannelEvent {
+            return context.close(promise: nil)
+        }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -250,7 +275,7 @@ final class Session: ChannelInboundHandler {
         guard self.loop.recent < self.endsAt else { return }
         self.lastActive = self.loop.ticks
         if !self.socket.isWaiting, self.outbox.isEmpty {
-            frame.withUnsafeBytes { self.socket.writeNow($0) }
+            self.write(frame)
             if self.socket.isWaiting { self.watchStall() }
             return
         }
@@ -263,6 +288,11 @@ final class Session: ChannelInboundHandler {
             let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
             self.loop.eventLoop.execute { bound.value.overflowed() }
         }
+    }
+
+    private func write(_ frame: [UInt8]) {
+        let bytes = self.framing == .webSocket ? frame : EventStream.chunk(of: frame)
+        bytes.withUnsafeBytes { self.socket.writeNow($0) }
     }
 
     private func overflowed() {
@@ -281,7 +311,7 @@ final class Session: ChannelInboundHandler {
         while !self.socket.isWaiting, self.loop.recent < self.endsAt,
             let frame = self.outbox.take({ self.follower.showsPositions(of: $0) })
         {
-            frame.withUnsafeBytes { self.socket.writeNow($0) }
+            self.write(frame)
         }
         if self.socket.isWaiting { self.watchStall() }
     }
@@ -319,8 +349,9 @@ final class Session: ChannelInboundHandler {
         self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
         self.loop.counts.closed(code)
         self.outbox.removeAll()
-        Frame.close(code.rawValue, reason).withUnsafeBytes { self.socket.writeNow($0) }
+        self.write(Frame.close(code.rawValue, reason))
         self.state = .closing
+        if self.framing == .events { return self.finish() }
         self.life?.cancel()
         self.life = self.loop.deadlines.after(.seconds(Int64(self.limits.closeSeconds))) { [weak self] in
             self?.loop.counts.add(.closesTimedOut)
@@ -338,11 +369,15 @@ final class Session: ChannelInboundHandler {
         case .signingIn: self.socket.writeNow(answerTo: frame)
         }
         self.state = .closing
+        self.finish()
+    }
+
+    /// Closes as soon as the socket has taken what was written last; `life` or the stall bounds how long that may take.
+    private func finish() {
         guard self.socket.isWaiting else {
             self.context?.close(promise: nil)
             return
         }
-        // The answer goes last, and `life` or the stall bounds how long that may take.
         self.outbox.removeAll()
         self.socket.onDrained = { [weak self] in self?.context?.close(promise: nil) }
         self.watchStall()

@@ -1,0 +1,97 @@
+// Server-sent events, for where WebSockets are blocked: the same session, the same messages, the same promises; only what
+// goes on the wire differs. A frame becomes an event (html.spec.whatwg.org, section 9.2), and an event one chunk of the
+// answer to the request (RFC 9112 section 7.1), written past the HTTP encoder as frames are.
+
+internal import EnrouteWire
+internal import FoundationEssentials
+internal import NIOCore
+
+/// How messages become events.
+enum EventStream {
+    static let mediaType = "text/event-stream"
+
+    /// When a client comes back whose stream has broken, ms: each is told a time of its own.
+    static let retryMilliseconds: ClosedRange<Int64> = 1_000...4_000
+
+    /// - Parameter frame: a whole WebSocket frame as a server sends it.
+    static func chunk(of frame: [UInt8]) -> [UInt8] {
+        let header = frame[1] < 126 ? 2 : frame[1] == 126 ? 4 : 10
+        let payload = frame[header...]
+        var event: [UInt8] = []
+        event.reserveCapacity(payload.count + Self.mostAround)
+        switch frame[0] {
+        case 0x81: Self.append(payload, to: &event)
+        case 0x88:
+            event += "event: close\ndata: ".utf8
+            let code = UInt16(payload[payload.startIndex]) << 8 | UInt16(payload[payload.startIndex + 1])
+            event += Closing(code: code, reason: String(decoding: payload.dropFirst(2), as: UTF8.self)).json
+            event += "\n\n".utf8
+        // A comment: it keeps what is between us from closing a silent connection.
+        default: event += ":\n\n".utf8
+        }
+        let isLast = frame[0] == 0x88
+        return Self.chunked(event) + (isLast ? Array("0\r\n\r\n".utf8) : [])
+    }
+
+    /// Bytes around a message, more or less.
+    private static let mostAround = 200
+
+    /// The id of an event is where to go on from, so what does not move that has none.
+    private static func append(_ message: ArraySlice<UInt8>, to event: inout [UInt8]) {
+        switch Self.place(after: message) {
+        case .known(let epoch, let id): event += "id: \(epoch).\(id)\n".utf8
+        case .away(let milliseconds): event += "retry: \(milliseconds)\n".utf8
+        case .same: break
+        }
+        event += "data: ".utf8
+        event += message
+        event += "\n\n".utf8
+    }
+
+    private enum Place {
+        case known(epoch: String, StatusID)
+        /// The gateway is leaving: come back then, ms.
+        case away(Int64)
+        case same
+    }
+
+    private static func place(after message: ArraySlice<UInt8>) -> Place {
+        let decoded = message.withUnsafeBytes { bytes in
+            PublishedLocation.id(of: bytes) == nil ? try? ServerMessage(bytes) : nil
+        }
+        switch decoded {
+        case .status(_, let event): return .known(epoch: event.epoch, event.id)
+        case .subscribed(_, let snapshot), .reset(_, let snapshot): return .known(epoch: snapshot.epoch, snapshot.id)
+        case .goaway(let retryIn): return .away(retryIn)
+        default: return .same
+        }
+    }
+
+    private static func chunked(_ bytes: [UInt8]) -> [UInt8] {
+        Array(String(bytes.count, radix: 16).utf8) + "\r\n".utf8 + bytes + "\r\n".utf8
+    }
+}
+
+/// Why a stream was ended by us: a close code of the protocol and its reason.
+private struct Closing: Encodable {
+    var code: UInt16
+    var reason: String
+
+    var json: [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // A number and a string alone can not fail to encode.
+        return (try? encoder.encode(self)).map { Array($0) } ?? []
+    }
+}
+
+extension ResumePoint {
+    /// - Parameter id: of the last event that was seen, `<epoch>.<status event>`; `nil` when it is none of ours.
+    init?(lastEventID id: String) {
+        let parts = id.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let epoch = Identifier<Void>(String(parts[0])), let status = StatusID(parts[1]) else {
+            return nil
+        }
+        self.init(epoch: epoch.text, id: status)
+    }
+}

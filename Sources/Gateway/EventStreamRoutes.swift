@@ -1,0 +1,129 @@
+// Following a job by GET: who may, from where, and then a session on the connection the request came by, until that ends.
+
+internal import Access
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+internal import SecureSocket
+
+extension Routes {
+    func addEventStreams(to api: RouterGroup<GatewayRequestContext>) {
+        api.get("jobs/{job}/events", use: self.follow)
+    }
+
+    /// What is to be streamed, and to whom.
+    private struct Wish: Sendable {
+        let job: JobID
+        let since: ResumePoint?
+        let admitted: Admitted
+        let session: String
+        let address: ClientAddress?
+    }
+
+    /// The events of one job from its snapshot on, or from after `Last-Event-ID`.
+    @Sendable private func follow(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
+        let since = try Self.resumePoint(request)
+        let address = self.settings.trustedProxies.client(
+            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
+        let session = Session.newID
+        let admitted = try await self.admitted(request, context, address, session)
+        let view: JobView
+        do { view = try await self.view(job, admitted.grant) } catch {
+            await self.giveUp(admitted, session)
+            throw error
+        }
+        // Who has seen the end is not to come back (section 9.2.3).
+        if view.record.status.end != nil, let since, since.epoch == view.record.epoch, since.id == view.record.head {
+            await self.giveUp(admitted, session)
+            return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+        }
+        guard self.quotas.hasRoom(for: admitted.owner, address) else {
+            await self.giveUp(admitted, session)
+            throw Problem(.limitExceeded, status: 429, detail: "This person or address has as many connections as it may.")
+        }
+        // Its body, the stream, is never begun.
+        if request.method == .head { await self.giveUp(admitted, session) }
+        let wish = Wish(job: job, since: since, admitted: admitted, session: session, address: address)
+        return self.stream(wish, context)
+    }
+
+    private func stream(_ wish: Wish, _ context: GatewayRequestContext) -> Response {
+        let (loops, channel, logger) = (self.loops, context.channel, context.logger)
+        let headers: HTTPFields = [
+            .contentType: EventStream.mediaType, .cacheControl: "no-store", .connection: "close",
+            // What buffers answers on the way is asked not to.
+            .xAccelBuffering: "no",
+        ]
+        let body = ResponseBody { writer in
+            let retry = Int64.random(in: EventStream.retryMilliseconds)
+            try await writer.write(ByteBuffer(string: "retry: \(retry)\n\n"))
+            try await channel.eventLoop.submit {
+                let sync = channel.pipeline.syncOperations
+                let socket = try sync.handler(type: SecureSocketHandler.self)
+                let session = Session(
+                    loop: loops[channel.eventLoop], socket: socket, address: wish.address, framing: .events,
+                    id: wish.session, admitted: wish.admitted, logger: logger)
+                // Before HTTP, which keeps the end of the client's side to itself until an answer is whole.
+                try sync.addHandler(session, position: .after(socket))
+                guard let grant = session.grant else { return }
+                session.follower.subscribe(wish.job, since: wish.since, grant)
+            }.get()
+            try await channel.closeFuture.get()
+        }
+        return Response(status: .ok, headers: headers, body: body)
+    }
+
+    /// By a token, or by a tracking link: `Authorization: Link <secret>`.
+    private func admitted(
+        _ request: Request, _ context: GatewayRequestContext, _ address: ClientAddress?, _ session: String
+    ) async throws -> Admitted {
+        let words = request.headers[.authorization]?.split(separator: " ") ?? []
+        guard words.count == 2, words[0].lowercased() == "link" else {
+            return Admitted(try self.grant(request, context, .followJob))
+        }
+        let (loops, loop, secret) = (self.loops, context.channel.eventLoop, String(words[1]))
+        do {
+            return try await loop.flatSubmit {
+                loops[loop].signIn(.link(secret), from: address, as: session)
+            }.get()
+        } catch {
+            throw Problem(error as? SignInRefusal ?? .unavailable)
+        }
+    }
+
+    /// What was taken with signing in is free again.
+    private func giveUp(_ admitted: Admitted, _ session: String) async {
+        guard let link = admitted.grant.link else { return }
+        _ = try? await self.links.leave(link, as: session).get()
+    }
+
+    private static func resumePoint(_ request: Request) throws -> ResumePoint? {
+        guard let id = request.headers[.lastEventID], !id.isEmpty else { return nil }
+        guard let point = ResumePoint(lastEventID: id) else {
+            throw Self.bad("Last-Event-ID must be the id of an event of this stream, <epoch>.<id>, or absent.")
+        }
+        return point
+    }
+}
+
+extension Problem {
+    /// Why somebody may not come in, as REST says it.
+    init(_ refusal: SignInRefusal) {
+        switch refusal.code {
+        case .tokenExpired: self.init(.tokenExpired, status: 401, detail: "Refused: \(refusal.reason).")
+        case .connectionLimit: self.init(.limitExceeded, status: 429, detail: "Refused: \(refusal.reason).")
+        case .rateLimited: self.init(.rateLimited, status: 429, detail: "Refused: \(refusal.reason).")
+        case .insufficientState:
+            self.init(Refused(code: .unavailable, message: "Refused: \(refusal.reason)."))
+        default: self.init(.unauthorized, status: 401, detail: "Refused: \(refusal.reason).")
+        }
+    }
+}
+
+extension HTTPField.Name {
+    static let lastEventID = HTTPField.Name("Last-Event-ID")!
+    static let xAccelBuffering = HTTPField.Name("X-Accel-Buffering")!
+}
