@@ -68,7 +68,8 @@ redis.call('DEL', KEYS[2])
 local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, '*',
   'status', status, 'prev', '', 'at', now, 'actor', actor, 'source', 'create')
 redis.call('HSET', KEYS[1], 'kind', kind, 'customer', customer, 'rider', rider, 'zone', zone,
-  'destination', destination, 'vendor', vendor, 'status', status, 'status_at', now, 'epoch', epoch, 'head', id)
+  'destination', destination, 'vendor', vendor, 'status', status, 'status_at', now, 'reached', status,
+  'epoch', epoch, 'head', id)
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('PEXPIRE', KEYS[2], retention)
 return {1, epoch, id}

@@ -24,17 +24,19 @@
 -- ARGV[8]  ends_travel            1 when travel mode ends with this status, else 0
 -- ARGV[9]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
 -- ARGV[10] expected               the newest event the caller knows, <id> or <epoch>.<id>, or '' for any
+-- ARGV[11] is_step                1 when the status is a step on the way to the end, else 0: the last one is kept
+-- ARGV[12] party                  customer | rider when the actor must be the job's own, '' for who speaks for all
 -- Errors   'ERR publish_status: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms} published   {0} no such job   {-1, status, head} not allowed from this status
---          {-2, status, head} another event is the newest than the caller knows
+--          {-2, status, head} another event is the newest than the caller knows   {-3} the actor is not that party
 --          {2, epoch, prev, id, at_ms} an event of the log has this request id and this status: nothing is written
 -- Cost     O(events in the log), at most 64, plus one SPUBLISH; O(1) without a request id
 
-if #KEYS ~= 3 or #ARGV ~= 10 then
-  return redis.error_reply('ERR publish_status: takes 3 keys and 10 arguments')
+if #KEYS ~= 3 or #ARGV ~= 12 then
+  return redis.error_reply('ERR publish_status: takes 3 keys and 12 arguments')
 end
 local job, from, status, actor, source, occurred_at, request, ends_travel = unpack(ARGV, 1, 8)
-local retention, expected = tonumber(ARGV[9]), ARGV[10]
+local retention, expected, is_step, party = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12]
 if #job > 64 or not string.match(job, '^[%w_-]+$') then
   return redis.error_reply('ERR publish_status: job must be 1 to 64 of [A-Za-z0-9_-]')
 end
@@ -66,10 +68,17 @@ local expected_id = string.match(expected, '^[%w_-]+%.(.*)$') or expected
 if #expected > 106 or expected ~= '' and not string.match(expected_id, '^%d+%-%d+$') then
   return redis.error_reply("ERR publish_status: expected must be '', <id> or <epoch>.<id>")
 end
+if is_step ~= '0' and is_step ~= '1' then
+  return redis.error_reply('ERR publish_status: is_step must be 0 or 1')
+end
+if party ~= '' and party ~= 'customer' and party ~= 'rider' then
+  return redis.error_reply("ERR publish_status: party must be '', customer or rider")
+end
 
-local record = redis.call('HMGET', KEYS[1], 'status', 'epoch', 'head')
+local record = redis.call('HMGET', KEYS[1], 'status', 'epoch', 'head', party)
 local current, epoch, prev = record[1], record[2], record[3]
 if not current then return {0} end
+if party ~= '' and record[4] ~= actor then return {-3} end
 if request ~= '' then
   for _, entry in ipairs(redis.call('XREVRANGE', KEYS[2], '+', '-')) do
     local field = {}
@@ -92,6 +101,7 @@ if tonumber(last_ms) >= tonumber(now) then ms, digest = last_ms, digest + last_s
 local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, ms .. '-' .. string.format('%.0f', digest), 'status', status,
   'prev', prev, 'at', at, 'recorded', now, 'actor', actor, 'source', source, 'request', request)
 redis.call('HSET', KEYS[1], 'status', status, 'status_at', at, 'head', id)
+if is_step == '1' then redis.call('HSET', KEYS[1], 'reached', status) end
 if ends_travel == '1' then redis.call('HSET', KEYS[1], 'travel_active', '0') end
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('PEXPIRE', KEYS[2], retention)

@@ -68,12 +68,24 @@ extension Grant {
             return false
         }
         return switch (self.role, verb) {
+        // Which statuses each may cause is written down with the lifecycle (JobParty).
+        case (_, .changeStatus): true
         case (.customer, .followJob), (.customer, .readJob), (.customer, .makeLink): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant): true
-        case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .changeStatus): true
+        case (.service, .followJob), (.service, .readJob), (.service, .createJob): true
         case (.service, .assignJob), (.service, .makeLink), (.service, .revokeGrant), (.service, .sendEvents): true
         default: false
+        }
+    }
+
+    /// As whom it changes jobs.
+    package var party: JobParty {
+        switch self.role {
+        case .customer: .customer
+        case .rider: .rider
+        case .ops: .ops
+        case .service: .service
         }
     }
 

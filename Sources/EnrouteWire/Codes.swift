@@ -14,6 +14,8 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     case travelModeOff = "travel_mode_off"
     case stalePosition = "stale_position"
     case futurePosition = "future_position"
+    /// REST: it exists, or somebody else has it.
+    case conflict
     /// REST: the state is another than the one the change was asked for on top of.
     case preconditionFailed = "precondition_failed"
     /// REST: the body is JSON, and says what can not be.

@@ -17,10 +17,15 @@ public struct ProgressStep: Hashable, Sendable {
     }
 }
 
+extension JobStatus {
+    /// Whether it is on the way to the end, and no branch off it.
+    public var isStep: Bool { self != .cancelled && self != .allocationFailed }
+}
+
 extension JobKind {
     /// The statuses that are steps on the way to the end, in their order.
     public var steps: [JobStatus] {
-        self.statuses.filter { $0 != .cancelled && $0 != .allocationFailed }
+        self.statuses.filter(\.isStep)
     }
 
     /// The first step that was surely reached by whoever is in `status`.

@@ -26,6 +26,8 @@ public struct Snapshot: Hashable, Sendable {
     public var status: JobStatus
     /// When the status began, ms since the epoch.
     public var statusAt: Int64
+    /// All steps of the kind, in their order, and where each stands.
+    public var steps: [ProgressStep]
     public var epoch: String
     /// Id of the status event this state includes.
     public var id: StatusID
@@ -41,13 +43,15 @@ public struct Snapshot: Hashable, Sendable {
     public var missed: [StatusEvent]
 
     public init(
-        kind: JobKind, status: JobStatus, statusAt: Int64, epoch: String, id: StatusID, destination: Coordinate? = nil,
+        kind: JobKind, status: JobStatus, statusAt: Int64, steps: [ProgressStep]? = nil, epoch: String, id: StatusID,
+        destination: Coordinate? = nil,
         tracking: TrackingState, travelDeadline: Int64? = nil, position: [UInt8]? = nil,
         positionAgeMilliseconds: Int64? = nil, missed: [StatusEvent] = []
     ) {
         self.kind = kind
         self.status = status
         self.statusAt = statusAt
+        self.steps = steps ?? kind.progress(at: status)
         self.epoch = epoch
         self.id = id
         self.destination = destination
@@ -122,6 +126,12 @@ extension Snapshot {
         writer.field("kind", self.kind.rawValue)
         writer.field("status", self.status.rawValue)
         writer.field("statusAt", self.statusAt)
+        writer.array("steps", self.steps) { writer, step in
+            writer.object { writer in
+                writer.field("status", step.status.rawValue)
+                writer.field("state", step.state.rawValue)
+            }
+        }
         writer.field("epoch", self.epoch)
         writer.field("id", self.id.description)
         if let destination {
@@ -154,12 +164,17 @@ extension Snapshot {
         var (kind, status, statusAt) = (JobKind?.none, JobStatus?.none, Int64?.none)
         var (epoch, id, tracking) = (String?.none, StatusID?.none, TrackingState?.none)
         var (destination, deadline) = (Coordinate?.none, Int64?.none)
+        var steps: [ProgressStep]?
         var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "kind": kind = JobKind(rawValue: try reader.string())
             case "status": status = try reader.status()
             case "statusAt": statusAt = try reader.integer()
+            case "steps":
+                var read: [ProgressStep] = []
+                try reader.array { (reader) throws(BadMessage) in read.append(try ProgressStep(from: &reader)) }
+                steps = read
             case "epoch": epoch = try reader.string()
             case "id": id = try reader.statusID("id")
             case "destination": destination = try Coordinate(from: &reader)
@@ -174,10 +189,28 @@ extension Snapshot {
         }
         self.init(
             kind: try members.required(kind, "kind"), status: try members.required(status, "status"),
-            statusAt: try members.required(statusAt, "statusAt"), epoch: try members.required(epoch, "epoch"),
+            statusAt: try members.required(statusAt, "statusAt"), steps: steps,
+            epoch: try members.required(epoch, "epoch"),
             id: try members.required(id, "id"), destination: destination,
             tracking: try members.required(tracking, "tracking"), travelDeadline: deadline, position: position,
             positionAgeMilliseconds: age, missed: missed)
+    }
+}
+
+extension ProgressStep {
+    init(from reader: inout JSONReader) throws(BadMessage) {
+        let members = Members("step")
+        var (status, state) = (JobStatus?.none, StepState?.none)
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("status") {
+                status = try reader.status()
+            } else if name.equals("state") {
+                state = StepState(rawValue: try reader.string())
+            } else {
+                try reader.value()
+            }
+        }
+        self.init(try members.required(status, "status"), try members.required(state, "state"))
     }
 }
 

@@ -80,7 +80,7 @@ extension JobControl {
                 case .notAllowed, .overtaken:
                     return loop.makeFailedFuture(
                         Refused(code: .unavailable, message: "Others change the job at the same time. Try again."))
-                case .noSuchJob: return loop.makeSucceededFuture(Self.notCreatedYet)
+                case .noSuchJob, .notTheirs: return loop.makeSucceededFuture(Self.notCreatedYet)
                 }
             }
         }

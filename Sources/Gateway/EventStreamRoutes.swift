@@ -42,7 +42,8 @@ extension Routes {
         }
         guard self.quotas.hasRoom(for: admitted.owner, address) else {
             await self.giveUp(admitted, session)
-            throw Problem(.limitExceeded, status: 429, detail: "This person or address has as many connections as it may.")
+            throw Problem(
+                .limitExceeded, status: 429, detail: "This person or address has as many connections as it may.")
         }
         // Its body, the stream, is never begun.
         if request.method == .head { await self.giveUp(admitted, session) }

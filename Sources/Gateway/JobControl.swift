@@ -76,10 +76,11 @@ struct JobControl: Sendable {
     ///   made.
     func change(
         _ job: JobID, to status: JobStatus, by actor: PersonID, source: String, occurredAt: Int64? = nil,
-        request: String = "", expected: ExpectedHead? = nil
+        request: String = "", expected: ExpectedHead? = nil, party: JobParty = .service
     ) -> EventLoopFuture<Durable<StatusEvent>> {
         self.ledger.publishDurably(
-            status, of: job, by: actor, source: source, occurredAt: occurredAt, request: request, expected: expected
+            status, of: job, by: actor, source: source, occurredAt: occurredAt, request: request, expected: expected,
+            party: party
         ).flatMap { answer in
             let loop = self.loop
             switch answer.value {
@@ -95,7 +96,7 @@ struct JobControl: Sendable {
                         status: current))
             case .overtaken(let current, let head):
                 return loop.makeFailedFuture(Refused(overtakenBy: current, head))
-            case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
+            case .noSuchJob, .notTheirs: return loop.makeFailedFuture(Refused.noSuchJob)
             }
         }
     }

@@ -84,7 +84,9 @@ extension JobView {
         self.isReset = recovery.isReset
         self.positionID = shows ? id : nil
         self.snapshot = Snapshot(
-            kind: record.kind, status: record.status, statusAt: record.statusAt, epoch: record.epoch, id: record.head,
+            kind: record.kind, status: record.status, statusAt: record.statusAt,
+            steps: record.kind.progress(at: record.status, reached: record.reached), epoch: record.epoch,
+            id: record.head,
             destination: record.destination, tracking: tracking, travelDeadline: record.travelDeadline,
             position: shows ? feed.position : nil, positionAgeMilliseconds: shows ? age : nil, missed: recovery.missed)
     }

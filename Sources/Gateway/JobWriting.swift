@@ -62,7 +62,7 @@ extension Routes {
         guard let name = body.job else { throw Self.impossible("The body needs job.") }
         let wish = try Wish(try Self.name(name, "job"), body)
         guard let created = try await self.make(wish, grant) else {
-            throw Problem(.badRequest, status: 409, detail: "The job \(wish.job) exists. It was left as it is.")
+            throw Problem(.conflict, status: 409, detail: "The job \(wish.job) exists. It was left as it is.")
         }
         return created
     }

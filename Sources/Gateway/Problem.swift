@@ -132,7 +132,7 @@ extension ErrorCode {
         case .unauthorized, .tokenExpired: 401
         case .forbidden, .travelModeOff: 403
         case .notFound: 404
-        case .illegalTransition: 409
+        case .illegalTransition, .conflict: 409
         case .preconditionFailed: 412
         case .stalePosition, .futurePosition, .unprocessable: 422
         case .rateLimited, .limitExceeded: 429

@@ -32,13 +32,18 @@ extension Routes {
             let statuses = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
             throw Self.impossible("status must be one of \(statuses).")
         }
+        guard status.canBeCaused(by: grant.party) else {
+            throw Problem(
+                .forbidden, status: 403,
+                detail: "The role \(grant.role.rawValue) does not cause \(status.rawValue).")
+        }
         if let occurredAt = body.occurredAt?.milliseconds, occurredAt > .now + Self.furthestAheadMilliseconds {
             throw Self.impossible("occurredAt is in the future: send when it happened, and check the clock.")
         }
         let event = try await self.answer(
             self.jobs.change(
                 job, to: status, by: grant.person, source: "rest", occurredAt: body.occurredAt?.milliseconds,
-                request: requestID, expected: expected))
+                request: requestID, expected: expected, party: grant.party))
         return Self.json(ServerMessage.status(job: job, event.value).encoded, isUnknown: event.isUnknown)
     }
 

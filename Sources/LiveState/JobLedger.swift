@@ -63,6 +63,8 @@ package struct JobLedger: Sendable {
         /// The newest event is another than the caller knows.
         case overtaken(status: JobStatus, head: StatusID)
         case noSuchJob
+        /// The actor is not the party of the job it acts as.
+        case notTheirs
     }
 
     /// Takes a job to `status`, if its lifecycle allows that from where it stands.
@@ -83,24 +85,29 @@ package struct JobLedger: Sendable {
 
     /// The same, and whether a replica has it.
     ///
-    /// - Parameter origins: statuses from which it may follow; `nil` for all that the lifecycle says.
+    /// - Parameters:
+    ///   - origins: statuses from which it may follow; `nil` for all that the lifecycle says this party may cause it from.
+    ///   - party: as whom the actor acts; the job's customer and rider are only who the record says they are.
     package func publishDurably(
         _ status: JobStatus, of job: JobID, by actor: PersonID, source: String, occurredAt: Int64? = nil,
-        request: String = "", after origins: [JobStatus]? = nil, expected: ExpectedHead? = nil
+        request: String = "", after origins: [JobStatus]? = nil, expected: ExpectedHead? = nil,
+        party: JobParty = .service
     ) -> EventLoopFuture<Durable<Transition>> {
         self.writes.evaluateDurably(
             Scripts.publishStatus,
             keys: [self.keyspace.job(job), self.keyspace.log(of: job), self.keyspace.events(of: job)],
             arguments: [
-                .text(job.text), .text((origins ?? status.predecessors).map(\.rawValue).joined(separator: ",")),
+                .text(job.text),
+                .text((origins ?? status.origins(causedBy: party)).map(\.rawValue).joined(separator: ",")),
                 .text(status.rawValue), .text(actor.text), .text(source), .text(occurredAt.map(String.init) ?? ""),
                 .text(request), status.endOfTravel == nil ? 0 : 1, self.retention, .text(expected?.text ?? ""),
+                status.isStep ? 1 : 0, .text(party.isOfJob ? party.rawValue : ""),
             ]
         ).flatMapThrowing { answer in
             let transition = try Self.transition(answer.value, to: status)
             switch transition {
             case .published, .repeated: return Durable(value: transition, replicas: answer.replicas)
-            case .notAllowed, .overtaken, .noSuchJob: return Durable(value: transition, replicas: nil)
+            case .notAllowed, .overtaken, .noSuchJob, .notTheirs: return Durable(value: transition, replicas: nil)
             }
         }
     }
@@ -109,6 +116,7 @@ package struct JobLedger: Sendable {
         let parts = answer.array ?? []
         switch parts.first?.integer {
         case 0: return .noSuchJob
+        case -3: return .notTheirs
         case -1:
             guard let current = parts.dropFirst().first?.text.flatMap(JobStatus.init) else { break }
             return .notAllowed(from: current)

@@ -48,13 +48,15 @@ package struct JobRecord: Sendable, Hashable {
     package var travelDeadline: Int64?
     /// Grows with every decision on who may share its position: of two the later one has the greater.
     package var fence: Int64
+    /// The last step on the way to the end; `nil` in a record of before it was kept.
+    package var reached: JobStatus?
 }
 
 extension JobRecord {
-    /// - Parameter fields: the thirteen fields of recover_job's state.
+    /// - Parameter fields: the fourteen fields of recover_job's state.
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
-        guard texts.count == 13, let kind = JobKind(rawValue: texts[0]), let customer = PersonID(texts[1]),
+        guard texts.count == 14, let kind = JobKind(rawValue: texts[0]), let customer = PersonID(texts[1]),
             let status = JobStatus(rawValue: texts[6]), let statusAt = Int64(texts[7]), let head = StatusID(texts[9])
         else { return nil }
         self.kind = kind
@@ -70,6 +72,7 @@ extension JobRecord {
         self.isTravelling = texts[10] == "1"
         self.travelDeadline = Int64(texts[11])
         self.fence = Int64(texts[12]) ?? 0
+        self.reached = JobStatus(rawValue: texts[13])
     }
 
     private static func place(_ text: String) -> Coordinate? {

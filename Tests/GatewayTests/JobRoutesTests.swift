@@ -95,26 +95,6 @@ import Testing
         }
     }
 
-    @Test func `each role does what the table allows and nothing else`() async throws {
-        try await within {
-            try await RunningGateway.run(isSecure: false) { gateway in
-                let requests: [(Verb, String, String, String?)] = [
-                    (.createJob, "POST", "/api/v1/jobs", Self.job), (.readJob, "GET", "/api/v1/jobs/none", nil),
-                    (.changeStatus, "POST", "/api/v1/jobs/none/status", #"{"status":"cancelled"}"#),
-                    (.switchTravel, "PUT", "/api/v1/jobs/none/travel", nil),
-                ]
-                for role in Role.allCases {
-                    let token = try await gateway.token("somebody", role)
-                    for (verb, method, path, body) in requests {
-                        let answer = try await Self.ask(gateway, method, path, as: token, body)
-                        let isAllowed = Grant(person: PersonID("somebody")!, role: role).allows(verb)
-                        #expect((answer.status == 403) == !isAllowed, "\(role) \(method) \(path): \(answer)")
-                    }
-                }
-            }
-        }
-    }
-
     @Test(arguments: [
         ("", "JSON object"), ("[1]", "JSON object"), (#"{"kind":"service"}"#, "needs job"),
         (#"{"job":"a b","kind":"service","customer":"c"}"#, "job must be"),

@@ -172,7 +172,7 @@ struct OutageStage: Sendable {
                     return try await self.change(to: .preparing, request: request)
                 case .notAllowed(from: .preparing):
                     return try await self.change(to: .allocationFailed, request: request)
-                case .notAllowed, .overtaken, .noSuchJob: await self.traffic.wasRefused()
+                case .notAllowed, .overtaken, .noSuchJob, .notTheirs: await self.traffic.wasRefused()
                 }
             case .failure(let error as RedisError) where error.isOutage: await self.traffic.wasRefused()
             case .failure(let error): throw error

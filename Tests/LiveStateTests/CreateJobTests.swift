@@ -40,7 +40,8 @@ import Testing
                 record == [
                     "kind": "delivery", "customer": "customer-1", "rider": "rider-1", "zone": "berlin",
                     "destination": #"{"lat":1,"lon":2}"#, "vendor": #"{"lat":3,"lon":4}"#,
-                    "status": "pending_vendor_acceptance", "epoch": "epoch-1", "head": id,
+                    "status": "pending_vendor_acceptance", "reached": "pending_vendor_acceptance", "epoch": "epoch-1",
+                    "head": id,
                 ])
 
             let entries = try await stage.client.run("XRANGE", stage.logKey, "-", "+").array ?? []

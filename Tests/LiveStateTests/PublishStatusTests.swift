@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 
 @Suite struct PublishStatusTests {
-    /// job, from, status, actor, source, occurred_at, request, ends_travel, retention_ms, expected
+    /// job, from, status, actor, source, occurred_at, request, ends_travel, retention_ms, expected, is_step, party
     private static let arguments = [
-        "job-7", "pending_vendor_acceptance", "accepted", "rider-1", "rest", "", "request-1", "0", "172800000", "",
+        "job-7", "pending_vendor_acceptance", "accepted", "rider-1", "rest", "", "request-1", "0", "172800000", "", "1",
+        "",
     ]
 
     private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.logKey, stage.eventsChannel] }
@@ -217,6 +218,34 @@ import Testing
         }
     }
 
+    @Test func `the last step is kept, and a branch off the way is none`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            #expect(try await stage.record("reached") == ["pending_vendor_acceptance"])
+            _ = try await stage.publish(.accepted)
+            _ = try await stage.publish(.allocationFailed)
+            #expect(try await stage.record("status", "reached") == ["allocation_failed", "accepted"])
+            _ = try await stage.publish(.readyForPickup)
+            _ = try await stage.publish(.cancelled)
+            #expect(try await stage.record("status", "reached") == ["cancelled", "ready_for_pickup"])
+        }
+    }
+
+    @Test func `who acts as the job's customer or rider has to be the one of its record`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let record = try await stage.record("customer", "rider")
+            let (customer, rider) = (try #require(record[0]), try #require(record[1]))
+            for (actor, party) in [(rider, "customer"), (customer, "rider"), ("somebody", "rider")] {
+                let answer = try await self.publish(stage) { ($0[3], $0[11]) = (actor, party) }
+                #expect(answer == .answer(-3))
+            }
+            #expect(try await stage.record("status") == ["pending_vendor_acceptance"])
+            let theirs = try await self.publish(stage) { ($0[3], $0[11]) = (customer, "customer") }
+            #expect(theirs.array?.first == .integer(1))
+        }
+    }
+
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
@@ -233,6 +262,8 @@ import Testing
             bad += badRetentions.map { (8, $0, "retention_ms must be") }
             let heads = ["1", "-", "1-", "a-1", ".1-1", "e 1.1-1", "e.f.1-1", "e.", "1-1 "]
             bad += (heads + [String(repeating: "e", count: 104) + ".1-1"]).map { (9, $0, "expected must be") }
+            bad += ["", "2", "yes"].map { (10, $0, "is_step must be") }
+            bad += ["ops", "service", "Rider", "epoch"].map { (11, $0, "party must be") }
             try await call.refuses(bad, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer.array?.first == .integer(1))

@@ -39,7 +39,7 @@ import Testing
                 answer.array?[1].array?.map(\.text) == [
                     "delivery", "customer-1", "rider-1", "berlin", #"{"lat":52.5,"lon":13.4}"#, "", "in_transit",
                     String(record.statusAt), "epoch-1", record.head.description, "1", String(deadline),
-                    String(fence),
+                    String(fence), "in_transit",
                 ])
             #expect(self.events(answer) == (1, []))
         }
@@ -49,8 +49,8 @@ import Testing
         try await Stage.set { stage in
             try await stage.createJob()
             let answer = try await self.recover(stage)
-            #expect(answer.array?[1].array?.suffix(2).map(\.text) == ["", ""])
-            #expect(answer.array?[1].array?.count == 13)
+            #expect(answer.array?[1].array?.suffix(3).map(\.text) == ["", "", "pending_vendor_acceptance"])
+            #expect(answer.array?[1].array?.count == 14)
         }
     }
 

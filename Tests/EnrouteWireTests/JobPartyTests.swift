@@ -1,0 +1,41 @@
+import EnrouteWire
+import Testing
+
+@Suite struct JobPartyTests {
+    /// Who may cause what, from where, written down once more. The service is left out: it may all.
+    private static let table: [JobParty: [JobStatus: Set<JobStatus>]] = [
+        .customer: [.cancelled: [.pendingVendorAcceptance, .assigned, .allocationFailed]],
+        .rider: [
+            .inTransit: [.readyForPickup], .delivered: [.inTransit], .onTheWay: [.assigned],
+            .workInProgress: [.onTheWay, .assigned], .completed: [.workInProgress],
+        ],
+        .ops: [
+            .allocationFailed: [.accepted, .preparing, .readyForPickup],
+            .cancelled: [
+                .pendingVendorAcceptance, .accepted, .preparing, .readyForPickup, .inTransit, .allocationFailed,
+                .assigned, .onTheWay, .workInProgress,
+            ],
+        ],
+    ]
+
+    @Test(arguments: JobParty.allCases)
+    func `each party causes what the table says from where it says, and nothing else`(party: JobParty) {
+        for status in JobStatus.allCases {
+            let origins = Set(status.origins(causedBy: party))
+            if party == .service {
+                #expect(origins == Set(status.predecessors))
+            } else {
+                #expect(origins == Self.table[party]?[status] ?? [], "\(party) \(status)")
+            }
+            #expect(status.canBeCaused(by: party) == !origins.isEmpty)
+        }
+    }
+
+    @Test func `nobody is let past the lifecycle`() {
+        for party in JobParty.allCases {
+            for status in JobStatus.allCases {
+                #expect(Set(status.origins(causedBy: party)).isSubset(of: status.predecessors))
+            }
+        }
+    }
+}
