@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-failover simulate install build release check fuzz bench bench-recovery bench-peers bench-tools bench-instructions instructions twin \
+.PHONY: run test test-failover simulate install build release check fuzz bench bench-recovery bench-status bench-peers bench-tools bench-instructions instructions twin \
     format lint clean
 
 run: install build
@@ -64,6 +64,10 @@ install:
 test-failover: install
 	swift build --build-tests
 	ENROUTE_FAILOVERS=10 ENROUTE_REPORT=1 swift test --skip-build --disable-xctest --filter 'FailoverTests|GatewayTests.OutageTests'
+
+# From a change of status to its follower, under a minute.
+bench-status: release
+	python3 benchmarks/status.py .build/release/enroute
 
 # 20,000 followed jobs lose their channels: minutes.
 bench-recovery: release

@@ -136,6 +136,10 @@ def main():
             ENROUTE_MODE="development", ENROUTE_LOG_LEVEL="critical", ENROUTE_OVERLOAD_LOOP_LAG_MS="60000")
         for limit in ("SESSIONS_PER_PERSON", "SESSIONS_PER_ADDRESS", "CONNECTIONS_PER_ADDRESS", "HANDSHAKES_PER_SECOND"):
             environment[f"ENROUTE_LIMIT_{limit}"] = "0"
+        # Every follower is the same person here.
+        for limit in ("PER_PERSON_", "PER_ADDRESS_"):
+            environment[f"ENROUTE_LIMIT_MESSAGES_{limit}PER_SECOND"] = "100000"
+            environment[f"ENROUTE_LIMIT_MESSAGES_{limit}BURST"] = "100000"
         gateway = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", options.enroute, "serve"], env=environment)
         try:
             def is_up():
