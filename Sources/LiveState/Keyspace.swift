@@ -18,7 +18,9 @@ package struct Keyspace: Sendable, Hashable {
     package func link(_ id: String) -> String { "\(self.prefix)link:{\(id)}" }
     package func viewers(ofLink id: String) -> String { self.link(id) + ":viewers" }
     // The riders of a zone, at the ledger, all in the zone's slot.
-    package func rider(_ rider: PersonID, in zone: ZoneID) -> String { "\(self.prefix)rider:{\(zone.text)}:\(rider.text)" }
+    package func rider(_ rider: PersonID, in zone: ZoneID) -> String {
+        "\(self.prefix)rider:{\(zone.text)}:\(rider.text)"
+    }
     package func tasks(of rider: PersonID, in zone: ZoneID) -> String { self.rider(rider, in: zone) + ":tasks" }
     package func request(_ id: String, of rider: PersonID, in zone: ZoneID) -> String {
         "\(self.prefix)request:{\(zone.text)}:\(rider.text):\(id)"

@@ -68,7 +68,8 @@ extension Riders {
             case (0, _): return .nothing
             case (1, let version?): return .unreachable(version: version)
             case (2, let version?):
-                return .unreachableWithTasks((reply?.words ?? []).dropFirst().compactMap { JobID($0) }, version: version)
+                return .unreachableWithTasks(
+                    (reply?.words ?? []).dropFirst().compactMap { JobID($0) }, version: version)
             case (3, let version?): return .offline(version: version)
             default: throw RedisError.unexpectedAnswer(command: Scripts.expireRider.name)
             }

@@ -86,9 +86,9 @@ package struct ZonePool: Sendable {
     ) -> EventLoopFuture<[Candidate]> {
         self.geo.near(place, in: zone, within: radius, limit: breadth).flatMap { near in
             guard !near.isEmpty else { return self.ledger.eventLoop.makeSucceededFuture([]) }
-            var command: RedisCommand = ["ZMSCORE", .text(self.keyspace.available(in: zone))]
-            command.words += near.map { .text($0.rider.text) }
-            return self.ledger.send(command).flatMap { answer in
+            let riders = near.map { RedisCommand.Word.text($0.rider.text) }
+            let question = RedisCommand([.text("ZMSCORE"), .text(self.keyspace.available(in: zone))] + riders)
+            return self.ledger.send(question).flatMap { answer in
                 let scores = answer.array ?? []
                 let available = zip(near, scores).filter { $0.1 != .null }.map { $0.0 }
                 // All that there was, or enough.

@@ -124,7 +124,8 @@ import Testing
         }
     }
 
-    @Test func `approval that is withdrawn takes a rider out of the pool at once; with a task it drains`() async throws {
+    @Test func `approval that is withdrawn takes a rider out of the pool at once; with a task it drains`() async throws
+    {
         try await ZoneStage.set { stage in
             try await stage.online(capacity: 2)
             _ = try await stage.assign(ZoneStage.jobs[0])
@@ -165,8 +166,10 @@ import Testing
             #expect(try await stage.riders.read(ZoneStage.rider, in: hamburg).get()?.status == .offline)
             #expect(Set(try await stage.riders.zones().get()) == [hamburg, ZoneStage.zone])
             // Whoever was interrupted between the two says it again.
-            _ = try await stage.riders.remove(ZoneStage.rider, from: hamburg, because: "left", by: .init(ZoneStage.rider))
-                .get()
+            _ = try await stage.riders.remove(
+                ZoneStage.rider, from: hamburg, because: "left", by: .init(ZoneStage.rider)
+            )
+            .get()
             guard case .created = try await move("3") else { return #expect(Bool(false), "not described") }
         }
     }

@@ -107,6 +107,16 @@ struct ZoneStage: Sendable {
     var owners: String { self.keyspace.taskOwners(in: Self.zone) }
 }
 
+extension Riders {
+    /// A rider in the pool that carries a job and may have another.
+    func carry(_ job: JobID) async throws {
+        let (rider, zone) = (ZoneStage.rider, ZoneStage.zone)
+        _ = try await self.describe(rider, in: zone, isApproved: true, capacity: 2, by: ZoneStage.service).get()
+        _ = try await self.setOnline(rider, in: zone, device: DeviceID("phone-1"), by: .init(rider)).get()
+        _ = try await self.assign(job, to: rider, in: zone, by: ZoneStage.service).get()
+    }
+}
+
 extension GoodCall {
     /// One of a script that takes zone, rider, actor and request first.
     init(_ script: RedisScript, _ stage: ZoneStage, keys: [String] = [], _ arguments: String...) {
