@@ -26,6 +26,9 @@ package struct AccessQuestions: Sendable, Hashable {
 
     /// The job whose keys are asked about; it need not exist.
     private static let job = JobID("enroute-check")!
+    /// The rider and the zone whose keys are asked about; neither need exist.
+    private static let rider = PersonID("enroute-check")!
+    private static let zone = ZoneID("enroute-check")!
     /// A key and a channel that are nobody's.
     private static let foreign = "enroute-check-foreign"
 
@@ -41,6 +44,13 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["get", travel], ["get", position], ["set", travel, "r", "pxat", "1"],
                 ["set", position, "p", "px", "1"], ["del", travel, position], ["mget", travel, position],
                 ["set", keyspace.ticket("0"), "h", "px", "1"], ["getdel", keyspace.ticket("0")],
+            ]
+            let (places, seen) = (keyspace.places(in: Self.zone), keyspace.placesSeen(in: Self.zone))
+            self.needed += [
+                ["geoadd", places, "0", "0", "r"],
+                ["geosearch", places, "fromlonlat", "0", "0", "byradius", "1", "m", "asc"],
+                ["zrem", places, "r"], ["pexpire", places, "1"], ["zadd", seen, "1", "r"],
+                ["zrangebyscore", seen, "-inf", "1"], ["zrem", seen, "r"], ["pexpire", seen, "1"],
             ]
         case .ledger:
             let (record, log) = (keyspace.job(Self.job), keyspace.log(of: Self.job))
@@ -58,6 +68,7 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["zadd", viewers, "1", "s"], ["zcard", viewers], ["zscore", viewers, "s"], ["zrem", viewers, "s"],
                 ["zremrangebyscore", viewers, "-inf", "1"], ["pexpireat", viewers, "1"],
             ]
+            self.needed += Self.ofRiders(keyspace)
             for stream in AuditEntry.Stream.allCases.map({ keyspace.stream($0) }) {
                 self.needed += [["xadd", stream, "*", "f", "v"], ["xrange", stream, "-", "+"]]
             }
@@ -71,6 +82,25 @@ package struct AccessQuestions: Sendable, Hashable {
             ["debug", "sleep", "0"], ["acl", "setuser", Self.foreign], ["psubscribe", "*"], ["monitor"],
             ["get", Self.foreign], ["set", Self.foreign, "v"], ["subscribe", Self.foreign],
             ["ssubscribe", Self.foreign], ["publish", Self.foreign, ""], ["spublish", Self.foreign, ""],
+        ]
+    }
+
+    /// What the scripts of a zone do, and the calls beside them.
+    private static func ofRiders(_ keyspace: Keyspace) -> [[String]] {
+        let (rider, tasks) = (keyspace.rider(Self.rider, in: Self.zone), keyspace.tasks(of: Self.rider, in: Self.zone))
+        let (pool, due) = (keyspace.available(in: Self.zone), keyspace.due(in: Self.zone))
+        let (log, changes) = (keyspace.changeLog(of: Self.zone), keyspace.changes(in: Self.zone))
+        let (owners, home) = (keyspace.taskOwners(in: Self.zone), keyspace.home(of: Self.rider))
+        let request = keyspace.request("0", of: Self.rider, in: Self.zone)
+        return [
+            ["hmget", rider, "f"], ["hset", rider, "f", "v"], ["del", rider], ["hgetall", tasks], ["hkeys", tasks],
+            ["hlen", tasks], ["hset", tasks, "f", "v"], ["hdel", tasks, "f"], ["hmget", owners, "f"],
+            ["hset", owners, "f", "v"], ["hdel", owners, "f"], ["zadd", pool, "1", "r"], ["zrem", pool, "r"],
+            ["zcard", pool], ["zrange", pool, "0", "1"], ["zmscore", pool, "r"], ["zadd", due, "1", "r"],
+            ["zrem", due, "r"], ["zrangebyscore", due, "-inf", "1"], ["xadd", log, "*", "f", "v"],
+            ["xrange", log, "-", "+"], ["xrevrange", log, "+", "-"], ["spublish", changes, ""],
+            ["ssubscribe", changes], ["get", request], ["set", request, "v", "px", "1"], ["get", home],
+            ["set", home, "v"], ["sadd", keyspace.zones, "z"], ["smembers", keyspace.zones],
         ]
     }
 

@@ -17,6 +17,31 @@ package struct Keyspace: Sendable, Hashable {
     package func ticket(_ secret: String) -> String { "\(self.prefix)ticket:\(secret)" }
     package func link(_ id: String) -> String { "\(self.prefix)link:{\(id)}" }
     package func viewers(ofLink id: String) -> String { self.link(id) + ":viewers" }
+    // The riders of a zone, at the ledger, all in the zone's slot.
+    package func rider(_ rider: PersonID, in zone: ZoneID) -> String {
+        "\(self.prefix)rider:{\(zone.text)}:\(rider.text)"
+    }
+    package func tasks(of rider: PersonID, in zone: ZoneID) -> String { self.rider(rider, in: zone) + ":tasks" }
+    package func request(_ id: String, of rider: PersonID, in zone: ZoneID) -> String {
+        "\(self.prefix)request:{\(zone.text)}:\(rider.text):\(id)"
+    }
+    private func riders(_ zone: ZoneID) -> String { "\(self.prefix)riders:{\(zone.text)}" }
+    package func available(in zone: ZoneID) -> String { self.riders(zone) + ":available" }
+    package func due(in zone: ZoneID) -> String { self.riders(zone) + ":due" }
+    package func taskOwners(in zone: ZoneID) -> String { self.riders(zone) + ":tasks" }
+    /// Stream of every change in the zone.
+    package func changeLog(of zone: ZoneID) -> String { self.riders(zone) + ":audit" }
+    /// Channel of the same.
+    package func changes(in zone: ZoneID) -> String { self.riders(zone) + ":changes" }
+    /// At the live instance: where riders are, and when they were there.
+    package func places(in zone: ZoneID) -> String { self.riders(zone) + ":geo" }
+    package func placesSeen(in zone: ZoneID) -> String { self.riders(zone) + ":seen" }
+
+    /// The zone a rider is in, at the ledger. Not `rider:{R}:zone`: that is the record of a rider `zone` in a zone R.
+    package func home(of rider: PersonID) -> String { "\(self.prefix)home:{\(rider.text)}" }
+    /// Every zone there is, at the ledger.
+    package var zones: String { "\(self.prefix)zones" }
+
     /// Streams, at the ledger.
     package func stream(_ stream: AuditEntry.Stream) -> String { self.prefix + stream.rawValue }
 

@@ -11,6 +11,10 @@ package struct LiveStateSettings: Sendable {
     package var positionLifetime: Duration = .seconds(600)
     /// Travel mode, from its first start for a job (BR-002).
     package var travelCap: Duration = .seconds(4 * 3600)
+    /// For how long a rider counts as reachable after a heartbeat, and its place as known.
+    package var riderReach: Duration = .seconds(90)
+    /// After how long without a heartbeat a rider without a task is set offline; never before `riderReach`.
+    package var riderSilence: Duration = .seconds(1800)
     /// Entries of the streams `access` and `audit`, about.
     package var accessEntries = 100_000
     package var auditEntries = 100_000

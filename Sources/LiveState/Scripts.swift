@@ -18,4 +18,21 @@ package enum Scripts {
     package static let joinLink = RedisScript(name: "join_link", source: PackageResources.join_link_lua)
     package static let publishLocation = RedisScript(
         name: "publish_location", source: PackageResources.publish_location_lua)
+
+    // The riders of a zone.
+    package static let setRiderOnline = RedisScript(
+        name: "set_rider_online", source: PackageResources.set_rider_online_lua)
+    package static let setRiderOffline = RedisScript(
+        name: "set_rider_offline", source: PackageResources.set_rider_offline_lua)
+    package static let assignRider = RedisScript(name: "assign_rider", source: PackageResources.assign_rider_lua)
+    package static let releaseRider = RedisScript(name: "release_rider", source: PackageResources.release_rider_lua)
+    package static let advanceTask = RedisScript(name: "advance_task", source: PackageResources.advance_task_lua)
+    package static let riderHeartbeat = RedisScript(
+        name: "rider_heartbeat", source: PackageResources.rider_heartbeat_lua)
+    package static let expireRider = RedisScript(name: "expire_rider", source: PackageResources.expire_rider_lua)
+    package static let describeRider = RedisScript(name: "describe_rider", source: PackageResources.describe_rider_lua)
+    package static let removeRider = RedisScript(name: "remove_rider", source: PackageResources.remove_rider_lua)
+    package static let riderSnapshot = RedisScript(name: "rider_snapshot", source: PackageResources.rider_snapshot_lua)
+    package static let zoneSnapshot = RedisScript(name: "zone_snapshot", source: PackageResources.zone_snapshot_lua)
+    package static let placeRider = RedisScript(name: "place_rider", source: PackageResources.place_rider_lua)
 }

@@ -33,10 +33,14 @@ import Testing
     }
 
     private static let ownCalls: [DeployedRedis: [String]] = [
-        .live: ["Sources/LiveState/JobFeed.swift", "Sources/LiveState/Tickets.swift"],
+        .live: [
+            "Sources/LiveState/JobFeed.swift", "Sources/LiveState/Tickets.swift", "Sources/LiveState/GeoIndex.swift",
+        ],
         .ledger: [
             "Sources/LiveState/JobLedger.swift", "Sources/LiveState/RevocationLog.swift",
             "Sources/LiveState/TrackingLinks.swift", "Sources/LiveState/AuditStreams.swift",
+            "Sources/LiveState/RiderPresence.swift", "Sources/LiveState/RiderProfiles.swift",
+            "Sources/LiveState/RiderTasks.swift", "Sources/LiveState/ZonePool.swift",
         ],
     ]
 

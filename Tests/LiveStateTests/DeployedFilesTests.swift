@@ -134,7 +134,9 @@ import Testing
         let list = try await self.list(after: "PREFIX", ["PREFIX": "staging:"], of: role)
         let names = list.matches(of: /[~&]([a-z:]+)/).map { $0.1 }.filter { $0 != "__sentinel__:hello" }
         #expect(names.count >= 6)
-        let kinds = ["job:", "link:", "ticket:", "control", "access", "audit"]
+        let kinds = [
+            "job:", "link:", "ticket:", "rider:", "riders:", "request:", "home:", "zones", "control", "access", "audit",
+        ]
         #expect(names.allSatisfy { name in kinds.contains { name.hasPrefix("staging:" + $0) } })
     }
 

@@ -1,5 +1,6 @@
 import EnrouteWire
 import LiveState
+import Redis
 import Testing
 
 @Suite struct KeyspaceTests {
@@ -19,6 +20,41 @@ import Testing
         #expect(keyspace.link("0a1b") == "link:{0a1b}")
         #expect(keyspace.viewers(ofLink: "0a1b") == "link:{0a1b}:viewers")
         #expect(AuditEntry.Stream.allCases.map { keyspace.stream($0) } == ["access", "audit"])
+    }
+
+    @Test func `all keys of a zone lie in its slot, and a rider's zone in a slot of its own`() {
+        for prefix in ["", "staging:"] {
+            let keyspace = Keyspace(prefix: prefix)
+            let (zone, rider) = (ZoneStage.zone, ZoneStage.rider)
+            let names = [
+                (keyspace.rider(rider, in: zone), "rider:{berlin}:rider-1"),
+                (keyspace.tasks(of: rider, in: zone), "rider:{berlin}:rider-1:tasks"),
+                (keyspace.request("r", of: rider, in: zone), "request:{berlin}:rider-1:r"),
+                (keyspace.available(in: zone), "riders:{berlin}:available"),
+                (keyspace.due(in: zone), "riders:{berlin}:due"),
+                (keyspace.taskOwners(in: zone), "riders:{berlin}:tasks"),
+                (keyspace.changeLog(of: zone), "riders:{berlin}:audit"),
+                (keyspace.changes(in: zone), "riders:{berlin}:changes"),
+                (keyspace.places(in: zone), "riders:{berlin}:geo"),
+                (keyspace.placesSeen(in: zone), "riders:{berlin}:seen"),
+            ]
+            for (name, word) in names { #expect(name == prefix + word) }
+            #expect(Set(names.map { HashSlot.of($0.0) }).count == 1)
+            #expect(keyspace.home(of: rider) == prefix + "home:{rider-1}")
+            #expect(keyspace.zones == prefix + "zones")
+        }
+    }
+
+    @Test func `no name of one kind is a name of another, whatever riders and zones are called`() {
+        let keyspace = Keyspace()
+        let (zone, rider) = (ZoneID("zone")!, PersonID("zone")!)
+        let names = [
+            keyspace.rider(rider, in: zone), keyspace.tasks(of: rider, in: zone), keyspace.home(of: rider),
+            keyspace.available(in: zone), keyspace.due(in: zone), keyspace.taskOwners(in: zone),
+            keyspace.changeLog(of: zone), keyspace.changes(in: zone), keyspace.places(in: zone),
+            keyspace.placesSeen(in: zone), keyspace.zones, keyspace.request("tasks", of: rider, in: zone),
+        ]
+        #expect(Set(names).count == names.count)
     }
 
     @Test(arguments: ["", "staging:", "a{b}c:"])

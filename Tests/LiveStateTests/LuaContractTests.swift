@@ -8,6 +8,9 @@ import Testing
         Scripts.assignJob, Scripts.createJob, Scripts.publishStatus, Scripts.recoverJob, Scripts.startTravel,
         Scripts.stopTravel, Scripts.openFeed, Scripts.closeFeed, Scripts.publishLocation, Scripts.revokeGrant,
         Scripts.issueLink, Scripts.joinLink, Scripts.describeJob,
+        Scripts.describeRider, Scripts.removeRider, Scripts.setRiderOnline, Scripts.setRiderOffline,
+        Scripts.riderHeartbeat, Scripts.expireRider, Scripts.assignRider, Scripts.advanceTask, Scripts.releaseRider,
+        Scripts.riderSnapshot, Scripts.zoneSnapshot, Scripts.placeRider,
     ]
 
     /// The comment at the top, without the dashes.

@@ -38,6 +38,7 @@ import Testing
                 .get()
                 try await AuditStreams(ledger: gateway, settings: settings)
                     .append(.erased(Self.job, keys: 2, because: .arrived)).get()
+                try await Riders(ledger: gateway, settings: settings).carry(Self.job)
             case .live:
                 let now = try await gateway.run("TIME").array?.first?.text.flatMap(Int64.init) ?? 0
                 let feed = JobFeed(live: gateway, settings: settings)
@@ -45,6 +46,8 @@ import Testing
                 let fix = Fix(at: now * 1000, place: Coordinate(latitude: 52.5, longitude: 13.4)!)
                 _ = try await LocationPublisher(live: gateway, settings: settings)
                     .publish(fix, for: Self.job, by: Self.rider, receivedAt: now * 1000).get()
+                _ = try await GeoIndex(live: gateway, settings: settings)
+                    .place(Self.rider, in: ZoneStage.zone, at: fix.place).get()
             }
             let operations = try await RedisClient.started(at: server.address(for: "operations"))
             defer { operations.stop() }

@@ -44,6 +44,9 @@ import Testing
             for entry in [AuditEntry.erased(Stage.job, keys: 2, because: .arrived), .init(.access, type: "left", [:])] {
                 try await AuditStreams(ledger: stage.client, settings: stage.settings).append(entry).get()
             }
+            try await Riders(ledger: stage.client, settings: stage.settings).carry(Stage.job)
+            _ = try await GeoIndex(live: stage.client, settings: stage.settings)
+                .place(Stage.rider, in: ZoneStage.zone, at: fix.place).get()
             for line in lines {
                 let (isSuccess, output) = try await self.run(line, stage)
                 #expect(isSuccess, "\(line): \(output)")
@@ -68,7 +71,9 @@ import Testing
         for (name, _) in try LuaFolder.scripts() { #expect(readme.contains("`\(name)`"), "\(name)") }
         for key in [
             "job:{J}", "job:{J}:log", "job:{J}:travel", "job:{J}:position", "job:{J}:feed", "job:{J}:events", "control",
-            "link:{L}", "link:{L}:viewers", "access", "audit",
+            "link:{L}", "link:{L}:viewers", "access", "audit", "rider:{Z}:R", "rider:{Z}:R:tasks",
+            "riders:{Z}:available", "riders:{Z}:due", "riders:{Z}:tasks", "riders:{Z}:audit", "riders:{Z}:changes",
+            "request:{Z}:R:<id>", "home:{R}", "zones", "riders:{Z}:geo", "riders:{Z}:seen",
         ] {
             #expect(readme.contains("`\(key)`"), "\(key)")
         }

@@ -1,0 +1,69 @@
+// Where the riders of a zone are, at the live instance, to find the nearest. Never the arbiter, and nothing that stays: a place
+// counts for as long as a heartbeat does, is swept by whoever comes next, and all of it goes when nobody comes.
+
+package import EnrouteWire
+package import NIOCore
+package import Redis
+
+/// The places of every zone's riders. May be used from any thread.
+package struct GeoIndex: Sendable {
+    private let live: RedisClient
+    private let keyspace: Keyspace
+    private let lifetime: Duration
+
+    package init(live: RedisClient, settings: LiveStateSettings) {
+        self.live = live
+        self.keyspace = settings.keyspace
+        self.lifetime = settings.riderReach
+    }
+
+    /// What a geo key can hold (the square of Web Mercator), degrees north and south.
+    package static let northernmost = 85.051_128_78
+
+    /// Says where a rider is.
+    ///
+    /// - Returns: whether it can be found there: nobody can be beyond `northernmost`.
+    package func place(_ rider: PersonID, in zone: ZoneID, at place: Coordinate) -> EventLoopFuture<Bool> {
+        guard abs(place.latitude) <= Self.northernmost else { return self.live.eventLoop.makeSucceededFuture(false) }
+        return self.live.evaluate(
+            Scripts.placeRider, keys: [self.keyspace.places(in: zone), self.keyspace.placesSeen(in: zone)],
+            arguments: [
+                .text(rider.text), .text("\(place.longitude)"), .text("\(place.latitude)"),
+                .integer(self.lifetime.milliseconds),
+            ]
+        ).map { _ in true }
+    }
+
+    /// Forgets where a rider is: it went offline, or to another zone.
+    package func forget(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Void> {
+        self.live.send(["ZREM", .text(self.keyspace.places(in: zone)), .text(rider.text)]).flatMap { _ in
+            self.live.send(["ZREM", .text(self.keyspace.placesSeen(in: zone)), .text(rider.text)])
+        }.map { _ in }
+    }
+
+    /// Riders that one question finds, at most.
+    package static let longest = 500
+
+    /// The riders around a place, the nearest first, whether or not they are in the pool.
+    ///
+    /// - Parameters:
+    ///   - radius: metres.
+    ///   - limit: at most `longest`.
+    package func near(
+        _ place: Coordinate, in zone: ZoneID, within radius: Double, limit: Int
+    ) -> EventLoopFuture<[ZonePool.Candidate]> {
+        self.live.send([
+            "GEOSEARCH", .text(self.keyspace.places(in: zone)), "FROMLONLAT", .text("\(place.longitude)"),
+            .text("\(place.latitude)"), "BYRADIUS", .text("\(radius)"), "m", "ASC", "COUNT",
+            .integer(min(max(limit, 1), Self.longest)), "WITHDIST",
+        ]).flatMapThrowing { answer in
+            guard let found = answer.array else { throw RedisError.unexpectedAnswer(command: "GEOSEARCH") }
+            return found.compactMap { entry in
+                guard let parts = entry.array, parts.count == 2, let rider = parts[0].text.flatMap({ PersonID($0) }),
+                    let metres = parts[1].text.flatMap({ Double($0) })
+                else { return nil }
+                return ZonePool.Candidate(rider: rider, metres: metres)
+            }
+        }
+    }
+}

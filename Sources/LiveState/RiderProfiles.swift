@@ -1,0 +1,107 @@
+// What the service says of riders: in which zone each is, whether it is approved, how many tasks it may have. A rider's zone is
+// kept beside the zones, in a slot of its own; moving is removing from the one, then describing in the other, and whoever is
+// interrupted in between says it again.
+
+package import EnrouteWire
+package import NIOCore
+package import Redis
+
+extension Riders {
+    /// The zone a rider is in; `nil` when the service never put it into one.
+    package func zone(of rider: PersonID) -> EventLoopFuture<ZoneID?> {
+        self.ledger.send(["GET", .text(self.keyspace.home(of: rider))]).map { $0.text.flatMap { ZoneID($0) } }
+    }
+
+    /// Every zone that ever had a rider, for sweeping.
+    package func zones() -> EventLoopFuture<[ZoneID]> {
+        self.ledger.send(["SMEMBERS", .text(self.keyspace.zones)]).map { answer in
+            (answer.array ?? []).compactMap(\.text).compactMap { ZoneID($0) }
+        }
+    }
+
+    package enum Description: Sendable, Hashable {
+        /// It is new in the zone, and offline.
+        case created(version: Int64)
+        case changed(version: Int64)
+        case unchanged(version: Int64)
+        /// It can not leave its zone with these.
+        case activeTasks([JobID], in: ZoneID)
+        case otherRequest
+    }
+
+    /// Tasks that a rider may have at once.
+    package static let capacities = 1...100
+
+    /// Puts a rider into a zone, from whichever it was in, and says what it may. Safe to repeat. Of two that put one rider into
+    /// different zones at the same time, the zone that `zone(of:)` answers then is the rider's; in the other it is offline.
+    ///
+    /// - Parameters:
+    ///   - isApproved: without it the rider leaves the pool; with a task it drains.
+    ///   - capacity: one of `capacities`.
+    package func describe(
+        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by asker: Asker
+    ) -> EventLoopFuture<Durable<Description>> {
+        self.zone(of: rider).flatMap { former in
+            guard let former, former != zone else {
+                return self.settle(rider, in: zone, isApproved, capacity, asker)
+            }
+            return self.remove(rider, from: former, because: "moves to \(zone)", by: asker).flatMap { removal in
+                switch removal.value {
+                case .removed, .noSuchRider: return self.settle(rider, in: zone, isApproved, capacity, asker)
+                case .activeTasks(let jobs):
+                    let answer = Durable<Description>(value: .activeTasks(jobs, in: former), replicas: nil)
+                    return self.eventLoop.makeSucceededFuture(answer)
+                case .otherRequest:
+                    return self.eventLoop.makeSucceededFuture(Durable(value: .otherRequest, replicas: nil))
+                }
+            }
+        }
+    }
+
+    private func settle(
+        _ rider: PersonID, in zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ asker: Asker
+    ) -> EventLoopFuture<Durable<Description>> {
+        // First, so that no rider is where no sweep comes by.
+        self.writes.send(["SADD", .text(self.keyspace.zones), .text(zone.text)]).flatMap { _ in
+            self.writes.send(["SET", .text(self.keyspace.home(of: rider)), .text(zone.text)])
+        }.flatMap { _ in
+            self.change(
+                Scripts.describeRider, rider, zone, asker, [isApproved ? 1 : 0, .integer(capacity)]
+            ) { reply in
+                switch reply.code {
+                case 1: reply.version.map { .changed(version: $0) }
+                case 2: reply.version.map { .unchanged(version: $0) }
+                case 3: reply.version.map { .created(version: $0) }
+                case -9: .otherRequest
+                default: nil
+                }
+            }
+        }
+    }
+
+    package enum Removal: Sendable, Hashable {
+        case removed(version: Int64)
+        case noSuchRider
+        case activeTasks([JobID])
+        case otherRequest
+    }
+
+    /// Takes a rider out of a zone; refused while it has a task. `zone(of:)` goes on answering this one.
+    ///
+    /// - Parameter reason: for people, at most 200 bytes without control characters.
+    package func remove(
+        _ rider: PersonID, from zone: ZoneID, because reason: String, by asker: Asker
+    ) -> EventLoopFuture<Durable<Removal>> {
+        self.change(
+            Scripts.removeRider, rider, zone, asker, keys: [self.keyspace.due(in: zone)], [.text(reason)]
+        ) { reply in
+            switch reply.code {
+            case 1: reply.version.map { .removed(version: $0) }
+            case 0: .noSuchRider
+            case -1: .activeTasks(reply.jobs)
+            case -9: .otherRequest
+            default: nil
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// A rider as its zone holds it at one moment: what it declared, whether it is there, and its tasks.
+
+package import EnrouteWire
+package import NIOCore
+internal import Redis
+
+/// A rider's record.
+package struct RiderRecord: Sendable, Hashable {
+    /// What it declared.
+    package var status: Availability
+    /// It was heard from within `riderReach`, by the clock of Redis; of an online rider.
+    package var isReachable: Bool
+    package var isApproved: Bool
+    package var capacity: Int
+    /// When it was last heard from, ms since the epoch; `nil` never.
+    package var heartbeat: Int64?
+    /// The device that is the rider's.
+    package var device: DeviceID?
+    /// Of the zone, when this rider last changed.
+    package var version: Int64
+    /// When the status was last declared, ms since the epoch; `nil` never.
+    package var statusAt: Int64?
+    /// Why it is offline, where somebody said so: `expired` after a long silence.
+    package var reason: String?
+    /// In no particular order.
+    package var tasks: [JobID: TaskState]
+
+    /// It finishes what it has and gets nothing new.
+    package var isDraining: Bool { !self.isApproved && !self.tasks.isEmpty }
+    /// It may be given a task.
+    package var isAvailable: Bool {
+        self.status == .online && self.isReachable && self.isApproved && self.tasks.count < self.capacity
+    }
+}
+
+extension Riders {
+    /// - Returns: `nil` when there is no such rider in the zone.
+    /// - Throws: (in the future) `RedisError`; `unexpectedAnswer` when somebody else wrote into the record.
+    package func read(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<RiderRecord?> {
+        self.ledger.evaluate(
+            Scripts.riderSnapshot,
+            keys: [self.keyspace.rider(rider, in: zone), self.keyspace.tasks(of: rider, in: zone)],
+            arguments: [self.reach]
+        ).flatMapThrowing { answer in
+            let parts = answer.array ?? []
+            if parts.first?.integer == 0 { return nil }
+            guard parts.count == 3, let state = parts[1].array?.compactMap(\.text),
+                let tasks = parts[2].array?.compactMap(\.text), let record = RiderRecord(state, tasks: tasks)
+            else { throw RedisError.unexpectedAnswer(command: Scripts.riderSnapshot.name) }
+            return record
+        }
+    }
+}
+
+extension RiderRecord {
+    /// - Parameters:
+    ///   - state: the nine fields of rider_snapshot.
+    ///   - tasks: jobs and states in turn.
+    fileprivate init?(_ state: [String], tasks: [String]) {
+        guard state.count == 9, let status = Availability(rawValue: state[0]), let capacity = Int(state[3]),
+            let version = Int64(state[6]), tasks.count.isMultiple(of: 2)
+        else { return nil }
+        self.status = status
+        self.isReachable = state[1] == "1"
+        self.isApproved = state[2] == "1"
+        self.capacity = capacity
+        self.heartbeat = Int64(state[4]).flatMap { $0 == 0 ? nil : $0 }
+        self.device = DeviceID(state[5])
+        self.version = version
+        self.statusAt = Int64(state[7])
+        self.reason = state[8].isEmpty ? nil : state[8]
+        self.tasks = [:]
+        for index in stride(from: 0, to: tasks.count, by: 2) {
+            guard let job = JobID(tasks[index]), let state = TaskState(rawValue: tasks[index + 1]) else { return nil }
+            self.tasks[job] = state
+        }
+    }
+}

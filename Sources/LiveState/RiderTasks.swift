@@ -1,0 +1,111 @@
+// The active tasks of riders. `assign` is the arbiter of who gets a task: whatever a pool or a map said before, it decides from
+// what is so at that moment. A task is active from then until it is released.
+
+package import EnrouteWire
+package import NIOCore
+package import Redis
+
+extension Riders {
+    package enum Assignment: Sendable, Hashable {
+        /// `version` of the zone: of two decisions in it the later one has the greater.
+        case assigned(version: Int64)
+        case unchanged(version: Int64)
+        case noSuchRider
+        case offline
+        case notApproved
+        case unreachable
+        /// It has as many as it may have.
+        case full([JobID])
+        /// The task is another rider's of this zone; release it there first.
+        case taken(by: PersonID)
+        case otherRequest
+    }
+
+    /// Gives a task to a rider. It begins `accepted`.
+    package func assign(
+        _ job: JobID, to rider: PersonID, in zone: ZoneID, by asker: Asker
+    ) -> EventLoopFuture<Durable<Assignment>> {
+        self.change(
+            Scripts.assignRider, rider, zone, asker, keys: [self.keyspace.taskOwners(in: zone)],
+            [.text(job.text), self.reach]
+        ) { reply in
+            switch reply.code {
+            case 1: reply.version.map { .assigned(version: $0) }
+            case 2: reply.version.map { .unchanged(version: $0) }
+            case 0: .noSuchRider
+            case -1: .offline
+            case -2: .notApproved
+            case -3: .unreachable
+            case -4: .full(reply.jobs)
+            case -5: reply.words.first.flatMap { PersonID($0) }.map { .taken(by: $0) }
+            case -9: .otherRequest
+            default: nil
+            }
+        }
+    }
+
+    package enum Release: Sendable, Hashable {
+        case released(version: Int64)
+        /// It was not its task (any more).
+        case unchanged(version: Int64)
+        case noSuchRider
+        case otherRequest
+    }
+
+    /// Takes a task from a rider: it is done with, or somebody else's.
+    package func release(
+        _ job: JobID, of rider: PersonID, in zone: ZoneID, because outcome: TaskOutcome, by asker: Asker
+    ) -> EventLoopFuture<Durable<Release>> {
+        self.change(
+            Scripts.releaseRider, rider, zone, asker,
+            keys: [self.keyspace.taskOwners(in: zone), self.keyspace.due(in: zone)],
+            [.text(job.text), .text(outcome.rawValue)]
+        ) { reply in
+            switch reply.code {
+            case 1: reply.version.map { .released(version: $0) }
+            case 2: reply.version.map { .unchanged(version: $0) }
+            case 0: .noSuchRider
+            case -9: .otherRequest
+            default: nil
+            }
+        }
+    }
+
+    package enum Advance: Sendable, Hashable {
+        case advanced(version: Int64)
+        case unchanged(version: Int64)
+        /// There is no such rider in the zone, or the task is not its.
+        case notTheirs
+        case notAllowed(from: TaskState)
+        case otherRequest
+    }
+
+    /// Takes a task to another state, if that may follow the one it is in.
+    package func advance(
+        _ job: JobID, of rider: PersonID, in zone: ZoneID, to state: TaskState, by asker: Asker
+    ) -> EventLoopFuture<Durable<Advance>> {
+        self.change(
+            Scripts.advanceTask, rider, zone, asker,
+            [
+                .text(job.text), .text(state.predecessors.map(\.rawValue).joined(separator: ",")),
+                .text(state.rawValue),
+            ]
+        ) { reply in
+            switch reply.code {
+            case 1: reply.version.map { .advanced(version: $0) }
+            case 2: reply.version.map { .unchanged(version: $0) }
+            case 0: .notTheirs
+            case -1: reply.words.first.flatMap { TaskState(rawValue: $0) }.map { .notAllowed(from: $0) }
+            case -9: .otherRequest
+            default: nil
+            }
+        }
+    }
+
+    /// Whose task a job is in a zone; `nil` when it is nobody's. Cost: O(1), without a script.
+    package func owner(of job: JobID, in zone: ZoneID) -> EventLoopFuture<PersonID?> {
+        self.ledger.send(["HMGET", .text(self.keyspace.taskOwners(in: zone)), .text(job.text)]).map { answer in
+            answer.array?.first?.text.flatMap { PersonID($0) }
+        }
+    }
+}

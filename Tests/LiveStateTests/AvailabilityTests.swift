@@ -1,0 +1,187 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+/// What a rider declares, and what follows from it for the pool.
+@Suite struct AvailabilityTests {
+    private static let phone = DeviceID("phone-1")!
+    private static let tablet = DeviceID("tablet-1")!
+
+    @Test func `an approved rider goes online into the pool, and offline out of it`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.online()
+            #expect(try await stage.members() == [ZoneStage.rider])
+            let online = try #require(try await stage.record())
+            #expect(online.status == .online && online.isReachable && online.isAvailable && online.reason == nil)
+            guard case .offline(let version) = try await stage.goOffline(because: "lunch") else {
+                return #expect(Bool(false), "not offline")
+            }
+            #expect(try await stage.members() == [])
+            let offline = try #require(try await stage.record())
+            #expect(offline.status == .offline && !offline.isAvailable && !offline.isReachable)
+            #expect(offline.version == version && offline.reason == "lunch")
+            #expect(try #require(offline.statusAt) >= online.statusAt ?? .max)
+            #expect(try await stage.goOffline() == .unchanged(version: version))
+        }
+    }
+
+    @Test func `who is not known, or not approved, does not go online`() async throws {
+        try await ZoneStage.set { stage in
+            func go() async throws -> Riders.Online {
+                try await stage.riders.setOnline(ZoneStage.rider, in: ZoneStage.zone, by: .init(ZoneStage.rider)).get()
+                    .value
+            }
+            #expect(try await go() == .noSuchRider)
+            #expect(try await stage.goOffline() == .noSuchRider)
+            try await stage.describe(isApproved: false)
+            #expect(try await go() == .notApproved)
+            #expect(try await stage.record()?.status == .offline)
+            #expect(try await stage.members() == [])
+        }
+    }
+
+    @Test func `nobody is set offline with an active task, not by operations either, and is told which`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.online(capacity: 2)
+            for job in ZoneStage.jobs.prefix(2) {
+                guard case .assigned = try await stage.assign(job) else { return #expect(Bool(false), "\(job)") }
+            }
+            for asker in [ZoneStage.rider, PersonID("ops-1")!] {
+                try await stage.base.leavesAllAsItIs {
+                    let answer = try await stage.goOffline(because: "sent home", by: .init(asker))
+                    #expect(answer == .activeTasks(Array(ZoneStage.jobs.prefix(2))))
+                }
+            }
+            _ = try await stage.release(ZoneStage.jobs[0])
+            #expect(try await stage.goOffline() == .activeTasks([ZoneStage.jobs[1]]))
+            _ = try await stage.release(ZoneStage.jobs[1])
+            guard case .offline = try await stage.goOffline() else { return #expect(Bool(false), "not offline") }
+        }
+    }
+
+    @Test func `the same request is answered once, and another question under its id is refused`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.describe()
+            let asker = Riders.Asker(ZoneStage.rider, request: "r-1")
+            let riders = stage.riders
+            func online(_ device: DeviceID? = nil) async throws -> Riders.Online {
+                try await riders.setOnline(ZoneStage.rider, in: ZoneStage.zone, device: device, by: asker).get().value
+            }
+            let first = try await online()
+            _ = try await stage.goOffline()
+            try await stage.base.leavesAllAsItIs {
+                let again = try await online()
+                #expect(again == first)
+                let other = try await online(Self.phone)
+                #expect(other == .otherRequest)
+                let offline = try await stage.goOffline(by: asker)
+                #expect(offline == .otherRequest)
+            }
+            let key = stage.keyspace.request("r-1", of: ZoneStage.rider, in: ZoneStage.zone)
+            #expect((86_300_000...86_400_000).contains(try await stage.client.timeLeft(of: key)))
+            // What was refused is remembered too.
+            try await stage.online()
+            _ = try await stage.assign(ZoneStage.jobs[0])
+            let late = Riders.Asker(ZoneStage.rider, request: "r-2")
+            #expect(try await stage.goOffline(by: late) == .activeTasks([ZoneStage.jobs[0]]))
+            _ = try await stage.release(ZoneStage.jobs[0])
+            #expect(try await stage.goOffline(by: late) == .activeTasks([ZoneStage.jobs[0]]))
+        }
+    }
+
+    @Test func `of two devices the newest is the rider's, and the other's heartbeats do not count`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.online(device: Self.phone)
+            func beat(_ device: DeviceID?, takesOver: Bool = false) async throws -> Riders.Heartbeat {
+                try await stage.riders.heartbeat(
+                    of: ZoneStage.rider, in: ZoneStage.zone, device: device, takesOver: takesOver
+                ).get()
+            }
+            guard case .heard(_, isNews: false) = try await beat(Self.phone) else { return #expect(Bool(false)) }
+            let before = try await stage.record()
+            #expect(try await beat(Self.tablet) == .otherDevice(Self.phone))
+            #expect(try await stage.record() == before)
+            guard case .heard(_, isNews: true) = try await beat(Self.tablet, takesOver: true) else {
+                return #expect(Bool(false))
+            }
+            #expect(try await stage.record()?.device == Self.tablet)
+            #expect(try await beat(Self.phone) == .otherDevice(Self.tablet))
+            guard case .heard(_, isNews: false) = try await beat(nil) else { return #expect(Bool(false)) }
+            // A switch that is tapped is newer than any heartbeat.
+            let tapped = try await stage.riders.setOnline(
+                ZoneStage.rider, in: ZoneStage.zone, device: Self.phone, by: .init(ZoneStage.rider)
+            ).get().value
+            guard case .online = tapped else { return #expect(Bool(false), "\(tapped)") }
+            #expect(try await stage.record()?.device == Self.phone)
+            let log = try await stage.client.run("XRANGE", stage.keys[3], "-", "+").array ?? []
+            let devices = log.compactMap { entry -> String? in
+                let words = entry.array?.last?.array?.compactMap(\.text) ?? []
+                return stride(from: 0, to: words.count, by: 2).first { words[$0] == "device" }.map { words[$0 + 1] }
+            }
+            #expect(Array(devices.suffix(3)) == ["phone-1", "tablet-1", "phone-1"])
+        }
+    }
+
+    @Test func `approval that is withdrawn takes a rider out of the pool at once; with a task it drains`() async throws
+    {
+        try await ZoneStage.set { stage in
+            try await stage.online(capacity: 2)
+            _ = try await stage.assign(ZoneStage.jobs[0])
+            try await stage.describe(isApproved: false, capacity: 2)
+            let draining = try #require(try await stage.record())
+            #expect(draining.isDraining && draining.status == .online && !draining.isAvailable)
+            #expect(try await stage.assign(ZoneStage.jobs[1]) == .notApproved)
+            _ = try await stage.release(ZoneStage.jobs[0])
+            #expect(try await stage.members() == [])
+            let drained = try #require(try await stage.record())
+            #expect(!drained.isDraining && drained.status == .online)
+            try await stage.describe(isApproved: true, capacity: 2)
+            #expect(try await stage.members() == [ZoneStage.rider])
+            let kinds = try await stage.told(6).map(\.kind)
+            #expect(kinds == [.created, .online, .assigned, .withdrawn, .released, .approved])
+        }
+    }
+
+    @Test func `a rider moves to another zone without a task only, and is offline there`() async throws {
+        try await ZoneStage.set { stage in
+            let hamburg = ZoneID("hamburg")!
+            func move(_ request: String) async throws -> Riders.Description {
+                try await stage.riders.describe(
+                    ZoneStage.rider, in: hamburg, isApproved: true, capacity: 1,
+                    by: .init(PersonID("s")!, request: request)
+                ).get().value
+            }
+            try await stage.online()
+            #expect(try await stage.riders.zone(of: ZoneStage.rider).get() == ZoneStage.zone)
+            _ = try await stage.assign(ZoneStage.jobs[0])
+            #expect(try await move("1") == .activeTasks([ZoneStage.jobs[0]], in: ZoneStage.zone))
+            #expect(try await stage.riders.zone(of: ZoneStage.rider).get() == ZoneStage.zone)
+            _ = try await stage.release(ZoneStage.jobs[0])
+            guard case .created = try await move("2") else { return #expect(Bool(false), "not moved") }
+            #expect(try await stage.riders.zone(of: ZoneStage.rider).get() == hamburg)
+            #expect(try await stage.members() == [])
+            #expect(try await stage.record() == nil)
+            #expect(try await stage.riders.read(ZoneStage.rider, in: hamburg).get()?.status == .offline)
+            #expect(Set(try await stage.riders.zones().get()) == [hamburg, ZoneStage.zone])
+            // Whoever was interrupted between the two says it again.
+            _ = try await stage.riders.remove(
+                ZoneStage.rider, from: hamburg, because: "left", by: .init(ZoneStage.rider)
+            )
+            .get()
+            guard case .created = try await move("3") else { return #expect(Bool(false), "not described") }
+        }
+    }
+
+    @Test func `what is described again unchanged is not told again`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.describe(capacity: 3)
+            _ = try await stage.told()
+            try await stage.base.leavesAllAsItIs { try await stage.describe(capacity: 3) }
+            #expect(try await stage.base.isSilent())
+            try await stage.describe(capacity: 4)
+            #expect(try await stage.told().kind == .described)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Embedded
+import EnrouteWire
+import LiveState
+import NIOCore
+import Redis
+import Subprocess
+import TestSupport
+import Testing
+
+/// The questions that operations ask about riders, each answered by a line of lua/README.md; and that the access lists let
+/// gateways make every call.
+@Suite struct RiderOperationsTests {
+    /// The answer of the README's line under the comment that begins so.
+    private func answer(to question: String, _ stage: ZoneStage) async throws -> String {
+        let lines = try LuaFolder.readme().split(separator: "\n").map { String($0) }
+        let index = try #require(lines.firstIndex { $0.hasPrefix("# \(question)") }, "\(question)")
+        let script = "alias redis-cli='redis-cli -e -s \(stage.base.socketPath)'\n\(lines[index + 1])"
+        let outcome = try await Subprocess.run(
+            .name("sh"), arguments: ["-c", script], output: .string(limit: 65_536), error: .combinedWithOutput)
+        return outcome.standardOutput.split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+
+    @Test func `who is available, why somebody can not go offline, and what happened today`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.riders.carry(JobID("job-7")!)
+            try await stage.online(ZoneStage.other)
+            _ = try await stage.assign(ZoneStage.jobs[1], to: ZoneStage.other)
+            _ = try await stage.goOffline(because: "home")
+            let heartbeat = try #require(try await stage.record()?.heartbeat)
+            #expect(try await self.answer(to: "Who is available in berlin", stage) == "rider-1 \(heartbeat)")
+            #expect(try await self.answer(to: "Why rider-1 can not go offline", stage) == "job-7 accepted")
+            #expect(try await self.answer(to: "Whose task a job is", stage) == "rider-1")
+            let record = try await self.answer(to: "Why it is not available", stage)
+            #expect(record.contains("status online reachable 1 approved 1 capacity 2"))
+            let today = try await self.answer(to: "What happened to rider-1 today", stage)
+            for change in ["change created", "change online", "change assigned"] { #expect(today.contains(change)) }
+            #expect(today.contains("actor service-1") && today.contains("device phone-1"))
+            #expect(!today.contains("rider-2"))
+        }
+    }
+
+    @Test func `the gateway's user makes every call about riders`() async throws {
+        let settings = LiveStateSettings()
+        try await DeployedRedis.ledger.run { ledger in
+            try await DeployedRedis.live.runBeside { live in
+                let client = try await RedisClient.started(at: ledger.address(for: "enroute"))
+                defer { client.stop() }
+                let positions = try await RedisClient.started(at: live.address(for: "enroute"))
+                defer { positions.stop() }
+                let subscriber = try await Subscriber.started(at: ledger.address(for: "enroute"))
+                defer { subscriber.stop() }
+                try await subscriber.subscribe(Keyspace().changes(in: ZoneStage.zone))
+                try await self.callAll(Riders(ledger: client, settings: settings))
+                _ = try await subscriber.messages.next(9)
+                let index = GeoIndex(live: positions, settings: settings)
+                let pool = ZonePool(ledger: client, live: positions, settings: settings)
+                let here = Coordinate(latitude: 52.5, longitude: 13.4)!
+                for _ in 0..<2 { _ = try await index.place(ZoneStage.rider, in: ZoneStage.zone, at: here).get() }
+                let near = try await pool.nearest(to: here, in: ZoneStage.zone, within: 100, limit: 1).get()
+                #expect(near.isEmpty)
+                for _ in 0..<2 { _ = try await pool.read(ZoneStage.zone).get() }
+                try await index.forget(ZoneStage.rider, in: ZoneStage.zone).get()
+            }
+        }
+    }
+
+    /// Nine changes, and every call there is.
+    private func callAll(_ riders: Riders) async throws {
+        let (rider, zone, job) = (ZoneStage.rider, ZoneStage.zone, ZoneStage.jobs[0])
+        let asker = Riders.Asker(rider, request: "r-1")
+        try await riders.carry(job)
+        _ = try await riders.advance(job, of: rider, in: zone, to: .pickedUp, by: asker).get()
+        _ = try await riders.heartbeat(of: rider, in: zone, device: DeviceID("phone-2"), takesOver: true).get()
+        #expect(try await riders.expire(rider, in: zone).get() == .nothing)
+        #expect(try await riders.sweep(zone).get().isEmpty)
+        #expect(try await riders.owner(of: job, in: zone).get() == rider)
+        _ = try await riders.release(job, of: rider, in: zone, because: .reassigned, by: ZoneStage.service).get()
+        _ = try await riders.setOffline(rider, in: zone, by: ZoneStage.service).get()
+        #expect(try await riders.read(rider, in: zone).get()?.status == .offline)
+        #expect(try await riders.zones().get() == [zone])
+        let hamburg = ZoneID("hamburg")!
+        _ = try await riders.describe(rider, in: hamburg, isApproved: true, capacity: 1, by: ZoneStage.service).get()
+        #expect(try await riders.zone(of: rider).get() == hamburg)
+        _ = try await riders.describe(rider, in: zone, isApproved: true, capacity: 1, by: ZoneStage.service).get()
+    }
+}

@@ -1,0 +1,122 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+/// Riders that are not heard from any more: whether they are there is another thing than what they declared.
+@Suite struct RiderPresenceTests {
+    /// What a sweep finds once there is something to be found.
+    private func found(_ stage: ZoneStage) async throws -> [Riders.Expiry] {
+        var found: [Riders.Expiry] = []
+        _ = try await eventually {
+            found = try await stage.riders.sweep(ZoneStage.zone).get().map(\.expiry).filter { $0 != .nothing }
+            return !found.isEmpty
+        }
+        return found
+    }
+
+    @Test func `a silent rider leaves the pool and stays online, then is set offline`() async throws {
+        try await ZoneStage.set(ZoneStage.hasty) { stage in
+            try await stage.online()
+            guard case .unreachable? = try await self.found(stage).first else { return #expect(Bool(false)) }
+            #expect(try await stage.members() == [])
+            #expect(try await stage.record()?.status == .online)
+            guard case .offline? = try await self.found(stage).first else { return #expect(Bool(false)) }
+            let record = try #require(try await stage.record())
+            #expect(record.status == .offline && record.reason == "expired")
+            #expect(try await stage.riders.sweep(ZoneStage.zone).get().isEmpty)
+            #expect(try await stage.told(4).map(\.kind) == [.created, .online, .unreachable, .offline])
+        }
+    }
+
+    @Test func `a silent rider with a task is never set offline: that is told once, until the task is released`()
+        async throws
+    {
+        try await ZoneStage.set { stage in
+            try await stage.online()
+            _ = try await stage.assign(ZoneStage.jobs[0])
+            let hasty = Riders(ledger: stage.client, settings: ZoneStage.hasty)
+            var expiry = Riders.Expiry.nothing
+            _ = try await eventually {
+                expiry = try await hasty.expire(ZoneStage.rider, in: ZoneStage.zone).get()
+                return expiry != .nothing
+            }
+            guard case .unreachableWithTasks([ZoneStage.jobs[0]], _) = expiry else {
+                return #expect(Bool(false), "\(expiry)")
+            }
+            #expect(try await stage.record()?.status == .online)
+            for _ in 0..<3 {
+                #expect(try await hasty.expire(ZoneStage.rider, in: ZoneStage.zone).get() == .nothing)
+                #expect(try await hasty.sweep(ZoneStage.zone).get().isEmpty)
+            }
+            _ = try await stage.release(ZoneStage.jobs[0])
+            #expect(try await stage.members() == [])
+            let swept = try await hasty.sweep(ZoneStage.zone).get()
+            guard case .offline? = swept.first?.expiry else { return #expect(Bool(false), "\(swept)") }
+            let kinds = try await stage.told(6).map(\.kind)
+            #expect(kinds == [.created, .online, .assigned, .unreachableWithTask, .released, .offline])
+        }
+    }
+
+    @Test func `a heartbeat brings an unreachable rider back into the pool`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.online()
+            let hasty = Riders(ledger: stage.client, settings: ZoneStage.hasty)
+            let isUnreachable = try await eventually {
+                try await hasty.expire(ZoneStage.rider, in: ZoneStage.zone).get() != .nothing
+            }
+            #expect(isUnreachable)
+            #expect(try await stage.members() == [])
+            #expect(try await stage.record()?.isReachable == false)
+            let beat = try await stage.riders.heartbeat(of: ZoneStage.rider, in: ZoneStage.zone).get()
+            guard case .heard(_, isNews: true) = beat else { return #expect(Bool(false), "\(beat)") }
+            #expect(try await stage.members() == [ZoneStage.rider])
+            #expect(try await stage.told(4).map(\.kind) == [.created, .online, .unreachable, .reachable])
+        }
+    }
+
+    @Test func `a rider that is heard from is left as it is, and an offline one stays offline`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.online()
+            let before = try #require(try await stage.record())
+            #expect(try await stage.riders.expire(ZoneStage.rider, in: ZoneStage.zone).get() == .nothing)
+            #expect(try await stage.riders.sweep(ZoneStage.zone).get().isEmpty)
+            guard
+                case .heard(before.version, isNews: false) = try await stage.riders.heartbeat(
+                    of: ZoneStage.rider, in: ZoneStage.zone
+                ).get()
+            else { return #expect(Bool(false)) }
+            let after = try #require(try await stage.record())
+            #expect(after.version == before.version)
+            #expect(try #require(after.heartbeat) >= before.heartbeat ?? .max)
+            #expect(try await stage.pool.read(ZoneStage.zone).get().members.first?.heartbeat == after.heartbeat)
+            _ = try await stage.goOffline()
+            let beat = try await stage.riders.heartbeat(of: ZoneStage.rider, in: ZoneStage.zone).get()
+            #expect(beat == .offline)
+            #expect(try await stage.riders.expire(ZoneStage.rider, in: ZoneStage.zone).get() == .nothing)
+            #expect(try await stage.client.run("ZCARD", stage.due) == .integer(0))
+            let unknown = try await stage.riders.heartbeat(of: ZoneStage.other, in: ZoneStage.zone).get()
+            #expect(unknown == .noSuchRider)
+        }
+    }
+
+    @Test func `many gateways sweep at once, and each change is told once`() async throws {
+        try await ZoneStage.set(ZoneStage.hasty) { stage in
+            let riders = (0..<150).map { PersonID("rider-\($0)")! }
+            for rider in riders { try await stage.online(rider) }
+            let areAllOffline = try await eventually {
+                let sweeps = (0..<4).map { _ in stage.riders.sweep(ZoneStage.zone) }
+                var found = 0
+                for sweep in sweeps { found += try await sweep.get().count }
+                return found == 0
+            }
+            #expect(areAllOffline)
+            let changes = try await stage.told(4 * riders.count)
+            for kind in [RiderChange.Kind.unreachable, .offline] {
+                #expect(Set(changes.filter { $0.kind == kind }.map(\.rider)) == Set(riders))
+            }
+            #expect(try await stage.base.isSilent())
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+/// Who may be given a task, and what it does to the pool.
+@Suite struct RiderTaskTests {
+    @Test func `a rider is in the pool while it has fewer tasks than it may have`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.online(capacity: 2)
+            guard case .assigned = try await stage.assign(ZoneStage.jobs[0]) else { return #expect(Bool(false)) }
+            #expect(try await stage.members() == [ZoneStage.rider])
+            guard case .assigned = try await stage.assign(ZoneStage.jobs[1]) else { return #expect(Bool(false)) }
+            #expect(try await stage.members() == [])
+            #expect(try await stage.assign(ZoneStage.jobs[2]) == .full(Array(ZoneStage.jobs.prefix(2))))
+            guard case .released = try await stage.release(ZoneStage.jobs[0]) else { return #expect(Bool(false)) }
+            #expect(try await stage.members() == [ZoneStage.rider])
+            #expect(try await stage.riders.owner(of: ZoneStage.jobs[0], in: ZoneStage.zone).get() == nil)
+            #expect(try await stage.riders.owner(of: ZoneStage.jobs[1], in: ZoneStage.zone).get() == ZoneStage.rider)
+        }
+    }
+
+    @Test func `a task is one rider's, and giving it to that one again changes nothing`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.online()
+            try await stage.online(ZoneStage.other)
+            guard case .assigned(let version) = try await stage.assign(ZoneStage.jobs[0]) else {
+                return #expect(Bool(false))
+            }
+            try await stage.base.leavesAllAsItIs {
+                let again = try await stage.assign(ZoneStage.jobs[0])
+                #expect(again == .unchanged(version: version))
+                let taken = try await stage.assign(ZoneStage.jobs[0], to: ZoneStage.other)
+                #expect(taken == .taken(by: ZoneStage.rider))
+                let foreign = try await stage.release(ZoneStage.jobs[0], of: ZoneStage.other)
+                guard case .unchanged = foreign else { return #expect(Bool(false), "\(foreign)") }
+            }
+            _ = try await stage.release(ZoneStage.jobs[0])
+            guard case .assigned = try await stage.assign(ZoneStage.jobs[0], to: ZoneStage.other) else {
+                return #expect(Bool(false))
+            }
+        }
+    }
+
+    @Test func `who is offline, not approved, unreachable or unknown gets nothing`() async throws {
+        try await ZoneStage.set { stage in
+            #expect(try await stage.assign(ZoneStage.jobs[0]) == .noSuchRider)
+            try await stage.describe()
+            #expect(try await stage.assign(ZoneStage.jobs[0]) == .offline)
+            try await stage.online()
+            try await stage.describe(isApproved: false)
+            #expect(try await stage.assign(ZoneStage.jobs[0]) == .notApproved)
+            try await stage.describe()
+            // Nobody has swept yet: by the clock it is silent.
+            try await stage.client.run("HSET", stage.keys[0], "heartbeat", "\(try await stage.base.now() - 90_000)")
+            #expect(try await stage.assign(ZoneStage.jobs[0]) == .unreachable)
+            #expect(try await stage.record()?.tasks == [:])
+            #expect(try await stage.client.run("HLEN", stage.owners) == .integer(0))
+        }
+    }
+
+    @Test func `a repeated assignment gets the first answer, even when the task was released since`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.online()
+            let first = try await stage.assign(ZoneStage.jobs[0], request: "r")
+            _ = try await stage.release(ZoneStage.jobs[0])
+            #expect(try await stage.assign(ZoneStage.jobs[0], request: "r") == first)
+            #expect(try await stage.record()?.tasks == [:])
+            #expect(try await stage.assign(ZoneStage.jobs[1], request: "r") == .otherRequest)
+        }
+    }
+
+    @Test func `a task goes its way, step by step, and stays active`() async throws {
+        try await ZoneStage.set { stage in
+            let job = ZoneStage.jobs[0]
+            func advance(_ state: TaskState) async throws -> Riders.Advance {
+                try await stage.riders.advance(
+                    job, of: ZoneStage.rider, in: ZoneStage.zone, to: state, by: .init(ZoneStage.rider)
+                ).get().value
+            }
+            #expect(try await advance(.pickedUp) == .notTheirs)
+            try await stage.online()
+            #expect(try await advance(.pickedUp) == .notTheirs)
+            _ = try await stage.assign(job)
+            #expect(try await stage.record()?.tasks == [job: .accepted])
+            #expect(try await advance(.inTransit) == .notAllowed(from: .accepted))
+            for state in [TaskState.arrivedAtStore, .pickedUp, .inTransit] {
+                guard case .advanced(let version) = try await advance(state) else { return #expect(Bool(false)) }
+                #expect(try await advance(state) == .unchanged(version: version))
+                #expect(try await stage.record()?.tasks == [job: state])
+                #expect(try await stage.goOffline() == .activeTasks([job]))
+            }
+            #expect(try await advance(.pickedUp) == .notAllowed(from: .inTransit))
+            let told = try await stage.told(6)
+            #expect(told.suffix(3).map(\.kind) == [.arrivedAtStore, .pickedUp, .inTransit])
+            #expect(told.suffix(4).allSatisfy { $0.job == job && $0.tasks == 1 })
+        }
+    }
+
+    @Test func `every state but the first follows another, and none follows itself`() {
+        for state in TaskState.allCases {
+            #expect(state.predecessors.isEmpty == (state == .accepted))
+            #expect(!state.predecessors.contains(state))
+            #expect(RiderChange.Kind(rawValue: state.rawValue) != nil)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+// What every test of a zone needs: a server, a client, a zone with a rider in it, and an ear at its changes.
+
+import EnrouteWire
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+/// One Redis with (perhaps) one rider in it.
+struct ZoneStage: Sendable {
+    /// The server and its client, for what is not about zones.
+    let base: Stage
+    let riders: Riders
+    let pool: ZonePool
+    var client: RedisClient { self.base.client }
+    var keyspace: Keyspace { self.base.keyspace }
+
+    static let zone = ZoneID("berlin")!
+    static let rider = PersonID("rider-1")!
+    static let other = PersonID("rider-2")!
+    static let service = Riders.Asker(PersonID("service-1")!)
+    static let jobs = (1...9).map { JobID("job-\($0)")! }
+
+    static func set(
+        _ settings: LiveStateSettings = LiveStateSettings(), _ body: (ZoneStage) async throws -> Void
+    ) async throws {
+        try await Stage.set { base in
+            try await base.subscriber.subscribe(base.keyspace.changes(in: Self.zone))
+            let stage = ZoneStage(
+                base: base, riders: Riders(ledger: base.client, settings: settings),
+                pool: ZonePool(ledger: base.client, live: base.client, settings: settings))
+            try await body(stage)
+        }
+    }
+
+    /// Settings with which whoever is not heard from for a millisecond is unreachable, and silent.
+    static var hasty: LiveStateSettings {
+        var settings = LiveStateSettings()
+        (settings.riderReach, settings.riderSilence) = (.milliseconds(1), .milliseconds(1))
+        return settings
+    }
+
+    // MARK: the calls, short
+
+    func describe(_ rider: PersonID = Self.rider, isApproved: Bool = true, capacity: Int = 1) async throws {
+        _ = try await self.riders.describe(
+            rider, in: Self.zone, isApproved: isApproved, capacity: capacity, by: Self.service
+        ).get()
+    }
+
+    /// A rider that is in the pool.
+    func online(_ rider: PersonID = Self.rider, capacity: Int = 1, device: DeviceID? = nil) async throws {
+        try await self.describe(rider, capacity: capacity)
+        _ = try await self.riders.setOnline(rider, in: Self.zone, device: device, by: .init(rider)).get()
+    }
+
+    func goOffline(
+        _ rider: PersonID = Self.rider, because reason: String = "", by asker: Riders.Asker = .init(Self.rider)
+    ) async throws -> Riders.Offline {
+        try await self.riders.setOffline(rider, in: Self.zone, because: reason, by: asker).get().value
+    }
+
+    func assign(
+        _ job: JobID, to rider: PersonID = Self.rider, request: String = ""
+    ) async throws -> Riders.Assignment {
+        try await self.riders.assign(job, to: rider, in: Self.zone, by: .init(PersonID("s")!, request: request)).get()
+            .value
+    }
+
+    func release(_ job: JobID, of rider: PersonID = Self.rider) async throws -> Riders.Release {
+        try await self.riders.release(job, of: rider, in: Self.zone, because: .completed, by: Self.service).get().value
+    }
+
+    func record(_ rider: PersonID = Self.rider) async throws -> RiderRecord? {
+        try await self.riders.read(rider, in: Self.zone).get()
+    }
+
+    func members() async throws -> [PersonID] {
+        try await self.pool.read(Self.zone).get().members.map(\.rider)
+    }
+
+    /// The next change that is told.
+    func told() async throws -> RiderChange {
+        let message = try await self.base.subscriber.messages.next(within: .seconds(30))
+        return try message.payload.withUnsafeBytes { try RiderChange($0) }
+    }
+
+    /// The next so many.
+    func told(_ count: Int) async throws -> [RiderChange] {
+        var changes: [RiderChange] = []
+        while changes.count < count { changes.append(try await self.told()) }
+        return changes
+    }
+
+    // MARK: the scripts, by their words
+
+    /// The five keys of every change, and the request's.
+    var keys: [String] {
+        [
+            self.keyspace.rider(Self.rider, in: Self.zone), self.keyspace.tasks(of: Self.rider, in: Self.zone),
+            self.keyspace.available(in: Self.zone), self.keyspace.changeLog(of: Self.zone),
+            self.keyspace.changes(in: Self.zone), self.keyspace.request("r", of: Self.rider, in: Self.zone),
+        ]
+    }
+    var due: String { self.keyspace.due(in: Self.zone) }
+    var owners: String { self.keyspace.taskOwners(in: Self.zone) }
+}
+
+extension Riders {
+    /// A rider in the pool that carries a job and may have another.
+    func carry(_ job: JobID) async throws {
+        let (rider, zone) = (ZoneStage.rider, ZoneStage.zone)
+        _ = try await self.describe(rider, in: zone, isApproved: true, capacity: 2, by: ZoneStage.service).get()
+        _ = try await self.setOnline(rider, in: zone, device: DeviceID("phone-1"), by: .init(rider)).get()
+        _ = try await self.assign(job, to: rider, in: zone, by: ZoneStage.service).get()
+    }
+}
+
+extension GoodCall {
+    /// One of a script that takes zone, rider, actor and request first.
+    init(_ script: RedisScript, _ stage: ZoneStage, keys: [String] = [], _ arguments: String...) {
+        self.init(
+            script: script, keys: stage.keys + keys, arguments: ["berlin", "rider-1", "service-1", "r"] + arguments)
+    }
+
+    /// The same, and what every one of them must refuse of these four.
+    func refusesNamesAnd(
+        _ bad: [(index: Int, value: String, reason: String)], on stage: ZoneStage
+    ) async throws {
+        let names = [(0, "zone must be"), (1, "rider must be"), (2, "actor must be")].flatMap { index, reason in
+            (badNames + [""]).map { (index, $0, reason) }
+        }
+        let requests = ["a b", "é", "a\n", String(repeating: "a", count: 129)].map { (3, $0, "request must be") }
+        try await self.refuses(names + requests + bad, on: stage.base)
+    }
+}

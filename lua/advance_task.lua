@@ -1,0 +1,114 @@
+#!lua
+-- advance_task: a rider's task goes from one state to the next; it stays active.
+--
+-- Which may follow which is the caller's: it names the states from which this one may be reached, and the script
+-- decides races.
+--
+-- Role     ledger
+-- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
+-- KEYS[2]  rider:{<zone>}:<rider>:tasks    hash     active task -> its state
+-- KEYS[3]  riders:{<zone>}:available       zset     the pool, by heartbeat, ms
+-- KEYS[4]  riders:{<zone>}:audit           stream   every change, about 100,000
+-- KEYS[5]  riders:{<zone>}:changes         channel  the same, as it happens
+-- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the answer to this request, 24 h
+-- ARGV[1]  zone                   1 to 64 of [A-Za-z0-9_-]
+-- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-]
+-- ARGV[3]  actor                  who asks for it, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
+-- ARGV[5]  job                    1 to 64 of [A-Za-z0-9_-]
+-- ARGV[6]  from                   states from which it may be reached, joined by commas
+-- ARGV[7]  state                  accepted | arrived_at_store | picked_up | in_transit
+-- Errors   'ERR advance_task: ...' on a bad argument; nothing is written.
+-- Returns  {1, version} it is in this state   {2, version} it was   {0} no such rider, or not its task
+--          {-1, state} it is in this one, from which the other can not be reached
+--          {-9} another question was asked with this request id
+-- Cost     O(log riders) plus one SPUBLISH
+
+if #KEYS ~= 6 or #ARGV ~= 7 then
+  return redis.error_reply('ERR advance_task: takes 6 keys and 7 arguments')
+end
+local function is_name(value)
+  return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
+end
+local zone, rider, actor, request, job, from, state = unpack(ARGV)
+if not is_name(zone) then
+  return redis.error_reply('ERR advance_task: zone must be 1 to 64 of [A-Za-z0-9_-]')
+end
+if not is_name(rider) then
+  return redis.error_reply('ERR advance_task: rider must be 1 to 64 of [A-Za-z0-9_-]')
+end
+if not is_name(actor) then
+  return redis.error_reply('ERR advance_task: actor must be 1 to 64 of [A-Za-z0-9_-]')
+end
+if #request > 128 or string.match(request, '[^\33-\126]') then
+  return redis.error_reply('ERR advance_task: request must be 0 to 128 printable characters')
+end
+if not is_name(job) then
+  return redis.error_reply('ERR advance_task: job must be 1 to 64 of [A-Za-z0-9_-]')
+end
+if not string.match(from, '^[a-z_,]*$') then
+  return redis.error_reply('ERR advance_task: from must be states joined by commas')
+end
+if state ~= 'accepted' and state ~= 'arrived_at_store' and state ~= 'picked_up' and state ~= 'in_transit' then
+  return redis.error_reply('ERR advance_task: state must be accepted, arrived_at_store, picked_up or in_transit')
+end
+
+local time = redis.call('TIME')
+local micros = time[1] * 1000000 + time[2]
+local now = math.floor(micros / 1000)
+local question = table.concat({'advance_task', rider, job, state}, ':')
+-- A request is answered once: who asks again is told the same.
+local known = request ~= '' and redis.call('GET', KEYS[6])
+if known then
+  local words = {}
+  for word in string.gmatch(known, '[^ ]+') do words[#words + 1] = word end
+  if table.remove(words, 1) ~= question then return {-9} end
+  words[1] = tonumber(words[1])
+  return words
+end
+local function answer(reply)
+  local text = question .. ' ' .. table.concat(reply, ' ')
+  if request ~= '' then redis.call('SET', KEYS[6], text, 'PX', 86400000) end
+  return reply
+end
+
+local record = redis.call('HMGET', KEYS[1],
+  'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
+if not record[1] then return {0} end
+local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
+-- The same words in every script that changes a rider: whether it is in the pool follows from its record, and the
+-- change gets its number, its entry and its message.
+local function settle(change, job, reason)
+  local tasks = redis.call('HLEN', KEYS[2])
+  local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
+  if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
+  local last = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)[1]
+  local previous = 0
+  if last then
+    local ms, rest = string.match(last[1], '^(%d+)%-(%d+)$')
+    previous = ms * 1000 + rest
+  end
+  version = string.format('%.0f', math.max(previous + 1, micros))
+  local prev, at, drains = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
+  local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))
+  redis.call('HSET', KEYS[1], 'status', status, 'reachable', reachable, 'approved', approved, 'capacity', capacity,
+    'heartbeat', heartbeat, 'device', device, 'version', version)
+  redis.call('XADD', KEYS[4], 'MAXLEN', '~', 100000, id,
+    'change', change, 'rider', rider, 'actor', actor, 'device', device, 'request', request, 'reason', reason,
+    'job', job, 'status', status, 'reachable', reachable, 'approved', approved, 'tasks', tasks,
+    'capacity', capacity, 'available', available and '1' or '0', 'prev', prev)
+  redis.call('SPUBLISH', KEYS[5], '{"type":"rider","zone":"' .. zone .. '","version":' .. version .. ',"prev":' .. prev
+    .. ',"rider":"' .. rider .. '","change":"' .. change .. '","status":"' .. status
+    .. '","reachable":' .. tostring(reachable == '1') .. ',"approved":' .. tostring(approved == '1')
+    .. ',"draining":' .. tostring(drains) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
+    .. ',"available":' .. tostring(available) .. (job ~= '' and ',"job":"' .. job .. '"' or '')
+    .. ',"at":' .. at .. '}')
+  return version
+end
+
+local current = redis.call('HMGET', KEYS[2], job)[1]
+if not current then return {0} end
+if current == state then return answer({2, version}) end
+if not string.find(',' .. from .. ',', ',' .. current .. ',', 1, true) then return answer({-1, current}) end
+redis.call('HSET', KEYS[2], job, state)
+return answer({1, settle(state, job, '')})
