@@ -145,7 +145,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: pages.map { .embedInCode("Pages/\($0)") } + documents.map { .embedInCode("Documents/\($0).json") },
+            resources: pages.map { .embedInCode("Pages/\($0)") }
+                + documents.map { .embedInCode("Documents/\($0).json") },
             swiftSettings: hot),
 
         // aside: the client library

@@ -46,9 +46,10 @@ actor Conversation {
 
     /// All answers with one of these statuses that the document has.
     nonisolated func documented(_ isMeant: (Int) -> Bool) -> Set<String> {
-        Set(self.openAPI.operations.flatMap { operation in
-            operation.statuses.filter(isMeant).map { "\(operation.id) \($0)" }
-        })
+        Set(
+            self.openAPI.operations.flatMap { operation in
+                operation.statuses.filter(isMeant).map { "\(operation.id) \($0)" }
+            })
     }
 }
 

@@ -30,14 +30,18 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-leaflet-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        try await Self.run { $0.leafletFolder = folder.path } _: { conversation in
+        try await Self.run {
+            $0.leafletFolder = folder.path
+        } _: { conversation in
             try await Self.makeAndChange(conversation)
             try await Self.travel(conversation)
             try await Self.grant(conversation)
             try await Self.sendEvents(conversation)
             try await Self.load(conversation, folder)
             try await Self.refuseAlike(conversation)
-            let (given, wanted) = (await conversation.exercised, conversation.documented { ![202, 429, 503].contains($0) })
+            let (given, wanted) = (
+                await conversation.exercised, conversation.documented { ![202, 429, 503].contains($0) }
+            )
             // Nothing to draw: asked of the other gateway.
             #expect(wanted.subtracting(given) == ["streets 204"])
         }
@@ -60,7 +64,11 @@ import Testing
         let tag = try #require(read.headers["etag"])
         try await conversation.ask(304, try .good("readJob").with { $0.headers = ["If-None-Match: \(tag)"] })
         try await conversation.ask(200, try .good("readStatusLog"))
-        try await conversation.ask(200, try .good("readStatusLog").with { $0.role = .customer; $0.person = "anna" })
+        try await conversation.ask(
+            200,
+            try .good("readStatusLog").with {
+                $0.role = .customer; $0.person = "anna"
+            })
 
         let status = SampleRequest("POST", "\(SampleRequest.job)/status", by: .service, #"{"status":"on_the_way"}"#)
         try await conversation.ask(409, try .good("startTravel"))
@@ -91,7 +99,8 @@ import Testing
         let report = try SampleRequest.good("reportLocations")
         try await conversation.ask(403, report)
         try await conversation.ask(200, try .good("startTravel"))
-        try await conversation.ask(200, report.with { $0.body = #"{"seq":1,"jobs":["visit-9"],"fixes":[\#(SampleRequest.fix())]}"# })
+        try await conversation.ask(
+            200, report.with { $0.body = #"{"seq":1,"jobs":["visit-9"],"fixes":[\#(SampleRequest.fix())]}"# })
         let read = try await conversation.ask(200, try .good("readJob"))
         #expect(read.text.contains(#""tracking":"live""#))
         try await conversation.ask(422, report.with { $0.body = #"{"fixes":[]}"# })
@@ -118,7 +127,8 @@ import Testing
         let answer = try await conversation.ask(200, batch)
         #expect(answer.text.contains("refused") && answer.text.contains("statusId"))
         try await conversation.ask(409, created.with { $0.body = early })
-        try await conversation.ask(422, created.with { $0.body = SampleRequest.event("e-7", "lost", #"{"job":"told-0"}"#) })
+        try await conversation.ask(
+            422, created.with { $0.body = SampleRequest.event("e-7", "lost", #"{"job":"told-0"}"#) })
         try await conversation.ask(415, created.with { $0.mediaType = "text/plain" })
     }
 
@@ -133,7 +143,8 @@ import Testing
         }
         for id in ["openAPI", "asyncAPI"] {
             let answer = try await conversation.ask(200, try .good(id))
-            try await conversation.ask(304, try .good(id).with { $0.headers = ["If-None-Match: \(answer.headers["etag"] ?? "")"] })
+            try await conversation.ask(
+                304, try .good(id).with { $0.headers = ["If-None-Match: \(answer.headers["etag"] ?? "")"] })
         }
     }
 
@@ -157,7 +168,8 @@ import Testing
             }
             guard operation.hasBody else { continue }
             try await conversation.ask(400, good.with { $0.body = "{" })
-            try await conversation.ask(413, good.with { $0.body = String(repeating: " ", count: Routes.longestBody + 1) })
+            try await conversation.ask(
+                413, good.with { $0.body = String(repeating: " ", count: Routes.longestBody + 1) })
         }
     }
 

@@ -24,7 +24,8 @@ import Testing
         return Routes(
             jobs: JobControl(ledger: gateway.ledger, feed: gateway.feed, revocations: revocations) { _, _, _ in },
             publisher: LocationPublisher(live: client, settings: settings),
-            tickets: Tickets(live: client, settings: settings), links: TrackingLinks(ledger: client, settings: settings),
+            tickets: Tickets(live: client, settings: settings),
+            links: TrackingLinks(ledger: client, settings: settings),
             settings: gateway.settings, quotas: Quotas(limits: Limits()), revocations: revocations,
             revocationLog: RevocationLog(ledger: client, settings: settings), eventCounts: EventCounts(),
             isBlind: { false })
@@ -79,7 +80,8 @@ import Testing
         }
     }
 
-    @Test func `every reference leads somewhere, and every schema, parameter, header and answer is referred to`() throws {
+    @Test func `every reference leads somewhere, and every schema, parameter, header and answer is referred to`() throws
+    {
         for document in try Self.documents() {
             let references = Set(Self.all(document).compactMap { $0["$ref"]?.text })
             for reference in references { #expect(document.at(reference) != nil, "\(reference)") }
@@ -131,9 +133,21 @@ import Testing
         #expect(rest.at("#/LocationBatch/properties/jobs/maxItems") == .number(Double(LocationReport.mostJobs - 1)))
         #expect(rest.at("#/LinkWish/properties/viewers/maximum") == .number(Double(TrackingLinks.viewers.upperBound)))
         #expect(rest.at("#/LinkWish/properties/viewers/default") == .number(Double(TrackingLinks.defaultViewers)))
-        let longest = TrackingLinks.longestLifetime.components.seconds
-        #expect(rest.at("#/LinkWish/properties/expiresIn/maximum") == .number(Double(longest)))
-        #expect(rest.at("#/Ticket/properties/expiresIn/maximum") == .number(Double(Tickets.lifetime.components.seconds)))
+        let lifetime = TrackingLinks.longestLifetime.components.seconds
+        #expect(rest.at("#/LinkWish/properties/expiresIn/maximum") == .number(Double(lifetime)))
+        #expect(
+            rest.at("#/Ticket/properties/expiresIn/maximum") == .number(Double(Tickets.lifetime.components.seconds)))
+        let (limits, answers) = (Limits(), try #require(try Self.documents()[0].at("#/components/responses")))
+        let tooMany = try #require(answers["TooManyRequests"]?["description"]?.text)
+        #expect(
+            tooMany.contains(
+                "\(limits.requestsPerPersonPerSecond) a second of a person, burst \(limits.requestsPerPersonBurst);"))
+        #expect(
+            tooMany.contains(
+                "(\(limits.refusalsPerAddressPerSecond) a second, burst \(limits.refusalsPerAddressBurst))"))
+        let longest = Routes.longestBody
+        #expect(
+            answers["TooLarge"]?["description"]?.text?.contains("\(longest / 1000),\(longest % 1000) bytes") == true)
         let problems = ErrorCode.allCases.map { "urn:enroute:problem:\($0.rawValue)" }
         #expect(rest.at("#/Problem/properties/type/enum")?.texts == problems)
         let session = try #require(try Self.documents()[1].at("#/components/messages/report/payload/properties"))

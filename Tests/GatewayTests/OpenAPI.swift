@@ -29,7 +29,8 @@ struct OpenAPI: Sendable {
 
         /// What is wrong with the body of a request that is to succeed.
         func faults(ofBody body: String, _ mediaType: String) -> [String] {
-            guard let content = self.content(self.value["requestBody"])[mediaType], let schema = content["schema"] else {
+            guard let content = self.content(self.value["requestBody"])[mediaType], let schema = content["schema"]
+            else {
                 return ["\(self.id): a body of \(mediaType) is not documented"]
             }
             guard let json = try? JSONValue(json: body.utf8) else { return ["\(self.id): the body is no JSON"] }

@@ -55,7 +55,8 @@ package struct JSONSchema: Sendable {
         case "minimum", "maximum":
             guard let number = value.number, let bound = wanted.number else { return [] }
             return fault(unless: keyword == "minimum" ? number >= bound : number <= bound, "\(keyword) is \(bound)")
-        case "items", "minItems", "maxItems", "uniqueItems": return self.arrayFaults(of: value, by: keyword, wanted, path)
+        case "items", "minItems", "maxItems", "uniqueItems":
+            return self.arrayFaults(of: value, by: keyword, wanted, path)
         case "required", "properties", "additionalProperties":
             return self.memberFaults(of: value, by: keyword, wanted, in: schema, path)
         default: return ["\(path): the keyword \(keyword) is not known"]
