@@ -5,15 +5,15 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-failover simulate install build release check fuzz bench bench-recovery bench-status bench-peers bench-tools bench-instructions instructions twin \
-    format lint clean
+.PHONY: run test test-failover test-api simulate install build release check fuzz bench bench-recovery bench-status bench-peers bench-tools \
+    bench-instructions instructions twin format lint clean
 
 run: install build
 	.build/debug/enroute demo $(DEMO)
 
 # One after the other: who measures how long a peer may take is not to wait for six servers electing a master.
 TEST = swift test --skip-build --disable-xctest
-FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|BlindGateway|WaitingPosition|TravelEnd|TicketRace|DisclosureTests|TransitionRace|GatewayTests.Queue
+FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|BlindGateway|WaitingPosition|TravelEnd|TicketRace|DisclosureTests|TransitionRace|GatewayTests.Queue|InterfaceAnswer
 # At nice 19, so that what moves much beside it is not held up.
 SIMULATION = SimulationTests|TimeLimitTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests|SlowReaderRevocation
 
@@ -110,6 +110,17 @@ simulate: install
 	ENROUTE_SEEDS=$(SEEDS) ENROUTE_FIRST_SEED=$(FIRST_SEED) \
 	    swift test --skip-build --disable-xctest --filter SimulationTests
 
+# Half a minute: Schemathesis (from PyPI, in .build-api) asks a gateway, with a redis-server of its own, by /openapi.json.
+SCHEMATHESIS = schemathesis==4.32.5
+# Words for `schemathesis run`, for example API="--max-examples 1000".
+API =
+
+test-api: build
+	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) python3-venv curl"
+	@test -x .build-api/venv/bin/schemathesis || { python3 -m venv .build-api/venv && \
+	    .build-api/venv/bin/pip install --quiet '$(SCHEMATHESIS)'; }
+	Tests/Interface/run .build/debug/enroute .build-api $(API)
+
 format:
 	swift format --in-place --recursive Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift
 
@@ -117,4 +128,4 @@ lint:
 	swift format lint --strict --recursive Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift
 
 clean:
-	rm -rf .build .build-twin .build-fuzz benchmarks/.build
+	rm -rf .build .build-twin .build-fuzz .build-api benchmarks/.build

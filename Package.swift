@@ -38,6 +38,10 @@ let lua = [
 ]
 let languages = ["en", "de"]
 let pages = ["track.html", "track.js", "track.css"]
+let documents = [
+    "openapi", "paths", "job-paths", "components", "schemas", "rest-schemas", "asyncapi", "client-messages",
+    "server-messages", "session-security",
+]
 
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two
 /// (benchmarks/NIOSSLTwin).
@@ -143,7 +147,9 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: pages.map { .embedInCode("Pages/\($0)") }, swiftSettings: hot),
+            resources: pages.map { .embedInCode("Pages/\($0)") }
+                + documents.map { .embedInCode("Documents/\($0).json") },
+            swiftSettings: hot),
 
         // aside: the client library
         .target(

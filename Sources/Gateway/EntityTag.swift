@@ -22,9 +22,16 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
             text(record.destination), text(record.vendor), String(record.fence), snapshot.tracking.rawValue,
             snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
         ]
-        let digest = SHA256.hash(data: Data(parts.joined(separator: "\n").utf8)).prefix(Self.digestBytes)
-        let digits = digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        let digits = Self.digest(of: Data(parts.joined(separator: "\n").utf8))
         self.description = "\"\(record.epoch).\(record.head).\(digits)\""
+    }
+
+    /// Of what is the same until the gateway is another.
+    init(digestOf bytes: [UInt8]) { self.description = "\"\(Self.digest(of: bytes))\"" }
+
+    private static func digest(of bytes: some DataProtocol) -> String {
+        SHA256.hash(data: bytes).prefix(Self.digestBytes)
+            .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
     /// Whether an `If-None-Match` names it (RFC 9110 section 13.1.2): weakly compared, a list, or `*` for whatever there

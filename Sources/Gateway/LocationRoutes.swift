@@ -4,6 +4,7 @@
 
 internal import Access
 internal import EnrouteWire
+internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
 internal import LiveState
@@ -61,13 +62,19 @@ extension Routes {
     private static func batch(_ request: Request) async throws -> LocationBatch {
         let body = try await request.body.collect(upTo: Self.longestBody)
         return try body.withUnsafeReadableBytes { bytes in
-            guard bytes.isUTF8, LocationBatch.isJSON(bytes) else { throw Self.bad("The body must be a JSON object.") }
+            guard bytes.isUTF8, Self.isJSON(bytes) else { throw Self.bad("The body must be a JSON object.") }
             do throws(BadMessage) {
                 return try LocationBatch(bytes)
             } catch {
                 throw Self.impossible("The batch can not be used: \(error.reason).")
             }
         }
+    }
+
+    /// Whether these bytes are JSON, also where a batch needs to be stricter: nested deeper, or a name with an escape.
+    private static func isJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        struct Anything: Decodable { init(from decoder: any Decoder) {} }
+        return LocationBatch.isJSON(bytes) || (try? JSONDecoder().decode(Anything.self, from: Data(bytes))) != nil
     }
 
     /// - Parameter isRepeat: the feed was opened again for it.

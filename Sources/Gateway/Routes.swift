@@ -47,6 +47,8 @@ struct Routes: Sendable {
         self.addGrants(to: api)
         api.post("events", use: self.takeEvents)
         Pages(settings: self.settings).add(to: router)
+        InterfaceDocument.add(to: router)
+        router.add(middleware: AllowedMethods(router.routes))
         return router
     }
 

@@ -115,6 +115,7 @@ import Testing
 
     @Test(arguments: [
         ("", 400, "JSON object"), ("{", 400, "JSON object"), (#"{"fixes":[]}x"#, 400, "JSON object"),
+        (#"{"\u0061":1,"fixes":[]}"#, 422, "must not be escaped"),
         ("[]", 422, "object was expected"), ("{}", 422, "at least one fix"),
         (#"{"fixes":[]}"#, 422, "at least one fix"),
         (#"{"fixes":[{"at":1,"lat":1,"lon":1}]}"#, 422, "a fix needs at"),

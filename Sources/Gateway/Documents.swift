@@ -1,0 +1,96 @@
+// What the two interfaces look like, for programs: OpenAPI 3.1 of REST and AsyncAPI 3.0 of the WebSocket. They are written by
+// hand in Documents/, in parts that are put together here as text; what both speak of stands once, in schemas.json. Tests
+// hold them to what the gateway really answers.
+
+internal import Crypto
+internal import FoundationEssentials
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// A document, and the tag that changes when it does.
+struct InterfaceDocument: Sendable {
+    let json: [UInt8]
+    /// With its quotes.
+    let tag: EntityTag
+
+    private init(_ json: [UInt8]) {
+        self.json = json
+        self.tag = EntityTag(digestOf: json)
+    }
+
+    static let openAPI = Self(
+        Self.object([
+            (nil, PackageResources.openapi_json),
+            ("paths", Self.object([(nil, PackageResources.job_paths_json), (nil, PackageResources.paths_json)])),
+            (
+                "components",
+                Self.object([
+                    (nil, PackageResources.components_json),
+                    (
+                        "schemas",
+                        Self.object([(nil, PackageResources.schemas_json), (nil, PackageResources.rest_schemas_json)])
+                    ),
+                ])
+            ),
+        ]))
+
+    static let asyncAPI = Self(
+        Self.object([
+            (nil, PackageResources.asyncapi_json),
+            (
+                "components",
+                Self.object([
+                    ("securitySchemes", PackageResources.session_security_json),
+                    (
+                        "messages",
+                        Self.object([
+                            (nil, PackageResources.client_messages_json), (nil, PackageResources.server_messages_json),
+                        ])
+                    ),
+                    ("schemas", PackageResources.schemas_json),
+                ])
+            ),
+        ]))
+
+    /// One JSON object out of several.
+    ///
+    /// - Parameter parts: objects, none of them empty: under a name, or (without one) their members.
+    private static func object(_ parts: [(name: String?, json: [UInt8])]) -> [UInt8] {
+        let members = parts.map { name, json -> [UInt8] in
+            guard let name else { return Self.members(of: json) }
+            return Array("\n\"\(name)\": ".utf8) + json.drop(while: Self.isSpace)
+        }
+        return Array("{".utf8) + members.joined(separator: Array(",".utf8)) + Array("\n}".utf8)
+    }
+
+    /// What stands between the braces of an object.
+    private static func members(of json: [UInt8]) -> [UInt8] {
+        guard let start = json.firstIndex(of: UInt8(ascii: "{")), let end = json.lastIndex(of: UInt8(ascii: "}")),
+            let last = json[..<end].lastIndex(where: { !Self.isSpace($0) })
+        else { preconditionFailure("a file of Documents/ is no JSON object") }
+        return Array(json[json.index(after: start)...last])
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") }
+}
+
+extension InterfaceDocument {
+    /// For everybody: what may be asked is no secret.
+    static func add(to router: Router<GatewayRequestContext>) {
+        router.get("openapi.json") { request, _ in Self.openAPI.answer(request) }
+        router.get("asyncapi.json") { request, _ in Self.asyncAPI.answer(request) }
+    }
+
+    /// The document, or word that the caller has it.
+    private func answer(_ request: Request) -> Response {
+        let headers: HTTPFields = [.cacheControl: "max-age=300", .eTag: "\(self.tag)"]
+        guard !self.tag.isNamed(by: request.headers[values: .ifNoneMatch].joined(separator: ",")) else {
+            return Response(status: .notModified, headers: headers)
+        }
+        var response = Response(
+            status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.json)))
+        response.headers[.contentType] = "application/json"
+        return response
+    }
+}

@@ -1,0 +1,140 @@
+import EnrouteWire
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// The document of the WebSocket, against the codec.
+@Suite struct AsyncAPITests {
+    private static func document() throws -> JSONValue { try JSONValue(json: InterfaceDocument.asyncAPI.json) }
+
+    /// Messages of one direction by their keys.
+    private static func messages(_ operation: String) throws -> [String: JSONValue] {
+        let document = try Self.document()
+        let references = try #require(document.at("#/operations/\(operation)/messages")?.array)
+        return Dictionary(
+            uniqueKeysWithValues: references.map { reference in
+                // By way of the channel, whose messages are the components.
+                let message = reference.resolved(in: document).resolved(in: document)
+                return (reference["$ref"]?.text?.split(separator: "/").last.map(String.init) ?? "", message)
+            })
+    }
+
+    private static func examples(_ message: JSONValue) -> [JSONValue] {
+        (message["examples"]?.array ?? []).compactMap { $0["payload"] }
+    }
+
+    /// One of each kind: a new case is a mistake here until it is named.
+    private static func key(_ message: ClientMessage) -> String {
+        switch message {
+        case .auth, .subscribe, .unsubscribe, .travel, .refresh, .ping: message.type
+        case .location: "report"
+        }
+    }
+
+    private static func key(_ message: ServerMessage) -> String {
+        switch message {
+        case .welcome: "welcome"
+        case .subscribed: "subscribed"
+        case .reset: "reset"
+        case .status: "status"
+        case .location: "location"
+        case .tracking: "tracking"
+        case .ended: "ended"
+        case .degraded: "degraded"
+        case .restored: "restored"
+        case .ok: "ok"
+        case .error: "error"
+        case .pong: "pong"
+        case .goaway: "goaway"
+        }
+    }
+
+    private static let clientKinds: Set = ["auth", "subscribe", "unsubscribe", "travel", "report", "refresh", "ping"]
+    private static let serverKinds: Set = [
+        "welcome", "subscribed", "reset", "status", "location", "tracking", "ended", "degraded", "restored", "ok",
+        "error", "pong", "goaway",
+    ]
+
+    @Test func `both directions have every message of the protocol, each with an example, and no other`() throws {
+        let (client, server) = (try Self.messages("hear"), try Self.messages("tell"))
+        #expect(Set(client.keys) == Self.clientKinds)
+        #expect(Set(server.keys) == Self.serverKinds)
+        let document = try Self.document()
+        let all = Self.clientKinds.union(Self.serverKinds)
+        #expect(Set(document.at("#/components/messages")?.object?.keys ?? [:].keys) == all)
+        #expect(Set(document.at("#/channels/session/messages")?.object?.keys ?? [:].keys) == all)
+        for (key, message) in client.merging(server, uniquingKeysWith: { first, _ in first }) {
+            #expect(!Self.examples(message).isEmpty, "\(key) has no example")
+        }
+    }
+
+    /// PROTOCOL.md names a message in the first column of its tables: `auth {token}`.
+    @Test func `the text of the protocol names the same messages`() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../../Sources/EnrouteWire/PROTOCOL.md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let cell = /(?m)^\| (`[a-z]+[^|]*) \|/
+        func named(from start: String, to end: String) throws -> Set<String> {
+            let begin = try #require(text.range(of: start))
+            let rest = text[begin.upperBound...]
+            let part = rest[..<(try #require(rest.range(of: end))).lowerBound]
+            return Set(part.matches(of: cell).flatMap { $0.1.matches(of: /`([a-z]+)/).map { String($0.1) } })
+        }
+        let client = try named(from: "## From the client", to: "\n`fixes`").subtracting(["job", "jobs"])
+        #expect(client == Set(try Self.messages("hear").values.compactMap { $0["name"]?.text }))
+        let server = try named(from: "## From the gateway", to: "\n`snapshot {")
+        #expect(server == Set(try Self.messages("tell").values.compactMap { $0["name"]?.text }))
+    }
+
+    @Test func `every example is as its schema says, and nothing else`() throws {
+        let schema = JSONSchema(document: try Self.document(), isClosed: true)
+        for (key, message) in try Self.messages("hear").merging(Self.messages("tell"), uniquingKeysWith: { $1 }) {
+            let payload = try #require(message["payload"], "\(key)")
+            for example in Self.examples(message) {
+                #expect(schema.faults(of: example, by: payload, at: key) == [])
+                // The schema means something: it names the type, and needs it.
+                let other = JSONValue.object((example.object ?? [:]).merging(["type": .text("other")]) { $1 })
+                #expect(schema.faults(of: other, by: payload, at: key) != [])
+            }
+        }
+    }
+
+    @Test func `every example of a client's message is read as that, and written the same`() throws {
+        for (key, message) in try Self.messages("hear") {
+            for example in Self.examples(message) {
+                let read = try Array(example.json).withUnsafeBytes { try ClientMessage($0) }
+                #expect(Self.key(read) == key && read.type == message["name"]?.text)
+                #expect(try JSONValue(json: read.encoded) == example)
+            }
+        }
+    }
+
+    @Test func `every example of a gateway's message is read as that, and written the same`() throws {
+        for (key, message) in try Self.messages("tell") {
+            for example in Self.examples(message) {
+                let read = try Self.inWireOrder(example).withUnsafeBytes { try ServerMessage($0) }
+                #expect(Self.key(read) == key)
+                #expect(try JSONValue(json: Self.encoded(read)) == example)
+            }
+        }
+    }
+
+    /// A location is written by `PublishedLocation`, and its head by publish_location.lua.
+    private static func encoded(_ message: ServerMessage) -> [UInt8] {
+        guard case .location(let location) = message else { return message.encoded }
+        let head = #"{"type":"location","id":"\#(location.id)","at":\#(location.fix.at)"#
+        return Array(head.utf8)
+            + PublishedLocation.tail(of: location.fix, job: location.job, receivedAt: location.receivedAt)
+    }
+
+    /// The members of a location stand in a fixed order: type and id first.
+    private static func inWireOrder(_ example: JSONValue) -> [UInt8] {
+        guard example["type"] == .text("location"), let id = example["id"]?.text, var members = example.object else {
+            return Array(example.json)
+        }
+        (members["type"], members["id"]) = (nil, nil)
+        return Array(#"{"type":"location","id":"\#(id)","#.utf8) + JSONValue.object(members).json.dropFirst()
+    }
+}

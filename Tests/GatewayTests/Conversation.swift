@@ -1,0 +1,155 @@
+// Requests to a running gateway, each answer held to what the document says of it; and which answers there were.
+
+import Access
+import EnrouteWire
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+actor Conversation {
+    nonisolated let gateway: RunningGateway
+    nonisolated let openAPI: OpenAPI
+    /// `<operation> <status>` of what was answered.
+    private(set) var exercised: Set<String> = []
+
+    init(with gateway: RunningGateway) throws {
+        (self.gateway, self.openAPI) = (gateway, try OpenAPI())
+    }
+
+    /// - Parameters:
+    ///   - status: what is to be answered; `nil`: whatever is documented.
+    ///   - request: who asks for what.
+    @discardableResult
+    func ask(_ status: Int?, _ request: SampleRequest) async throws -> RESTAnswer {
+        let operation = try #require(
+            self.openAPI.operation(request.method, request.path), "\(request.method) \(request.path) is not documented")
+        var token = request.token
+        if token == nil, let role = request.role {
+            token = try await self.gateway.mint.token(
+                for: PersonID(request.person)!, role: role, now: Int64(Date.now.timeIntervalSince1970),
+                job: request.onlyFor)
+        }
+        var headers = request.headers
+        if request.body != nil { headers.append("Content-Type: \(request.mediaType)") }
+        let answer = try await self.gateway.rest(
+            request.method, request.path, as: token, request.body, headers: headers)
+        if let status { #expect(answer.status == status, "\(request.method) \(request.path): \(answer)") }
+        for fault in operation.faults(of: answer) { Issue.record("\(fault)") }
+        if let body = request.body, answer.status < 300 {
+            for fault in operation.faults(ofBody: body, request.mediaType) { Issue.record("what was taken: \(fault)") }
+        }
+        self.exercised.insert("\(operation.id) \(answer.status)")
+        return answer
+    }
+
+    /// All answers with one of these statuses that the document has.
+    nonisolated func documented(_ isMeant: (Int) -> Bool) -> Set<String> {
+        Set(
+            self.openAPI.operations.flatMap { operation in
+                operation.statuses.filter(isMeant).map { "\(operation.id) \($0)" }
+            })
+    }
+}
+
+/// One request, as its own operation would have it.
+struct SampleRequest: Sendable {
+    var method: String
+    var path: String
+    /// Who asks; `nil`: nobody.
+    var role: Role?
+    var person: String
+    var body: String?
+    var headers: [String]
+    var mediaType: String
+    /// The only job that the token reaches.
+    var onlyFor: JobID?
+    /// In the place of a good one.
+    var token: String?
+
+    init(
+        _ method: String, _ path: String, by role: Role? = nil, _ body: String? = nil, headers: [String] = [],
+        mediaType: String = "application/json"
+    ) {
+        (self.method, self.path, self.role, self.body) = (method, path, role, body)
+        (self.headers, self.mediaType) = (headers, mediaType)
+        self.person =
+            switch role {
+            case .customer: "anna"
+            case .rider: "rider-1"
+            case .ops: "olga"
+            case .service, nil: "orders"
+            }
+    }
+
+    func with(_ change: (inout SampleRequest) -> Void) -> SampleRequest {
+        var request = self
+        change(&request)
+        return request
+    }
+
+    static let job = "/api/v1/jobs/visit-1"
+    static let structured = "application/cloudevents+json"
+
+    static func event(_ id: String, _ type: String, _ data: String) -> String {
+        #"{"specversion":"1.0","id":"\#(id)","source":"/orders","type":"io.enroute.job.\#(type)","data":\#(data)}"#
+    }
+
+    static func fix() -> String {
+        #"{"at":\#(Int64(Date.now.timeIntervalSince1970 * 1000)),"lat":41.9,"lon":12.5,"acc":5}"#
+    }
+
+    /// One that can succeed, by somebody who may, for the operation of this id.
+    ///
+    /// - Parameter round: another one changes something else.
+    static func good(_ id: String, round: Int = 0) throws -> SampleRequest {
+        switch id {
+        case "createJob":
+            .init(
+                "POST", "/api/v1/jobs", by: .service, #"{"job":"new-\#(round)","kind":"service","customer":"anna"}"#)
+        case "readJob": .init("GET", Self.job, by: .customer)
+        case "describeJob":
+            .init("PUT", Self.job, by: .service, #"{"kind":"delivery","customer":"anna","zone":"zone-\#(round)"}"#)
+        case "readStatusLog": .init("GET", "\(Self.job)/log", by: .ops)
+        case "changeStatus":
+            .init(
+                "POST", "\(Self.job)/status", by: .service,
+                #"{"status":"\#(round.isMultiple(of: 2) ? "preparing" : "allocation_failed")"}"#)
+        case "assignJob":
+            .init("PUT", "\(Self.job)/assignment", by: .service, #"{"rider":"rider-\#(round + 1)"}"#)
+        case "unassignJob": .init("DELETE", "\(Self.job)/assignment", by: .service)
+        case "startTravel": .init("PUT", "\(Self.job)/travel", by: .rider)
+        case "stopTravel": .init("DELETE", "\(Self.job)/travel", by: .rider)
+        case "reportLocations":
+            .init("POST", "\(Self.job)/locations", by: .rider, #"{"seq":\#(round),"fixes":[\#(Self.fix())]}"#)
+        case "makeLink": .init("POST", "\(Self.job)/links", by: .customer, #"{"viewers":2,"expiresIn":600}"#)
+        case "makeTicket": .init("POST", "/api/v1/tickets", by: .customer)
+        case "revokeUser": .init("DELETE", "/api/v1/grants/users/nobody", by: .ops)
+        case "revokeToken": .init("DELETE", "/api/v1/grants/tokens/none", by: .service)
+        case "revokeJob": .init("DELETE", "/api/v1/grants/jobs/other", by: .ops)
+        case "revokeLink":
+            .init("DELETE", "/api/v1/grants/links/\(String(repeating: "0", count: 32))", by: .ops)
+        case "takeEvents":
+            .init(
+                "POST", "/api/v1/events", by: .service,
+                Self.event("e-\(round)", "created", #"{"job":"told-\#(round)","kind":"delivery","customer":"anna"}"#),
+                mediaType: Self.structured)
+        case "readTexts": .init("GET", "/api/v1/texts?language=de")
+        case "trackingPage": .init("GET", "/track/visit-1")
+        case "trackingScript": .init("GET", "/assets/track.js")
+        case "trackingStyle": .init("GET", "/assets/track.css")
+        case "streets": .init("GET", "/assets/streets.geojson")
+        case "leafletScript": .init("GET", "/assets/leaflet/leaflet.js")
+        case "leafletStyle": .init("GET", "/assets/leaflet/leaflet.css")
+        case "openAPI": .init("GET", "/openapi.json")
+        case "asyncAPI": .init("GET", "/asyncapi.json")
+        default: throw NoSampleRequest(operation: id)
+        }
+    }
+}
+
+/// A new operation needs a case of `SampleRequest.good`.
+struct NoSampleRequest: Error {
+    let operation: String
+}

@@ -1,0 +1,247 @@
+import Access
+import EnrouteWire
+import Foundation
+import LiveState
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Every status of every operation of the document, asked of a running gateway. Each answer is held to the document, and a
+/// documented one that nobody gave is a failure too.
+@Suite struct InterfaceAnswerTests {
+    /// With all that can be switched on, and without bounds that are not the matter.
+    private static func run(
+        _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
+        _ body: @escaping @Sendable (Conversation) async throws -> Void
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { settings in
+                (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) = (10_000, 10_000)
+                settings.streets = Array(#"{"type":"FeatureCollection","features":[]}"#.utf8)
+                change(&settings)
+            } _: { gateway in
+                try await body(try Conversation(with: gateway))
+            }
+        }
+    }
+
+    @Test func `every documented answer of a gateway that is well is given, and as documented`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-leaflet-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await Self.run {
+            $0.leafletFolder = folder.path
+        } _: { conversation in
+            try await Self.makeAndChange(conversation)
+            try await Self.travel(conversation)
+            try await Self.grant(conversation)
+            try await Self.sendEvents(conversation)
+            try await Self.load(conversation, folder)
+            try await Self.refuseAlike(conversation)
+            let (given, wanted) = (
+                await conversation.exercised, conversation.documented { ![202, 429, 503].contains($0) }
+            )
+            // Nothing to draw: asked of the other gateway.
+            #expect(wanted.subtracting(given) == ["streets 204"])
+        }
+    }
+
+    private static func makeAndChange(_ conversation: Conversation) async throws {
+        let job = SampleRequest(
+            "POST", "/api/v1/jobs", by: .service,
+            #"{"job":"visit-1","kind":"service","customer":"anna","rider":"rider-1","zone":"rome","#
+                + #""destination":{"lat":41.9,"lon":12.5},"vendor":{"lat":41.8,"lon":12.4}}"#)
+        try await conversation.ask(201, job)
+        try await conversation.ask(409, job)
+        try await conversation.ask(422, job.with { $0.body = #"{"job":"visit-2"}"# })
+        let put = SampleRequest(
+            "PUT", "/api/v1/jobs/visit-2", by: .service, #"{"kind":"service","customer":"anna","rider":"rider-1"}"#)
+        try await conversation.ask(201, put)
+        try await conversation.ask(200, put.with { $0.body = #"{"kind":"service","zone":"rome"}"# })
+        try await conversation.ask(422, put.with { $0.body = #"{"kind":"delivery"}"# })
+        let read = try await conversation.ask(200, try .good("readJob"))
+        let tag = try #require(read.headers["etag"])
+        try await conversation.ask(304, try .good("readJob").with { $0.headers = ["If-None-Match: \(tag)"] })
+        try await conversation.ask(200, try .good("readStatusLog"))
+        try await conversation.ask(
+            200,
+            try .good("readStatusLog").with {
+                $0.role = .customer; $0.person = "anna"
+            })
+
+        let status = SampleRequest("POST", "\(SampleRequest.job)/status", by: .service, #"{"status":"on_the_way"}"#)
+        try await conversation.ask(409, try .good("startTravel"))
+        try await conversation.ask(200, status.with { $0.headers = ["If-Match: \(tag)", "Idempotency-Key: r-1"] })
+        try await conversation.ask(412, status.with { $0.headers = ["If-Match: \"1-1\""] })
+        try await conversation.ask(409, status.with { $0.body = #"{"status":"completed"}"# })
+        try await conversation.ask(422, status.with { $0.body = #"{"status":"flying"}"# })
+
+        let assign = SampleRequest("PUT", "/api/v1/jobs/visit-2/assignment", by: .service)
+        let unassign = SampleRequest("DELETE", "/api/v1/jobs/visit-2/assignment", by: .service)
+        try await conversation.ask(200, assign.with { $0.body = #"{"rider":"rider-2"}"# })
+        try await conversation.ask(200, unassign)
+        try await conversation.ask(200, assign.with { $0.body = #"{"rider":"rider-1"}"# })
+        try await conversation.ask(422, try .good("assignJob").with { $0.body = "{}" })
+        try await conversation.ask(
+            200,
+            SampleRequest(
+                "POST", "/api/v1/jobs/visit-2/status", by: .service,
+                #"{"status":"cancelled","occurredAt":"2026-11-21T17:45:00.250Z"}"#))
+        // It has ended.
+        try await conversation.ask(409, put.with { $0.body = #"{"kind":"service","zone":"milan"}"# })
+        try await conversation.ask(409, assign.with { $0.body = #"{"rider":"rider-3"}"# })
+        try await conversation.ask(409, unassign)
+        try await conversation.ask(409, SampleRequest("POST", "/api/v1/jobs/visit-2/links", by: .customer))
+    }
+
+    private static func travel(_ conversation: Conversation) async throws {
+        let report = try SampleRequest.good("reportLocations")
+        try await conversation.ask(403, report)
+        try await conversation.ask(200, try .good("startTravel"))
+        try await conversation.ask(
+            200, report.with { $0.body = #"{"seq":1,"jobs":["visit-9"],"fixes":[\#(SampleRequest.fix())]}"# })
+        let read = try await conversation.ask(200, try .good("readJob"))
+        #expect(read.text.contains(#""tracking":"live""#))
+        try await conversation.ask(422, report.with { $0.body = #"{"fixes":[]}"# })
+        try await conversation.ask(200, try .good("stopTravel"))
+    }
+
+    private static func grant(_ conversation: Conversation) async throws {
+        try await conversation.ask(201, try .good("makeLink"))
+        try await conversation.ask(201, try .good("makeLink").with { $0.body = nil })
+        try await conversation.ask(422, try .good("makeLink").with { $0.body = #"{"viewers":1000}"# })
+        try await conversation.ask(201, try .good("makeTicket"))
+        for kind in ["User", "Token", "Job", "Link"] { try await conversation.ask(204, try .good("revoke\(kind)")) }
+    }
+
+    private static func sendEvents(_ conversation: Conversation) async throws {
+        let created = try SampleRequest.good("takeEvents")
+        try await conversation.ask(200, created)
+        let early = SampleRequest.event("e-8", "status", #"{"job":"nowhere","status":"accepted"}"#)
+        let next = SampleRequest.event("e-9", "status", #"{"job":"told-0","status":"accepted"}"#)
+        let batch = created.with {
+            $0.mediaType = "application/cloudevents-batch+json"
+            $0.body = "[\(created.body ?? ""),\(early),\(next)]"
+        }
+        let answer = try await conversation.ask(200, batch)
+        #expect(answer.text.contains("refused") && answer.text.contains("statusId"))
+        try await conversation.ask(409, created.with { $0.body = early })
+        try await conversation.ask(
+            422, created.with { $0.body = SampleRequest.event("e-7", "lost", #"{"job":"told-0"}"#) })
+        try await conversation.ask(415, created.with { $0.mediaType = "text/plain" })
+    }
+
+    private static func load(_ conversation: Conversation, _ leaflet: URL) async throws {
+        for id in ["readTexts", "trackingPage", "trackingScript", "trackingStyle", "streets"] {
+            try await conversation.ask(200, try .good(id))
+        }
+        for (id, file) in [("leafletScript", "leaflet.js"), ("leafletStyle", "leaflet.css")] {
+            try await conversation.ask(404, try .good(id))
+            try Data("/* leaflet */".utf8).write(to: leaflet.appending(path: file))
+            try await conversation.ask(200, try .good(id))
+        }
+        for id in ["openAPI", "asyncAPI"] {
+            let answer = try await conversation.ask(200, try .good(id))
+            try await conversation.ask(
+                304, try .good(id).with { $0.headers = ["If-None-Match: \(answer.headers["etag"] ?? "")"] })
+        }
+    }
+
+    /// What operations refuse for the same reasons.
+    private static func refuseAlike(_ conversation: Conversation) async throws {
+        for operation in conversation.openAPI.operations {
+            let good = try SampleRequest.good(operation.id)
+            try await conversation.ask(400, good.with { $0.path += good.path.contains("?") ? "&token=x" : "?token=x" })
+            guard operation.needsToken else { continue }
+            try await conversation.ask(401, good.with { $0.role = nil })
+            if operation.statuses.contains(403) {
+                try await conversation.ask(403, good.with { $0.role = good.role == .customer ? .rider : .customer })
+            }
+            if operation.statuses.contains(404) {
+                try await conversation.ask(404, good.with { $0.onlyFor = JobID("another") })
+            }
+            if operation.path.contains("{") {
+                let bad = good.path.replacing("visit-1", with: "visit.1").replacing("/nobody", with: "/no.body")
+                    .replacing("/none", with: "/%01").replacing("/other", with: "/o.ther").replacing("000", with: "G")
+                try await conversation.ask(400, good.with { $0.path = bad })
+            }
+            guard operation.hasBody else { continue }
+            try await conversation.ask(400, good.with { $0.body = "{" })
+            try await conversation.ask(
+                413, good.with { $0.body = String(repeating: " ", count: Routes.longestBody + 1) })
+        }
+    }
+
+    @Test func `whoever guesses tokens is told when to come back, by every operation that needs one`() async throws {
+        try await Self.run { settings in
+            settings.streets = nil
+            (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (1, 1)
+        } _: { conversation in
+            for operation in conversation.openAPI.operations where operation.needsToken {
+                let guess = try SampleRequest.good(operation.id).with { $0.token = "guess" }
+                while try await conversation.ask(nil, guess).status != 429 {}
+            }
+            try await conversation.ask(204, try .good("streets"))
+            let given = await conversation.exercised
+            #expect(conversation.documented { $0 == 429 }.subtracting(given).isEmpty)
+        }
+    }
+
+    @Test func `without Redis every operation that needs it says so, and as documented`() async throws {
+        try await Self.run { conversation in
+            try await Self.makeAndChange(conversation)
+            let redis = try #require(conversation.gateway.redis)
+            kill(redis.processID, SIGKILL)
+            for operation in conversation.openAPI.operations where operation.statuses.contains(503) {
+                let answer = try await conversation.ask(503, try .good(operation.id))
+                #expect(answer.headers["retry-after"] != nil)
+            }
+            let given = await conversation.exercised
+            #expect(conversation.documented { $0 == 503 }.subtracting(given).isEmpty)
+        }
+    }
+
+    @Test func `where no replica answers every change says that it may be lost, and as documented`() async throws {
+        let port = try await freePort()
+        // A master does not give its replica up while the test lasts.
+        try await RestartableRedis.running(port: port, options: ["--repl-timeout", "3600"]) { master in
+            try await RestartableRedis.running(options: ["--replicaof", "127.0.0.1 \(port)"]) { replica in
+                try await becomes("the replica is in step") {
+                    try await ReplicationState(of: master.endpoint).replicaCount == 1
+                }
+                let address = try master.address
+                try await within {
+                    try await RunningGateway.run(isSecure: false, at: (address, address)) { gateway in
+                        try await Self.doubt(try Conversation(with: gateway), replica)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func doubt(_ conversation: Conversation, _ replica: RestartableRedis) async throws {
+        let job = try SampleRequest.good("describeJob")
+        try await conversation.ask(201, job.with { $0.body = #"{"kind":"delivery","customer":"anna"}"# })
+        let status = try SampleRequest.good("changeStatus")
+        for name in ["accepted", "preparing"] {
+            try await conversation.ask(200, status.with { $0.body = #"{"status":"\#(name)"}"# })
+        }
+        try await replica.freeze()
+        // The gateway looks every second whether there are replicas.
+        for operation in conversation.openAPI.operations where operation.statuses.contains(202) {
+            var round = 0
+            try await becomes("\(operation.id) is answered 202") {
+                round += 1
+                // There is a rider to take it from.
+                if operation.id == "unassignJob" {
+                    try await conversation.ask(nil, try .good("assignJob", round: round))
+                }
+                return try await conversation.ask(nil, try .good(operation.id, round: round)).status == 202
+            }
+        }
+        try await replica.thaw()
+        let given = await conversation.exercised
+        #expect(conversation.documented { $0 == 202 }.subtracting(given).isEmpty)
+    }
+}

@@ -1,0 +1,157 @@
+import Access
+import EnrouteWire
+import Foundation
+import LiveState
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// The documents as such; what the gateway answers is compared with them in InterfaceAnswerTests.
+@Suite struct InterfaceDocumentTests {
+    private static func documents() throws -> [JSONValue] {
+        [try JSONValue(json: InterfaceDocument.openAPI.json), try JSONValue(json: InterfaceDocument.asyncAPI.json)]
+    }
+
+    /// Everything below `value`, and itself.
+    private static func all(_ value: JSONValue) -> [JSONValue] {
+        [value] + (value.array ?? []).flatMap(Self.all) + (value.object ?? [:]).values.flatMap(Self.all)
+    }
+
+    private static func routes(_ gateway: RunningGateway) -> Routes {
+        let (client, settings) = (gateway.client, gateway.settings.liveState)
+        let revocations = Revocations()
+        return Routes(
+            jobs: JobControl(ledger: gateway.ledger, feed: gateway.feed, revocations: revocations) { _, _, _ in },
+            publisher: LocationPublisher(live: client, settings: settings),
+            tickets: Tickets(live: client, settings: settings),
+            links: TrackingLinks(ledger: client, settings: settings),
+            settings: gateway.settings, quotas: Quotas(limits: Limits()), revocations: revocations,
+            revocationLog: RevocationLog(ledger: client, settings: settings), eventCounts: EventCounts(),
+            isBlind: { false })
+    }
+
+    @Test func `the routes of the router and the paths of the document are the same`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let documented = try OpenAPI().operations.map { "\($0.method) \($0.path)" }
+                let routes = Self.routes(gateway).router().routes.map { "\($0.method.rawValue) \($0.path)" }
+                #expect(Set(routes) == Set(documented))
+                #expect(routes.count == documented.count)
+            }
+        }
+    }
+
+    @Test func `both documents are answered to everybody, and not again to who has them`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for (path, document) in [
+                    ("/openapi.json", InterfaceDocument.openAPI), ("/asyncapi.json", InterfaceDocument.asyncAPI),
+                ] {
+                    let first = try await gateway.rest("GET", path, as: nil)
+                    #expect(first.status == 200 && first.text == String(decoding: document.json, as: UTF8.self))
+                    #expect(first.headers["content-type"] == "application/json")
+                    #expect(first.headers["cache-control"] == "max-age=300")
+                    let tag = try #require(first.headers["etag"])
+                    let second = try await gateway.rest("GET", path, as: nil, headers: ["If-None-Match: \(tag)"])
+                    #expect(second.status == 304 && second.text.isEmpty && second.headers["etag"] == tag)
+                }
+            }
+        }
+    }
+
+    @Test func `a path that is there, asked with another method, is answered with those that may be used`() async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for (method, path, allowed) in [
+                    ("PATCH", "/api/v1/jobs/j1", "GET, HEAD, PUT"), ("GET", "/api/v1/jobs", "POST"),
+                    ("DELETE", "/openapi.json", "GET, HEAD"), ("POST", "/api/v1/grants/users/anna", "DELETE"),
+                ] {
+                    let answer = try await gateway.rest(method, path, as: nil)
+                    #expect(answer.status == 405 && answer.headers["allow"] == allowed, "\(method) \(path): \(answer)")
+                    #expect(answer.headers["content-type"] == Problem.mediaType)
+                }
+                for path in ["/", "/api/v1", "/api/v1/jobs/j1/none", "/api/v1/jobs/j1/log/more"] {
+                    let answer = try await gateway.rest("GET", path, as: nil)
+                    #expect(answer.status == 404 && answer.headers["allow"] == nil, "\(path): \(answer)")
+                }
+            }
+        }
+    }
+
+    @Test func `every reference leads somewhere, and every schema, parameter, header and answer is referred to`() throws
+    {
+        for document in try Self.documents() {
+            let references = Set(Self.all(document).compactMap { $0["$ref"]?.text })
+            for reference in references { #expect(document.at(reference) != nil, "\(reference)") }
+            for (kind, named) in document["components"]?.object ?? [:] where kind != "securitySchemes" {
+                for name in named.object?.keys ?? [:].keys where !Self.isShared(name, document) {
+                    #expect(references.contains("#/components/\(kind)/\(name)"), "\(kind)/\(name) is of no use")
+                }
+            }
+        }
+    }
+
+    /// What one of the two documents has for the other: schemas.json is in both.
+    private static func isShared(_ name: String, _ document: JSONValue) -> Bool {
+        ["PersonID", "ZoneID", "Location", "Fix", "EndReason"].contains(name)
+    }
+
+    @Test func `every example is as its schema says`() throws {
+        for document in try Self.documents() {
+            let schema = JSONSchema(document: document, isClosed: true)
+            var count = 0
+            for value in Self.all(document) where value["type"] != nil || value["pattern"] != nil {
+                for example in value["examples"]?.array ?? [] {
+                    #expect(schema.faults(of: example, by: value) == [], "\(example)")
+                    count += 1
+                }
+            }
+            #expect(count > 8)
+        }
+    }
+
+    @Test func `names, limits and lists are those of the code`() throws {
+        for document in try Self.documents() {
+            let schemas = try #require(document.at("#/components/schemas"))
+            for name in ["JobID", "PersonID", "ZoneID"] {
+                #expect(schemas[name]?["maxLength"] == .number(Double(JobID.longest)))
+                #expect(schemas[name]?["pattern"] == .text("^[A-Za-z0-9_-]{1,\(JobID.longest)}$"))
+            }
+            #expect(schemas["JobStatus"]?["enum"]?.texts == JobStatus.allCases.map(\.rawValue))
+            #expect(schemas["JobKind"]?["enum"]?.texts == JobKind.allCases.map(\.rawValue))
+            #expect(schemas["TrackingState"]?["enum"]?.texts == TrackingState.allCases.map(\.rawValue))
+            #expect(schemas["EndReason"]?["enum"]?.texts == EndReason.allCases.map(\.rawValue))
+            #expect(schemas["ErrorCode"]?["enum"]?.texts == ErrorCode.allCases.map(\.rawValue))
+            #expect(schemas["Milliseconds"]?["minimum"] == .number(Double(Fix.times.lowerBound)))
+            #expect(schemas["Milliseconds"]?["maximum"] == .number(Double(Fix.times.upperBound - 1)))
+            #expect(document.at("#/info/version") == .text("0.1.0"))
+        }
+        let rest = try #require(try Self.documents()[0].at("#/components/schemas"))
+        #expect(rest.at("#/LocationBatch/properties/fixes/maxItems") == .number(Double(LocationReport.mostFixes)))
+        #expect(rest.at("#/LocationBatch/properties/jobs/maxItems") == .number(Double(LocationReport.mostJobs - 1)))
+        #expect(rest.at("#/LinkWish/properties/viewers/maximum") == .number(Double(TrackingLinks.viewers.upperBound)))
+        #expect(rest.at("#/LinkWish/properties/viewers/default") == .number(Double(TrackingLinks.defaultViewers)))
+        let lifetime = TrackingLinks.longestLifetime.components.seconds
+        #expect(rest.at("#/LinkWish/properties/expiresIn/maximum") == .number(Double(lifetime)))
+        #expect(
+            rest.at("#/Ticket/properties/expiresIn/maximum") == .number(Double(Tickets.lifetime.components.seconds)))
+        let (limits, answers) = (Limits(), try #require(try Self.documents()[0].at("#/components/responses")))
+        let tooMany = try #require(answers["TooManyRequests"]?["description"]?.text)
+        #expect(
+            tooMany.contains(
+                "\(limits.requestsPerPersonPerSecond) a second of a person, burst \(limits.requestsPerPersonBurst);"))
+        #expect(
+            tooMany.contains(
+                "(\(limits.refusalsPerAddressPerSecond) a second, burst \(limits.refusalsPerAddressBurst))"))
+        let longest = Routes.longestBody
+        #expect(
+            answers["TooLarge"]?["description"]?.text?.contains("\(longest / 1000),\(longest % 1000) bytes") == true)
+        let problems = ErrorCode.allCases.map { "urn:enroute:problem:\($0.rawValue)" }
+        #expect(rest.at("#/Problem/properties/type/enum")?.texts == problems)
+        let session = try #require(try Self.documents()[1].at("#/components/messages/report/payload/properties"))
+        #expect(session.at("#/fixes/maxItems") == .number(Double(LocationReport.mostFixes)))
+        #expect(session.at("#/jobs/maxItems") == .number(Double(LocationReport.mostJobs)))
+    }
+}

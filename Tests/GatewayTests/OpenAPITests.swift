@@ -1,0 +1,47 @@
+import Testing
+
+@testable import Gateway
+
+/// What holds answers to the document: above all, that it refuses.
+@Suite struct OpenAPITests {
+    private static let trace = "traceresponse: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    private static let ticket = #"{"ticket":"5f0c2e7a91b34d6688e0c1a2b3d4e5f6","expiresIn":60}"#
+    private static let json = "content-type: application/json; charset=utf-8"
+
+    private static func faults(_ status: Int, _ headers: [String], _ body: String) throws -> [String] {
+        let operation = try #require(try OpenAPI().operation("POST", "/api/v1/tickets"))
+        let head = (["HTTP/1.1 \(status) Whatever"] + headers).joined(separator: "\r\n")
+        return operation.faults(of: RESTAnswer(Array("\(head)\r\n\r\n\(body)".utf8)))
+    }
+
+    @Test func `an answer that is as documented has no faults`() throws {
+        #expect(try Self.faults(201, [Self.trace, Self.json], Self.ticket) == [])
+    }
+
+    @Test(
+        arguments: [
+            (200, [trace, json], ticket, "makeTicket 200 is not documented"),
+            (201, [json], ticket, "the header traceresponse is missing"),
+            (201, ["traceresponse: 1", json], ticket, "traceresponse: pattern is"),
+            (201, [trace, json, "ETag: \"a\""], ticket, "the header ETag is not documented"),
+            (201, [trace, "content-type: text/plain"], ticket, "the media type text/plain is not documented"),
+            (201, [trace, json], "{", "is no JSON"),
+            (201, [trace, json], #"{"expiresIn":60}"#, "ticket is missing"),
+            (201, [trace, json], ticket.replacing("60", with: "61"), "expiresIn: maximum is"),
+            (201, [trace, json], ticket.replacing("}", with: #","more":1}"#), "more is not documented"),
+        ] as [(Int, [String], String, String)])
+    func `an answer that differs from the document is told how`(
+        status: Int, headers: [String], body: String, fault: String
+    ) throws {
+        let faults = try Self.faults(status, headers, body)
+        #expect(faults.count == 1 && faults[0].contains(fault), "\(faults)")
+    }
+
+    @Test func `a request is found by its path, with whatever stands in the place of a parameter`() throws {
+        let document = try OpenAPI()
+        #expect(document.operation("GET", "/api/v1/jobs/j1?since=7")?.id == "readJob")
+        #expect(document.operation("GET", "/api/v1/jobs/j1/log")?.id == "readStatusLog")
+        #expect(document.operation("PATCH", "/api/v1/jobs/j1") == nil)
+        #expect(document.operation("GET", "/api/v1/jobs") == nil)
+    }
+}

@@ -1,0 +1,128 @@
+// What a value must be like, as JSON Schema 2020-12 says it: as much of it as the project's documents use. A keyword that is
+// not known here is a fault, so that no schema promises what nobody checks.
+
+/// Schemas of one document, which may point at each other.
+package struct JSONSchema: Sendable {
+    private let document: JSONValue
+    /// Members that an object's `properties` do not name are faults, unless `additionalProperties` says otherwise: the
+    /// document is to name all that there is.
+    private let isClosed: Bool
+
+    package init(document: JSONValue, isClosed: Bool = false) {
+        (self.document, self.isClosed) = (document, isClosed)
+    }
+
+    /// What is wrong with `value`; nothing when it is as `schema` says.
+    ///
+    /// - Parameter path: of the value, as it is named in faults.
+    package func faults(of value: JSONValue, by schema: JSONValue, at path: String = "$") -> [String] {
+        guard let keywords = schema.object else {
+            return schema == .bool(true) ? [] : ["\(path): there is no schema for it"]
+        }
+        return keywords.sorted { $0.key < $1.key }.flatMap { keyword, wanted in
+            self.faults(of: value, by: keyword, wanted, in: keywords, path)
+        }
+    }
+
+    /// Keywords that say nothing of whether a value is right.
+    private static let annotations: Set = [
+        "description", "title", "examples", "default", "format", "contentEncoding", "deprecated",
+    ]
+
+    private func faults(
+        of value: JSONValue, by keyword: String, _ wanted: JSONValue, in schema: [String: JSONValue], _ path: String
+    ) -> [String] {
+        func fault(unless isRight: Bool, _ reason: @autoclosure () -> String) -> [String] {
+            isRight ? [] : ["\(path): \(reason())"]
+        }
+        switch keyword {
+        case _ where Self.annotations.contains(keyword): return []
+        case "$ref":
+            guard let pointer = wanted.text, let target = self.document.at(pointer) else {
+                return ["\(path): \(wanted) leads nowhere"]
+            }
+            return self.faults(of: value, by: target, at: path)
+        case "type":
+            let types = wanted.text.map { [$0] } ?? wanted.texts
+            return fault(unless: types.contains { value.isOf(type: $0) }, "is not of type \(types)")
+        case "const": return fault(unless: value == wanted, "is not \(wanted)")
+        case "enum": return fault(unless: wanted.array?.contains(value) == true, "\(value) is none of \(wanted)")
+        case "anyOf", "oneOf":
+            let fits = (wanted.array ?? []).map { self.faults(of: value, by: $0, at: path) }
+            let count = fits.count(where: \.isEmpty)
+            return fault(unless: keyword == "oneOf" ? count == 1 : count > 0, "fits \(count) of \(keyword): \(fits)")
+        case "pattern", "minLength", "maxLength": return self.textFaults(of: value, by: keyword, wanted, path)
+        case "minimum", "maximum":
+            guard let number = value.number, let bound = wanted.number else { return [] }
+            return fault(unless: keyword == "minimum" ? number >= bound : number <= bound, "\(keyword) is \(bound)")
+        case "items", "minItems", "maxItems", "uniqueItems":
+            return self.arrayFaults(of: value, by: keyword, wanted, path)
+        case "required", "properties", "additionalProperties":
+            return self.memberFaults(of: value, by: keyword, wanted, in: schema, path)
+        default: return ["\(path): the keyword \(keyword) is not known"]
+        }
+    }
+
+    private func textFaults(
+        of value: JSONValue, by keyword: String, _ wanted: JSONValue, _ path: String
+    ) -> [String] {
+        guard let text = value.text else { return [] }
+        let length = Double(text.unicodeScalars.count)
+        let isRight =
+            switch keyword {
+            case "pattern": wanted.text.flatMap { try? Regex($0) }.map { text.firstMatch(of: $0) != nil } ?? false
+            case "minLength": length >= wanted.number ?? .infinity
+            default: length <= wanted.number ?? -1
+            }
+        return isRight ? [] : ["\(path): \(keyword) is \(wanted)"]
+    }
+
+    private func arrayFaults(
+        of value: JSONValue, by keyword: String, _ wanted: JSONValue, _ path: String
+    ) -> [String] {
+        guard let elements = value.array else { return [] }
+        let isRight: Bool
+        switch keyword {
+        case "items":
+            return elements.enumerated().flatMap { self.faults(of: $1, by: wanted, at: "\(path)[\($0)]") }
+        case "minItems": isRight = Double(elements.count) >= wanted.number ?? .infinity
+        case "maxItems": isRight = Double(elements.count) <= wanted.number ?? -1
+        default: isRight = wanted != .bool(true) || Set(elements).count == elements.count
+        }
+        return isRight ? [] : ["\(path): \(keyword) is \(wanted)"]
+    }
+
+    private func memberFaults(
+        of value: JSONValue, by keyword: String, _ wanted: JSONValue, in schema: [String: JSONValue], _ path: String
+    ) -> [String] {
+        guard let members = value.object else { return [] }
+        let named = schema["properties"]?.object ?? [:]
+        switch keyword {
+        case "required":
+            return wanted.texts.filter { members[$0] == nil }.map { "\(path): \($0) is missing" }
+        case "properties":
+            let unknown =
+                self.isClosed && schema["additionalProperties"] == nil ? members.keys.filter { named[$0] == nil } : []
+            return unknown.sorted().map { "\(path): \($0) is not documented" }
+                + named.sorted { $0.key < $1.key }.flatMap { name, schema in
+                    members[name].map { self.faults(of: $0, by: schema, at: "\(path).\(name)") } ?? []
+                }
+        default:
+            let others = members.filter { named[$0.key] == nil }.sorted { $0.key < $1.key }
+            if wanted == .bool(false) { return others.map { "\(path): \($0.key) may not be there" } }
+            return others.flatMap { self.faults(of: $0.value, by: wanted, at: "\(path).\($0.key)") }
+        }
+    }
+}
+
+extension JSONValue {
+    fileprivate func isOf(type: String) -> Bool {
+        switch (type, self) {
+        case ("null", .null), ("boolean", .bool), ("number", .number), ("string", .text), ("array", .array),
+            ("object", .object):
+            true
+        case ("integer", .number(let number)): number.rounded() == number
+        default: false
+        }
+    }
+}
