@@ -38,6 +38,10 @@ public enum ClientMessage: Hashable, Sendable {
     case unsubscribe(job: JobID)
     case location(LocationReport)
     case travel(job: JobID, active: Bool)
+    /// A rider declares whether it works, by this device.
+    case availability(Availability, device: DeviceID?)
+    /// A rider is there; and where, for whoever gives out tasks.
+    case presence(Coordinate?, device: DeviceID?)
     /// A newer token, before the one that was signed in with expires.
     case refresh(token: String)
     case ping
@@ -50,6 +54,8 @@ public enum ClientMessage: Hashable, Sendable {
         case .unsubscribe: "unsubscribe"
         case .location: "location"
         case .travel: "travel"
+        case .availability: "availability"
+        case .presence: "presence"
         case .refresh: "refresh"
         case .ping: "ping"
         }
@@ -62,7 +68,8 @@ extension ClientMessage {
     /// - Parameter bytes: UTF-8, checked by the caller.
     public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         var reader = JSONReader(bytes)
-        switch try messageType(bytes) {
+        let type = try messageType(bytes)
+        switch type {
         case "location": self = .location(try LocationReport(from: &reader))
         case "subscribe": self = try Self.subscribe(from: &reader)
         case "unsubscribe": self = .unsubscribe(job: try Fields(from: &reader, "unsubscribe").requiredJob())
@@ -70,6 +77,7 @@ extension ClientMessage {
             let fields = try Fields(from: &reader, "travel")
             guard let active = fields.active else { throw BadMessage("travel needs active, true or false") }
             self = .travel(job: try fields.requiredJob(), active: active)
+        case "availability", "presence": self = try Self.riderMessage(type, from: &reader)
         case "auth":
             let fields = try Fields(from: &reader, "auth")
             switch (fields.token, fields.link) {
@@ -86,7 +94,8 @@ extension ClientMessage {
             _ = try Fields(from: &reader, "ping")
             self = .ping
         default:
-            throw BadMessage("type must be one of auth, subscribe, unsubscribe, location, travel, refresh, ping")
+            throw BadMessage(
+                "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, refresh, ping")
         }
         try reader.end()
     }
@@ -117,6 +126,7 @@ extension ClientMessage {
                 writer.field("job", job.text)
                 writer.field("active", active)
             }
+        case .availability, .presence: return self.riderMessage
         case .refresh(let token): return JSONWriter.message("refresh") { $0.field("token", token) }
         case .ping: return JSONWriter.message("ping") { _ in }
         }

@@ -19,6 +19,8 @@ import Testing
                     Fix(at: 1_700_000_001_000, place: Coordinate(latitude: -90, longitude: -180)!),
                 ])),
         .travel(job: job, active: true), .travel(job: job, active: false), .ping,
+        .availability(.online, device: DeviceID("phone-1")), .availability(.offline, device: nil),
+        .presence(.somewhere, device: nil), .presence(nil, device: DeviceID("phone-1")),
     ]
 
     @Test func `there is an example of every kind of message`() {
