@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-failover simulate install build release check fuzz bench bench-recovery bench-peers bench-tools bench-instructions instructions twin \
+.PHONY: run test test-long test-failover simulate install build release check fuzz bench bench-recovery bench-peers bench-tools bench-instructions instructions twin \
     format lint clean
 
 run: install build
@@ -15,7 +15,7 @@ run: install build
 TEST = swift test --skip-build --disable-xctest
 FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|BlindGateway|WaitingPosition|TravelEnd|TicketRace|DisclosureTests|TransitionRace|GatewayTests.Queue
 # At nice 19, so that what moves much beside it is not held up.
-SIMULATION = SimulationTests|TimeLimitTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests|SlowReaderRevocation
+SIMULATION = SimulationTests|TimeLimitTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests|SlowReaderRevocation|LinearizabilityTests
 
 test: install
 	swift build --build-tests --explicit-target-dependency-import-check error
@@ -64,6 +64,13 @@ install:
 test-failover: install
 	swift build --build-tests
 	ENROUTE_FAILOVERS=10 ENROUTE_REPORT=1 swift test --skip-build --disable-xctest --filter 'FailoverTests|GatewayTests.OutageTests'
+
+# Every history, every race: 100,000 histories of four clients against real Redis, 50 killed servers and 50 failovers in the
+# middle of some, 100,000 races for one rider. Some ten minutes. FIRST_SEED=1 repeats what `make test` begins with.
+test-long: install
+	swift build --build-tests
+	ENROUTE_HISTORIES=100000 ENROUTE_RACES=100000 ENROUTE_FIRST_SEED=$(FIRST_SEED) \
+	    swift test --skip-build --disable-xctest --filter LinearizabilityTests
 
 # 20,000 followed jobs lose their channels: minutes.
 bench-recovery: release

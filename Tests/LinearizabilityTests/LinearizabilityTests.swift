@@ -19,6 +19,9 @@ import Testing
     private static let interrupted: UInt64 = 40
     private static let share: UInt64 = 50
 
+    /// A replica is sent its copy at once.
+    private static let soon = ["--repl-diskless-sync-delay", "0"]
+
     private static func number(_ name: String) -> UInt64? {
         ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
     }
@@ -119,7 +122,7 @@ import Testing
     @Test func `a replica that takes over has all that it was known to have`() async throws {
         for round in 0..<max(1, Self.count / Self.share / Self.interrupted) {
             let port = try await freePort()
-            try await RestartableRedis.running(port: port) { master in
+            try await RestartableRedis.running(port: port, options: Self.soon) { master in
                 try await RestartableRedis.running(options: ["--replicaof", "127.0.0.1 \(port)"]) { replica in
                     try await self.failOver(from: master, to: replica, round)
                 }
