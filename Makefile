@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-long test-failover simulate install build release check fuzz bench bench-recovery bench-peers bench-tools bench-instructions instructions twin \
+.PHONY: run test test-long test-failover simulate install build release check fuzz bench bench-riders bench-recovery bench-peers bench-tools bench-instructions instructions twin \
     format lint clean
 
 run: install build
@@ -66,7 +66,7 @@ test-failover: install
 	ENROUTE_FAILOVERS=10 ENROUTE_REPORT=1 swift test --skip-build --disable-xctest --filter 'FailoverTests|GatewayTests.OutageTests'
 
 # Every history, every race: 100,000 histories of four clients against real Redis, 50 killed servers and 50 failovers in the
-# middle of some, 100,000 races for one rider. Some ten minutes. FIRST_SEED=1 repeats what `make test` begins with.
+# middle of some, 100,000 races for one rider. A quarter of an hour. FIRST_SEED=1 repeats what `make test` begins with.
 test-long: install
 	swift build --build-tests
 	ENROUTE_HISTORIES=100000 ENROUTE_RACES=100000 ENROUTE_FIRST_SEED=$(FIRST_SEED) \
@@ -75,6 +75,10 @@ test-long: install
 # 20,000 followed jobs lose their channels: minutes.
 bench-recovery: release
 	python3 benchmarks/recovery.py .build/release/enroute
+
+# A zone of 5,000 riders: who is nearest, what a script takes, what a rider occupies. Seconds.
+bench-riders: install
+	python3 benchmarks/riders.py
 
 # Each fuzzer for so many seconds; what it finds is in .build-fuzz/crashes, and belongs into Tests/Fuzzing/Corpus once it is put right.
 FUZZ_SECONDS = 60
