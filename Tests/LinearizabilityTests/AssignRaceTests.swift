@@ -55,9 +55,35 @@ import Testing
         }
     }
 
-    private func prepare(_ riders: Riders) async throws {
+    @Test func `of two riders for one task exactly one gets it, and the other is told who has it`() async throws {
+        try await withRedis { client, server in
+            let second = try await RedisClient.started(at: server.address)
+            defer { second.stop() }
+            let settings = LiveStateSettings()
+            let sides = [client, second].map { Riders(ledger: $0, settings: settings) }
+            try await self.prepare(sides[0], capacity: 2)
+            let others = Self.riders.indices.map { Self.riders[($0 + Self.riders.count / 2) % Self.riders.count] }
+            async let first = self.all(
+                Self.riders.enumerated().map { index, rider in
+                    sides[0].assign(self.task(of: index), to: rider, in: Self.zone, by: Self.service)
+                }, on: sides[0])
+            async let last = self.all(
+                others.enumerated().reversed().map { index, rider in
+                    sides[1].assign(self.task(of: index), to: rider, in: Self.zone, by: Self.service)
+                }, on: sides[1])
+            for (index, pair) in zip(try await first, try await last.reversed()).enumerated() {
+                switch pair {
+                case (.assigned, .taken(by: Self.riders[index])), (.taken(by: others[index]), .assigned): break
+                default: return #expect(Bool(false), "task \(index): \(pair)")
+                }
+            }
+        }
+    }
+
+    private func prepare(_ riders: Riders, capacity: Int = 1) async throws {
         for rider in Self.riders {
-            _ = try await riders.describe(rider, in: Self.zone, isApproved: true, capacity: 1, by: Self.service).get()
+            _ = try await riders.describe(rider, in: Self.zone, isApproved: true, capacity: capacity, by: Self.service)
+                .get()
             _ = try await riders.setOnline(rider, in: Self.zone, by: .init(rider)).get()
         }
     }
