@@ -66,7 +66,7 @@ test-failover: install
 	ENROUTE_FAILOVERS=10 ENROUTE_REPORT=1 swift test --skip-build --disable-xctest --filter 'FailoverTests|GatewayTests.OutageTests'
 
 # Every history, every race: 100,000 histories of four clients against real Redis, 50 killed servers and 50 failovers in the
-# middle of some, 100,000 races for one rider. A quarter of an hour. FIRST_SEED=1 repeats what `make test` begins with.
+# middle of some, 100,000 races for one rider. Seven minutes or more. FIRST_SEED=1 repeats what `make test` begins with.
 test-long: install
 	swift build --build-tests
 	ENROUTE_HISTORIES=100000 ENROUTE_RACES=100000 ENROUTE_FIRST_SEED=$(FIRST_SEED) \
