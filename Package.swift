@@ -248,6 +248,13 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ], swiftSettings: testing),
         .testTarget(
+            name: "LinearizabilityTests",
+            dependencies: [
+                "Embedded", "EnrouteWire", "LiveState", "Redis", "Resilience", "TestSupport", nio("NIOCore"),
+            ],
+            // The search is a value's; 2,000 histories of it are part of `make test`.
+            swiftSettings: testing + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+        .testTarget(
             name: "GatewayTests",
             dependencies: [
                 "Gateway", "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "LiveState", "Redis",

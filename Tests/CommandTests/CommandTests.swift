@@ -85,6 +85,8 @@ import Testing
             ), (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69, "unix:/nowhere.sock can not be reached"),
             (["ENROUTE_PORT": "99999"], 78, "ENROUTE_PORT is 99999"),
             (["ENROUTE_TRAVEL_CAP_SECONDS": "14401"], 78, "ENROUTE_TRAVEL_CAP_SECONDS"),
+            (["ENROUTE_RIDER_REACH_SECONDS": "0"], 78, "ENROUTE_RIDER_REACH_SECONDS"),
+            (["ENROUTE_RIDER_SILENCE_SECONDS": "604801"], 78, "ENROUTE_RIDER_SILENCE_SECONDS"),
             (["ENROUTE_REDIS_PREFIX": "a{b}"], 78, "ENROUTE_REDIS_PREFIX"),
             (["ENROUTE_ACCESS_ENTRIES": "999"], 78, "ENROUTE_ACCESS_ENTRIES is 999"),
             (["ENROUTE_GATEWAY_NAME": "a b"], 78, "ENROUTE_GATEWAY_NAME"),
