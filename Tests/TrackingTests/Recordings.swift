@@ -38,7 +38,7 @@ extension FixJudge.Receipt {
     /// Received the moment it was taken, by a clock like the phone's.
     init(_ reading: Reading, lateMilliseconds: Int64 = 0) {
         let at = reading.at + lateMilliseconds
-        self.init(monotonic: UInt64(at - Recordings.start + 1_000_000_000) * 1_000_000, wall: at)
+        self.init(monotonic: UInt64(at) * 1_000_000, wall: at)
     }
 }
 
