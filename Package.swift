@@ -112,6 +112,12 @@ let package = Package(
         .target(name: "Journeys", dependencies: ["CZlib"], swiftSettings: strict),
         .target(name: "Tracking", dependencies: ["EnrouteWire"], swiftSettings: quick),
         .target(
+            name: "Routing",
+            dependencies: [
+                "EnrouteWire", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
+            ], swiftSettings: strict),
+        .target(
             name: "Events",
             dependencies: [
                 "EnrouteWire", .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -232,6 +238,12 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
             ], swiftSettings: testing),
         .testTarget(name: "JourneysTests", dependencies: ["CZlib", "Journeys"], swiftSettings: testing),
+        .testTarget(
+            name: "RoutingTests",
+            dependencies: [
+                "EnrouteWire", "Routing", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"),
+                nio("NIOPosix"),
+            ], swiftSettings: testing),
         .testTarget(
             name: "TrackingTests", dependencies: ["EnrouteWire", "Journeys", "Tracking"], swiftSettings: testing),
         .testTarget(
