@@ -14,8 +14,8 @@ package struct ArrivalTime: Sendable {
     }
 
     package struct Bounds: Hashable, Sendable {
-        /// From one calculation to the next while followed: below the story's minute by what a calculation may take.
-        package var interval = UInt64.seconds(50)
+        /// From one calculation to the next while followed: the story's minute, which makes 60 questions an hour.
+        package var interval = UInt64.seconds(60)
         /// The next one comes no sooner, whatever the rider does.
         package var shortestInterval = UInt64.seconds(10)
         /// m further from the destination than at the nearest since the calculation: the rider takes another way.
@@ -38,6 +38,18 @@ package struct ArrivalTime: Sendable {
 
     /// A number to tell one calculation from the next: an answer that comes too late is known by it.
     package struct Calculation: Hashable, Sendable {
+        /// Why now.
+        package enum Reason: Hashable, Sendable {
+            /// The minute is over.
+            case due
+            /// The rider goes elsewhere than it was thought.
+            case deviation
+            /// The time that was told has come, and the rider has not: near the door, where no service knows more than
+            /// the built-in estimator, which is to be asked alone.
+            case overdue
+        }
+
+        package let reason: Reason
         fileprivate let number: Int
         fileprivate let began: UInt64
     }
@@ -52,6 +64,8 @@ package struct ArrivalTime: Sendable {
     private var failures = 0
     /// When the last calculation began or was found to have failed.
     private var triedAt: UInt64?
+    /// When the last one that a service may be asked for was due.
+    private var askedAt: UInt64?
     /// Nearest to the destination since the last calculation, m, and now.
     private var nearestMeters: Double?
     private var deviates = false
@@ -70,28 +84,53 @@ package struct ArrivalTime: Sendable {
 
     /// The destination is another: nothing that was calculated is true of it.
     package mutating func redirected() {
-        (self.arrivesAt, self.calculatedAt, self.running, self.triedAt) = (nil, nil, nil, nil)
+        (self.arrivesAt, self.calculatedAt, self.running) = (nil, nil, nil)
+        (self.triedAt, self.askedAt) = (nil, nil)
         (self.nearestMeters, self.deviates, self.failures) = (nil, false, 0)
     }
 
-    /// Whether to calculate now; whoever is given a calculation ends it with `succeeded` or `failed`.
+    /// Whether to calculate now; whoever is given a calculation ends it with `succeeded`, `failed` or `ceded`.
     ///
     /// - Returns: `nil` when it is not time, nobody follows, or the rider is not seen.
     package mutating func begin(isFollowed: Bool, now: UInt64) -> Calculation? {
         self.expire(now)
-        guard isFollowed, self.isFresh(now), self.running == nil, self.isDue(now) else { return nil }
+        guard isFollowed, self.isFresh(now), self.running == nil, let reason = self.reason(now) else { return nil }
         self.numbers += 1
-        let calculation = Calculation(number: self.numbers, began: now)
+        let calculation = Calculation(reason: reason, number: self.numbers, began: now)
         (self.running, self.triedAt) = (calculation, now)
+        if reason != .overdue { self.askedAt = self.scheduled(now) }
         return calculation
     }
 
     /// - Parameter seconds: from when the calculation began to the arrival.
     package mutating func succeeded(_ calculation: Calculation, seconds: Double, now: UInt64) {
         guard calculation == self.running, seconds.isFinite else { return self.failed(calculation, now: now) }
-        (self.running, self.failures, self.calculatedAt) = (nil, 0, calculation.began)
+        self.running = nil
+        self.take(seconds: seconds, from: calculation.began, now: now)
+    }
+
+    /// Another gateway calculates for this job; what it finds comes by `adopt`, or this one asks again soon.
+    package mutating func ceded(_ calculation: Calculation, now: UInt64) {
+        guard calculation == self.running else { return }
+        (self.running, self.triedAt) = (nil, now)
+        self.askedAt = now - min(now, self.bounds.interval - self.bounds.shortestInterval)
+    }
+
+    /// What another gateway has calculated.
+    ///
+    /// - Parameters:
+    ///   - seconds: from then to the arrival.
+    ///   - began: when that was, by this gateway's clock.
+    package mutating func adopt(seconds: Double, from began: UInt64, now: UInt64) {
+        guard seconds.isFinite, began <= now, began >= self.calculatedAt ?? 0 else { return }
+        (self.triedAt, self.askedAt) = (max(self.triedAt ?? 0, began), max(self.askedAt ?? 0, began))
+        self.take(seconds: seconds, from: began, now: now)
+    }
+
+    private mutating func take(seconds: Double, from began: UInt64, now: UInt64) {
+        (self.failures, self.calculatedAt) = (0, began)
         (self.nearestMeters, self.deviates) = (nil, false)
-        let arrival = calculation.began + UInt64.seconds(min(max(0, seconds), Self.longestSeconds))
+        let arrival = began + UInt64.seconds(min(max(0, seconds), Self.longestSeconds))
         if let shown = self.arrivesAt, shown > now {
             let remaining = Double(arrival) / 1e9 - Double(now) / 1e9
             let difference = abs(Double(arrival) / 1e9 - Double(shown) / 1e9)
@@ -134,15 +173,25 @@ package struct ArrivalTime: Sendable {
         self.failed(running, now: now)
     }
 
-    private func isDue(_ now: UInt64) -> Bool {
-        guard let triedAt = self.triedAt else { return true }
+    /// Why to calculate now, if so.
+    private func reason(_ now: UInt64) -> Calculation.Reason? {
+        guard let triedAt = self.triedAt, let askedAt = self.askedAt else { return .due }
         if self.failures > 0 {
             let doublings = min(self.failures - 1, 8)
-            return now >= triedAt + min(self.bounds.lastRetry, self.bounds.firstRetry << UInt64(doublings))
+            return now >= triedAt + min(self.bounds.lastRetry, self.bounds.firstRetry << UInt64(doublings)) ? .due : nil
         }
-        if now >= triedAt + self.bounds.interval { return true }
-        guard now >= triedAt + self.bounds.shortestInterval else { return false }
-        // Overdue: it would say any moment for the rest of the minute.
-        return self.deviates || self.arrivesAt.map { $0 <= now } ?? true
+        if now >= askedAt + self.bounds.interval { return .due }
+        guard now >= triedAt + self.bounds.shortestInterval else { return nil }
+        if self.deviates { return .deviation }
+        // It would say any moment for the rest of the minute.
+        return self.arrivesAt.map { $0 <= now } ?? false ? .overdue : nil
+    }
+
+    /// Ticks come a little late; minutes are counted from when one was due, so that this does not add up.
+    private func scheduled(_ now: UInt64) -> UInt64 {
+        guard let askedAt = self.askedAt, now >= askedAt + self.bounds.interval,
+            now < askedAt + self.bounds.interval + self.bounds.shortestInterval
+        else { return now }
+        return askedAt + self.bounds.interval
     }
 }

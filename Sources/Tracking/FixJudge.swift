@@ -49,7 +49,7 @@ package struct FixJudge: Sendable {
     package init(bounds: Bounds = Bounds()) { self.bounds = bounds }
 
     /// - Parameter isTravelling: travel mode is on.
-    package mutating func judge(_ reading: Reading, isTravelling: Bool = true, received: Receipt) -> Verdict {
+    package mutating func judge(_ reading: Reading, isTravelling: Bool = true, received: Receipt) -> FixVerdict {
         let verdict = self.verdict(reading, isTravelling, received)
         self.counts.count(verdict)
         guard case .accepted = verdict else { return verdict }
@@ -63,8 +63,8 @@ package struct FixJudge: Sendable {
     /// - Returns: the verdicts, in the order of `readings`.
     package mutating func judge(
         _ readings: [Reading], isTravelling: Bool = true, received: Receipt
-    ) -> [Verdict] {
-        var verdicts = [Verdict](repeating: .held, count: readings.count)
+    ) -> [FixVerdict] {
+        var verdicts = [FixVerdict](repeating: .held, count: readings.count)
         for index in readings.indices.sorted(by: { readings[$0].at < readings[$1].at }) {
             verdicts[index] = self.judge(readings[index], isTravelling: isTravelling, received: received)
         }
@@ -77,7 +77,7 @@ package struct FixJudge: Sendable {
         self.skew = ClockSkew()
     }
 
-    private mutating func verdict(_ reading: Reading, _ isTravelling: Bool, _ received: Receipt) -> Verdict {
+    private mutating func verdict(_ reading: Reading, _ isTravelling: Bool, _ received: Receipt) -> FixVerdict {
         guard isTravelling else { return .refused(.travelModeOff) }
         let spot = reading.spot
         // What is no number is in no range.
@@ -112,7 +112,7 @@ package struct FixJudge: Sendable {
     }
 
     /// A reading out of reach of the one that is shown.
-    private mutating func weigh(_ reading: Reading) -> Verdict {
+    private mutating func weigh(_ reading: Reading) -> FixVerdict {
         guard let doubt = self.doubt, reading.at > doubt.reading.at else {
             guard self.doubt == nil else { return .refused(.outOfOrder) }
             self.doubt = Doubt(since: reading.at, reading: reading)

@@ -42,9 +42,9 @@ import Testing
 
     @Test func `a reading from the future and one from over a minute ago are refused, to the millisecond`() {
         for (late, verdict) in [
-            (-30_000, Verdict.accepted(.onward)), (-30_001, .refused(.future)), (60_000, .accepted(.onward)),
+            (-30_000, FixVerdict.accepted(.onward)), (-30_001, .refused(.future)), (60_000, .accepted(.onward)),
             (60_001, .refused(.stale)),
-        ] as [(Int64, Verdict)] {
+        ] as [(Int64, FixVerdict)] {
             var judge = FixJudge()
             let receipt = FixJudge.Receipt(Self.first, lateMilliseconds: late)
             #expect(judge.judge(Self.first, received: receipt) == verdict, "\(late)")
@@ -145,11 +145,44 @@ import Testing
     }
 
     @Test func `every reason has a name of its own`() {
-        let names = FixRefusal.allCases.map { Verdict.refused($0).name } + [Verdict.held.name, "accepted"]
-        #expect(Set(names).count == 11 && Verdict.accepted(.anew).name == "accepted")
+        let names = FixRefusal.allCases.map { FixVerdict.refused($0).name } + [FixVerdict.held.name, "accepted"]
+        #expect(Set(names).count == 11 && FixVerdict.accepted(.anew).name == "accepted")
     }
 
     @Test func `where somebody is, is not said by what is printed`() {
         #expect(!"\(Self.first)".contains("41.") && !String(reflecting: Self.first).contains("12.5"))
+    }
+
+    /// Knuth's MMIX generator: the same readings in every run.
+    private struct Random {
+        var state: UInt64
+        mutating func next(below bound: Int64) -> Int64 {
+            self.state = self.state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int64(self.state >> 33) % bound
+        }
+    }
+
+    @Test(arguments: 0..<50)
+    func `whatever comes, the marker never goes back, nor faster than it can`(seed: UInt64) {
+        var (random, judge, clock) = (Random(state: seed), FixJudge(), Int64(0))
+        for _ in 0..<2000 {
+            clock += random.next(below: 3000)
+            let taken = clock - random.next(below: 10) * random.next(below: 10) * 1000 + random.next(below: 500)
+            let north = Double(random.next(below: 3) == 0 ? random.next(below: 5000) : random.next(below: 50))
+            let reading = Self.after(taken, north: north, accuracy: Double(random.next(below: 250)))
+            let (before, beforeAt) = (judge.shown, judge.shownAt ?? 0)
+            let receipt = FixJudge.Receipt(Self.after(clock))
+            let verdict = judge.judge(reading, received: receipt)
+            guard case .accepted(let acceptance) = verdict else {
+                #expect(judge.shown == before)
+                continue
+            }
+            #expect(judge.shown == reading && judge.shownAt ?? 0 >= beforeAt)
+            guard let before else { continue }
+            let seconds = Double(reading.at - before.at) / 1000
+            #expect(seconds > 0)
+            #expect(acceptance == .anew || before.spot.meters(to: reading.spot) <= max(1, seconds) * 60)
+        }
+        #expect(judge.counts.accepted > 100 && judge.counts.refused > 100)
     }
 }

@@ -44,5 +44,5 @@ extension FixJudge.Receipt {
 
 extension FixJudge {
     /// Of readings that come as they are taken.
-    mutating func judge(_ reading: Reading) -> Verdict { self.judge(reading, received: Receipt(reading)) }
+    mutating func judge(_ reading: Reading) -> FixVerdict { self.judge(reading, received: Receipt(reading)) }
 }

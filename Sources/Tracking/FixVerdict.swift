@@ -21,7 +21,7 @@ package enum FixRefusal: String, Sendable, CaseIterable {
     case travelModeOff = "travel_mode_off"
 }
 
-package enum Verdict: Hashable, Sendable {
+package enum FixVerdict: Hashable, Sendable {
     case accepted(Acceptance)
     /// Implausible by itself; the next one decides.
     case held
@@ -58,7 +58,7 @@ package struct VerdictCounts: Hashable, Sendable {
     /// All that were refused.
     package var refused: Int { self.refusedByReason.reduce(0, +) }
 
-    mutating func count(_ verdict: Verdict) {
+    mutating func count(_ verdict: FixVerdict) {
         switch verdict {
         case .accepted: self.accepted += 1
         case .held: self.held += 1
