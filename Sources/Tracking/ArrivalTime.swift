@@ -77,6 +77,8 @@ package struct ArrivalTime: Sendable {
     ///
     /// - Parameter metersToGo: straight to the destination.
     package mutating func observe(metersToGo: Double, now: UInt64) {
+        // Back from a silence in which anything may have happened.
+        if let seenAt = self.seenAt, now > seenAt + ViewFacts.freshness { self.deviates = true }
         self.seenAt = now
         self.nearestMeters = min(self.nearestMeters ?? metersToGo, metersToGo)
         if let nearest = self.nearestMeters, metersToGo > nearest + self.bounds.deviationMeters { self.deviates = true }

@@ -99,15 +99,17 @@ package struct FixJudge: Sendable {
         guard reading.at != shown.at, reading.at != self.doubt?.reading.at else { return .refused(.duplicate) }
         guard reading.at > shown.at else { return .refused(.outOfOrder) }
         if self.isWithinReach(reading, of: shown) {
-            if self.doubt != nil { self.settle() }
+            self.settle(by: reading)
             return .accepted(.onward)
         }
         return self.weigh(reading)
     }
 
-    /// The doubt was right: nobody was there.
-    private mutating func settle() {
+    /// Another reading decides: when it is out of reach of the one that was held, nobody was there.
+    private mutating func settle(by reading: Reading) {
+        guard let doubt = self.doubt else { return }
         self.doubt = nil
+        guard !self.isWithinReach(reading, of: doubt.reading) else { return }
         self.counts.count(.refused(.implausibleSpeed))
     }
 
@@ -119,7 +121,7 @@ package struct FixJudge: Sendable {
             return .held
         }
         guard self.isWithinReach(reading, of: doubt.reading) else {
-            self.settle()
+            self.settle(by: reading)
             self.doubt = Doubt(since: reading.at, reading: reading)
             return .held
         }

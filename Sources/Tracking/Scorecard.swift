@@ -1,7 +1,8 @@
 // How good arrival times were: what was predicted five, ten and twenty minutes before somebody arrived, against when that
 // was. The error is without its sign, because a customer waits for the one as for the other.
 
-/// Collects predictions of one trip, judges them when it has arrived, and adds up trips.
+/// Collects predictions of one trip, judges them when it has arrived, and adds up trips. What was judged is kept, to be
+/// exact about quantiles: a process that runs on has one card for each trip, and counts what `arrived` returns.
 package struct Scorecard: Sendable {
     /// Minutes before the arrival at which predictions are judged.
     package static let horizonMinutes = [5, 10, 20]

@@ -137,6 +137,16 @@ import Testing
         #expect(trip.calculated == [1, 312] && trip.seconds != nil)
     }
 
+    @Test func `a rider that was not seen for a while is calculated anew when it is back`() {
+        var trip = Trip()
+        trip.pass(seconds: 5)
+        trip.isSeen = false
+        trip.pass(seconds: 31)
+        trip.isSeen = true
+        trip.pass(seconds: 1)
+        #expect(trip.calculated == [1, 37] && trip.reasons == [.due, .deviation])
+    }
+
     @Test func `US-072 AC-007: a service that fails leaves the last time to count down, then none`() {
         var trip = Trip()
         trip.pass(seconds: 60)

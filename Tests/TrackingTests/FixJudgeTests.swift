@@ -80,6 +80,7 @@ import Testing
         #expect(judge.judge(Self.after(2000, north: 185)) == .held)
         #expect(judge.judge(Self.after(3000, north: 190)) == .held)
         #expect(judge.judge(Self.after(4000, north: 195)) == .accepted(.onward))
+        #expect(judge.counts.held == 3 && judge.counts.refused == 0)
     }
 
     @Test func `readings that agree for ten seconds are believed against the one that is shown, and begin anew`() {
