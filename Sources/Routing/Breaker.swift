@@ -45,9 +45,6 @@ package struct Breaker: Hashable, Sendable {
         (self.failuresInARow, self.rests, self.restsUntil, self.isTrying) = (0, 0, nil, false)
     }
 
-    /// It was asked, and whoever asked does not wait any longer: nothing is known of it.
-    package mutating func abandoned() { self.isTrying = false }
-
     package mutating func failed(_ failure: ProviderFailure, now: UInt64) {
         guard failure.isFault else { return self.succeeded() }
         let wasTrying = self.isTrying

@@ -75,7 +75,9 @@ package final class ProviderClient: Sendable {
             let body = try await response.body.collect(upTo: Self.longestAnswer)
             return ProviderResponse(
                 status: Int(response.status.code),
-                retryAfterSeconds: response.headers.first(name: "retry-after").flatMap { Int($0) }.map { max(0, $0) },
+                retryAfterSeconds: response.headers.first(name: "retry-after").flatMap {
+                    RetryAfter.seconds($0, date: response.headers.first(name: "date"))
+                },
                 body: Array(body.readableBytesView))
         } catch is NIOTooManyBytesError {
             throw .tooLong

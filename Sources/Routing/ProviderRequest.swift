@@ -19,7 +19,7 @@ package struct ProviderRequest: Hashable, Sendable, CustomStringConvertible, Cus
 
 package struct ProviderResponse: Hashable, Sendable {
     package var status: Int
-    /// `Retry-After` (RFC 9110 section 10.2.3), s, when it is given so.
+    /// How long it asks to be left alone, s.
     package var retryAfterSeconds: Int?
     package var body: [UInt8]
 

@@ -40,8 +40,6 @@ package struct RouteChain: Sendable {
 
     package mutating func succeeded(_ index: Int) { self.links[index].breaker.succeeded() }
 
-    package mutating func abandoned(_ index: Int) { self.links[index].breaker.abandoned() }
-
     package mutating func failed(_ index: Int, _ failure: ProviderFailure, now: UInt64) {
         self.links[index].breaker.failed(failure, now: now)
     }

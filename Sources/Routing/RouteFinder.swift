@@ -16,6 +16,8 @@ package actor RouteFinder {
     private let report: @Sendable (Event) -> Void
     private var chain: RouteChain
     private var cache = RouteCache()
+    /// Questions that are out.
+    private var flights: [RouteCell: Task<SourcedRoute?, Never>] = [:]
 
     /// - Parameters:
     ///   - providers: in the order they are asked, each with what it may be asked in a day.
@@ -37,6 +39,16 @@ package actor RouteFinder {
             self.report(.cached(known.source))
             return known
         }
+        if let flight = self.flights[cell] { return await flight.value }
+        // Of its own, because whoever asked first may go while others wait. Nobody cancels it: each provider ends within
+        // the client's bound.
+        let flight = Task { await self.search(question, cell) }
+        self.flights[cell] = flight
+        return await flight.value
+    }
+
+    private func search(_ question: RouteQuestion, _ cell: RouteCell) async -> SourcedRoute? {
+        defer { self.flights[cell] = nil }
         var index = 0
         while case .ask(let asked) = self.step(from: index) {
             let (provider, began) = (self.providers[asked], self.clock().monotonic)
@@ -49,10 +61,6 @@ package actor RouteFinder {
                 self.report(.answered(provider.source, .nanoseconds(Int64(clamping: now - min(now, began)))))
                 return found
             } catch {
-                if Task.isCancelled {
-                    self.chain.abandoned(asked)
-                    return nil
-                }
                 self.chain.failed(asked, error, now: self.clock().monotonic)
                 self.report(.failed(provider.source, error))
             }

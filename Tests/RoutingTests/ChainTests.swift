@@ -46,9 +46,6 @@ import Testing
             breaker.mayAsk(now: Self.seconds(11))
         )
         #expect(!early && first && !second)
-        breaker.abandoned()
-        let again = breaker.mayAsk(now: Self.seconds(12))
-        #expect(again)
         breaker.succeeded()
         #expect(!breaker.isOpen(now: Self.seconds(12)))
     }
@@ -89,6 +86,22 @@ import Testing
         #expect(spent == .exhausted)
         let tomorrow = chain.next(from: 0, now: 0, wall: 86_400_000)
         #expect(tomorrow == .ask(0))
+    }
+
+    @Test(
+        arguments: [
+            ("120", nil, 120), ("0", nil, 0), ("99999999999999999999", nil, .max), ("-1", nil, nil), ("", nil, nil),
+            ("soon", "Sat, 29 Feb 2025 23:59:30 GMT", nil), ("Sun, 06 Nov 1994 08:49:37 GMT", nil, nil),
+            ("Sun, 01 Mar 2026 00:00:30 GMT", "Sat, 28 Feb 2026 23:59:30 GMT", 60),
+            ("Wed, 01 Mar 2028 00:00:00 GMT", "Mon, 28 Feb 2028 00:00:00 GMT", 172_800),
+            ("Thu, 01 Jan 2026 00:00:00 GMT", "Wed, 31 Dec 2025 23:00:00 GMT", 3600),
+            ("Wed, 31 Dec 2025 23:00:00 GMT", "Thu, 01 Jan 2026 00:00:00 GMT", 0),
+            ("Wed, 31 Dec 2025 25:00:00 GMT", "Thu, 01 Jan 2026 00:00:00 GMT", nil),
+        ] as [(String, String?, Int?)])
+    func `a wait is asked for in seconds, or until a date by the answer's own clock`(
+        text: String, date: String?, seconds: Int?
+    ) {
+        #expect(RetryAfter.seconds(text, date: date) == seconds)
     }
 
     // MARK: cache

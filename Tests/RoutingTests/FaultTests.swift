@@ -74,6 +74,16 @@ import Testing
         }
     }
 
+    @Test func `many that ask the same at once cost one question`() async throws {
+        try await Self.site(azure: Documented.azureMaps) { site in
+            await withTaskGroup(of: ArrivalSource?.self) { group in
+                for _ in 0..<50 { group.addTask { await site.find()?.source } }
+                for await source in group { #expect(source == .azureMaps) }
+            }
+            #expect(site.azure.questions.count == 1)
+        }
+    }
+
     @Test(arguments: [
         ProviderServer.Answer.json("{}", status: 500), .json("<html>", status: 200), .hangUp, .bytes(2_000_000),
         .json("", status: 302, headers: ["location": "https://elsewhere.example/"]), .json("", status: 403),
@@ -94,7 +104,11 @@ import Testing
         try await Self.site(azure: { _ in answer }, longestWait: .milliseconds(500)) { site in
             // The next has half a second too, which a loaded machine may not keep: once is enough.
             var found: SourcedRoute?
-            for number in 0..<20 where found == nil { found = await site.find(number) }
+            for number in 0..<60 where found == nil {
+                found = await site.find(number)
+                // Whoever rests has rested.
+                site.clock.pass(seconds: 700)
+            }
             #expect(found?.source == .osrm)
             #expect(site.failures.first == .late)
         }
