@@ -116,6 +116,13 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
             ], swiftSettings: strict),
         .target(name: "Journeys", dependencies: ["CZlib"], swiftSettings: strict),
+        .target(name: "Tracking", dependencies: ["EnrouteWire"], swiftSettings: quick),
+        .target(
+            name: "Routing",
+            dependencies: [
+                "EnrouteWire", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
+            ], swiftSettings: strict),
         .target(
             name: "Events",
             dependencies: [
@@ -175,7 +182,7 @@ let package = Package(
             name: "enroute",
             dependencies: [
                 "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "Journeys", "LiveState",
-                "Redis", "SecureSocket", "Telemetry", nio("NIOCore"), nio("NIOPosix"),
+                "Redis", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -239,6 +246,14 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
             ], swiftSettings: testing),
         .testTarget(name: "JourneysTests", dependencies: ["CZlib", "Journeys"], swiftSettings: testing),
+        .testTarget(
+            name: "RoutingTests",
+            dependencies: [
+                "EnrouteWire", "Routing", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"),
+                nio("NIOPosix"),
+            ], swiftSettings: testing),
+        .testTarget(
+            name: "TrackingTests", dependencies: ["EnrouteWire", "Journeys", "Tracking"], swiftSettings: testing),
         .testTarget(
             name: "LiveStateTests",
             dependencies: [

@@ -28,7 +28,7 @@ import Testing
     /// One of each kind: a new case is a mistake here until it is named.
     private static func key(_ message: ClientMessage) -> String {
         switch message {
-        case .auth, .subscribe, .unsubscribe, .travel, .refresh, .ping: message.type
+        case .auth, .subscribe, .unsubscribe, .travel, .availability, .presence, .refresh, .ping: message.type
         case .location: "report"
         }
     }
