@@ -38,6 +38,9 @@ public enum ClientMessage: Hashable, Sendable {
     case unsubscribe(job: JobID)
     case location(LocationReport)
     case travel(job: JobID, active: Bool)
+    /// Watches the pool of a zone, from the version that was seen last.
+    case watch(zone: ZoneID, since: Int64?)
+    case unwatch(zone: ZoneID)
     /// A newer token, before the one that was signed in with expires.
     case refresh(token: String)
     case ping
@@ -50,6 +53,8 @@ public enum ClientMessage: Hashable, Sendable {
         case .unsubscribe: "unsubscribe"
         case .location: "location"
         case .travel: "travel"
+        case .watch: "watch"
+        case .unwatch: "unwatch"
         case .refresh: "refresh"
         case .ping: "ping"
         }
@@ -70,6 +75,8 @@ extension ClientMessage {
             let fields = try Fields(from: &reader, "travel")
             guard let active = fields.active else { throw BadMessage("travel needs active, true or false") }
             self = .travel(job: try fields.requiredJob(), active: active)
+        case "watch": self = try Self.watch(from: &reader)
+        case "unwatch": self = try Self.unwatch(from: &reader)
         case "auth":
             let fields = try Fields(from: &reader, "auth")
             switch (fields.token, fields.link) {
@@ -86,7 +93,8 @@ extension ClientMessage {
             _ = try Fields(from: &reader, "ping")
             self = .ping
         default:
-            throw BadMessage("type must be one of auth, subscribe, unsubscribe, location, travel, refresh, ping")
+            throw BadMessage(
+                "type must be one of auth, subscribe, unsubscribe, location, travel, watch, unwatch, refresh, ping")
         }
         try reader.end()
     }
@@ -117,6 +125,12 @@ extension ClientMessage {
                 writer.field("job", job.text)
                 writer.field("active", active)
             }
+        case .watch(let zone, let since):
+            return JSONWriter.message("watch") { writer in
+                writer.field("zone", zone.text)
+                writer.field("since", since)
+            }
+        case .unwatch(let zone): return JSONWriter.message("unwatch") { $0.field("zone", zone.text) }
         case .refresh(let token): return JSONWriter.message("refresh") { $0.field("token", token) }
         case .ping: return JSONWriter.message("ping") { _ in }
         }
