@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-failover test-api simulate install build release check fuzz bench bench-recovery bench-status bench-peers bench-tools \
+.PHONY: run test test-failover test-api simulate install build release check fuzz bench bench-recovery bench-status bench-pool bench-peers bench-tools \
     bench-instructions instructions twin format lint clean
 
 run: install build
@@ -68,6 +68,10 @@ test-failover: install
 # From a change of status to its follower, under a minute.
 bench-status: release
 	python3 benchmarks/status.py .build/release/enroute
+
+# From a change of a rider to who watches the pool, under a minute.
+bench-pool: release
+	python3 benchmarks/pool.py .build/release/enroute
 
 # 20,000 followed jobs lose their channels: minutes.
 bench-recovery: release

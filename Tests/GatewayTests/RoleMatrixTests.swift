@@ -21,6 +21,7 @@ import Testing
         .makeLink: [.customer, .service],
         .revokeGrant: [.ops, .service],
         .sendEvents: [.service],
+        .followPool: [.ops, .service],
     ]
 
     /// One way to ask for a verb, of somebody's own job.
@@ -42,6 +43,7 @@ import Testing
             (.readJob, .rest("GET", "\(path)/\(job)", nil, 200)),
             (.readJob, .rest("GET", "\(path)/\(job)/log", nil, 200)),
             (.followJob, .socket(.subscribe(job: job, since: nil))),
+            (.followPool, .socket(.watch(zone: ZoneID("zone-1")!, since: nil))),
             (.switchTravel, .rest("PUT", "\(path)/\(job)/travel", nil, 200)),
             (.reportLocation, .rest("POST", "\(path)/\(job)/locations", batch, 200)),
             (.reportLocation, .socket(.location(LocationReport(job: job, sequence: 1, fixes: [fix])))),
@@ -142,7 +144,7 @@ extension GatewayConnection.Messages.AsyncIterator {
     fileprivate mutating func answer() async throws -> ErrorCode? {
         try await self.first { message -> ErrorCode?? in
             switch message {
-            case .ok, .subscribed: .some(nil)
+            case .ok, .subscribed, .pool: .some(nil)
             case .error(let refusal): .some(refusal.code)
             default: nil
             }
