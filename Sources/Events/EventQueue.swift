@@ -74,6 +74,10 @@ package struct EventQueue: Sendable {
         guard let region = region ?? host.firstMatch(of: /^sqs\.([a-z0-9-]+)\.amazonaws\./).map({ String($0.1) }) else {
             throw Unusable(description: "The region of the queue is not in its URL: set AWS_REGION.")
         }
+        guard region.wholeMatch(of: /[a-z0-9-]+/) != nil else {
+            throw Unusable(
+                description: "AWS_REGION is \(region), and requests are signed with it: it must be like eu-central-1.")
+        }
         self.url = url
         self.host = parts.port.map { "\(host):\($0)" } ?? host
         self.endpoint = "\(scheme)://\(self.host)/"

@@ -61,6 +61,14 @@ package actor TopicTrust {
                         + "arn:aws:sns:eu-central-1:123456789012:orders.")
             }
         }
+        for host in hosts {
+            guard host.wholeMatch(of: /[A-Za-z0-9.-]+(:[0-9]{1,5})?/) != nil else {
+                throw Unusable(
+                    description:
+                        "ENROUTE_SNS_CERTIFICATE_HOSTS names \(host), which would never be asked: it must be a host, "
+                        + "or host:port, as in sns.example:8443.")
+            }
+        }
         self.topics = Set(topics)
         self.hosts = Set(hosts.map { $0.lowercased() })
         self.fetch = try TopicFetch(authorities: authorities, longestWait: longestWait)

@@ -111,10 +111,10 @@ extension Routes {
     /// The body can be read, and what it says can not be.
     static func impossible(_ detail: String) -> Problem { Problem(.unprocessable, status: 422, detail: detail) }
 
-    /// The id under which a request may be repeated.
+    /// The id under which a request may be repeated; empty where it has none.
     static func requestID(_ request: Request) throws -> String {
-        let id = request.headers[.idempotencyKey] ?? ""
-        guard id.utf8.count <= 128, id.utf8.allSatisfy({ (33...126).contains($0) }) else {
+        guard let id = request.headers[.idempotencyKey] else { return "" }
+        guard (1...128).contains(id.utf8.count), id.utf8.allSatisfy({ (33...126).contains($0) }) else {
             throw Self.bad("Idempotency-Key must be 1 to 128 printable ASCII characters without spaces.")
         }
         return id

@@ -9,7 +9,15 @@ import Telemetry
 extension ProcessConfiguration {
     /// `nil` where no issuer is named.
     func keyFetch() throws -> KeyFetch? {
-        guard let url = self.text("ENROUTE_TOKEN_JWKS_URL") else { return nil }
+        guard let url = self.text("ENROUTE_TOKEN_JWKS_URL") else {
+            guard self.text("ENROUTE_TOKEN_JWKS_CA") == nil else {
+                throw ConfigurationError(
+                    description:
+                        "ENROUTE_TOKEN_JWKS_CA is set and no issuer is asked: name it in ENROUTE_TOKEN_JWKS_URL, "
+                        + "or unset it.")
+            }
+            return nil
+        }
         do throws(KeyFetch.Unusable) {
             return try KeyFetch(url: url, authorities: self.text("ENROUTE_TOKEN_JWKS_CA"))
         } catch {

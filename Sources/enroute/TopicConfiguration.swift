@@ -6,7 +6,14 @@ extension ProcessConfiguration {
     /// `nil` where no topic is named.
     func topics() throws -> TopicTrust? {
         let topics = self.list("ENROUTE_SNS_TOPICS")
-        guard !topics.isEmpty else { return nil }
+        guard !topics.isEmpty else {
+            for name in ["ENROUTE_SNS_CERTIFICATE_HOSTS", "ENROUTE_SNS_CA"] where self.text(name) != nil {
+                throw ConfigurationError(
+                    description:
+                        "\(name) is set and no topic may send: name the topics in ENROUTE_SNS_TOPICS, or unset it.")
+            }
+            return nil
+        }
         do throws(TopicTrust.Unusable) {
             return try TopicTrust(
                 topics: topics, hosts: self.list("ENROUTE_SNS_CERTIFICATE_HOSTS"),

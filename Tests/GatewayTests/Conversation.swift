@@ -111,6 +111,7 @@ struct SampleRequest: Sendable {
         case "readJob": .init("GET", Self.job, by: .customer)
         case "describeJob":
             .init("PUT", Self.job, by: .service, #"{"kind":"delivery","customer":"anna","zone":"zone-\#(round)"}"#)
+        case "followJob": .init("GET", "\(Self.job)/events", by: .customer)
         case "readStatusLog": .init("GET", "\(Self.job)/log", by: .ops)
         case "changeStatus":
             .init(

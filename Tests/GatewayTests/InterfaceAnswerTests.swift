@@ -89,6 +89,10 @@ import Testing
                 "POST", "/api/v1/jobs/visit-2/status", by: .service,
                 #"{"status":"cancelled","occurredAt":"2026-11-21T17:45:00.250Z"}"#))
         // It has ended.
+        let stream = SampleRequest("GET", "/api/v1/jobs/visit-2/events", by: .customer)
+        let events = try await conversation.ask(200, stream)
+        let last = try #require(events.text.firstMatch(of: /id: ([^\n]+)/)?.1)
+        try await conversation.ask(204, stream.with { $0.headers = ["Last-Event-ID: \(last)"] })
         try await conversation.ask(409, put.with { $0.body = #"{"kind":"service","zone":"milan"}"# })
         try await conversation.ask(409, assign.with { $0.body = #"{"rider":"rider-3"}"# })
         try await conversation.ask(409, unassign)

@@ -28,7 +28,7 @@ import Testing
             links: TrackingLinks(ledger: client, settings: settings),
             settings: gateway.settings, quotas: Quotas(limits: Limits()), revocations: revocations,
             revocationLog: RevocationLog(ledger: client, settings: settings), eventCounts: EventCounts(),
-            isBlind: { false })
+            loops: LoopMap([], loops: []), isBlind: { false })
     }
 
     @Test func `the routes of the router and the paths of the document are the same`() async throws {

@@ -49,6 +49,22 @@ import Testing
         }
     }
 
+    @Test(arguments: ["", "a b", "ä", String(repeating: "k", count: 129)])
+    func `a key to repeat a request under that is none is refused, and nothing is changed`(key: String) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                let head = try await gateway.ledger.head(job).get()
+                let answer = try await gateway.rest(
+                    "POST", Self.path, by: "orders", .service, #"{"status":"completed"}"#,
+                    headers: ["Idempotency-Key: \(key)"])
+                #expect(answer.status == 400 && answer.text.contains("1 to 128 printable"), "\(answer)")
+                let now = try await gateway.ledger.head(job).get()
+                #expect(now == head)
+            }
+        }
+    }
+
     @Test func `what happened earlier keeps its time, as a number or as a text of RFC 3339`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in

@@ -1,0 +1,82 @@
+import Testing
+
+/// Settings of those who tell us things: topics and queues of events, issuers of keys. What is wrong is found before
+/// anything is asked, by `serve` and by `check` alike.
+@Suite struct SourceSettingsTests {
+    private static let good = [
+        "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_PORT": "0",
+        "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
+    ]
+    private static let topic = "arn:aws:sns:eu-central-1:123456789012:orders"
+    private static let queue = "https://sqs.eu-central-1.amazonaws.com/123456789012/orders"
+    private static let secret = "wJalrXUtnFEMI"
+    private static let credentials = ["AWS_ACCESS_KEY_ID": "AKIA", "AWS_SECRET_ACCESS_KEY": secret]
+
+    /// What is set, and what is said of it: what, why and what to do.
+    private static let bad: [([String: String], [String])] = [
+        (["ENROUTE_SNS_TOPICS": "orders"], ["ENROUTE_SNS_TOPICS names orders", "like arn:aws:sns:eu-central-1"]),
+        (["ENROUTE_SNS_TOPICS": "\(topic), arn:aws:sqs:eu-central-1:123456789012:q"], ["names arn:aws:sqs"]),
+        (
+            ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CA": "/no.pem"],
+            ["ENROUTE_SNS_CA names /no.pem", "no certificate"]
+        ),
+        (
+            ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example,https://sns.example"],
+            ["ENROUTE_SNS_CERTIFICATE_HOSTS names https://sns.example", "never be asked", "sns.example:8443"]
+        ), (["ENROUTE_SNS_CA": "/no.pem"], ["ENROUTE_SNS_CA is set", "name the topics in ENROUTE_SNS_TOPICS"]),
+        (["ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example"], ["ENROUTE_SNS_CERTIFICATE_HOSTS is set", "or unset it"]),
+        (["ENROUTE_SQS_QUEUE_URL": "orders"], ["ENROUTE_SQS_QUEUE_URL must be like https://sqs."]),
+        (["ENROUTE_SQS_QUEUE_URL": "http://sqs.example/1/orders"], ["http:// is for localhost alone"]),
+        (["ENROUTE_SQS_QUEUE_URL": "https://a:b@sqs.example/1/orders"], ["ENROUTE_SQS_QUEUE_URL must be like"]),
+        (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example/orders"], ["ENROUTE_SQS_QUEUE_URL must be like"]),
+        (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example/1/orders"], ["region of the queue", "set AWS_REGION"]),
+        (
+            ["ENROUTE_SQS_QUEUE_URL": queue, "AWS_REGION": "Frankfurt am Main"],
+            ["AWS_REGION is Frankfurt am Main", "signed with it", "like eu-central-1"]
+        ),
+        (
+            ["ENROUTE_SQS_QUEUE_URL": queue, "AWS_ACCESS_KEY_ID": ""],
+            ["AWS_ACCESS_KEY_ID is not set", "queue of ENROUTE_SQS_QUEUE_URL is asked with it"]
+        ), (["ENROUTE_SQS_QUEUE_URL": queue, "AWS_SECRET_ACCESS_KEY": ""], ["AWS_SECRET_ACCESS_KEY is not set"]),
+        (["ENROUTE_TOKEN_JWKS_URL": "keys"], ["ENROUTE_TOKEN_JWKS_URL must"]),
+        (
+            ["ENROUTE_TOKEN_JWKS_URL": "https://a:b@issuer.example/"],
+            ["must be like https://issuer.example/keys, without"]
+        ),
+        (
+            ["ENROUTE_TOKEN_JWKS_URL": "http://issuer.example/keys"],
+            ["must begin with https://", "whoever can change the answer can sign in as anybody"]
+        ),
+        (
+            ["ENROUTE_TOKEN_JWKS_URL": "https://issuer.example/keys", "ENROUTE_TOKEN_JWKS_CA": "/no.pem"],
+            ["ENROUTE_TOKEN_JWKS_CA names /no.pem"]
+        ),
+        (
+            ["ENROUTE_TOKEN_JWKS_CA": "/no.pem"],
+            ["ENROUTE_TOKEN_JWKS_CA is set", "ENROUTE_TOKEN_JWKS_URL, or unset it"]
+        ),
+    ]
+
+    @Test(arguments: ["serve", "check"], bad.indices)
+    func `what can not be used is named, with why and what to do, and no secret is said`(command: String, index: Int)
+        async throws
+    {
+        let (settings, reasons) = Self.bad[index]
+        let environment = Self.good.merging(Self.credentials) { $1 }.merging(settings) { $1 }
+        let outcome = try await CommandTests.run([command], environment: environment)
+        #expect(outcome.code == 78, "\(outcome)")
+        for reason in reasons { #expect(outcome.error.contains(reason), "\(outcome.error)") }
+        #expect(!(outcome.error + outcome.output).contains(Self.secret))
+    }
+
+    @Test func `what can be used is taken, and Redis is what is missing then`() async throws {
+        let settings = [
+            "ENROUTE_SNS_TOPICS": "\(Self.topic),\(Self.topic).fifo", "ENROUTE_SNS_CERTIFICATE_HOSTS": "localhost:8443",
+            "ENROUTE_SQS_QUEUE_URL": Self.queue, "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys",
+        ].merging(Self.credentials) { $1 }
+        for command in ["serve", "check"] {
+            let outcome = try await CommandTests.run([command], environment: Self.good.merging(settings) { $1 })
+            #expect(outcome.code == 69, "\(outcome)")
+        }
+    }
+}
