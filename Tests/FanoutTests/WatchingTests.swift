@@ -123,26 +123,26 @@ import Testing
 @Suite struct PoolLookTests {
     @Test func `who has seen all there is agrees`() {
         var look = PoolLook()
-        #expect(look.agrees(asked: 5, version: 5, isKnown: true, seen: 5))
+        #expect(look.agrees(asked: 5, version: 5, isKnown: true, seen: 5) == true)
         // It saw more while the answer was on its way.
-        #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 9))
+        #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 9) == true)
     }
 
     @Test func `what is on its way is waited for, whatever happens in the zone meanwhile`() {
         var look = PoolLook()
-        #expect(!look.agrees(asked: 5, version: 7, isKnown: true, seen: 5))
-        #expect(look.agrees(asked: 7, version: 90, isKnown: false, seen: 80))
+        #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 5) == false)
+        #expect(look.agrees(asked: 7, version: 90, isKnown: false, seen: 80) == true)
     }
 
     @Test func `what has not come by the second look is lost`() {
         var look = PoolLook()
-        #expect(!look.agrees(asked: 5, version: 7, isKnown: true, seen: 5))
-        #expect(!look.agrees(asked: 5, version: 7, isKnown: true, seen: 6))
+        #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 5) == false)
+        #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 6) == false)
     }
 
     @Test func `a master that has not heard of what was shown is another one`() {
         var look = PoolLook()
-        #expect(!look.agrees(asked: 9, version: 7, isKnown: false, seen: 9))
-        #expect(!look.agrees(asked: 9, version: 7, isKnown: false, seen: 9))
+        #expect(look.agrees(asked: 9, version: 7, isKnown: false, seen: 9) == false)
+        #expect(look.agrees(asked: 9, version: 7, isKnown: false, seen: 9) == false)
     }
 }
