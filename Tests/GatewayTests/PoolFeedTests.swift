@@ -180,6 +180,28 @@ import Testing
         }
     }
 
+    @Test func `a Redis that has forgotten the zone is believed, and what it says next is shown`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                try await gateway.register(.rider(1))
+                try await gateway.goOnline(.rider(1))
+                try await gateway.connect("allocation", .service) { connection, messages in
+                    var witness = PoolWitness()
+                    try await connection.send(.watch(zone: Stage.rome, since: nil))
+                    try await messages.watch(&witness) { $0.snapshots == 1 }
+                    try await gateway.client.run("FLUSHALL")
+                    try await gateway.client.run("CLIENT", "KILL", "TYPE", "pubsub")
+                    try await messages.watch(&witness) { $0.snapshots == 2 }
+                    #expect(witness.version == 0 && witness.members == [])
+                    try await gateway.register(.rider(2))
+                    try await gateway.goOnline(.rider(2))
+                    try await messages.watch(&witness) { $0.changes.count == 2 }
+                    #expect(witness.members == [.rider(2)] && witness.violations == [])
+                }
+            }
+        }
+    }
+
     @Test func `two gateways show the same, change by change`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { first in

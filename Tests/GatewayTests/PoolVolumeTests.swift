@@ -1,6 +1,7 @@
 import EnrouteClient
 import EnrouteWire
 import LiveState
+import Redis
 import TestSupport
 import Testing
 
@@ -26,6 +27,9 @@ import Testing
                     try await Self.change(gateway)
                     return try await group.reduce(into: []) { $0.append($1) }
                 }
+                // What is on its way is not taken for lost, whenever it is looked at.
+                let metrics = try await gateway.manage("/metrics").text
+                #expect(metrics.contains("enroute_zones_reread_total{purpose=\"repair\"} 0\n"))
                 let versions = try await gateway.versions(since: start)
                 #expect(versions.count == 2 * Self.riders * Self.rounds)
                 for witness in witnesses {
@@ -65,6 +69,32 @@ import Testing
                 }
             }
             try await group.waitForAll()
+        }
+    }
+
+    @Test func `pools that are larger than what may wait for others are shown whole, one after the other`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let (zones, count) = ((0..<4).map { ZoneID("zone-\($0)")! }, 5_000)
+                let keyspace = gateway.settings.liveState.keyspace
+                for zone in zones {
+                    let members = (0..<count).flatMap { ["\(1_700_000_000_000 + $0)", "rider-\($0)"] }
+                    let words = ["ZADD", keyspace.available(in: zone)] + members
+                    _ = try await gateway.client.send(RedisCommand(words.map { .text($0) })).get()
+                }
+                try await gateway.connect("allocation", .service) { connection, messages in
+                    for zone in zones { try await connection.send(.watch(zone: zone, since: nil)) }
+                    var shown: [ZoneID] = []
+                    while shown.count < zones.count {
+                        let view = try await messages.pool()
+                        guard case .riders(let riders, count) = view.content else { throw Missing() }
+                        #expect(riders.count == count && riders[0].rider == .rider(count - 1))
+                        #expect(view.encoded.count > gateway.settings.limits.queueBytes)
+                        shown.append(view.zone)
+                    }
+                    #expect(Set(shown) == Set(zones))
+                }
+            }
         }
     }
 }
