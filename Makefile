@@ -5,8 +5,8 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-failover test-api simulate install build release check fuzz bench bench-recovery bench-status bench-pool bench-peers bench-tools \
-    bench-instructions instructions twin format lint clean
+.PHONY: run test test-long test-failover test-api simulate install build release check fuzz bench bench-riders bench-recovery bench-status bench-pool \
+    bench-peers bench-tools bench-instructions instructions twin format lint clean
 
 run: install build
 	.build/debug/enroute demo $(DEMO)
@@ -15,7 +15,7 @@ run: install build
 TEST = swift test --skip-build --disable-xctest
 FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|BlindGateway|WaitingPosition|TravelEnd|TicketRace|DisclosureTests|TransitionRace|GatewayTests.Queue|InterfaceAnswer
 # At nice 19, so that what moves much beside it is not held up.
-SIMULATION = SimulationTests|TimeLimitTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests|SlowReaderRevocation
+SIMULATION = SimulationTests|TimeLimitTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests|SlowReaderRevocation|LinearizabilityTests
 
 test: install
 	swift build --build-tests --explicit-target-dependency-import-check error
@@ -73,9 +73,20 @@ bench-status: release
 bench-pool: release
 	python3 benchmarks/pool.py .build/release/enroute
 
+# Every history, every race: 100,000 histories of four clients against real Redis, 50 killed servers and 50 failovers in the
+# middle of some, 100,000 races for one rider. Seven minutes or more. FIRST_SEED=1 repeats what `make test` begins with.
+test-long: install
+	swift build --build-tests
+	ENROUTE_HISTORIES=100000 ENROUTE_RACES=100000 ENROUTE_FIRST_SEED=$(FIRST_SEED) \
+	    swift test --skip-build --disable-xctest --filter LinearizabilityTests
+
 # 20,000 followed jobs lose their channels: minutes.
 bench-recovery: release
 	python3 benchmarks/recovery.py .build/release/enroute
+
+# A zone of 5,000 riders: who is nearest, what a script takes, what a rider occupies. Seconds.
+bench-riders: install
+	python3 benchmarks/riders.py
 
 # Each fuzzer for so many seconds; what it finds is in .build-fuzz/crashes, and belongs into Tests/Fuzzing/Corpus once it is put right.
 FUZZ_SECONDS = 60

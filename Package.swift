@@ -116,6 +116,13 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
             ], swiftSettings: strict),
         .target(name: "Journeys", dependencies: ["CZlib"], swiftSettings: strict),
+        .target(name: "Tracking", dependencies: ["EnrouteWire"], swiftSettings: quick),
+        .target(
+            name: "Routing",
+            dependencies: [
+                "EnrouteWire", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
+            ], swiftSettings: strict),
         .target(
             name: "Events",
             dependencies: [
@@ -175,7 +182,7 @@ let package = Package(
             name: "enroute",
             dependencies: [
                 "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "Journeys", "LiveState",
-                "Redis", "SecureSocket", "Telemetry", nio("NIOCore"), nio("NIOPosix"),
+                "Redis", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -240,6 +247,14 @@ let package = Package(
             ], swiftSettings: testing),
         .testTarget(name: "JourneysTests", dependencies: ["CZlib", "Journeys"], swiftSettings: testing),
         .testTarget(
+            name: "RoutingTests",
+            dependencies: [
+                "EnrouteWire", "Routing", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"),
+                nio("NIOPosix"),
+            ], swiftSettings: testing),
+        .testTarget(
+            name: "TrackingTests", dependencies: ["EnrouteWire", "Journeys", "Tracking"], swiftSettings: testing),
+        .testTarget(
             name: "LiveStateTests",
             dependencies: [
                 "Access", "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"),
@@ -247,6 +262,13 @@ let package = Package(
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ], swiftSettings: testing),
+        .testTarget(
+            name: "LinearizabilityTests",
+            dependencies: [
+                "Embedded", "EnrouteWire", "LiveState", "Redis", "Resilience", "TestSupport", nio("NIOCore"),
+            ],
+            // The search is a value's; 2,000 histories of it are part of `make test`.
+            swiftSettings: testing + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         .testTarget(
             name: "GatewayTests",
             dependencies: [

@@ -53,6 +53,7 @@ package enum Verb: Sendable, CaseIterable {
     case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, makeTicket
     case assignJob, makeLink, revokeGrant, sendEvents
     case followPool
+    case beAvailable, readRiders, describeRider, forceOffline
 
     var isReading: Bool { self == .followJob || self == .readJob }
 }
@@ -73,6 +74,9 @@ extension Grant {
         case (_, .changeStatus): true
         case (.customer, .followJob), (.customer, .readJob), (.customer, .makeLink): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
+        case (.rider, .beAvailable): true
+        case (.ops, .readRiders), (.service, .readRiders), (.ops, .forceOffline), (.service, .forceOffline): true
+        case (.service, .describeRider): true
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant): true
         case (.service, .followJob), (.service, .readJob), (.service, .createJob): true
         case (.service, .assignJob), (.service, .makeLink), (.service, .revokeGrant), (.service, .sendEvents): true

@@ -41,6 +41,10 @@ public enum ClientMessage: Hashable, Sendable {
     /// Watches the pool of a zone, from the version that was seen last.
     case watch(zone: ZoneID, since: Int64?)
     case unwatch(zone: ZoneID)
+    /// A rider declares whether it works, by this device.
+    case availability(Availability, device: DeviceID?)
+    /// A rider is there; and where, for whoever gives out tasks.
+    case presence(Coordinate?, device: DeviceID?)
     /// A newer token, before the one that was signed in with expires.
     case refresh(token: String)
     case ping
@@ -55,6 +59,8 @@ public enum ClientMessage: Hashable, Sendable {
         case .travel: "travel"
         case .watch: "watch"
         case .unwatch: "unwatch"
+        case .availability: "availability"
+        case .presence: "presence"
         case .refresh: "refresh"
         case .ping: "ping"
         }
@@ -67,7 +73,8 @@ extension ClientMessage {
     /// - Parameter bytes: UTF-8, checked by the caller.
     public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         var reader = JSONReader(bytes)
-        switch try messageType(bytes) {
+        let type = try messageType(bytes)
+        switch type {
         case "location": self = .location(try LocationReport(from: &reader))
         case "subscribe": self = try Self.subscribe(from: &reader)
         case "unsubscribe": self = .unsubscribe(job: try Fields(from: &reader, "unsubscribe").requiredJob())
@@ -77,6 +84,7 @@ extension ClientMessage {
             self = .travel(job: try fields.requiredJob(), active: active)
         case "watch": self = try Self.watch(from: &reader)
         case "unwatch": self = try Self.unwatch(from: &reader)
+        case "availability", "presence": self = try Self.riderMessage(type, from: &reader)
         case "auth":
             let fields = try Fields(from: &reader, "auth")
             switch (fields.token, fields.link) {
@@ -94,7 +102,8 @@ extension ClientMessage {
             self = .ping
         default:
             throw BadMessage(
-                "type must be one of auth, subscribe, unsubscribe, location, travel, watch, unwatch, refresh, ping")
+                "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, watch, unwatch, "
+                    + "refresh, ping")
         }
         try reader.end()
     }
@@ -131,6 +140,7 @@ extension ClientMessage {
                 writer.field("since", since)
             }
         case .unwatch(let zone): return JSONWriter.message("unwatch") { $0.field("zone", zone.text) }
+        case .availability, .presence: return self.riderMessage
         case .refresh(let token): return JSONWriter.message("refresh") { $0.field("token", token) }
         case .ping: return JSONWriter.message("ping") { _ in }
         }

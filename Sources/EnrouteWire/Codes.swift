@@ -11,6 +11,12 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     case limitExceeded = "limit_exceeded"
     case rateLimited = "rate_limited"
     case illegalTransition = "illegal_transition"
+    /// The rider has a task, and stays online until it is done.
+    case activeTask = "active_task"
+    /// The rider gets no task: it is offline, silent, or not approved.
+    case riderOffline = "rider_offline"
+    /// The rider has as many tasks as it may have.
+    case riderBusy = "rider_busy"
     case travelModeOff = "travel_mode_off"
     case stalePosition = "stale_position"
     case futurePosition = "future_position"

@@ -54,6 +54,8 @@ public struct Limits: Hashable, Sendable {
     /// Positions per second that are published for a connection, with a burst; of more only the newest waits.
     public var positionsPerSecond = 2
     public var positionsBurst = 5
+    /// Times a minute that a rider may declare itself online or offline, by sessions and REST together, on a gateway.
+    public var availabilityPerMinute = 6
     /// Messages per second of a connection; more is answered `rate_limited`, and twice the burst more closes 4006.
     public var messagesPerSecond = 20
     public var messagesBurst = 40

@@ -27,10 +27,12 @@ public struct Refusal: Hashable, Sendable {
     /// A sentence for who builds the client.
     public var message: String
     public var retryInMilliseconds: Int64?
+    /// What a rider has to do first, with `active_task`.
+    public var tasks: [JobID]
 
     public init(
         re: String, job: JobID? = nil, zone: ZoneID? = nil, code: ErrorCode, message: String,
-        retryInMilliseconds: Int64? = nil
+        retryInMilliseconds: Int64? = nil, tasks: [JobID] = []
     ) {
         self.re = re
         self.job = job
@@ -38,6 +40,7 @@ public struct Refusal: Hashable, Sendable {
         self.code = code
         self.message = message
         self.retryInMilliseconds = retryInMilliseconds
+        self.tasks = tasks
     }
 }
 
@@ -115,6 +118,7 @@ extension ServerMessage {
                 writer.field("message", refusal.message)
                 writer.field("retry", refusal.code.isRetryable)
                 writer.field("retryIn", refusal.retryInMilliseconds)
+                if !refusal.tasks.isEmpty { writer.texts("tasks", refusal.tasks.map(\.text)) }
             }
         case .pong(let serverTime): return JSONWriter.message("pong") { $0.field("serverTime", serverTime) }
         case .goaway(let retryIn): return JSONWriter.message("goaway") { $0.field("retryIn", retryIn) }
@@ -172,7 +176,7 @@ extension ServerMessage {
                 Refusal(
                     re: try fields.required(fields.re, "re"), job: fields.job, zone: fields.zone,
                     code: try fields.required(fields.code, "code"), message: fields.message ?? "",
-                    retryInMilliseconds: fields.retryIn))
+                    retryInMilliseconds: fields.retryIn, tasks: fields.tasks))
         case "pong": self = .pong(serverTime: try fields.required(fields.serverTime, "serverTime"))
         case "goaway": self = .goaway(retryInMilliseconds: try fields.required(fields.retryIn, "retryIn"))
         default: throw BadMessage("the type is not known")
@@ -188,6 +192,7 @@ private struct ServerFields {
     var zone: ZoneID?
     var (state, reason, code) = (TrackingState?.none, EndReason?.none, ErrorCode?.none)
     var (snapshot, limits) = (Snapshot?.none, Limits?.none)
+    var tasks: [JobID] = []
 
     init(from bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         var reader = JSONReader(bytes)
@@ -208,6 +213,10 @@ private struct ServerFields {
             case "reason": fields.reason = EndReason(rawValue: try reader.string())
             case "code": fields.code = ErrorCode(rawValue: try reader.string())
             case "snapshot": fields.snapshot = try Snapshot(from: &reader)
+            case "tasks":
+                var tasks: [JobID] = []
+                try reader.array { (reader) throws(BadMessage) in tasks.append(try reader.identifier("tasks")) }
+                fields.tasks = tasks
             case "limits": fields.limits = try Limits(from: &reader)
             default: try reader.value()
             }

@@ -5,6 +5,7 @@ internal import AsyncHTTPClient
 internal import FoundationEssentials
 internal import NIOCore
 internal import NIOHTTP1
+internal import Synchronization
 
 /// One queue. Ends with `shutdown`.
 package struct EventQueue: Sendable {
@@ -55,7 +56,7 @@ package struct EventQueue: Sendable {
     private let host: String
     private let endpoint: String
     private let signature: QueueSignature
-    private let client: HTTPClient
+    private let connection: QueueConnection
 
     /// - Parameters:
     ///   - url: of the queue, `https`; `http` to this machine alone.
@@ -86,10 +87,10 @@ package struct EventQueue: Sendable {
         configuration.timeout.connect = TimeAmount(Self.longestWait)
         configuration.httpVersion = .http1Only
         configuration.connectionPool.retryConnectionEstablishment = false
-        self.client = HTTPClient(configuration: configuration)
+        self.connection = QueueConnection(configuration: configuration)
     }
 
-    package func shutdown() async { try? await self.client.shutdown() }
+    package func shutdown() async { await self.connection.shutdown() }
 
     /// Up to ten messages, or none within the long poll.
     ///
@@ -144,7 +145,7 @@ package struct EventQueue: Sendable {
         request.headers = HTTPHeaders(headers.map { ($0.key, $0.value) })
         request.body = .bytes(ByteBuffer(bytes: body))
         do {
-            let response = try await self.client.execute(request, timeout: TimeAmount(wait))
+            let response = try await self.connection.client.execute(request, timeout: TimeAmount(wait))
             let answer = try await response.body.collect(upTo: Self.longestAnswer)
             guard response.status == .ok else {
                 let reason = String(decoding: answer.readableBytesView.prefix(512), as: UTF8.self)
@@ -160,5 +161,29 @@ package struct EventQueue: Sendable {
             try Task.checkCancellation()
             throw Failure(description: "The queue can not be reached: \(error).")
         }
+    }
+}
+
+/// Connections to a queue, from the first question on: what is only configured (`enroute check`) has nothing to end.
+private final class QueueConnection: Sendable {
+    private let configuration: HTTPClient.Configuration
+    private let opened = Mutex<HTTPClient?>(nil)
+
+    init(configuration: HTTPClient.Configuration) { self.configuration = configuration }
+
+    var client: HTTPClient {
+        self.opened.withLock { opened in
+            let client = opened ?? HTTPClient(configuration: self.configuration)
+            opened = client
+            return client
+        }
+    }
+
+    func shutdown() async {
+        let client = self.opened.withLock { opened in
+            defer { opened = nil }
+            return opened
+        }
+        try? await client?.shutdown()
     }
 }

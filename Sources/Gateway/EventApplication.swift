@@ -35,7 +35,7 @@ extension JobControl {
         switch event {
         case .created(let created): self.create(created, cloudEvent, actor)
         case .reached(let job, let status): self.reach(job, status, cloudEvent, actor)
-        case .assigned(let job, let rider, let customer, let at): self.assign(job, rider, customer, at)
+        case .assigned(let job, let rider, let customer, let at): self.assign(job, rider, customer, at, actor)
         }
     }
 
@@ -46,12 +46,15 @@ extension JobControl {
         let new = NewJob(
             job: created.job, kind: created.kind, customer: created.customer, rider: created.rider,
             zone: created.zone, destination: created.destination, vendor: created.vendor, actor: actor)
-        return self.ledger.createDurably(new, epoch: event.epoch).map { creation in
+        return self.create(new, epoch: event.epoch).map { creation in
             switch creation.value {
             case .created: .applied(nil, isUnknown: creation.isUnknown, isRepeat: false)
             case .exists(event.epoch, _): .applied(nil, isUnknown: false, isRepeat: true)
             case .exists: .superseded(nil)
             }
+        }.flatMapErrorThrowing { error in
+            guard let refused = error as? Refused, refused.isOfRider else { throw error }
+            return .early(refused.message, nil)
         }
     }
 
@@ -70,9 +73,11 @@ extension JobControl {
                 let (outcome, isUnknown): (EventOutcome, Bool) = (EventOutcome(order, record.status), answer.isUnknown)
                 switch answer.value {
                 case .published(let event):
-                    return self.ending(job, status, .applied(event.id, isUnknown: isUnknown, isRepeat: false))
+                    return self.ending(
+                        job, status, .applied(event.id, isUnknown: isUnknown, isRepeat: false), actor)
                 case .repeated(let event):
-                    return self.ending(job, status, .applied(event.id, isUnknown: isUnknown, isRepeat: true))
+                    return self.ending(
+                        job, status, .applied(event.id, isUnknown: isUnknown, isRepeat: true), actor)
                 case .notAllowed(let current) where current == record.status && order != .next:
                     return loop.makeSucceededFuture(outcome)
                 case .notAllowed where attempt < Self.mostEventAttempts:
@@ -88,33 +93,36 @@ extension JobControl {
 
     /// Also when it is repeated: whoever came first may not have come so far.
     private func ending(
-        _ job: JobID, _ status: JobStatus, _ outcome: EventOutcome
+        _ job: JobID, _ status: JobStatus, _ outcome: EventOutcome, _ actor: PersonID
     ) -> EventLoopFuture<EventOutcome> {
-        guard case .applied(_, _, let isRepeat) = outcome, let end = status.endOfTravel else {
+        guard case .applied(_, _, let isRepeat) = outcome, status.endOfTravel != nil else {
             return self.ledger.eventLoop.makeSucceededFuture(outcome)
         }
-        guard isRepeat else { return self.close(job, because: end).map { _ in outcome } }
+        guard isRepeat else { return self.finish(job, as: status, by: actor).map { outcome } }
         // Since then the job may have gone on, and travel mode with it.
         return self.ledger.recover(job).flatMap { recovery in
             guard recovery?.record.status.endOfTravel != nil else {
                 return self.ledger.eventLoop.makeSucceededFuture(outcome)
             }
-            return self.close(job, because: end).map { _ in outcome }
+            return self.finish(job, as: status, by: actor).map { outcome }
         }
     }
 
     private func assign(
-        _ job: JobID, _ rider: PersonID??, _ customer: PersonID?, _ at: Int64
+        _ job: JobID, _ rider: PersonID??, _ customer: PersonID?, _ at: Int64, _ actor: PersonID
     ) -> EventLoopFuture<EventOutcome> {
         self.ledger.recover(job).flatMap { before in
-            self.assign(job, to: rider, of: customer, occurredAt: at).map { answer in
+            self.assign(job, to: rider, of: customer, by: actor, occurredAt: at).map { answer in
                 let parties = before.map { Parties(customer: $0.record.customer, rider: $0.record.rider) }
-                return .applied(nil, isUnknown: answer.isUnknown, isRepeat: parties == answer.value)
+                return .applied(nil, isUnknown: answer.isUnknown, isRepeat: parties == answer.value.parties)
             }
         }.flatMapErrorThrowing { error in
             switch error {
             case let superseded as Superseded: return .superseded(superseded.status)
             case let refused as Refused where refused.code == .notFound: return Self.notCreatedYet
+            // The rider may come online, or be done with another.
+            case let refused as Refused where refused.isOfRider:
+                return .early(refused.message, nil)
             // It has ended since.
             case let refused as Refused where refused.code == .illegalTransition: return .superseded(refused.status)
             default: throw error

@@ -14,6 +14,8 @@ struct Refused: Error {
     var status: JobStatus?
     /// Id of the newest status event, where the caller has to know it to go on.
     var head: StatusID?
+    /// What stands in the way of a rider, or for it.
+    var tasks: [JobID] = []
 
     static let noSuchJob = Refused(code: .notFound, message: "There is no such job, or it is not yours.")
 
@@ -47,6 +49,7 @@ struct Refused: Error {
 struct JobControl: Sendable {
     let ledger: JobLedger
     let feed: JobFeed
+    let riders: Riders
     let revocations: Revocations
     /// What was erased, and why: keys that held something.
     let onErased: @Sendable (JobID, Int, EndReason) -> Void
@@ -86,8 +89,7 @@ struct JobControl: Sendable {
             switch answer.value {
             case .published(let event), .repeated(let event):
                 let event = Durable(value: event, replicas: answer.replicas)
-                guard let end = status.endOfTravel else { return loop.makeSucceededFuture(event) }
-                return self.close(job, because: end).map { _ in event }
+                return self.finish(job, as: status, by: actor).map { event }
             case .notAllowed(let current):
                 return loop.makeFailedFuture(
                     Refused(
@@ -97,6 +99,18 @@ struct JobControl: Sendable {
             case .overtaken(let current, let head):
                 return loop.makeFailedFuture(Refused(overtakenBy: current, head))
             case .noSuchJob, .notTheirs: return loop.makeFailedFuture(Refused.noSuchJob)
+            }
+        }
+    }
+
+    /// What ends with a status: the rider's positions, and with the job its task. Safe to repeat.
+    func finish(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
+        guard let end = status.endOfTravel else { return self.loop.makeSucceededVoidFuture() }
+        return self.close(job, because: end).flatMap { _ in
+            guard let outcome = TaskOutcome(of: status) else { return self.loop.makeSucceededVoidFuture() }
+            return self.ledger.recover(job).flatMap { recovery in
+                guard let rider = recovery?.record.rider else { return self.loop.makeSucceededVoidFuture() }
+                return self.release(job, of: rider, because: outcome, by: actor)
             }
         }
     }
@@ -158,56 +172,6 @@ struct JobControl: Sendable {
         }
     }
 
-    /// Gives a job to another rider or customer. What the old rider sent before is not shown any more, what it sends after
-    /// is refused, and followers who may not see the job any more are told so.
-    ///
-    /// - Parameters:
-    ///   - rider: `nil` leaves it as it is, `.some(nil)` takes the job from its rider.
-    ///   - customer: `nil` leaves it as it is.
-    ///   - occurredAt: when it was decided, ms since the epoch; `nil` for now. Fails with `Superseded` when something newer
-    ///     has been decided.
-    func assign(
-        _ job: JobID, to rider: PersonID??, of customer: PersonID?, occurredAt: Int64? = nil, attempt: Int = 1
-    ) -> EventLoopFuture<Durable<Parties>> {
-        let loop = self.loop
-        return self.ledger.recover(job).flatMap { recovery in
-            guard let record = recovery?.record else { return loop.makeFailedFuture(Refused.noSuchJob) }
-            let parties = Parties(customer: customer ?? record.customer, rider: rider ?? record.rider)
-            let isOther = parties.rider != record.rider && record.status.end == nil
-            let isNewest = self.isNewest(job, parties, record, occurredAt)
-            // Before the ledger knows, so that nothing of the old rider comes after.
-            let closed = isNewest.flatMap {
-                isOther
-                    ? self.close(job, because: .reassigned, fence: record.fence + 1).map { _ in }
-                    : loop.makeSucceededVoidFuture()
-            }
-            return closed.flatMap {
-                self.ledger.assign(
-                    job, to: parties.rider, of: parties.customer, expected: record.fence, occurredAt: occurredAt)
-            }.flatMap { answer in
-                switch answer.value {
-                case .assigned, .unchanged:
-                    return loop.makeSucceededFuture(Durable(value: parties, replicas: answer.replicas))
-                case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
-                case .ended(let status):
-                    return loop.makeFailedFuture(
-                        Refused(
-                            code: .illegalTransition, message: "The job is \(status.rawValue): it is nobody's to do.",
-                            status: status))
-                case .overtaken where attempt < Self.mostAssignAttempts:
-                    return self.assign(
-                        job, to: rider, of: customer, occurredAt: occurredAt, attempt: attempt + 1)
-                case .overtaken:
-                    return loop.makeFailedFuture(
-                        Refused(code: .unavailable, message: "Others change the job at the same time. Try again."))
-                }
-            }
-        }
-    }
-
-    /// Others may switch travel mode on, or assign the same job, in between; so many times it is begun anew.
-    private static let mostAssignAttempts = 5
-
     /// Ends a job's positions, and says what that erased.
     func close(
         _ job: JobID, of rider: PersonID? = nil, because reason: EndReason, fence: Int64? = nil
@@ -233,5 +197,5 @@ struct JobControl: Sendable {
     private static let timeLimit = Refused(
         code: .forbidden, message: "The time for which this job's rider may share its position is used up.")
 
-    private var loop: any EventLoop { self.ledger.eventLoop }
+    var loop: any EventLoop { self.ledger.eventLoop }
 }

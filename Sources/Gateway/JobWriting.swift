@@ -77,7 +77,7 @@ extension Routes {
             job: wish.job, kind: wish.kind, customer: customer, rider: wish.rider, zone: wish.zone,
             destination: wish.destination, vendor: wish.vendor, actor: grant.person)
         let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
-        let creation = try await self.answer(self.jobs.ledger.createDurably(new, epoch: epoch))
+        let creation = try await self.answer(self.jobs.create(new, epoch: epoch))
         guard case .created = creation.value else { return nil }
         let view = try await self.view(wish.job, grant)
         return Self.json(view, of: wish.job, status: .created, isUnknown: creation.isUnknown)
@@ -118,7 +118,8 @@ extension Routes {
         var isUnknown = description.isUnknown
         if wish.customer != nil || wish.rider != nil {
             let assigned = try await self.answer(
-                self.jobs.assign(wish.job, to: wish.rider.map { .some($0) }, of: wish.customer))
+                self.jobs.assign(
+                    wish.job, to: wish.rider.map { .some($0) }, of: wish.customer, by: grant.person))
             isUnknown = isUnknown || assigned.isUnknown
         }
         return Self.json(try await self.view(wish.job, grant), of: wish.job, isUnknown: isUnknown)

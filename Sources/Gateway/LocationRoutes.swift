@@ -113,7 +113,7 @@ extension Refused {
 
 extension Problem {
     /// More batches than may be published.
-    fileprivate init(positionsFor wait: Int64) {
+    init(positionsFor wait: Int64) {
         self.init(
             .rateLimited, status: 429, detail: "More positions than may be published: gather them, and send a batch.")
         self.retryIn = wait

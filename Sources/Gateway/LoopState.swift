@@ -21,6 +21,8 @@ final class LoopState {
     let jobs: JobControl
     let links: TrackingLinks
     let tickets: Tickets
+    let riders: RiderControl
+    let pool: ZonePool
     /// Shared with the other loops.
     let revocations: Revocations
     private let watch: RevocationWatch
@@ -85,21 +87,23 @@ final class LoopState {
             eventLoop: eventLoop, streams: AuditStreams(ledger: self.ledger, settings: state), gateway: settings.name,
             counts: self.counts, logger: logger)
         let trail = NIOLoopBound(self.trail, eventLoop: eventLoop)
+        let riders = Riders(ledger: self.ledger, writes: self.writes, settings: state)
         self.jobs = JobControl(
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
-            feed: JobFeed(live: self.live, settings: state), revocations: revocations,
+            feed: JobFeed(live: self.live, settings: state), riders: riders, revocations: revocations,
             onErased: { job, keys, reason in
                 trail.value.record(.erased(job, keys: keys, because: reason))
             })
+        self.riders = RiderControl(
+            riders: riders, places: GeoIndex(live: self.live, settings: state), jobs: self.jobs)
+        self.pool = ZonePool(ledger: self.ledger, live: self.live, settings: state)
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = Rereading<JobID>.Bounds()
         bounds.mostInFlight = max(1, Self.mostRereads / loops)
         let events = Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: logger)
         let zones = ZoneRelay(
             eventLoop: eventLoop, keyspace: state.keyspace,
-            pool: ZonePool(ledger: self.ledger, live: self.live, settings: state), channels: events,
-            counts: self.counts, logger: logger)
-        let riders = Riders(ledger: self.ledger, writes: self.writes, settings: state)
+            pool: self.pool, channels: events, counts: self.counts, logger: logger)
         self.sweep =
             index > 0
             ? nil

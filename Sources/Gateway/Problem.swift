@@ -18,6 +18,8 @@ struct Problem: Error, HTTPResponseError {
     var jobStatus: JobStatus?
     /// Id of the job's newest status event, where the request was for another.
     var jobStatusID: StatusID?
+    /// What stands in the way.
+    var tasks: [JobID] = []
     /// When the same request may succeed, in ms.
     var retryIn: Int64?
 
@@ -31,6 +33,7 @@ struct Problem: Error, HTTPResponseError {
         self.init(refused.code, status: refused.code.httpStatus, detail: refused.message)
         self.jobStatus = refused.status
         self.jobStatusID = refused.head
+        self.tasks = refused.tasks
         if refused.code == .unavailable { self.retryIn = .random(in: 500...3000) }
     }
 
@@ -97,6 +100,7 @@ struct Problem: Error, HTTPResponseError {
             var retryable: Bool
             var jobStatus: String?
             var jobStatusId: String?
+            var tasks: [String]?
             var retryIn: Int64?
         }
         let document = Document(
@@ -105,7 +109,8 @@ struct Problem: Error, HTTPResponseError {
             code: self.code.rawValue, detail: self.detail,
             instance: trace.map { "urn:enroute:trace:\($0.traceID)" }, traceId: trace?.traceID,
             retryable: self.isRetryable, jobStatus: self.jobStatus?.rawValue,
-            jobStatusId: self.jobStatusID?.description, retryIn: self.retryIn)
+            jobStatusId: self.jobStatusID?.description, tasks: self.tasks.isEmpty ? nil : self.tasks.map(\.text),
+            retryIn: self.retryIn)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings and numbers alone can not fail to encode.
@@ -132,7 +137,7 @@ extension ErrorCode {
         case .unauthorized, .tokenExpired: 401
         case .forbidden, .travelModeOff: 403
         case .notFound: 404
-        case .illegalTransition, .conflict: 409
+        case .illegalTransition, .conflict, .activeTask, .riderOffline, .riderBusy: 409
         case .preconditionFailed: 412
         case .stalePosition, .futurePosition, .unprocessable: 422
         case .rateLimited, .limitExceeded: 429

@@ -21,6 +21,8 @@ final class Quotas: Sendable {
         var requests = RateTable<SessionOwner>()
         /// Batches of positions that a person sends by REST.
         var positions = RateTable<SessionOwner>()
+        /// What a rider declares, by the slower clock of `availability`.
+        var declarations = RateTable<SessionOwner>()
         var refusals = RateTable<ClientAddress>()
     }
 
@@ -84,6 +86,17 @@ final class Quotas: Sendable {
     func positions(of person: PersonID, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.positionsPerSecond, self.limits.positionsBurst)
         return self.state.withLock { $0.positions.take(.person(person), perSecond: rate, burst: burst, at: now) }
+    }
+
+    /// A rider declares whether it works, by session or REST; the answer is like that of `request`.
+    func availability(of person: PersonID, at now: UInt64) -> Int64? {
+        // A minute of this clock takes as long as a second of the bucket's, whose rates are whole numbers a second.
+        let wait = self.state.withLock {
+            $0.declarations.take(
+                .person(person), perSecond: self.limits.availabilityPerMinute,
+                burst: self.limits.availabilityPerMinute, at: now / 60)
+        }
+        return wait.map { $0 * 60 }
     }
 
     /// Whether this address has sent too many tokens that were refused: ms to wait, or `nil`.

@@ -23,6 +23,7 @@ final class RiderSession {
     private var limits: [JobID: Deadline] = [:]
     /// Jobs whose rider was told that the time is over: those it asks about, as many as it may follow.
     private var toldOfLimit: Set<JobID> = []
+    private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
 
     private struct Held {
         var report: LocationReport
@@ -131,6 +132,7 @@ final class RiderSession {
     }
 
     private func accepted(_ report: LocationReport) {
+        self.presence.travelled(to: report.newest?.place)
         self.session.send(.ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil))
     }
 
@@ -165,6 +167,26 @@ final class RiderSession {
 
     private func refuse(_ report: LocationReport, _ code: ErrorCode, _ message: String) {
         self.session.refuse("location", report.job, code, message)
+    }
+
+    func declare(_ status: Availability, _ device: DeviceID?, _ grant: Grant) {
+        guard grant.allows(.beAvailable) else {
+            return self.session.refuse("availability", nil, .forbidden, "Only riders declare themselves.")
+        }
+        if let wait = self.loop.quotas.availability(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
+            return self.session.refuse(
+                "availability", nil, .rateLimited, "The status may not be declared so often.", retryIn: wait)
+        }
+        let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
+        self.loop.riders.declare(status, of: grant.person, device: device, by: .init(grant.person)).whenComplete {
+            result in
+            switch result {
+            case .success:
+                bound.value.send(.ok(re: "availability", job: nil, sequence: nil, deadline: nil))
+                bound.value.rider.presence.declared(status, device)
+            case .failure(let error): bound.value.refuse("availability", nil, Refused(error))
+            }
+        }
     }
 
     func travel(_ job: JobID, active: Bool, _ grant: Grant) {

@@ -15,6 +15,8 @@ struct Routes: Sendable {
     let publisher: LocationPublisher
     let tickets: Tickets
     let links: TrackingLinks
+    let riders: RiderControl
+    let pool: ZonePool
     let settings: GatewaySettings
     let quotas: Quotas
     let revocations: Revocations
@@ -44,6 +46,8 @@ struct Routes: Sendable {
         self.addStatus(to: api)
         self.addLocations(to: api)
         self.addEventStreams(to: api)
+        self.addRiders(to: api)
+        self.addZones(to: api)
         self.addGrants(to: api)
         api.post("events", use: self.takeEvents)
         Pages(settings: self.settings).add(to: router)
@@ -57,6 +61,8 @@ struct Routes: Sendable {
     private struct AssignmentBody: Decodable {
         var rider: String?
         var customer: String?
+        /// Who has the job now, to hand it over.
+        var insteadOf: String?
     }
 
     @Sendable private func assign(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -68,19 +74,25 @@ struct Routes: Sendable {
         }
         let rider: PersonID?? = try body.rider.map { try Self.name($0, "rider") }
         let customer: PersonID? = try body.customer.map { try Self.name($0, "customer") }
-        return try await self.assigned(job, to: rider, of: customer)
+        let holder: PersonID? = try body.insteadOf.map { try Self.name($0, "insteadOf") }
+        return try await self.assigned(job, to: rider, of: customer, from: .only(holder), by: grant)
     }
 
     @Sendable private func unassign(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .assignJob)
-        return try await self.assigned(try self.job(context, grant), to: .some(nil), of: nil)
+        return try await self.assigned(
+            try self.job(context, grant), to: .some(nil), of: nil, from: .whoever, by: grant)
     }
 
-    private func assigned(_ job: JobID, to rider: PersonID??, of customer: PersonID?) async throws -> Response {
-        let answer = try await self.answer(self.jobs.assign(job, to: rider, of: customer))
-        let rider = answer.value.rider.map { "\"\($0)\"" } ?? "null"
+    private func assigned(
+        _ job: JobID, to rider: PersonID??, of customer: PersonID?, from holder: JobControl.Holder, by grant: Grant
+    ) async throws -> Response {
+        let answer = try await self.answer(
+            self.jobs.assign(job, to: rider, of: customer, by: grant.person, from: holder))
+        let parties = answer.value.parties
+        let rider = parties.rider.map { "\"\($0)\"" } ?? "null"
         return Self.json(
-            Array(#"{"job":"\#(job)","rider":\#(rider),"customer":"\#(answer.value.customer)"}"#.utf8),
+            Array(#"{"job":"\#(job)","rider":\#(rider),"customer":"\#(parties.customer)","fence":\#(answer.value.fence)}"#.utf8),
             isUnknown: answer.isUnknown)
     }
 

@@ -250,6 +250,8 @@ final class Session: ChannelInboundHandler {
         case .travel(let job, let active): self.rider.travel(job, active: active, grant)
         case .watch(let zone, let since): self.watcher.watch(zone, since: since, grant)
         case .unwatch(let zone): self.watcher.unwatch(zone)
+        case .availability(let status, let device): self.rider.declare(status, device, grant)
+        case .presence(let place, let device): self.rider.presence.heard(at: place, device, grant)
         case .ping: self.send(.pong(serverTime: .now))
         case .auth: self.send(.error(Refusal(re: "auth", code: .badRequest, message: "This connection is signed in.")))
         case .refresh(let token): self.refresh(token, admitted)
@@ -265,8 +267,13 @@ final class Session: ChannelInboundHandler {
         self.send(.error(Refusal(re: re, job: job, code: code, message: message, retryInMilliseconds: retryIn)))
     }
 
-    func refuse(_ re: String, _ job: JobID, _ refused: Refused) {
-        self.refuse(re, job, refused.code, refused.message)
+    func refuse(_ re: String, _ job: JobID?, _ refused: Refused) {
+        self.send(
+            .error(
+                Refusal(
+                    re: re, job: job, code: refused.code, message: refused.message,
+                    retryInMilliseconds: refused.code == .unavailable ? .random(in: 500...3000) : nil,
+                    tasks: refused.tasks)))
     }
 
     /// Sends now, or when the socket has taken what waits. Never ends the session at once: its caller may be walking

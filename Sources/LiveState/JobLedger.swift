@@ -184,9 +184,10 @@ package struct JobLedger: Sendable {
     }
 
     package enum Assignment: Sendable, Hashable {
-        case assigned
+        /// `fence` is the number of the decision.
+        case assigned(fence: Int64)
         /// It was theirs already.
-        case unchanged
+        case unchanged(fence: Int64)
         case noSuchJob
         /// Another decision came in between: read the record again.
         case overtaken
@@ -211,13 +212,18 @@ package struct JobLedger: Sendable {
         ).flatMapThrowing { answer in
             let parts = answer.value.array ?? []
             switch (parts.first?.integer, parts.dropFirst().first?.text.flatMap(JobStatus.init)) {
-            case (1, _): return Durable(value: .assigned, replicas: answer.replicas)
-            case (2, _): return Durable(value: .unchanged, replicas: nil)
+            case (1, _):
+                guard let fence = parts.last?.integer else { break }
+                return Durable(value: .assigned(fence: fence), replicas: answer.replicas)
+            case (2, _):
+                guard let fence = parts.last?.integer else { break }
+                return Durable(value: .unchanged(fence: fence), replicas: nil)
             case (0, _): return Durable(value: .noSuchJob, replicas: nil)
             case (-1, _): return Durable(value: .overtaken, replicas: nil)
             case (-2, let status?): return Durable(value: .ended(status), replicas: nil)
-            default: throw RedisError.unexpectedAnswer(command: Scripts.assignJob.name)
+            default: break
             }
+            throw RedisError.unexpectedAnswer(command: Scripts.assignJob.name)
         }
     }
 

@@ -41,19 +41,29 @@ extension Riders {
     package func describe(
         _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by asker: Asker
     ) -> EventLoopFuture<Durable<Description>> {
-        self.zone(of: rider).flatMap { former in
-            guard let former, former != zone else {
-                return self.settle(rider, in: zone, isApproved, capacity, asker)
-            }
-            return self.remove(rider, from: former, because: "moves to \(zone)", by: asker).flatMap { removal in
-                switch removal.value {
-                case .removed, .noSuchRider: return self.settle(rider, in: zone, isApproved, capacity, asker)
-                case .activeTasks(let jobs):
-                    let answer = Durable<Description>(value: .activeTasks(jobs, in: former), replicas: nil)
-                    return self.eventLoop.makeSucceededFuture(answer)
-                case .otherRequest:
-                    return self.eventLoop.makeSucceededFuture(Durable(value: .otherRequest, replicas: nil))
+        self.ledger.send(["GET", .text(self.keyspace.request(asker.request, of: rider, in: zone))]).flatMap { known in
+            // A repetition moves nobody back who has moved on since.
+            if known != .null { return self.say(rider, in: zone, isApproved, capacity, asker) }
+            return self.zone(of: rider).flatMap { former in
+                guard let former, former != zone else {
+                    return self.settle(rider, in: zone, isApproved, capacity, asker)
                 }
+                return self.move(rider, from: former, to: zone, isApproved, capacity, asker)
+            }
+        }
+    }
+
+    private func move(
+        _ rider: PersonID, from former: ZoneID, to zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ asker: Asker
+    ) -> EventLoopFuture<Durable<Description>> {
+        self.remove(rider, from: former, because: "moves to \(zone)", by: asker).flatMap { removal in
+            switch removal.value {
+            case .removed, .noSuchRider: return self.settle(rider, in: zone, isApproved, capacity, asker)
+            case .activeTasks(let jobs):
+                let answer = Durable<Description>(value: .activeTasks(jobs, in: former), replicas: nil)
+                return self.eventLoop.makeSucceededFuture(answer)
+            case .otherRequest:
+                return self.eventLoop.makeSucceededFuture(Durable(value: .otherRequest, replicas: nil))
             }
         }
     }
@@ -64,17 +74,19 @@ extension Riders {
         // First, so that no rider is where no sweep comes by.
         self.writes.send(["SADD", .text(self.keyspace.zones), .text(zone.text)]).flatMap { _ in
             self.writes.send(["SET", .text(self.keyspace.home(of: rider)), .text(zone.text)])
-        }.flatMap { _ in
-            self.change(
-                Scripts.describeRider, rider, zone, asker, [isApproved ? 1 : 0, .integer(capacity)]
-            ) { reply in
-                switch reply.code {
-                case 1: reply.version.map { .changed(version: $0) }
-                case 2: reply.version.map { .unchanged(version: $0) }
-                case 3: reply.version.map { .created(version: $0) }
-                case -9: .otherRequest
-                default: nil
-                }
+        }.flatMap { _ in self.say(rider, in: zone, isApproved, capacity, asker) }
+    }
+
+    private func say(
+        _ rider: PersonID, in zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ asker: Asker
+    ) -> EventLoopFuture<Durable<Description>> {
+        self.change(Scripts.describeRider, rider, zone, asker, [isApproved ? 1 : 0, .integer(capacity)]) { reply in
+            switch reply.code {
+            case 1: reply.version.map { .changed(version: $0) }
+            case 2: reply.version.map { .unchanged(version: $0) }
+            case 3: reply.version.map { .created(version: $0) }
+            case -9: .otherRequest
+            default: nil
             }
         }
     }

@@ -19,10 +19,11 @@ struct Enroute: AsyncParsableCommand {
               enroute token --role rider rider-7    a token for development
               enroute revoke user customer-1        no token issued until now is good any more
               enroute replay trip.gpx --job job-1   a rider that travels a recorded trip
+              enroute score trip.gpx                how good arrival times would have been
             """,
         version: "0.1.0",
         subcommands: [
             ServeCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self,
-            RevokeCommand.self, AuditCommand.self,
+            RevokeCommand.self, AuditCommand.self, ScoreCommand.self,
         ])
 }

@@ -38,6 +38,7 @@ struct LimitSetting: @unchecked Sendable {
         LimitSetting("CONNECTIONS_PER_ADDRESS", \.connectionsPerAddress, 0...1_000_000),
         LimitSetting("POSITIONS_PER_SECOND", \.positionsPerSecond, 1...1000),
         LimitSetting("POSITIONS_BURST", \.positionsBurst, 1...1000),
+        LimitSetting("AVAILABILITY_PER_MINUTE", \.availabilityPerMinute, 1...100_000),
         LimitSetting("MESSAGES_PER_SECOND", \.messagesPerSecond, 1...100_000),
         LimitSetting("MESSAGES_BURST", \.messagesBurst, 1...100_000),
         LimitSetting("MESSAGES_PER_PERSON_PER_SECOND", \.messagesPerPersonPerSecond, 1...1_000_000),

@@ -29,7 +29,7 @@ import Testing
 
     struct Crashed: Error {}
 
-    @Test(arguments: [[], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"]])
+    @Test(arguments: [[], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["score"]])
     func `every command has help with examples`(words: [String]) async throws {
         let outcome = try await Self.run(words + ["--help"])
         #expect(outcome.code == 0)
@@ -49,6 +49,7 @@ import Testing
         (["replay", "/nowhere.gpx", "--job", "j"], 65, "/nowhere.gpx can not be read"),
         (["replay", "a.gpx", "--job", "j j"], 64, "--job must be"),
         (["replay", "a.gpx", "--job", "j", "--speed", "0"], 64, "--speed"),
+        (["score", "/nowhere.gpx"], 65, "/nowhere.gpx can not be read"), (["score"], 64, "files"),
         (["demo", "--trip", "/nowhere.gpx"], 65, "/nowhere.gpx can not be read"), (["dance"], 64, "dance"),
     ])
     func `what can not be done is said, with an exit code of its own`(words: [String], code: Int32, reason: String)
@@ -85,6 +86,8 @@ import Testing
             ), (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69, "unix:/nowhere.sock can not be reached"),
             (["ENROUTE_PORT": "99999"], 78, "ENROUTE_PORT is 99999"),
             (["ENROUTE_TRAVEL_CAP_SECONDS": "14401"], 78, "ENROUTE_TRAVEL_CAP_SECONDS"),
+            (["ENROUTE_RIDER_REACH_SECONDS": "0"], 78, "ENROUTE_RIDER_REACH_SECONDS"),
+            (["ENROUTE_RIDER_SILENCE_SECONDS": "604801"], 78, "ENROUTE_RIDER_SILENCE_SECONDS"),
             (["ENROUTE_REDIS_PREFIX": "a{b}"], 78, "ENROUTE_REDIS_PREFIX"),
             (["ENROUTE_ACCESS_ENTRIES": "999"], 78, "ENROUTE_ACCESS_ENTRIES is 999"),
             (["ENROUTE_GATEWAY_NAME": "a b"], 78, "ENROUTE_GATEWAY_NAME"),

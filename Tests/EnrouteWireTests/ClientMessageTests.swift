@@ -2,6 +2,10 @@ import EnrouteWire
 import Testing
 
 @Suite struct ClientMessageTests {
+    fileprivate static let types =
+        "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, watch, unwatch, "
+        + "refresh, ping"
+
     private static let job = JobID("job-7")!
     private static let messages: [ClientMessage] = [
         .auth(.token("aaa.bbb.ccc")), .auth(.link("0123456789abcdef0123456789abcdef")),
@@ -19,6 +23,8 @@ import Testing
                     Fix(at: 1_700_000_001_000, place: Coordinate(latitude: -90, longitude: -180)!),
                 ])),
         .travel(job: job, active: true), .travel(job: job, active: false), .ping,
+        .availability(.online, device: DeviceID("phone-1")), .availability(.offline, device: nil),
+        .presence(.somewhere, device: nil), .presence(nil, device: DeviceID("phone-1")),
     ]
 
     @Test func `there is an example of every kind of message`() {
@@ -80,8 +86,8 @@ import Testing
             ("{}", "a message needs a type"),
             ("[]", "an object was expected at byte 0"),
             (#"{"type":"ping","type":"ping"}"#, "type is named twice"),
-            (#"{"type":"fly"}"#, "type must be one of auth, subscribe, unsubscribe, location, travel, watch, unwatch, refresh, ping"),
-            (#"{"type":"PING"}"#, "type must be one of auth, subscribe, unsubscribe, location, travel, watch, unwatch, refresh, ping"),
+            (#"{"type":"fly"}"#, ClientMessageTests.types),
+            (#"{"type":"PING"}"#, ClientMessageTests.types),
             (#"{"type":null}"#, "a string was expected at byte 8"),
             (#"{"type":"subscribe"}"#, "subscribe needs job"),
             (#"{"type":"subscribe","job":"a b"}"#, "job must be 1 to 64 of [A-Za-z0-9_-]"),

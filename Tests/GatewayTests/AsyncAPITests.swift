@@ -28,7 +28,8 @@ import Testing
     /// One of each kind: a new case is a mistake here until it is named.
     private static func key(_ message: ClientMessage) -> String {
         switch message {
-        case .auth, .subscribe, .unsubscribe, .travel, .refresh, .ping, .watch, .unwatch: message.type
+        case .auth, .subscribe, .unsubscribe, .travel, .availability, .presence, .watch, .unwatch, .refresh, .ping:
+            message.type
         case .location: "report"
         }
     }

@@ -21,11 +21,18 @@ import Testing
     private static func routes(_ gateway: RunningGateway) -> Routes {
         let (client, settings) = (gateway.client, gateway.settings.liveState)
         let revocations = Revocations()
+        let riders = Riders(ledger: client, settings: settings)
+        let jobs = JobControl(
+            ledger: gateway.ledger, feed: gateway.feed, riders: riders, revocations: revocations
+        ) { _, _, _ in }
         return Routes(
-            jobs: JobControl(ledger: gateway.ledger, feed: gateway.feed, revocations: revocations) { _, _, _ in },
+            jobs: jobs,
             publisher: LocationPublisher(live: client, settings: settings),
             tickets: Tickets(live: client, settings: settings),
             links: TrackingLinks(ledger: client, settings: settings),
+            riders: RiderControl(
+                riders: riders, places: GeoIndex(live: client, settings: settings), jobs: jobs),
+            pool: ZonePool(ledger: client, live: client, settings: settings),
             settings: gateway.settings, quotas: Quotas(limits: Limits()), revocations: revocations,
             revocationLog: RevocationLog(ledger: client, settings: settings), eventCounts: EventCounts(),
             loops: LoopMap([], loops: []), isBlind: { false })

@@ -26,6 +26,7 @@ import Testing
         (#"{"properties":{"a":{}},"additionalProperties":false}"#, [#"{"a":1}"#], [#"{"b":1}"#]),
         (#"{"additionalProperties":{"type":"integer"}}"#, ["{}", #"{"b":1}"#], [#"{"b":"1"}"#]),
         (#"{"anyOf":[{"type":"null"},{"minimum":3}]}"#, ["null", "3"], ["2"]),
+        (#"{"allOf":[{"minimum":3},{"maximum":4}]}"#, ["3", "4"], ["2", "5"]),
         (#"{"oneOf":[{"required":["a"]},{"required":["b"]}]}"#, [#"{"a":1}"#], ["{}", #"{"a":1,"b":1}"#]),
         (##"{"properties":{"a":{"$ref":"#/x~1y"}},"x/y":{"const":1}}"##, [], [#"{"a":2}"#]),
         (##"{"$ref":"#/nowhere"}"##, [], ["1"]),

@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// A queue of moto's server, over real HTTP.
-private struct Moto: Sendable {
+struct Moto: Sendable {
     static let program = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         .map { "\($0)/moto_server" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     let port: Int
@@ -72,10 +72,10 @@ private struct Moto: Sendable {
 }
 
 @Suite struct QueueTests {
-    private static let isThere: ConditionTrait = .enabled(
+    static let isThere: ConditionTrait = .enabled(
         if: Moto.program != nil, "moto_server is not there: pip install 'moto[server]'")
 
-    private static func serve(
+    static func serve(
         _ url: String, _ body: @escaping @Sendable (EventRoutesTests.Sender) async throws -> Void
     ) async throws {
         let queue = try EventQueue(url: url, region: "eu-central-1", credentials: .init(keyID: "test", secret: "test"))

@@ -22,6 +22,10 @@ import Testing
         .revokeGrant: [.ops, .service],
         .sendEvents: [.service],
         .followPool: [.ops, .service],
+        .beAvailable: [.rider],
+        .readRiders: [.ops, .service],
+        .describeRider: [.service],
+        .forceOffline: [.ops, .service],
     ]
 
     /// One way to ask for a verb, of somebody's own job.
@@ -58,6 +62,18 @@ import Testing
             (.revokeGrant, .rest("DELETE", "/api/v1/grants/links/\(String(repeating: "0", count: 32))", nil, 204)),
             // Let in, and then told how an event is sent.
             (.sendEvents, .rest("POST", "/api/v1/events", "{}", 415)),
+            // Let in, and then told that nothing is known of it.
+            (.beAvailable, .rest("GET", "/api/v1/riders/me", nil, 404)),
+            (.beAvailable, .rest("PATCH", "/api/v1/riders/me/status", #"{"status":"asleep"}"#, 422)),
+            (.beAvailable, .rest("PUT", "/api/v1/riders/me/presence", "{}", 204)),
+            (.beAvailable, .rest("POST", "\(path)/\(job)/task", #"{"state":"lost"}"#, 422)),
+            (.beAvailable, .socket(.availability(.online, device: nil))),
+            (.beAvailable, .socket(.presence(nil, device: nil))),
+            (.readRiders, .rest("GET", "/api/v1/riders/rider-9", nil, 404)),
+            (.readRiders, .rest("GET", "/api/v1/zones/rome/riders/available", nil, 200)),
+            (.describeRider, .rest("PUT", "/api/v1/riders/rider-1", #"{"zone":"rome","approved":true}"#, 201)),
+            (.describeRider, .rest("DELETE", "/api/v1/riders/rider-1", nil, 204)),
+            (.forceOffline, .rest("PATCH", "/api/v1/riders/rider-9/status", #"{"status":"offline"}"#, 404)),
             (.assignJob, .rest("PUT", "\(path)/\(job)/assignment", #"{"rider":"rider-2"}"#, 200)),
             (.assignJob, .rest("DELETE", "\(path)/\(job)/assignment", nil, 200)),
             // Let in, and then told that it is none (who may cause which: JobPartyTests).

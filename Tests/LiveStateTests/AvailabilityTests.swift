@@ -165,12 +165,22 @@ import Testing
             #expect(try await stage.record() == nil)
             #expect(try await stage.riders.read(ZoneStage.rider, in: hamburg).get()?.status == .offline)
             #expect(Set(try await stage.riders.zones().get()) == [hamburg, ZoneStage.zone])
+            // What was asked before it moved on, and comes again, does not bring it back.
+            let back = try await stage.riders.describe(
+                ZoneStage.rider, in: ZoneStage.zone, isApproved: true, capacity: 1,
+                by: .init(PersonID("s")!, request: "3")
+            ).get().value
+            guard case .created(let version) = back else { return #expect(Bool(false), "\(back)") }
+            guard case .created = try await move("2") else { return #expect(Bool(false), "another answer") }
+            #expect(try await stage.riders.zone(of: ZoneStage.rider).get() == ZoneStage.zone)
+            #expect(try await stage.record()?.version == version)
+            guard case .created = try await move("4") else { return #expect(Bool(false), "not moved") }
             // Whoever was interrupted between the two says it again.
             _ = try await stage.riders.remove(
                 ZoneStage.rider, from: hamburg, because: "left", by: .init(ZoneStage.rider)
             )
             .get()
-            guard case .created = try await move("3") else { return #expect(Bool(false), "not described") }
+            guard case .created = try await move("5") else { return #expect(Bool(false), "not described") }
         }
     }
 

@@ -64,6 +64,62 @@ import Testing
         }
     }
 
+    @Test func `in a cluster all that a script touches lies in one slot`() async throws {
+        try await withRedis(options: ["--cluster-enabled", "yes"]) { client, _ in
+            try await client.run("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+            let isReady = try await eventually {
+                try await client.run("CLUSTER", "INFO").text?.contains("cluster_state:ok") == true
+            }
+            try #require(isReady)
+            try await self.callAll(Riders(ledger: client, settings: LiveStateSettings()))
+            let index = GeoIndex(live: client, settings: LiveStateSettings())
+            let here = Coordinate(latitude: 52.5, longitude: 13.4)!
+            #expect(try await index.place(ZoneStage.rider, in: ZoneStage.zone, at: here).get())
+            let pool = ZonePool(ledger: client, live: client, settings: LiveStateSettings())
+            #expect(try await pool.read(ZoneStage.zone).get().count == 0)
+            // It would be noticed.
+            let call = client.evaluate(
+                Scripts.zoneSnapshot, keys: ["riders:{a}:available", "riders:{b}:audit"], arguments: ["", 10])
+            guard case .refused("CROSSSLOT", _)? = await failure(of: call) else {
+                return #expect(Bool(false), "two slots were one")
+            }
+        }
+    }
+
+    @Test func `R1: every change is written down once, with who, device, request and time; a refusal is not`()
+        async throws
+    {
+        try await ZoneStage.set { stage in
+            let begun = try await stage.base.now()
+            try await stage.describe()
+            let phone = DeviceID("phone-1")!
+            let asker = Riders.Asker(ZoneStage.rider, request: "on-1")
+            for _ in 0..<3 {
+                _ = try await stage.riders.setOnline(ZoneStage.rider, in: ZoneStage.zone, device: phone, by: asker)
+                    .get()
+            }
+            _ = try await stage.assign(ZoneStage.jobs[0])
+            _ = try await stage.goOffline(by: .init(ZoneStage.rider, request: "off-1"))
+            _ = try await stage.release(ZoneStage.jobs[0])
+            _ = try await stage.goOffline(because: "shift ends", by: .init(PersonID("ops-1")!, request: "off-2"))
+            let entries = try await stage.client.run("XRANGE", stage.keys[3], "-", "+").array ?? []
+            let logged = entries.map { entry -> [String: String] in
+                let words = entry.array?.last?.array?.compactMap(\.text) ?? []
+                let pairs = stride(from: 0, to: words.count, by: 2).map { (words[$0], words[$0 + 1]) }
+                return Dictionary(uniqueKeysWithValues: pairs)
+            }
+            #expect(logged.map { $0["change"] } == ["created", "online", "assigned", "released", "offline"])
+            #expect(logged.map { $0["request"] } == ["", "on-1", "", "", "off-2"])
+            #expect(logged.map { $0["actor"] } == ["service-1", "rider-1", "s", "service-1", "ops-1"])
+            #expect(logged[1]["device"] == "phone-1" && logged[4]["reason"] == "shift ends")
+            let now = try await stage.base.now()
+            for entry in entries {
+                let id = try #require(entry.array?.first?.text.flatMap { StatusID($0) })
+                #expect((begun...now).contains(Int64(id.milliseconds)))
+            }
+        }
+    }
+
     /// Nine changes, and every call there is.
     private func callAll(_ riders: Riders) async throws {
         let (rider, zone, job) = (ZoneStage.rider, ZoneStage.zone, ZoneStage.jobs[0])

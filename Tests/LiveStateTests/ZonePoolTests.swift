@@ -16,7 +16,10 @@ import Testing
             _ = try await stage.assign(ZoneStage.jobs[0])
             _ = try await stage.release(ZoneStage.jobs[0])
             _ = try await stage.goOffline()
-            let told = try await stage.told(7)
+            let messages = try await stage.base.subscriber.messages.next(7)
+            let told = try messages.map { try $0.payload.withUnsafeBytes { try RiderChange($0) } }
+            // The scripts write as the value does.
+            #expect(messages.map(\.text) == told.map { String(decoding: $0.encoded, as: UTF8.self) })
             #expect(told.first?.previous == 0)
             for (one, next) in zip(told, told.dropFirst()) {
                 #expect(next.previous == one.version && next.version > one.version)

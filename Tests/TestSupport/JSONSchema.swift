@@ -51,6 +51,7 @@ package struct JSONSchema: Sendable {
             let fits = (wanted.array ?? []).map { self.faults(of: value, by: $0, at: path) }
             let count = fits.count(where: \.isEmpty)
             return fault(unless: keyword == "oneOf" ? count == 1 : count > 0, "fits \(count) of \(keyword): \(fits)")
+        case "allOf": return (wanted.array ?? []).flatMap { self.faults(of: value, by: $0, at: path) }
         case "pattern", "minLength", "maxLength": return self.textFaults(of: value, by: keyword, wanted, path)
         case "minimum", "maximum":
             guard let number = value.number, let bound = wanted.number else { return [] }

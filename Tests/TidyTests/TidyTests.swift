@@ -7,7 +7,10 @@ import Testing
     private static let layers = [
         ["EnrouteWire", "Telemetry"],
         ["CHiredis", "COpenSSL", "CZlib", "Resilience"],
-        ["Redis", "SecureSocket", "Fanout", "Access", "Journeys", "Events", "Embedded", "EnrouteClient"],
+        [
+            "Redis", "SecureSocket", "Fanout", "Access", "Journeys", "Events", "Routing", "Tracking", "Embedded",
+            "EnrouteClient",
+        ],
         ["LiveState"], ["Gateway"], ["enroute"],
     ]
 

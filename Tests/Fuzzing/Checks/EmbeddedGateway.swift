@@ -34,6 +34,7 @@ final class EmbeddedGateway {
         (settings.limits.messagesPerSecond, settings.limits.messagesBurst) = (rates, rates)
         (settings.limits.messagesPerPersonPerSecond, settings.limits.messagesPerPersonBurst) = (rates, rates)
         (settings.limits.messagesPerAddressPerSecond, settings.limits.messagesPerAddressBurst) = (rates, rates)
+        settings.limits.availabilityPerMinute = rates
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (rates, rates)
         (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (rates, rates)
         self.state = LoopState(

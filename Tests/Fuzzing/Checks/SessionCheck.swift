@@ -136,6 +136,8 @@ struct SessionCheck {
         case .refresh(let token): self.answer(toRefresh: token, of: role)
         case .watch: .error("watch", role == .ops || role == .service ? .unavailable : .forbidden)
         case .unwatch: .ok("unwatch")
+        case .availability: .error("availability", role == .rider ? .unavailable : .forbidden)
+        case .presence: role == .rider ? nil : .error("presence", .forbidden)
         case .travel: .error("travel", role == .rider ? .unavailable : .forbidden)
         }
     }

@@ -1,0 +1,12 @@
+// JSON of REST's own documents: members in the order of their names, so that the same is always written the same.
+
+internal import FoundationEssentials
+
+enum JSONDocument {
+    /// - Parameter value: of texts, numbers, truth values and lists of such alone, which can not fail to encode.
+    static func bytes(_ value: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { Array($0) } ?? []
+    }
+}

@@ -1,0 +1,297 @@
+// Whose a job is. Two arbiters agree on that: the zone, which gives a rider a task only while it may have one, and the job's
+// record, which draws the fence. The zone is asked first, so that no rider is offline with a job; what one of them refuses
+// is taken back at the other. Riders that the service never put into a zone have no availability, and are given what it says.
+
+internal import Access
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+/// A task that was taken for a rider, and may have to be given back.
+private struct TakenTask {
+    let zone: ZoneID
+    /// It was not its task before.
+    let isNew: Bool
+    /// Who had it before, in the same zone.
+    let former: PersonID?
+}
+
+extension JobControl {
+    /// Who may have the job now, for it to be given to another.
+    enum Holder: Sendable, Hashable {
+        case whoever
+        /// Nobody, or this rider: of two who give the same job to different riders one is refused.
+        case only(PersonID?)
+    }
+
+    /// Others may switch travel mode on, or assign the same job, in between; so many times it is begun anew.
+    private static let mostAssignAttempts = 5
+
+    /// Gives a job to another rider or customer. What the old rider sent before is not shown any more, what it sends after
+    /// is refused, and followers who may not see the job any more are told so.
+    ///
+    /// - Parameters:
+    ///   - rider: `nil` leaves it as it is, `.some(nil)` takes the job from its rider.
+    ///   - customer: `nil` leaves it as it is.
+    ///   - holder: who may have it now.
+    ///   - occurredAt: when it was decided, ms since the epoch; `nil` for now. Fails with `Superseded` when something newer
+    ///     has been decided.
+    ///   - outcome: what becomes of the task of whoever has it now.
+    func assign(
+        _ job: JobID, to rider: PersonID??, of customer: PersonID?, by actor: PersonID, from holder: Holder = .whoever,
+        occurredAt: Int64? = nil, outcome: TaskOutcome = .reassigned, attempt: Int = 1
+    ) -> EventLoopFuture<Durable<Assigned>> {
+        let loop = self.loop
+        return self.ledger.recover(job).flatMap { recovery in
+            guard let record = recovery?.record else { return loop.makeFailedFuture(Refused.noSuchJob) }
+            let parties = Parties(customer: customer ?? record.customer, rider: rider ?? record.rider)
+            if case .only(let holder) = holder, let current = record.rider, current != parties.rider, current != holder {
+                return loop.makeFailedFuture(Refused(jobIsOf: current))
+            }
+            return self.isNewest(job, parties, record, occurredAt).flatMap {
+                record.status.end == nil
+                    ? self.take(job, for: parties.rider, from: record.rider, by: actor)
+                    : loop.makeSucceededFuture(nil)
+            }.flatMap { task in
+                self.move(job, to: parties, record, occurredAt).flatMap { answer in
+                    switch answer.value {
+                    case .assigned(let fence), .unchanged(let fence):
+                        let assigned = Assigned(parties: parties, fence: fence)
+                        return self.leave(job, record.rider, parties.rider, outcome, by: actor).map {
+                            Durable(value: assigned, replicas: answer.replicas)
+                        }
+                    case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
+                    case .ended(let status): return loop.makeFailedFuture(Refused(nobodysAs: status))
+                    case .overtaken where attempt < Self.mostAssignAttempts:
+                        return self.assign(
+                            job, to: rider, of: customer, by: actor, from: holder, occurredAt: occurredAt,
+                            outcome: outcome, attempt: attempt + 1)
+                    case .overtaken:
+                        return loop.makeFailedFuture(
+                            Refused(code: .unavailable, message: "Others change the job at the same time. Try again."))
+                    }
+                }.flatMapError { error in
+                    self.giveBack(job, task, of: parties.rider, by: actor).flatMapThrowing { throw error }
+                }
+            }
+        }
+    }
+
+    /// In the job's record; its feed is closed before the ledger knows, so that nothing of the old rider comes after.
+    private func move(
+        _ job: JobID, to parties: Parties, _ record: JobRecord, _ occurredAt: Int64?
+    ) -> EventLoopFuture<Durable<JobLedger.Assignment>> {
+        let closed =
+            parties.rider != record.rider && record.status.end == nil
+            ? self.close(job, because: .reassigned, fence: record.fence + 1).map { _ in }
+            : self.loop.makeSucceededVoidFuture()
+        return closed.flatMap {
+            self.ledger.assign(
+                job, to: parties.rider, of: parties.customer, expected: record.fence, occurredAt: occurredAt)
+        }
+    }
+
+    /// Creates a job; it is its rider's task from the beginning. Safe to repeat.
+    func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
+        self.take(new.job, for: new.rider, from: nil, by: new.actor).flatMap { task in
+            self.ledger.createDurably(new, epoch: epoch).flatMap { creation in
+                guard case .exists = creation.value, task?.isNew == true else {
+                    return self.loop.makeSucceededFuture(creation)
+                }
+                return self.ledger.recover(new.job).flatMap { recovery in
+                    let isTheirs = recovery?.record.rider == new.rider && recovery?.record.status.end == nil
+                    return isTheirs
+                        ? self.loop.makeSucceededFuture(creation)
+                        : self.giveBack(new.job, task, of: new.rider, by: new.actor).map { creation }
+                }
+            }.flatMapError { error in
+                self.giveBack(new.job, task, of: new.rider, by: new.actor).flatMapThrowing { throw error }
+            }
+        }
+    }
+
+    // MARK: the zone's half
+
+    /// Makes the job a task of its rider-to-be.
+    ///
+    /// - Parameter former: who has the job by its record.
+    /// - Returns: `nil` where no zone keeps this rider. Fails with `Refused` when it may not have one.
+    private func take(
+        _ job: JobID, for rider: PersonID?, from former: PersonID?, by actor: PersonID
+    ) -> EventLoopFuture<TakenTask?> {
+        guard let rider else { return self.loop.makeSucceededFuture(nil) }
+        return self.riders.zone(of: rider).flatMap { zone in
+            guard let zone else { return self.loop.makeSucceededFuture(nil) }
+            return self.take(job, for: rider, in: zone, from: former, by: actor, mayRepair: true)
+        }
+    }
+
+    private func take(
+        _ job: JobID, for rider: PersonID, in zone: ZoneID, from former: PersonID?, by actor: PersonID,
+        mayRepair: Bool, released: PersonID? = nil
+    ) -> EventLoopFuture<TakenTask?> {
+        let loop = self.loop
+        let asker = Riders.Asker(actor)
+        return self.riders.assign(job, to: rider, in: zone, by: asker).flatMap { answer in
+            switch answer.value {
+            case .assigned, .unchanged:
+                let isNew = if case .assigned = answer.value { true } else { false }
+                return loop.makeSucceededFuture(
+                    TakenTask(zone: zone, isNew: isNew, former: released))
+            case .noSuchRider: return loop.makeSucceededFuture(nil)
+            case .taken(let other) where other == former && released == nil:
+                return self.riders.release(job, of: other, in: zone, because: .reassigned, by: asker).flatMap { _ in
+                    self.take(
+                        job, for: rider, in: zone, from: former, by: actor, mayRepair: mayRepair, released: other)
+                }
+            // By its record it is not that one's: it is being given to it, or what a gateway that died left behind.
+            case .taken(let other) where mayRepair:
+                return self.repair([job], of: other, answer.value, job, rider, zone, former, actor)
+            case .full(let jobs) where mayRepair:
+                return self.repair(jobs, of: rider, answer.value, job, rider, zone, former, actor)
+            case .full, .taken, .offline, .notApproved, .unreachable, .otherRequest:
+                let refused = Refused(rider, cannotTake: answer.value)
+                guard let released else { return loop.makeFailedFuture(refused) }
+                return self.returnTask(job, to: released, in: zone, by: actor).flatMapThrowing { throw refused }
+            }
+        }
+    }
+
+    /// Tries again when some of the tasks that are in the way were done long ago.
+    private func repair(
+        _ jobs: [JobID], of holder: PersonID, _ refusal: Riders.Assignment, _ job: JobID, _ rider: PersonID,
+        _ zone: ZoneID, _ former: PersonID?, _ actor: PersonID
+    ) -> EventLoopFuture<TakenTask?> {
+        self.releaseDone(jobs, of: holder, in: zone).flatMap { released in
+            released > 0
+                ? self.take(job, for: rider, in: zone, from: former, by: actor, mayRepair: false)
+                : self.loop.makeFailedFuture(Refused(rider, cannotTake: refusal))
+        }
+    }
+
+    /// What could not be given to another stays whose it was. When that one has gone offline in between it is nobody's.
+    private func returnTask(
+        _ job: JobID, to rider: PersonID, in zone: ZoneID, by actor: PersonID
+    ) -> EventLoopFuture<Void> {
+        self.riders.assign(job, to: rider, in: zone, by: Riders.Asker(actor)).flatMap { answer in
+            switch answer.value {
+            case .assigned, .unchanged: self.loop.makeSucceededVoidFuture()
+            default: self.assign(job, to: .some(nil), of: nil, by: actor).map { _ in }
+            }
+        }
+    }
+
+    private func giveBack(
+        _ job: JobID, _ task: TakenTask?, of rider: PersonID?, by actor: PersonID
+    ) -> EventLoopFuture<Void> {
+        guard let task, task.isNew, let rider else { return self.loop.makeSucceededVoidFuture() }
+        return self.riders.release(job, of: rider, in: task.zone, because: .reassigned, by: Riders.Asker(actor))
+            .flatMap { _ in
+                task.former.map { self.returnTask(job, to: $0, in: task.zone, by: actor) }
+                    ?? self.loop.makeSucceededVoidFuture()
+            }
+    }
+
+    /// Who had the job before has it no more.
+    private func leave(
+        _ job: JobID, _ former: PersonID?, _ rider: PersonID?, _ outcome: TaskOutcome, by actor: PersonID
+    ) -> EventLoopFuture<Void> {
+        guard let former, former != rider else { return self.loop.makeSucceededVoidFuture() }
+        return self.release(job, of: former, because: outcome, by: actor)
+    }
+
+    /// A task is its rider's no more; does nothing where it was none.
+    func release(
+        _ job: JobID, of rider: PersonID, because outcome: TaskOutcome, by actor: PersonID
+    ) -> EventLoopFuture<Void> {
+        self.riders.zone(of: rider).flatMap { zone in
+            guard let zone else { return self.loop.makeSucceededVoidFuture() }
+            return self.riders.release(job, of: rider, in: zone, because: outcome, by: Riders.Asker(actor)).map { _ in }
+        }
+    }
+
+    // MARK: what a gateway that died left behind
+
+    /// Releases those tasks whose jobs are done, gone, or somebody else's. A decision that is being made writes the task first
+    /// and the job after, so a rider that changed lately is left alone.
+    ///
+    /// - Returns: how many.
+    func releaseDone(_ jobs: [JobID], of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Int> {
+        self.riders.read(rider, in: zone).flatMap { record in
+            guard let record, .now - record.version / 1000 > Self.longestDecision else {
+                return self.loop.makeSucceededFuture(0)
+            }
+            let looks = jobs.map { self.releaseIfDone($0, of: rider, in: zone) }
+            return EventLoopFuture.whenAllSucceed(looks, on: self.loop).map { $0.count { $0 } }
+        }
+    }
+
+    /// No assignment takes longer, ms: every answer of Redis has a bound far below.
+    private static let longestDecision: Int64 = 60_000
+
+    private func releaseIfDone(_ job: JobID, of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Bool> {
+        self.ledger.recover(job).flatMap { recovery in
+            let record = recovery?.record
+            guard record?.rider != rider || record?.status.end != nil else {
+                return self.loop.makeSucceededFuture(false)
+            }
+            let outcome = TaskOutcome(of: record?.status) ?? .reassigned
+            return self.riders.release(job, of: rider, in: zone, because: outcome, by: .gateway).map { _ in true }
+        }
+    }
+}
+
+/// Whose a job is now, and the number of that decision: of two the later one has the greater.
+struct Assigned: Sendable, Hashable {
+    var parties: Parties
+    var fence: Int64
+}
+
+extension Riders.Asker {
+    /// What nobody asked for.
+    static let gateway = Self(PersonID("enroute")!)
+}
+
+extension TaskOutcome {
+    /// What the end of a job makes of its task; `nil` where it has not ended.
+    init?(of status: JobStatus?) {
+        switch status?.end {
+        case .completed: self = .completed
+        case .cancelled: self = .cancelled
+        default: return nil
+        }
+    }
+}
+
+extension Refused {
+    /// The rider may come online, or be done with another task: later it may do.
+    var isOfRider: Bool { [.riderOffline, .riderBusy, .conflict].contains(self.code) }
+
+    fileprivate init(jobIsOf rider: PersonID) {
+        self.init(
+            code: .conflict,
+            message: "The job is \(rider)'s. Name that rider as insteadOf to hand it over, or take it from it first.")
+    }
+
+    fileprivate init(nobodysAs status: JobStatus) {
+        self.init(
+            code: .illegalTransition, message: "The job is \(status.rawValue): it is nobody's to do.", status: status)
+    }
+
+    /// Why the zone gives a rider no task.
+    fileprivate init(_ rider: PersonID, cannotTake answer: Riders.Assignment) {
+        switch answer {
+        case .full(let jobs):
+            self.init(code: .riderBusy, message: "\(rider) has as many tasks as it may have: \(jobs.count).")
+            self.tasks = jobs
+        case .taken(let other):
+            self.init(jobIsOf: other)
+        case .notApproved:
+            self.init(code: .riderOffline, message: "\(rider) is not approved: it finishes what it has.")
+        case .unreachable:
+            self.init(code: .riderOffline, message: "\(rider) is online, and has not been heard from lately.")
+        default: self.init(code: .riderOffline, message: "\(rider) is offline.")
+        }
+    }
+}

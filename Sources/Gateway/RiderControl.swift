@@ -1,0 +1,182 @@
+// What riders declare of themselves, and what the service and operations say of them, by WebSocket and REST alike. The
+// zone's scripts decide; here are the words for what they answer.
+
+internal import Access
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+/// A rider, and the zone that keeps it.
+struct KnownRider: Sendable, Hashable {
+    let rider: PersonID
+    let zone: ZoneID
+    let record: RiderRecord
+}
+
+/// Reading and changing riders. May be used from any thread.
+struct RiderControl: Sendable {
+    let riders: Riders
+    let places: GeoIndex
+    let jobs: JobControl
+
+    /// The story's own words (RDR-009-AC-03).
+    static let activeTask = "You cannot go offline during an active delivery."
+
+    private var loop: any EventLoop { self.riders.eventLoop }
+
+    /// - Returns: fails with `Refused` when no zone keeps this rider.
+    func read(_ rider: PersonID) -> EventLoopFuture<KnownRider> {
+        self.zone(of: rider).flatMap { zone in
+            self.riders.read(rider, in: zone).flatMapThrowing { record in
+                guard let record else { throw Refused.noSuchRider }
+                return KnownRider(rider: rider, zone: zone, record: record)
+            }
+        }
+    }
+
+    private func zone(of rider: PersonID) -> EventLoopFuture<ZoneID> {
+        self.riders.zone(of: rider).flatMapThrowing { zone in
+            guard let zone else { throw Refused.noSuchRider }
+            return zone
+        }
+    }
+
+    /// A rider declares whether it works, or operations declare that it does not.
+    ///
+    /// - Parameters:
+    ///   - device: is the rider's from now on; `nil` leaves the one it was.
+    ///   - reason: for people; at most `longestReason` bytes.
+    /// - Returns: the rider after it; fails with `Refused`.
+    func declare(
+        _ status: Availability, of rider: PersonID, device: DeviceID? = nil, because reason: String = "",
+        by asker: Riders.Asker
+    ) -> EventLoopFuture<Durable<KnownRider>> {
+        self.zone(of: rider).flatMap { zone in
+            let declared =
+                status == .online
+                ? self.goOnline(rider, zone, device, asker)
+                : self.goOffline(rider, zone, device, reason, asker, mayRepair: true)
+            return declared.flatMap { replicas in
+                self.read(rider).map { Durable(value: $0, replicas: replicas) }
+            }
+        }
+    }
+
+    /// Bytes of a reason.
+    static let longestReason = 200
+
+    /// - Returns: how many replicas have it; `nil` where that is not asked.
+    private func goOnline(
+        _ rider: PersonID, _ zone: ZoneID, _ device: DeviceID?, _ asker: Riders.Asker
+    ) -> EventLoopFuture<Int?> {
+        self.riders.setOnline(rider, in: zone, device: device, by: asker).flatMapThrowing { answer in
+            switch answer.value {
+            case .online, .unchanged: return answer.replicas
+            case .noSuchRider: throw Refused.noSuchRider
+            case .notApproved:
+                throw Refused(code: .forbidden, message: "Your account is not approved: you cannot go online yet.")
+            case .otherRequest: throw Refused.otherRequest
+            }
+        }
+    }
+
+    private func goOffline(
+        _ rider: PersonID, _ zone: ZoneID, _ device: DeviceID?, _ reason: String, _ asker: Riders.Asker, mayRepair: Bool
+    ) -> EventLoopFuture<Int?> {
+        self.riders.setOffline(rider, in: zone, device: device, because: reason, by: asker).flatMap { answer in
+            switch answer.value {
+            case .offline, .unchanged:
+                return self.places.forget(rider, in: zone).map { answer.replicas }
+            case .activeTasks(let jobs) where mayRepair:
+                return self.jobs.releaseDone(jobs, of: rider, in: zone).flatMap { released in
+                    guard released > 0 else { return self.loop.makeFailedFuture(Refused(hasTasks: jobs)) }
+                    // Under the same id the same answer would come.
+                    let again = Riders.Asker(asker.actor)
+                    return self.goOffline(rider, zone, device, reason, again, mayRepair: false)
+                }
+            case .activeTasks(let jobs): return self.loop.makeFailedFuture(Refused(hasTasks: jobs))
+            case .noSuchRider: return self.loop.makeFailedFuture(Refused.noSuchRider)
+            case .otherRequest: return self.loop.makeFailedFuture(Refused.otherRequest)
+            }
+        }
+    }
+
+    /// The service puts a rider into a zone, and says what it may.
+    ///
+    /// - Returns: the rider after it, and whether it is new there; fails with `Refused`.
+    func describe(
+        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by asker: Riders.Asker
+    ) -> EventLoopFuture<(rider: Durable<KnownRider>, isNew: Bool)> {
+        self.riders.zone(of: rider).flatMap { former in
+            self.riders.describe(rider, in: zone, isApproved: isApproved, capacity: capacity, by: asker).flatMap {
+                answer in
+                switch answer.value {
+                case .created, .changed, .unchanged:
+                    let isNew = if case .created = answer.value { true } else { false }
+                    let moved = former.map { $0 == zone ? nil : $0 } ?? nil
+                    let forgotten =
+                        moved.map { self.places.forget(rider, in: $0) } ?? self.loop.makeSucceededVoidFuture()
+                    return forgotten.flatMap {
+                        self.read(rider).map { (Durable(value: $0, replicas: answer.replicas), isNew) }
+                    }
+                case .activeTasks(let jobs, let zone):
+                    return self.loop.makeFailedFuture(Refused(hasTasks: jobs, in: zone))
+                case .otherRequest: return self.loop.makeFailedFuture(Refused.otherRequest)
+                }
+            }
+        }
+    }
+
+    /// The service takes a rider out of its zone.
+    func remove(_ rider: PersonID, by asker: Riders.Asker) -> EventLoopFuture<Durable<Void>> {
+        self.zone(of: rider).flatMap { zone in
+            self.riders.remove(rider, from: zone, because: "", by: asker).flatMap { answer in
+                switch answer.value {
+                case .removed, .noSuchRider:
+                    return self.places.forget(rider, in: zone).map { Durable(value: (), replicas: answer.replicas) }
+                case .activeTasks(let jobs): return self.loop.makeFailedFuture(Refused(hasTasks: jobs, in: zone))
+                case .otherRequest: return self.loop.makeFailedFuture(Refused.otherRequest)
+                }
+            }
+        }
+    }
+
+    /// A rider is there, and where.
+    ///
+    /// - Parameters:
+    ///   - place: for whoever looks for the nearest; kept as long as a heartbeat counts.
+    ///   - takesOver: the device has just signed in.
+    /// - Returns: `nil` when it was counted, or the device that is the rider's instead.
+    func heard(
+        from rider: PersonID, at place: Coordinate?, device: DeviceID?, takesOver: Bool = false
+    ) -> EventLoopFuture<DeviceID?> {
+        self.riders.zone(of: rider).flatMap { zone in
+            guard let zone else { return self.loop.makeSucceededFuture(nil) }
+            return self.riders.heartbeat(of: rider, in: zone, device: device, takesOver: takesOver).flatMap { heard in
+                switch heard {
+                case .otherDevice(let device): return self.loop.makeSucceededFuture(device)
+                case .noSuchRider, .offline: return self.loop.makeSucceededFuture(nil)
+                case .heard:
+                    guard let place else { return self.loop.makeSucceededFuture(nil) }
+                    return self.places.place(rider, in: zone, at: place).map { _ in nil }
+                }
+            }
+        }
+    }
+}
+
+extension Refused {
+    static let noSuchRider = Refused(
+        code: .notFound, message: "There is no such rider in any zone: the service puts riders into one.")
+    static let otherRequest = Refused(
+        code: .unprocessable, message: "Something else was asked for under this Idempotency-Key. Take a new one.")
+
+    /// It can not go, since it has these.
+    fileprivate init(hasTasks jobs: [JobID], in zone: ZoneID? = nil) {
+        let message =
+            zone.map { "The rider has an active task in \($0) and can not leave it." } ?? RiderControl.activeTask
+        self.init(code: .activeTask, message: message)
+        self.tasks = jobs
+    }
+}

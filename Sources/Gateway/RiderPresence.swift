@@ -1,0 +1,83 @@
+// A rider's heartbeat: while its session is open, the gateway says so to the rider's zone. The phone need not think of it;
+// a session that is half open ends by its missing pong, and the heartbeats with it.
+
+internal import Access
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+/// The heartbeats of one session. Confined to its loop.
+final class RiderPresence {
+    private unowned let session: Session
+    private let loop: LoopState
+    /// What the rider's phone calls itself.
+    private var device: DeviceID?
+    private var place: Coordinate?
+    private var timer: Deadline?
+    private var lastBeat: NIODeadline?
+    /// A beat is on its way.
+    private var isAsking = false
+
+    /// Beats in the time for which one counts: two may be lost.
+    private static let beatsPerReach: Int64 = 3
+    /// Between two beats that tell a new place.
+    private static let newestPlace = TimeAmount.seconds(5)
+
+    init(session: Session, loop: LoopState) {
+        (self.session, self.loop) = (session, loop)
+    }
+
+    /// The rider has declared itself: from now on it is heard as long as it is online.
+    func declared(_ status: Availability, _ device: DeviceID?) {
+        if let device { self.device = device }
+        self.timer?.cancel()
+        // Going online was a heartbeat.
+        if status == .online { self.beatLater() }
+    }
+
+    /// The phone says that it is there.
+    func heard(at place: Coordinate?, _ device: DeviceID?, _ grant: Grant) {
+        guard grant.allows(.beAvailable) else {
+            return self.session.refuse("presence", nil, .forbidden, "Only riders are present.")
+        }
+        let isNew = device != nil && device != self.device
+        if let device { self.device = device }
+        if let place { self.place = place }
+        self.beat(takesOver: isNew)
+    }
+
+    /// A position of a journey was taken: it says the same.
+    func travelled(to place: Coordinate?) {
+        if let place { self.place = place }
+        guard NIODeadline.now() - (self.lastBeat ?? .uptimeNanoseconds(0)) >= Self.newestPlace else { return }
+        self.beat(takesOver: false)
+    }
+
+    private func beatLater() {
+        let reach = self.loop.settings.liveState.riderReach.milliseconds
+        self.timer?.cancel()
+        self.timer = self.loop.deadlines.after(.milliseconds(reach / Self.beatsPerReach)) {
+            [weak self, weak session = self.session] in
+            guard let self, session?.isOpen == true else { return }
+            self.beat(takesOver: false)
+        }
+    }
+
+    private func beat(takesOver: Bool) {
+        guard let grant = self.session.grant else { return }
+        self.beatLater()
+        guard !self.isAsking || takesOver else { return }
+        (self.isAsking, self.lastBeat) = (true, .now())
+        let bound = NIOLoopBound((self, self.session), eventLoop: self.loop.eventLoop)
+        let place = self.place
+        self.place = nil
+        self.loop.riders.heard(from: grant.person, at: place, device: self.device, takesOver: takesOver).whenComplete {
+            result in
+            let (presence, session) = bound.value
+            presence.isAsking = false
+            // Redis that does not answer is no news: the next beat asks again.
+            if case .success(.some) = result { session.close(.replaced, "another device is the rider's now") }
+        }
+    }
+}

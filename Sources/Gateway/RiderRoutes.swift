@@ -1,0 +1,220 @@
+// Riders by REST: what a rider declares of itself, what the service says of it, and what operations may.
+
+internal import Access
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+internal import Redis
+
+extension Routes {
+    func addRiders(to api: RouterGroup<GatewayRequestContext>) {
+        api.get("riders/me", use: self.readMe)
+        api.patch("riders/me/status", use: self.declare)
+        api.put("riders/me/presence", use: self.hear)
+        api.get("riders/{rider}", use: self.readRider)
+        api.put("riders/{rider}", use: self.describeRider)
+        api.delete("riders/{rider}", use: self.removeRider)
+        api.patch("riders/{rider}/status", use: self.forceOffline)
+        api.post("jobs/{job}/task", use: self.takeTaskStep)
+    }
+
+    // MARK: a rider of itself
+
+    @Sendable private func readMe(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .beAvailable)
+        return Self.json(try await self.answer(self.riders.read(grant.person)).json)
+    }
+
+    private struct DeclarationBody: Decodable {
+        var status: String
+        var device: String?
+        /// Of operations.
+        var reason: String?
+    }
+
+    private static func availability(_ text: String) throws -> Availability {
+        guard let status = Availability(rawValue: text) else {
+            throw Self.impossible("status must be online or offline.")
+        }
+        return status
+    }
+
+    @Sendable private func declare(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .beAvailable)
+        let requestID = try Self.requestID(request)
+        let body = try await self.body(DeclarationBody.self, request, context)
+        let status = try Self.availability(body.status)
+        let device: DeviceID? = try body.device.map { try Self.name($0, "device") }
+        if let wait = self.quotas.availability(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
+            throw Problem(declarationsFor: wait)
+        }
+        do {
+            let rider = try await self.answer(
+                self.riders.declare(
+                    status, of: grant.person, device: device, by: .init(grant.person, request: requestID)))
+            return Self.json(rider.value.json, isUnknown: rider.isUnknown)
+        } catch let problem as Problem where problem.code == .notFound {
+            // Whoever is in no zone is approved in none.
+            throw Problem(.forbidden, status: 403, detail: problem.detail)
+        }
+    }
+
+    private struct PresenceBody: Decodable {
+        var lat: Double?
+        var lon: Double?
+        var device: String?
+    }
+
+    /// For phones in the background: a heartbeat, and where the rider is.
+    @Sendable private func hear(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .beAvailable)
+        let body = try await self.body(PresenceBody.self, request, context)
+        var place: Coordinate?
+        switch (body.lat, body.lon) {
+        case (let latitude?, let longitude?): place = try Self.place(latitude, longitude)
+        case (nil, nil): break
+        default: throw Self.impossible("lat and lon belong together.")
+        }
+        let device: DeviceID? = try body.device.map { try Self.name($0, "device") }
+        if let wait = self.quotas.positions(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
+            throw Problem(positionsFor: wait)
+        }
+        if let other = try await self.answer(self.riders.heard(from: grant.person, at: place, device: device)) {
+            throw Problem(
+                .conflict, status: 409, detail: "The device \(other) is yours now: declare online to take over.")
+        }
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+    }
+
+    private struct TaskBody: Decodable { var state: String }
+
+    @Sendable private func takeTaskStep(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .beAvailable)
+        let job = try self.job(context, grant)
+        let requestID = try Self.requestID(request)
+        let body = try await self.body(TaskBody.self, request, context)
+        guard let step = TaskStep(rawValue: body.state) else {
+            let steps = TaskStep.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Self.impossible("state must be one of \(steps).")
+        }
+        let rider = try await self.answer(
+            self.riders.take(step, with: job, by: grant.person, source: "rest", request: requestID))
+        return Self.json(rider.json)
+    }
+
+    // MARK: others of a rider
+
+    private func rider(_ context: GatewayRequestContext) throws -> PersonID {
+        try Self.identifier(context.parameters.require("rider"), "rider")
+    }
+
+    @Sendable private func readRider(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        _ = try self.grant(request, context, .readRiders)
+        return Self.json(try await self.answer(self.riders.read(try self.rider(context))).json)
+    }
+
+    private struct RiderBody: Decodable {
+        var zone: String
+        var approved: Bool
+        /// Tasks at once; 1 when it is not said.
+        var capacity: Int?
+    }
+
+    @Sendable private func describeRider(_ request: Request, _ context: GatewayRequestContext) async throws -> Response
+    {
+        let grant = try self.grant(request, context, .describeRider)
+        let rider = try self.rider(context)
+        let body = try await self.body(RiderBody.self, request, context)
+        let capacity = body.capacity ?? 1
+        guard Riders.capacities.contains(capacity) else {
+            throw Self.impossible(
+                "capacity must be \(Riders.capacities.lowerBound) to \(Riders.capacities.upperBound).")
+        }
+        let answer = try await self.answer(
+            self.riders.describe(
+                rider, in: try Self.name(body.zone, "zone"), isApproved: body.approved, capacity: capacity,
+                by: .init(grant.person)))
+        return Self.json(
+            answer.rider.value.json, status: answer.isNew ? .created : .ok, isUnknown: answer.rider.isUnknown)
+    }
+
+    @Sendable private func removeRider(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .describeRider)
+        let removed = try await self.answer(self.riders.remove(try self.rider(context), by: .init(grant.person)))
+        var response = Response(
+            status: removed.isUnknown ? .accepted : .noContent, headers: [.cacheControl: "no-store"])
+        if removed.isUnknown { response.headers[.durability] = "unknown" }
+        return response
+    }
+
+    /// By operations, with a reason; refused like the rider's own while it has a task.
+    @Sendable private func forceOffline(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .forceOffline)
+        let rider = try self.rider(context)
+        let requestID = try Self.requestID(request)
+        let body = try await self.body(DeclarationBody.self, request, context)
+        guard try Self.availability(body.status) == .offline else {
+            throw Self.impossible("Only the rider itself goes online.")
+        }
+        let reason = body.reason ?? ""
+        guard reason.utf8.count <= RiderControl.longestReason, !reason.utf8.contains(where: { $0 < 32 || $0 == 127 })
+        else {
+            throw Self.impossible(
+                "reason must be at most \(RiderControl.longestReason) bytes without control characters.")
+        }
+        let answer = try await self.answer(
+            self.riders.declare(
+                .offline, of: rider, because: reason, by: .init(grant.person, request: requestID)))
+        return Self.json(answer.value.json, isUnknown: answer.isUnknown)
+    }
+}
+
+extension Problem {
+    /// A rider declares itself online and offline too often.
+    fileprivate init(declarationsFor wait: Int64) {
+        self.init(.rateLimited, status: 429, detail: "The status may not be declared so often.")
+        self.retryIn = wait
+    }
+}
+
+extension KnownRider {
+    private struct Document: Encodable {
+        struct Task: Encodable {
+            var job: String
+            var state: String
+        }
+
+        var rider: String
+        var zone: String
+        var status: String
+        var reachable: Bool
+        var approved: Bool
+        var capacity: Int
+        var available: Bool
+        var draining: Bool
+        /// µs, 16 digits: a text, as ids are.
+        var version: String
+        var statusAt: Int64?
+        var heartbeat: Int64?
+        var device: String?
+        var reason: String?
+        var tasks: [Task]
+    }
+
+    /// As REST answers it.
+    var json: [UInt8] {
+        let record = self.record
+        return JSONDocument.bytes(
+            Document(
+                rider: self.rider.text, zone: self.zone.text, status: record.status.rawValue,
+                reachable: record.isReachable, approved: record.isApproved, capacity: record.capacity,
+                available: record.isAvailable, draining: record.isDraining, version: String(record.version),
+                statusAt: record.statusAt, heartbeat: record.heartbeat, device: record.device?.text,
+                reason: record.reason,
+                tasks: record.tasks.sorted { $0.key.text < $1.key.text }.map {
+                    .init(job: $0.key.text, state: $0.value.rawValue)
+                }))
+    }
+}

@@ -1,0 +1,90 @@
+// Azure Maps Route 2025-01-01: `POST /route/directions` with GeoJSON (Azure/azure-rest-api-specs,
+// specification/maps/data-plane/Route). Without `fastestWithTraffic` it answers for an empty road; version 1 of it, which
+// retires in 2028, has latitude first, this one longitude.
+
+internal import EnrouteWire
+internal import FoundationEssentials
+
+package struct AzureMaps: RouteProvider {
+    package static let usualURL = "https://atlas.microsoft.com"
+    static let version = "2025-01-01"
+
+    package let source = ArrivalSource.azureMaps
+    private let base: String
+    private let key: ProviderKey
+
+    package init(key: ProviderKey, url: String = Self.usualURL) throws(UnusableProvider) {
+        guard let base = URLText.base(url, mustBeSecure: true) else {
+            throw UnusableProvider(
+                description: "The URL of Azure Maps must begin with https://: it is sent a key and places.")
+        }
+        (self.base, self.key) = (base, key)
+    }
+
+    private struct Question: Encodable {
+        struct Feature: Encodable {
+            struct Geometry: Encodable {
+                var type = "Point"
+                /// Longitude, latitude.
+                var coordinates: [Double]
+            }
+            struct Properties: Encodable {
+                var pointIndex: Int
+                var pointType = "waypoint"
+            }
+            var type = "Feature"
+            var geometry: Geometry
+            var properties: Properties
+        }
+        var type = "FeatureCollection"
+        var features: [Feature]
+        var optimizeRoute = "fastestWithTraffic"
+        var routeOutputOptions = ["routeSummary"]
+        var travelMode = "driving"
+    }
+
+    package func request(_ question: RouteQuestion) -> ProviderRequest {
+        let features = question.places.enumerated().map { index, place in
+            Question.Feature(
+                geometry: .init(coordinates: [place.longitude, place.latitude]), properties: .init(pointIndex: index))
+        }
+        guard let body = try? JSONEncoder().encode(Question(features: features)) else {
+            preconditionFailure("a Coordinate holds finite numbers, which JSON can")
+        }
+        return ProviderRequest(
+            method: .post, url: "\(self.base)/route/directions?api-version=\(Self.version)",
+            headers: ["content-type": "application/geo+json", "subscription-key": self.key.text], body: Array(body))
+    }
+
+    private struct Answer: Decodable {
+        struct Feature: Decodable {
+            struct Properties: Decodable {
+                var type: String?
+                var distanceInMeters: Double?
+                var durationInSeconds: Double?
+                var durationTrafficInSeconds: Double?
+            }
+            var properties: Properties?
+        }
+        var features: [Feature]?
+    }
+
+    package func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer {
+        try response.checkStatus()
+        let answer: Answer
+        do {
+            answer = try JSONDecoder().decode(Answer.self, from: Data(response.body))
+        } catch {
+            throw .malformed("it is not the GeoJSON of Azure Maps")
+        }
+        guard let features = answer.features else { throw .malformed("it has no features") }
+        guard let route = features.compactMap(\.properties).first(where: { $0.type == "RoutePath" }) else {
+            throw .noRoute
+        }
+        guard let meters = route.distanceInMeters,
+            let seconds = route.durationTrafficInSeconds ?? route.durationInSeconds
+        else { throw .malformed("its route has no distance or no duration") }
+        return try RouteAnswer(
+            seconds: seconds, meters: meters, knowsTraffic: route.durationTrafficInSeconds != nil)
+    }
+}

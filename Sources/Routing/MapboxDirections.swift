@@ -1,0 +1,30 @@
+// Mapbox Directions v5: `GET /directions/v5/mapbox/driving-traffic/{lon},{lat};…` (docs.mapbox.com/api/navigation/directions).
+
+package struct MapboxDirections: RouteProvider {
+    package static let usualURL = "https://api.mapbox.com"
+
+    package let source = ArrivalSource.mapbox
+    private let base: String
+    private let key: ProviderKey
+
+    package init(key: ProviderKey, url: String = Self.usualURL) throws(UnusableProvider) {
+        guard let base = URLText.base(url, mustBeSecure: true) else {
+            throw UnusableProvider(
+                description: "The URL of Mapbox must begin with https://: it is sent a key and places.")
+        }
+        (self.base, self.key) = (base, key)
+    }
+
+    package func request(_ question: RouteQuestion) -> ProviderRequest {
+        let places = question.places.map(URLText.longitudeFirst).joined(separator: ";")
+        // There is no header for it.
+        let key = URLText.percentEncoded(self.key.text)
+        return ProviderRequest(
+            url: "\(self.base)/directions/v5/mapbox/driving-traffic/\(places)?overview=false&access_token=\(key)")
+    }
+
+    package func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer {
+        try response.checkStatus(telling: [422])
+        return try DirectionsAnswer(response).route(knowsTraffic: true)
+    }
+}

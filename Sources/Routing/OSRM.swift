@@ -1,0 +1,74 @@
+// OSRM, run by oneself: `GET /route/v1/driving/{lon},{lat};…` (Project-OSRM/osrm-backend, docs/http.md). It knows no traffic.
+
+internal import FoundationEssentials
+
+package struct OSRM: RouteProvider {
+    package let source = ArrivalSource.osrm
+    private let base: String
+
+    /// - Parameter url: where it is, like `http://osrm:5000`; in the clear only where that network is trusted with places.
+    package init(url: String) throws(UnusableProvider) {
+        guard let base = URLText.base(url, mustBeSecure: false) else {
+            throw UnusableProvider(description: "The URL of OSRM must be like http://osrm:5000, without user or query.")
+        }
+        self.base = base
+    }
+
+    package func request(_ question: RouteQuestion) -> ProviderRequest {
+        let places = question.places.map(URLText.longitudeFirst).joined(separator: ";")
+        return ProviderRequest(url: "\(self.base)/route/v1/driving/\(places)?overview=false&steps=false")
+    }
+
+    package func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer {
+        // 400 with a code that says why.
+        try response.checkStatus(telling: [400])
+        return try DirectionsAnswer(response).route(knowsTraffic: false)
+    }
+}
+
+/// The answer of OSRM, and of Mapbox, whose Directions grew out of it.
+struct DirectionsAnswer: Decodable {
+    struct Route: Decodable {
+        /// s
+        var duration: Double
+        /// m
+        var distance: Double
+    }
+
+    var code: String?
+    var routes: [Route]?
+    private let status: Int
+
+    private enum CodingKeys: String, CodingKey { case code, routes }
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        self.code = try values.decodeIfPresent(String.self, forKey: .code)
+        self.routes = try values.decodeIfPresent([Route].self, forKey: .routes)
+        self.status = 200
+    }
+
+    init(_ response: ProviderResponse) throws(ProviderFailure) {
+        let answer: DirectionsAnswer
+        do {
+            answer = try JSONDecoder().decode(Self.self, from: Data(response.body))
+        } catch {
+            guard response.status == 200 else { throw .status(response.status) }
+            throw .malformed("it is not the JSON of directions")
+        }
+        (self.code, self.routes, self.status) = (answer.code, answer.routes, response.status)
+    }
+
+    func route(knowsTraffic: Bool) throws(ProviderFailure) -> RouteAnswer {
+        switch self.code {
+        case "Ok": break
+        case "NoRoute", "NoSegment": throw .noRoute
+        default:
+            guard self.status == 200 else { throw .status(self.status) }
+            throw .malformed("its code is none that is known")
+        }
+        // The first is the one it recommends.
+        guard let route = self.routes?.first else { throw .noRoute }
+        return try RouteAnswer(seconds: route.duration, meters: route.distance, knowsTraffic: knowsTraffic)
+    }
+}

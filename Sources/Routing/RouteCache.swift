@@ -1,0 +1,67 @@
+// Answers that are good for neighbours too: whoever asks from the same block to the same door within a minute is told what
+// the last one was. Bounded; of more, the oldest goes.
+
+internal import EnrouteWire
+
+/// Where a question begins and ends, as exactly as an arrival time needs it.
+package struct RouteCell: Hashable, Sendable {
+    /// Cells of a degree: 111 m from south to north, and less from west to east.
+    static let perDegree = 1000.0
+
+    private let indices: [Int32]
+
+    package init(_ question: RouteQuestion) {
+        self.indices = question.places.flatMap { place in
+            [place.latitude, place.longitude].map { Int32(($0 * Self.perDegree).rounded(.down)) }
+        }
+    }
+}
+
+package struct RouteCache: Sendable {
+    /// s that an answer is good.
+    package static let goodSeconds = 45.0
+    package static let mostAnswers = 10_000
+
+    private struct Entry {
+        var answer: SourcedRoute
+        var at: UInt64
+    }
+
+    private var entries: [RouteCell: Entry] = [:]
+    /// As they came, the oldest first from `oldest` on.
+    private var order: [(cell: RouteCell, at: UInt64)] = []
+    private var oldest = 0
+    private let most: Int
+
+    package init(most: Int = Self.mostAnswers) { self.most = most }
+
+    package var count: Int { self.entries.count }
+
+    package func answer(_ cell: RouteCell, now: UInt64) -> SourcedRoute? {
+        guard let entry = self.entries[cell], now < entry.at + UInt64(Self.goodSeconds * 1e9) else { return nil }
+        return entry.answer
+    }
+
+    package mutating func keep(_ answer: SourcedRoute, _ cell: RouteCell, now: UInt64) {
+        self.entries[cell] = Entry(answer: answer, at: now)
+        self.order.append((cell, now))
+        let expired = UInt64(Self.goodSeconds * 1e9)
+        while self.oldest < self.order.count {
+            let (cell, at) = self.order[self.oldest]
+            guard self.entries.count > self.most || now >= at + expired else { break }
+            // One that was renewed stands further back as well.
+            if self.entries[cell]?.at == at { self.entries[cell] = nil }
+            self.oldest += 1
+        }
+        if self.oldest > 1024, self.oldest * 2 > self.order.count {
+            self.order.removeFirst(self.oldest)
+            self.oldest = 0
+        }
+    }
+}
+
+/// An answer and who gave it.
+package struct SourcedRoute: Hashable, Sendable {
+    package let answer: RouteAnswer
+    package let source: ArrivalSource
+}

@@ -1,0 +1,76 @@
+// Asks the providers of a chain one after the other until one answers, and not twice for what was answered just now. What to
+// ask, whom, and how long to leave somebody alone are values' to decide.
+
+/// The chain of one process.
+package actor RouteFinder {
+    /// What providers did, by what came of it: for metrics and logs.
+    package enum Event: Hashable, Sendable {
+        case answered(ArrivalSource, Duration)
+        case failed(ArrivalSource, ProviderFailure)
+        case cached(ArrivalSource)
+    }
+
+    private let providers: [any RouteProvider]
+    private let client: ProviderClient
+    private let clock: @Sendable () -> (monotonic: UInt64, wall: Int64)
+    private let report: @Sendable (Event) -> Void
+    private var chain: RouteChain
+    private var cache = RouteCache()
+    /// Questions that are out.
+    private var flights: [RouteCell: Task<SourcedRoute?, Never>] = [:]
+
+    /// - Parameters:
+    ///   - providers: in the order they are asked, each with what it may be asked in a day.
+    ///   - clock: ns of a clock that never goes back, and ms since the epoch.
+    package init(
+        providers: [(provider: any RouteProvider, budget: DailyBudget)], client: ProviderClient,
+        clock: @escaping @Sendable () -> (monotonic: UInt64, wall: Int64),
+        report: @escaping @Sendable (Event) -> Void = { _ in }
+    ) {
+        self.providers = providers.map(\.provider)
+        self.chain = RouteChain(links: providers.map { .init(source: $0.provider.source, budget: $0.budget) })
+        (self.client, self.clock, self.report) = (client, clock, report)
+    }
+
+    /// - Returns: `nil` when no provider has an answer: the built-in estimator is next.
+    package func find(_ question: RouteQuestion) async -> SourcedRoute? {
+        let cell = RouteCell(question)
+        if let known = self.cache.answer(cell, now: self.clock().monotonic) {
+            self.report(.cached(known.source))
+            return known
+        }
+        if let flight = self.flights[cell] { return await flight.value }
+        // Of its own, because whoever asked first may go while others wait. Nobody cancels it: each provider ends within
+        // the client's bound.
+        let flight = Task { await self.search(question, cell) }
+        self.flights[cell] = flight
+        return await flight.value
+    }
+
+    private func search(_ question: RouteQuestion, _ cell: RouteCell) async -> SourcedRoute? {
+        defer { self.flights[cell] = nil }
+        var index = 0
+        while case .ask(let asked) = self.step(from: index) {
+            let (provider, began) = (self.providers[asked], self.clock().monotonic)
+            do throws(ProviderFailure) {
+                let answer = try provider.answer(try await self.client.ask(provider.request(question)))
+                let now = self.clock().monotonic
+                self.chain.succeeded(asked)
+                let found = SourcedRoute(answer: answer, source: provider.source)
+                self.cache.keep(found, cell, now: now)
+                self.report(.answered(provider.source, .nanoseconds(Int64(clamping: now - min(now, began)))))
+                return found
+            } catch {
+                self.chain.failed(asked, error, now: self.clock().monotonic)
+                self.report(.failed(provider.source, error))
+            }
+            index = asked + 1
+        }
+        return nil
+    }
+
+    private func step(from index: Int) -> RouteChain.Step {
+        let (monotonic, wall) = self.clock()
+        return self.chain.next(from: index, now: monotonic, wall: wall)
+    }
+}

@@ -1,0 +1,69 @@
+// Where a phone says it is, before anybody has said that it can be: any two numbers. Distances are those of a map of the
+// neighbourhood, not of the globe: right to a thousandth within a city and its surroundings, and cheap.
+
+package import EnrouteWire
+
+#if canImport(Glibc)
+    private import Glibc
+#else
+    private import Darwin
+#endif
+
+/// Degrees north and east (WGS 84), unchecked. Its description is redacted, as a Coordinate's is.
+package struct Spot: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var latitude: Double
+    package var longitude: Double
+
+    package init(latitude: Double, longitude: Double) {
+        (self.latitude, self.longitude) = (latitude, longitude)
+    }
+
+    package init(_ place: Coordinate) { self.init(latitude: place.latitude, longitude: place.longitude) }
+
+    package var description: String { "<a place>" }
+    package var debugDescription: String { self.description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// Metres of a degree on a sphere with the mean radius of WGS 84.
+    private static let metersOfDegree = 6_371_008.8 * Double.pi / 180
+
+    /// Metres, straight.
+    package func meters(to other: Spot) -> Double {
+        let north = (other.latitude - self.latitude) * Self.metersOfDegree
+        var degreesEast = other.longitude - self.longitude
+        // The short way round.
+        if degreesEast > 180 { degreesEast -= 360 } else if degreesEast < -180 { degreesEast += 360 }
+        let middle = (self.latitude + other.latitude) / 2 * Double.pi / 180
+        let east = degreesEast * Self.metersOfDegree * cos(middle)
+        return (north * north + east * east).squareRoot()
+    }
+}
+
+/// One reading of a phone's sensor, as it was sent.
+package struct Reading: Hashable, Sendable {
+    /// ms since the epoch by the phone's clock: comparable with the same phone's other readings, with nothing else.
+    package var at: Int64
+    package var spot: Spot
+    /// Radius of 68 % confidence, m.
+    package var accuracyMeters: Double?
+    /// Over ground, m/s.
+    package var speedMetersPerSecond: Double?
+
+    package init(at: Int64, spot: Spot, accuracyMeters: Double? = nil, speedMetersPerSecond: Double? = nil) {
+        self.at = at
+        self.spot = spot
+        self.accuracyMeters = accuracyMeters
+        self.speedMetersPerSecond = speedMetersPerSecond
+    }
+
+    package init(_ fix: Fix) {
+        self.init(
+            at: fix.at, spot: Spot(fix.place), accuracyMeters: fix.accuracyMeters,
+            speedMetersPerSecond: fix.speedMetersPerSecond)
+    }
+}
+
+extension UInt64 {
+    /// Nanoseconds.
+    static func seconds(_ count: Double) -> UInt64 { UInt64(count * 1e9) }
+}

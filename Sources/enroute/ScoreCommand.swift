@@ -1,0 +1,70 @@
+// enroute score: how good arrival times would have been on recorded trips.
+
+import ArgumentParser
+import Foundation
+import Journeys
+import Tracking
+
+struct ScoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "score",
+        abstract: "Compares predicted arrivals with actual ones, on recorded trips.",
+        discussion: """
+            Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. The destination is a trip's last point, and the arrival when
+            it first came within 50 m of it. Errors are in seconds, without their sign, of what was predicted 5, 10 and 20
+            minutes before (and a fifth of that sooner or later): by the built-in estimator, and by the straight line over
+            the mean speed so far.
+
+            Examples:
+              enroute score trip.gpx
+              enroute score recordings/*.gpx.gz
+            """)
+
+    @Argument(help: "Recordings: .gpx, .csv or .nmea, or one of these with .gz.")
+    var files: [String]
+
+    @Option(help: "Which trip of a CSV file that holds several.")
+    var trip: String?
+
+    func run() async throws {
+        try await exitingCleanly {
+            var (builtIn, straightLine) = (Scorecard(), Scorecard())
+            for file in self.files {
+                let journey = try Journey.load(path: file, trip: self.trip)
+                guard let score = TripScore(journey.fixes.map(Reading.init)) else {
+                    say("\(journey.name): no two readings can be believed")
+                    continue
+                }
+                builtIn.add(score.builtIn)
+                straightLine.add(score.straightLine)
+                say(
+                    "\(journey.name): \(Int(score.tripSeconds / 60)) min to the arrival, \(score.counts.accepted) readings "
+                        + "accepted, \(score.counts.held) held, \(score.counts.refused) refused")
+            }
+            say("")
+            say(
+                "| minutes before | predictions | built-in: median, p90 (s) | straight line: median, p90 (s) | median better by |"
+            )
+            say("|---|---|---|---|---|")
+            for (ours, theirs) in zip(builtIn.scores, straightLine.scores) { say(Self.row(ours, theirs)) }
+        }
+    }
+
+    private static func row(_ ours: Scorecard.Score, _ theirs: Scorecard.Score) -> String {
+        func number(_ value: Double?) -> String { value.map { String(Int($0.rounded())) } ?? "-" }
+        let gain =
+            ours.medianSeconds.flatMap { ours in
+                theirs.medianSeconds.map { "\(Int(((1 - ours / max(1, $0)) * 100).rounded())) %" }
+            } ?? "-"
+        return "| \(ours.minutes) | \(ours.count) | \(number(ours.medianSeconds)), \(number(ours.p90Seconds)) | "
+            + "\(number(theirs.medianSeconds)), \(number(theirs.p90Seconds)) | \(gain) |"
+    }
+}
+
+extension Reading {
+    init(_ fix: Journeys.Fix) {
+        self.init(
+            at: fix.at, spot: Spot(latitude: fix.latitude, longitude: fix.longitude),
+            accuracyMeters: fix.accuracyMeters, speedMetersPerSecond: fix.speedMetersPerSecond)
+    }
+}

@@ -1,0 +1,29 @@
+import Foundation
+import Testing
+
+/// `enroute score`, run as a user runs it.
+@Suite struct ScoreTests {
+    /// Half an hour north, a reading every five seconds.
+    private static var recording: String {
+        let rows = (0...360).map { step in
+            "\(1_795_000_000_000 + step * 5000),\(48 + Double(step) * 0.0004),16.4"
+        }
+        return (["unix_ms,lat,lon"] + rows).joined(separator: "\n") + "\n"
+    }
+
+    @Test func `a recording's arrival times are compared with the straight line's, by horizon`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-score-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (file, still) = (folder.appending(path: "trip.csv"), folder.appending(path: "still.csv"))
+        try Self.recording.write(to: file, atomically: true, encoding: .utf8)
+        try "unix_ms,lat,lon\n1795000000000,0,0\n1795000001000,0,0\n".write(
+            to: still, atomically: true, encoding: .utf8)
+        let outcome = try await CommandTests.run(["score", file.path, still.path])
+        #expect(outcome.code == 0 && outcome.error.isEmpty)
+        #expect(outcome.output.contains("trip.csv: 29 min to the arrival, 361 readings accepted, 0 held, 0 refused"))
+        #expect(outcome.output.contains("still.csv: no two readings can be believed"))
+        // On a straight road at an even speed nothing is better than the straight line.
+        for minutes in ["| 5 | ", "| 10 | ", "| 20 | "] { #expect(outcome.output.contains("\n" + minutes)) }
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// What a queue does to events: another order, other envelopes. The queue would show a message again after twelve hours only,
+/// so whatever comes again was given back.
+@Suite struct QueueOrderTests {
+    private static let visibility = #"{"VisibilityTimeout":"43200"}"#
+
+    @Test(QueueTests.isThere)
+    func `events of a queue in the wrong order are given back, and end where the lifecycle does`()
+        async throws
+    {
+        try await within(.seconds(240)) {
+            try await Moto.running { moto in
+                let url = try await moto.makeQueue("orders", Self.visibility)
+                try await QueueTests.serve(url) { sender in
+                    _ = try await sender.send(EventRoutesTests.created)
+                    let first = EventRoutesTests.status("e-1", "accepted", second: 1)
+                    let second = EventRoutesTests.status("e-2", "preparing", second: 2)
+                    // Both are there before either is looked at again.
+                    try await moto.send([second, first, second], to: url)
+                    try await becomes("the queue is empty") { try await moto.count(url) == 0 }
+                    let job = try await sender.gateway.ledger.log(of: .init("j1")!).get()
+                    #expect(job.map(\.status.rawValue) == ["pending_vendor_acceptance", "accepted", "preparing"])
+                    let metrics = try await sender.gateway.manage("/metrics").text
+                    #expect(metrics.contains(#"enroute_events_refused_total{reason="early"}"#))
+                    #expect(metrics.contains(#"enroute_events_taken_total{outcome="repeated"} 1"#))
+                }
+            }
+        }
+    }
+
+    @Test(QueueTests.isThere) func `what a topic puts into a queue is the event in it, whichever way it is written`()
+        async throws
+    {
+        try await within(.seconds(240)) {
+            try await Moto.running { moto in
+                let url = try await moto.makeQueue("orders", Self.visibility)
+                let signer = try TopicSigner()
+                let events = [
+                    ("m-1", EventRoutesTests.created),
+                    ("m-2", #"{"type":"io.enroute.job.status","job":"j1","status":"accepted"}"#),
+                    ("m-3", EventRoutesTests.event("e-3", "cancelled", #"{"job":"j1"}"#)),
+                ]
+                let envelopes = try events.map { try signer.envelope($1, host: "sns.example", id: $0) }
+                try await QueueTests.serve(url) { sender in
+                    for envelope in envelopes {
+                        try await moto.send([envelope], to: url)
+                        try await becomes("the queue is empty") { try await moto.count(url) == 0 }
+                    }
+                    let status = try await sender.status()
+                    #expect(status == "cancelled")
+                    let metrics = try await sender.gateway.manage("/metrics").text
+                    #expect(metrics.contains(#"enroute_events_taken_total{outcome="applied"} 3"#))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+// A provider on loopback: answers what the test wants, and remembers what it was asked.
+
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+final class ProviderServer: Sendable {
+    struct Question: Sendable {
+        var method: String
+        /// Path and query.
+        var uri: String
+        var headers: HTTPHeaders
+        var body: [UInt8]
+    }
+
+    enum Answer: Sendable {
+        case json(String, status: Int = 200, headers: [String: String] = [:])
+        /// Nothing at all.
+        case silence
+        /// A head, the beginning of a body, and nothing more.
+        case stuck(String)
+        /// So many bytes.
+        case bytes(Int)
+        /// The connection is closed without a word.
+        case hangUp
+    }
+
+    typealias Behaviour = @Sendable (Question) -> Answer
+
+    private let asked = NIOLockedValueBox<[Question]>([])
+    private let behaviour: NIOLockedValueBox<Behaviour>
+    private let listener: any Channel
+    var questions: [Question] { self.asked.withLockedValue { $0 } }
+    var url: String { "http://127.0.0.1:\(self.listener.localAddress?.port ?? 0)" }
+
+    private init(
+        _ listener: any Channel, _ behaviour: NIOLockedValueBox<Behaviour>
+    ) {
+        (self.listener, self.behaviour) = (listener, behaviour)
+    }
+
+    func behave(_ behaviour: @escaping Behaviour) { self.behaviour.withLockedValue { $0 = behaviour } }
+
+    /// Runs one for as long as `body` does.
+    static func running<Result: Sendable>(
+        _ behaviour: @escaping Behaviour, _ body: (ProviderServer) async throws -> Result
+    ) async throws -> Result {
+        let box = NIOLockedValueBox(behaviour)
+        let server = NIOLockedValueBox<ProviderServer?>(nil)
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(
+                        Listener { question in
+                            server.withLockedValue { $0 }?.asked.withLockedValue { $0.append(question) }
+                            return box.withLockedValue { $0 }(question)
+                        })
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let running = ProviderServer(listener, box)
+        server.withLockedValue { $0 = running }
+        defer { server.withLockedValue { $0 = nil } }
+        do {
+            let result = try await body(running)
+            try await listener.close()
+            return result
+        } catch {
+            try await listener.close()
+            throw error
+        }
+    }
+
+    private final class Listener: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        private let answer: Behaviour
+        private var head: HTTPRequestHead?
+        private var body: [UInt8] = []
+
+        init(_ answer: @escaping Behaviour) { self.answer = answer }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch self.unwrapInboundIn(data) {
+            case .head(let head): (self.head, self.body) = (head, [])
+            case .body(let part): self.body += Array(part.readableBytesView)
+            case .end:
+                guard let head = self.head else { return }
+                let question = Question(
+                    method: head.method.rawValue, uri: head.uri, headers: head.headers, body: self.body)
+                self.send(self.answer(question), on: context.channel)
+            }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+        private func send(_ answer: Answer, on channel: any Channel) {
+            var (status, fields, text, isWhole) = (200, [String: String](), "", true)
+            switch answer {
+            case .json(let json, let code, let headers): (text, status, fields) = (json, code, headers)
+            case .stuck(let begun): (text, isWhole) = (begun, false)
+            case .bytes(let count): text = String(repeating: " ", count: count)
+            case .silence: return
+            case .hangUp: return channel.close(promise: nil)
+            }
+            var headers = HTTPHeaders([("transfer-encoding", "chunked")])
+            for (name, value) in fields { headers.add(name: name, value: value) }
+            channel.write(
+                HTTPServerResponsePart.head(
+                    .init(version: .http1_1, status: .init(statusCode: status), headers: headers)), promise: nil)
+            let body = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: text)))
+            guard isWhole else { return channel.writeAndFlush(body, promise: nil) }
+            channel.write(body, promise: nil)
+            channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+        }
+    }
+}

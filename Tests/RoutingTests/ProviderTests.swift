@@ -1,0 +1,195 @@
+import EnrouteWire
+import Testing
+
+@testable import Routing
+
+/// Each provider against a server that does what its documentation says.
+@Suite struct ProviderTests {
+    private static func ask(
+        _ behaviour: @escaping ProviderServer.Behaviour, _ question: RouteQuestion = Documented.question,
+        _ provider: (String) throws -> any RouteProvider
+    ) async throws -> Result<RouteAnswer, ProviderFailure> {
+        try await ProviderServer.running(behaviour) { server in
+            let provider = try provider(server.url)
+            return try await withClient { client in
+                do throws(ProviderFailure) {
+                    return .success(try provider.answer(try await client.ask(provider.request(question))))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+    }
+
+    @Test func `OSRM is asked with longitude first, and tells of an empty road`() async throws {
+        let answer = try await Self.ask(Documented.osrm) { try OSRM(url: $0) }.get()
+        #expect(answer.seconds == 731.5 && answer.meters == 8104.2 && !answer.knowsTraffic)
+    }
+
+    @Test func `Mapbox is asked with longitude first and its key, and tells of today's traffic`() async throws {
+        let answer = try await Self.ask(Documented.mapbox) { try MapboxDirections(key: Documented.key, url: $0) }.get()
+        #expect(answer.seconds == 905.25 && answer.meters == 8200.75 && answer.knowsTraffic)
+    }
+
+    @Test func `Azure Maps is asked in GeoJSON with longitude first, for traffic, with the key in a header`()
+        async throws
+    {
+        let answer = try await Self.ask(Documented.azureMaps) { try AzureMaps(key: Documented.key, url: $0) }.get()
+        #expect(answer.seconds == 1020 && answer.meters == 8125 && answer.knowsTraffic)
+    }
+
+    @Test func `with longitude and latitude swapped none of them knows a way: the tests above would tell`() async throws
+    {
+        let places = Documented.question.places.map { Coordinate(latitude: $0.longitude, longitude: $0.latitude)! }
+        let swapped = try #require(RouteQuestion(places: places))
+        let osrm = try await Self.ask(Documented.osrm, swapped) { try OSRM(url: $0) }
+        #expect(osrm == .failure(.noRoute))
+        let mapbox = try await Self.ask(Documented.mapbox, swapped) {
+            try MapboxDirections(key: Documented.key, url: $0)
+        }
+        #expect(mapbox == .failure(.noRoute))
+        let azure = try await Self.ask(Documented.azureMaps, swapped) { try AzureMaps(key: Documented.key, url: $0) }
+        #expect(azure == .failure(.status(400)))
+    }
+
+    @Test func `a key that is not theirs is refused`() async throws {
+        let key = try #require(ProviderKey("another"))
+        let mapbox = try await Self.ask(Documented.mapbox) { try MapboxDirections(key: key, url: $0) }
+        let azure = try await Self.ask(Documented.azureMaps) { try AzureMaps(key: key, url: $0) }
+        #expect(mapbox == .failure(.keyRefused) && azure == .failure(.keyRefused))
+    }
+
+    @Test func `an address is found once and for all, or not found`() async throws {
+        try await ProviderServer.running(Documented.mapbox) { server in
+            let geocoding = try MapboxGeocoding(key: Documented.key, url: server.url)
+            try await withClient { client in
+                let known = try #require(geocoding.request(address: "Café Größe 1&2, Wien"))
+                let found = try geocoding.answer(try await client.ask(known))
+                #expect(found.place == Documented.door && found.confidence == .high && found.isResolved)
+                let unknown = try await client.ask(try #require(geocoding.request(address: "Nowhere 1")))
+                #expect(throws: ProviderFailure.noPlace) { try geocoding.answer(unknown) }
+            }
+        }
+    }
+
+    // MARK: answers
+
+    private static func response(_ text: String, _ status: Int = 200) -> ProviderResponse {
+        ProviderResponse(status: status, body: Array(text.utf8))
+    }
+
+    private static func geocoded(_ matchCode: String, latitude: String = "48.2") throws -> GeocodedPlace {
+        try MapboxGeocoding(key: Documented.key).answer(
+            self.response(
+                #"{"features":[{"properties":{"coordinates":{"longitude":16.4,"latitude":\#(latitude)}\#(matchCode)}}]}"#
+            ))
+    }
+
+    @Test func `what a geocoder is not sure of is not resolved`() throws {
+        for (confidence, isResolved) in [
+            ("exact", true), ("high", true), ("medium", true), ("low", false), ("odd", false),
+        ] {
+            let place = try Self.geocoded(#","match_code":{"confidence":"\#(confidence)"}"#)
+            #expect(place.isResolved == isResolved, "\(confidence)")
+        }
+        let town = try Self.geocoded("")
+        #expect(town.confidence == .low && !town.isResolved)
+        #expect(throws: ProviderFailure.malformed("its coordinates are no place")) {
+            try Self.geocoded("", latitude: "98.2")
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"code":"Ok","routes":[]}"#, 200, ProviderFailure.noRoute), (#"{"code":"NoRoute"}"#, 200, .noRoute),
+        (#"{"code":"NoRoute"}"#, 400, .noRoute), (#"{"code":"InvalidQuery"}"#, 400, .status(400)),
+        ("<html>", 400, .status(400)), ("<html>", 200, .malformed("it is not the JSON of directions")),
+        ("", 200, .malformed("it is not the JSON of directions")),
+        ("{}", 200, .malformed("its code is none that is known")),
+        (
+            #"{"code":"Ok","routes":[{"duration":"1","distance":1}]}"#, 200,
+            .malformed("it is not the JSON of directions")
+        ),
+        (
+            #"{"code":"Ok","routes":[{"duration":-1,"distance":1}]}"#, 200,
+            .malformed("it answers with a way that no car takes in that time")
+        ),
+        (
+            #"{"code":"Ok","routes":[{"duration":10,"distance":9000}]}"#, 200,
+            .malformed("it answers with a way that no car takes in that time")
+        ),
+        (
+            #"{"code":"Ok","routes":[{"duration":1e9,"distance":1}]}"#, 200,
+            .malformed("it answers with a way that no car takes in that time")
+        ), ("", 500, .status(500)), ("", 429, .throttled(retryAfterSeconds: nil)), ("", 302, .redirected),
+    ])
+    func `an answer that can not be used says why`(text: String, status: Int, failure: ProviderFailure) throws {
+        let osrm = try OSRM(url: "http://localhost")
+        #expect(throws: failure) { try osrm.answer(Self.response(text, status)) }
+    }
+
+    @Test(arguments: [
+        (#"{"features":[]}"#, ProviderFailure.noRoute), ("{}", .malformed("it has no features")),
+        ("[]", .malformed("it is not the GeoJSON of Azure Maps")),
+        (
+            #"{"features":[{"properties":{"type":"RoutePath"}}]}"#,
+            .malformed("its route has no distance or no duration")
+        ),
+    ])
+    func `so does one of Azure Maps`(text: String, failure: ProviderFailure) throws {
+        let azure = try AzureMaps(key: Documented.key)
+        #expect(throws: failure) { try azure.answer(Self.response(text)) }
+    }
+
+    @Test func `without traffic Azure Maps' time is an empty road's, and said to be`() throws {
+        let answer = try AzureMaps(key: Documented.key).answer(
+            Self.response(
+                #"{"features":[{"properties":{"type":"RoutePath","distanceInMeters":9,"durationInSeconds":8}}]}"#))
+        #expect(answer.seconds == 8 && !answer.knowsTraffic)
+    }
+
+    // MARK: what is asked
+
+    @Test func `degrees are written with a point and six decimals, whatever their size`() {
+        for (value, text) in [
+            (16.377, "16.377000"), (-0.0000004, "0.000000"), (-0.000001, "-0.000001"), (-179.9999999, "-180.000000"),
+            (5, "5.000000"), (-0.5, "-0.500000"),
+        ] { #expect(URLText.degrees(value) == text) }
+    }
+
+    @Test func `keys are sent over TLS alone, and not to whoever a URL names as its user`() {
+        for url in [
+            "http://api.example", "ftp://a", "", "https://", "https:///x", "https://a@b", "https://a?b", "https://a b",
+        ] {
+            #expect(throws: UnusableProvider.self, "\(url)") { try AzureMaps(key: Documented.key, url: url) }
+            #expect(throws: UnusableProvider.self, "\(url)") { try MapboxDirections(key: Documented.key, url: url) }
+            #expect(throws: UnusableProvider.self, "\(url)") { try MapboxGeocoding(key: Documented.key, url: url) }
+        }
+        for url in ["ftp://a", "", "http://", "http://a@b"] {
+            #expect(throws: UnusableProvider.self, "\(url)") { try OSRM(url: url) }
+        }
+        for url in ["http://127.0.0.1.evil.example", "http://localhost.evil.example"] {
+            #expect(throws: UnusableProvider.self, "\(url)") { try AzureMaps(key: Documented.key, url: url) }
+        }
+        #expect(throws: Never.self) { try OSRM(url: "http://osrm:5000/") }
+    }
+
+    @Test func `neither a key nor a place is in what is printed`() throws {
+        let mapbox = try MapboxDirections(key: Documented.key)
+        for text in ["\(mapbox)", "\(mapbox.request(Documented.question))", String(reflecting: Documented.key)] {
+            #expect(!text.contains("a-key") && !text.contains("48.") && !text.contains("access_token="))
+        }
+        var dumped = ""
+        dump(mapbox.request(Documented.question), to: &dumped)
+        dump(try AzureMaps(key: Documented.key), to: &dumped)
+        #expect(!dumped.contains("a-key") && !dumped.contains("48."))
+    }
+
+    @Test func `questions and keys that can not be asked with are refused`() throws {
+        #expect(RouteQuestion(places: [Documented.door]) == nil)
+        #expect(RouteQuestion(places: Array(repeating: Documented.door, count: 11)) == nil)
+        #expect(ProviderKey("") == nil && ProviderKey("a\r\nb") == nil && ProviderKey("ä") == nil)
+        let geocoding = try MapboxGeocoding(key: Documented.key)
+        #expect(geocoding.request(address: "  ") == nil)
+        #expect(geocoding.request(address: String(repeating: "x", count: 257)) == nil)
+    }
+}

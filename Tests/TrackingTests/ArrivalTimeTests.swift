@@ -1,0 +1,209 @@
+import Testing
+
+@testable import Tracking
+
+@Suite struct ArrivalTimeTests {
+    /// A rider that is seen once a second, and a service that answers at once, unless told otherwise.
+    private struct Trip {
+        var arrival = ArrivalTime()
+        /// s
+        var now = 0.0
+        var isFollowed = true
+        var isSeen = true
+        var metersToGo = 6000.0
+        /// s that the service says; `nil` when it fails.
+        var answer: (Double) -> Double? = { 600 - $0 }
+        /// When calculations began.
+        var calculated: [Double] = []
+        var reasons: [ArrivalTime.Calculation.Reason] = []
+
+        mutating func pass(seconds: Int) {
+            for _ in 0..<seconds {
+                self.now += 1
+                if self.isSeen { self.arrival.observe(metersToGo: self.metersToGo, now: self.time) }
+                guard let calculation = self.arrival.begin(isFollowed: self.isFollowed, now: self.time) else {
+                    continue
+                }
+                self.calculated.append(self.now)
+                self.reasons.append(calculation.reason)
+                if let seconds = self.answer(self.now) {
+                    self.arrival.succeeded(calculation, seconds: seconds, now: self.time)
+                } else {
+                    self.arrival.failed(calculation, now: self.time)
+                }
+            }
+        }
+
+        var time: UInt64 { .seconds(self.now) }
+        var state: ArrivalTime.State { self.arrival.state(now: self.time) }
+        var seconds: Double? { if case .ok(let seconds) = self.state { seconds } else { nil } }
+    }
+
+    @Test func `US-072 AC-002: while followed and seen it is calculated at least every 60 s, and not at every reading`()
+    {
+        var trip = Trip()
+        trip.pass(seconds: 595)
+        #expect(trip.calculated.first == 1)
+        #expect(zip(trip.calculated, trip.calculated.dropFirst()).allSatisfy { $1 - $0 == 60 })
+        #expect(trip.calculated.count == 10)
+    }
+
+    @Test func `when nobody follows it is not calculated, and at once when somebody does`() {
+        var trip = Trip(isFollowed: false)
+        trip.pass(seconds: 600)
+        #expect(trip.calculated.isEmpty && trip.state == .recalculating)
+        trip.isFollowed = true
+        trip.pass(seconds: 1)
+        #expect(trip.calculated == [601])
+    }
+
+    @Test func `a rider that takes another way is calculated anew sooner, but not at every reading`() {
+        var trip = Trip()
+        trip.pass(seconds: 15)
+        trip.metersToGo = 6251
+        trip.pass(seconds: 1)
+        #expect(trip.calculated == [1, 16])
+        trip.metersToGo = 6600
+        trip.pass(seconds: 9)
+        #expect(trip.calculated == [1, 16])
+        trip.metersToGo = 7000
+        trip.pass(seconds: 1)
+        #expect(trip.calculated == [1, 16, 26])
+    }
+
+    @Test func `between calculations it counts down by the second`() throws {
+        var trip = Trip()
+        trip.pass(seconds: 1)
+        for second in 0..<50 {
+            #expect(trip.seconds == 599 - Double(second))
+            trip.pass(seconds: 1)
+        }
+    }
+
+    @Test func `an estimate that wavers by a few seconds is not shown`() throws {
+        var trip = Trip()
+        trip.answer = { 600 - $0 + (Int($0).isMultiple(of: 2) ? 20 : -20) }
+        trip.pass(seconds: 1)
+        let first = try #require(trip.seconds)
+        for second in 1...300 {
+            trip.pass(seconds: 1)
+            let seconds = try #require(trip.seconds)
+            #expect(abs(seconds - (first - Double(second))) < 45)
+        }
+        let changes = trip.calculated.count
+        #expect(changes > 5)
+    }
+
+    @Test func `one that differs by more is shown at once`() {
+        var trip = Trip()
+        trip.pass(seconds: 60)
+        trip.answer = { _ in 900 }
+        trip.pass(seconds: 1)
+        #expect(trip.seconds == 900)
+    }
+
+    @Test func `it is never below zero, and once it is overdue it is not frozen there`() throws {
+        var trip = Trip()
+        trip.answer = { _ in 20 }
+        trip.pass(seconds: 300)
+        #expect(trip.calculated.count > 8)
+        // A service is asked once a minute all the same: the others are for the built-in estimator.
+        #expect(trip.reasons.filter { $0 != .overdue }.count == 5)
+        trip.answer = { _ in -500 }
+        for _ in 0..<120 {
+            trip.pass(seconds: 1)
+            #expect(try #require(trip.seconds) >= 0)
+        }
+        trip.answer = { _ in 240 }
+        trip.pass(seconds: 12)
+        #expect(try #require(trip.seconds) > 200)
+    }
+
+    @Test func `US-072 AC-005: when the rider is not seen it is recalculating, then unavailable, and not calculated`() {
+        var trip = Trip()
+        trip.pass(seconds: 10)
+        trip.isSeen = false
+        trip.pass(seconds: 30)
+        #expect(trip.seconds != nil)
+        trip.pass(seconds: 1)
+        #expect(trip.state == .recalculating)
+        trip.pass(seconds: 269)
+        #expect(trip.state == .recalculating)
+        trip.pass(seconds: 1)
+        #expect(trip.state == .unavailable)
+        #expect(trip.calculated == [1])
+        trip.isSeen = true
+        trip.pass(seconds: 1)
+        #expect(trip.calculated == [1, 312] && trip.seconds != nil)
+    }
+
+    @Test func `a rider that was not seen for a while is calculated anew when it is back`() {
+        var trip = Trip()
+        trip.pass(seconds: 5)
+        trip.isSeen = false
+        trip.pass(seconds: 31)
+        trip.isSeen = true
+        trip.pass(seconds: 1)
+        #expect(trip.calculated == [1, 37] && trip.reasons == [.due, .deviation])
+    }
+
+    @Test func `US-072 AC-007: a service that fails leaves the last time to count down, then none`() {
+        var trip = Trip()
+        trip.pass(seconds: 60)
+        trip.answer = { _ in nil }
+        trip.pass(seconds: 120)
+        #expect(trip.seconds != nil)
+        trip.pass(seconds: 120)
+        #expect(trip.state == .unavailable)
+        trip.answer = { 600 - $0 }
+        trip.pass(seconds: 61)
+        #expect(trip.seconds != nil)
+    }
+
+    @Test func `US-072 AC-007: without any answer it is unavailable, and asked for less and less often`() {
+        var trip = Trip()
+        trip.answer = { _ in nil }
+        trip.pass(seconds: 600)
+        #expect(trip.state == .unavailable)
+        let pauses = zip(trip.calculated, trip.calculated.dropFirst()).map { $1 - $0 }
+        #expect(pauses.prefix(4) == [10, 20, 40, 60] && pauses.dropFirst(3).allSatisfy { $0 == 60 })
+    }
+
+    @Test func `a calculation nobody ends has failed after 10 s, and its answer is not taken any more`() throws {
+        var arrival = ArrivalTime()
+        arrival.observe(metersToGo: 1000, now: 0)
+        let begun = arrival.begin(isFollowed: true, now: 0)
+        let lost = try #require(begun)
+        for second in 1...20 {
+            let early = arrival.begin(isFollowed: true, now: .seconds(Double(second)))
+            #expect(early == nil)
+        }
+        let again = arrival.begin(isFollowed: true, now: .seconds(21))
+        let next = try #require(again)
+        arrival.succeeded(lost, seconds: 60, now: .seconds(22))
+        #expect(arrival.state(now: .seconds(22)) == .unavailable)
+        arrival.succeeded(next, seconds: 60, now: .seconds(22))
+        #expect(arrival.state(now: .seconds(22)) == .ok(seconds: 59))
+    }
+
+    @Test func `an answer that is no number has failed, and one of a year is a day`() throws {
+        for (answer, state) in [
+            (Double.nan, ArrivalTime.State.unavailable), (.infinity, .unavailable), (3e7, .ok(seconds: 86_400)),
+        ] as [(Double, ArrivalTime.State)] {
+            var arrival = ArrivalTime()
+            arrival.observe(metersToGo: 1000, now: 0)
+            let begun = arrival.begin(isFollowed: true, now: 0)
+            arrival.succeeded(try #require(begun), seconds: answer, now: 0)
+            #expect(arrival.state(now: 0) == state)
+        }
+    }
+
+    @Test func `another destination is calculated at once, and the old time is not shown for it`() {
+        var trip = Trip()
+        trip.pass(seconds: 20)
+        trip.arrival.redirected()
+        #expect(trip.state == .recalculating)
+        trip.pass(seconds: 1)
+        #expect(trip.calculated == [1, 21])
+    }
+}

@@ -1,0 +1,189 @@
+import Testing
+
+@testable import Tracking
+
+@Suite struct FixJudgeTests {
+    private static let first = Reading(
+        at: Recordings.start, spot: Spot(latitude: 41.9, longitude: 12.5), accuracyMeters: 5)
+
+    private static func after(_ milliseconds: Int64, north: Double = 0, accuracy: Double? = 5) -> Reading {
+        var reading = self.first.moved(northMeters: north)
+        reading.at += milliseconds
+        reading.accuracyMeters = accuracy
+        return reading
+    }
+
+    private static func at(_ latitude: Double, _ longitude: Double) -> Reading {
+        Reading(at: self.first.at + 1000, spot: Spot(latitude: latitude, longitude: longitude))
+    }
+
+    /// One that has accepted the first reading.
+    private static var judge: FixJudge {
+        var judge = FixJudge()
+        #expect(judge.judge(self.first) == .accepted(.onward))
+        return judge
+    }
+
+    @Test(arguments: [
+        (Self.at(91, 0), FixRefusal.outOfRange), (Self.at(0, 180.1), .outOfRange), (Self.at(.nan, 1), .outOfRange),
+        (Self.at(1, .infinity), .outOfRange), (Self.at(0, 0), .zeroZero), (Self.at(1e-8, -1e-8), .zeroZero),
+        (Self.after(0), .duplicate), (Self.after(0, north: 100), .duplicate), (Self.after(-1), .outOfOrder),
+        (Self.after(1000, accuracy: 3000), .inaccurate), (Self.after(1000, accuracy: -1), .inaccurate),
+        (Self.after(1000, accuracy: .nan), .inaccurate),
+    ])
+    func `a reading that can not be shown is refused with the reason, and the marker stays`(
+        reading: Reading, reason: FixRefusal
+    ) {
+        var judge = Self.judge
+        #expect(judge.judge(reading) == .refused(reason))
+        #expect(judge.shown == Self.first)
+        #expect(judge.counts.refused(reason) == 1 && judge.counts.refused == 1 && judge.counts.accepted == 1)
+    }
+
+    @Test func `a reading from the future and one from over a minute ago are refused, to the millisecond`() {
+        for (late, verdict) in [
+            (-30_000, FixVerdict.accepted(.onward)), (-30_001, .refused(.future)), (60_000, .accepted(.onward)),
+            (60_001, .refused(.stale)),
+        ] as [(Int64, FixVerdict)] {
+            var judge = FixJudge()
+            let receipt = FixJudge.Receipt(Self.first, lateMilliseconds: late)
+            #expect(judge.judge(Self.first, received: receipt) == verdict, "\(late)")
+        }
+        for at in [Int64.min, .max] {
+            var judge = FixJudge()
+            var reading = Self.first
+            reading.at = at
+            guard case .refused = judge.judge(reading, received: .init(Self.first)) else {
+                Issue.record("\(at) was accepted")
+                continue
+            }
+        }
+    }
+
+    @Test func `with travel mode off nothing is accepted, whatever it is`() {
+        var judge = FixJudge()
+        let verdict = judge.judge(Self.first, isTravelling: false, received: .init(Self.first))
+        #expect(verdict == .refused(.travelModeOff) && judge.shown == nil)
+    }
+
+    @Test func `one implausible reading is held, and refused when the next one contradicts it`() {
+        var judge = Self.judge
+        #expect(judge.judge(Self.after(1000, north: 900)) == .held)
+        #expect(judge.judge(Self.after(2000, north: 15)) == .accepted(.onward))
+        #expect(judge.counts.held == 1 && judge.counts.refused(.implausibleSpeed) == 1)
+    }
+
+    @Test func `readings that agree move the marker as soon as it could have got there`() {
+        var judge = Self.judge
+        // 180 m in a second, and on from there.
+        #expect(judge.judge(Self.after(1000, north: 180)) == .held)
+        #expect(judge.judge(Self.after(2000, north: 185)) == .held)
+        #expect(judge.judge(Self.after(3000, north: 190)) == .held)
+        #expect(judge.judge(Self.after(4000, north: 195)) == .accepted(.onward))
+        #expect(judge.counts.held == 3 && judge.counts.refused == 0)
+    }
+
+    @Test func `readings that agree for ten seconds are believed against the one that is shown, and begin anew`() {
+        var judge = Self.judge
+        for second in 1...10 as ClosedRange<Int64> {
+            #expect(judge.judge(Self.after(second * 1000, north: 20_000 + Double(second) * 10)) == .held)
+        }
+        #expect(judge.judge(Self.after(11_000, north: 20_110)) == .accepted(.anew))
+        #expect(judge.judge(Self.after(12_000, north: 20_120)) == .accepted(.onward))
+    }
+
+    @Test func `readings that contradict each other are never believed`() {
+        var judge = Self.judge
+        for second in 1...60 as ClosedRange<Int64> {
+            let north = second.isMultiple(of: 2) ? 50_000.0 : -50_000
+            #expect(judge.judge(Self.after(second * 1000, north: north)) == .held)
+        }
+        #expect(judge.shown == Self.first && judge.counts.refused(.implausibleSpeed) == 59)
+    }
+
+    @Test func `a late batch moves the marker on or not at all, and never back`() {
+        var judge = Self.judge
+        let newest = Self.after(40_000, north: 400)
+        #expect(judge.judge(newest) == .accepted(.onward))
+        let batch = (1...9).map { Self.after($0 * 4000, north: Double($0) * 40) }.reversed()
+        #expect(judge.judge(Array(batch), received: .init(newest)).allSatisfy { $0 == .refused(.outOfOrder) })
+        #expect(judge.shown == newest)
+    }
+
+    @Test func `a batch is judged as it was taken, in whatever order it comes`() {
+        var judge = Self.judge
+        let batch = [3, 1, 2].map { Self.after($0 * 1000, north: Double($0) * 50) }
+        let verdicts = judge.judge(batch, received: .init(batch[0]))
+        #expect(verdicts == [.accepted(.onward), .accepted(.onward), .accepted(.onward)])
+        #expect(judge.shown == batch[0])
+    }
+
+    @Test func `after another rider took over, the first reading stands for itself`() {
+        var judge = Self.judge
+        judge.reset()
+        #expect(judge.shown == nil && judge.shownAt == nil)
+        #expect(judge.judge(Self.after(1000, north: 90_000)) == .accepted(.onward))
+    }
+
+    @Test func `the phone's clock, ours, and the difference between them are kept apart`() {
+        var judge = FixJudge()
+        // Its clock is 20 s behind; messages take 80 ms and more.
+        for (second, delay) in [(0, 400), (1, 80), (2, 2000), (3, 90)] as [(Int64, Int64)] {
+            let reading = Self.after(second * 1000, north: Double(second))
+            _ = judge.judge(reading, received: .init(reading, lateMilliseconds: 20_000 + delay))
+        }
+        #expect(judge.skew.milliseconds == 20_080)
+        #expect(judge.shown?.at == Self.first.at + 3000)
+        #expect(judge.shownAt == FixJudge.Receipt(Self.after(3000), lateMilliseconds: 20_090).monotonic)
+    }
+
+    @Test func `a clock that was put right is believed within ten minutes`() {
+        var skew = ClockSkew()
+        #expect(skew.milliseconds == nil)
+        skew.observe(lateMilliseconds: -5000, now: 0)
+        for second in 1...600 { skew.observe(lateMilliseconds: 100, now: .seconds(Double(second))) }
+        #expect(skew.milliseconds == 100)
+    }
+
+    @Test func `every reason has a name of its own`() {
+        let names = FixRefusal.allCases.map { FixVerdict.refused($0).name } + [FixVerdict.held.name, "accepted"]
+        #expect(Set(names).count == 11 && FixVerdict.accepted(.anew).name == "accepted")
+    }
+
+    @Test func `where somebody is, is not said by what is printed`() {
+        #expect(!"\(Self.first)".contains("41.") && !String(reflecting: Self.first).contains("12.5"))
+    }
+
+    /// Knuth's MMIX generator: the same readings in every run.
+    private struct Random {
+        var state: UInt64
+        mutating func next(below bound: Int64) -> Int64 {
+            self.state = self.state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int64(self.state >> 33) % bound
+        }
+    }
+
+    @Test(arguments: 0..<50)
+    func `whatever comes, the marker never goes back, nor faster than it can`(seed: UInt64) {
+        var (random, judge, clock) = (Random(state: seed), FixJudge(), Int64(0))
+        for _ in 0..<2000 {
+            clock += random.next(below: 3000)
+            let taken = clock - random.next(below: 10) * random.next(below: 10) * 1000 + random.next(below: 500)
+            let north = Double(random.next(below: 3) == 0 ? random.next(below: 5000) : random.next(below: 50))
+            let reading = Self.after(taken, north: north, accuracy: Double(random.next(below: 250)))
+            let (before, beforeAt) = (judge.shown, judge.shownAt ?? 0)
+            let receipt = FixJudge.Receipt(Self.after(clock))
+            let verdict = judge.judge(reading, received: receipt)
+            guard case .accepted(let acceptance) = verdict else {
+                #expect(judge.shown == before)
+                continue
+            }
+            #expect(judge.shown == reading && judge.shownAt ?? 0 >= beforeAt)
+            guard let before else { continue }
+            let seconds = Double(reading.at - before.at) / 1000
+            #expect(seconds > 0)
+            #expect(acceptance == .anew || before.spot.meters(to: reading.spot) <= max(1, seconds) * 60)
+        }
+        #expect(judge.counts.accepted > 100 && judge.counts.refused > 100)
+    }
+}

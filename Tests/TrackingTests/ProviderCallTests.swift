@@ -1,0 +1,100 @@
+import Testing
+
+@testable import Tracking
+
+/// Several gateways with followers of the same jobs, and what they ask of a service.
+@Suite struct ProviderCallTests {
+    /// Who calculates for a job, and until when: what Redis keeps for all gateways.
+    private struct Leases {
+        private var until: [Int: Double] = [:]
+
+        mutating func take(_ job: Int, now: Double, seconds: Double) -> Bool {
+            guard now >= self.until[job] ?? 0 else { return false }
+            self.until[job] = now + seconds
+            return true
+        }
+    }
+
+    private struct Outcome {
+        /// Questions to a service, for each job.
+        var asked: [Int]
+        /// Most seconds between two calculations that one gateway's followers were shown.
+        var longestWait: Double
+        var unavailable = 0
+    }
+
+    /// An hour, a tick a second with a delay of its own at each gateway.
+    private static func hour(gateways: Int, followed: Int, unfollowed: Int) -> Outcome {
+        let jobs = followed + unfollowed
+        var states = Array(repeating: Array(repeating: ArrivalTime(), count: jobs), count: gateways)
+        var shownAt = Array(repeating: Array(repeating: 0.0, count: jobs), count: gateways)
+        var leases = Leases()
+        var outcome = Outcome(asked: Array(repeating: 0, count: jobs), longestWait: 0)
+        for second in 0..<3600 {
+            for gateway in 0..<gateways {
+                let now = Double(second) + 10 + Double(gateway * 37 % 100) / 100 + Double(second % 7) / 50
+                let time = UInt64.seconds(now)
+                for job in 0..<jobs {
+                    let remaining = 5000 - Double(second)
+                    states[gateway][job].observe(metersToGo: remaining * 8, now: time)
+                    let isFollowed = job < followed
+                    let calculation = states[gateway][job].begin(isFollowed: isFollowed, now: time)
+                    if let calculation {
+                        // A little shorter than the minute, so that ticks which come early find it free.
+                        guard leases.take(job, now: now, seconds: 58) else {
+                            states[gateway][job].ceded(calculation, now: time)
+                            continue
+                        }
+                        if calculation.reason != .overdue { outcome.asked[job] += 1 }
+                        states[gateway][job].succeeded(calculation, seconds: remaining, now: time)
+                        for other in 0..<gateways {
+                            if other != gateway { states[other][job].adopt(seconds: remaining, from: time, now: time) }
+                            if shownAt[other][job] > 0 {
+                                outcome.longestWait = max(outcome.longestWait, now - shownAt[other][job])
+                            }
+                            shownAt[other][job] = now
+                        }
+                    }
+                    if isFollowed, case .ok = states[gateway][job].state(now: time) { continue }
+                    if isFollowed { outcome.unavailable += 1 }
+                }
+            }
+        }
+        return outcome
+    }
+
+    @Test func `in an hour 3 gateways ask at most 60 times for a followed job, and never for one nobody follows`() {
+        let outcome = Self.hour(gateways: 3, followed: 100, unfollowed: 100)
+        #expect(outcome.asked.prefix(100).allSatisfy { (58...60).contains($0) }, "\(outcome.asked.prefix(100))")
+        #expect(outcome.asked.suffix(100).allSatisfy { $0 == 0 })
+        #expect(outcome.longestWait <= 61.5 && outcome.unavailable == 0, "\(outcome.longestWait)")
+    }
+
+    @Test func `the gateway that calculated is gone, and another one does within seconds`() throws {
+        var arrival = ArrivalTime()
+        arrival.observe(metersToGo: 1000, now: .seconds(100))
+        let begun = arrival.begin(isFollowed: true, now: .seconds(100))
+        arrival.ceded(try #require(begun), now: .seconds(100))
+        // Nothing comes of it.
+        for second in 101..<110 {
+            arrival.observe(metersToGo: 1000, now: .seconds(Double(second)))
+            let early = arrival.begin(isFollowed: true, now: .seconds(Double(second)))
+            #expect(early == nil)
+        }
+        let again = arrival.begin(isFollowed: true, now: .seconds(110))
+        #expect(again?.reason == .due)
+    }
+
+    @Test func `what another gateway calculated before ours is not taken in its place`() throws {
+        var arrival = ArrivalTime()
+        arrival.observe(metersToGo: 1000, now: .seconds(100))
+        let begun = arrival.begin(isFollowed: true, now: .seconds(100))
+        arrival.succeeded(try #require(begun), seconds: 600, now: .seconds(101))
+        arrival.adopt(seconds: 60, from: .seconds(90), now: .seconds(102))
+        arrival.adopt(seconds: .nan, from: .seconds(102), now: .seconds(102))
+        arrival.adopt(seconds: 60, from: .seconds(103), now: .seconds(102))
+        #expect(arrival.state(now: .seconds(102)) == .ok(seconds: 598))
+        arrival.adopt(seconds: 60, from: .seconds(101), now: .seconds(102))
+        #expect(arrival.state(now: .seconds(102)) == .ok(seconds: 59))
+    }
+}

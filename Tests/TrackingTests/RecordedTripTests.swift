@@ -1,0 +1,120 @@
+import Testing
+
+@testable import Tracking
+
+/// The recordings, and made-up trips with the same faults, travelled as a gateway would see them.
+@Suite struct RecordedTripTests {
+    /// How often a trip turns stale, and live again, between its first reading and its last.
+    private static func changes(_ readings: [Reading]) -> (stale: Int, back: Int) {
+        var (judge, stale, back, state) = (FixJudge(), 0, 0, ViewState.waiting)
+        func look(_ now: UInt64) {
+            let next = ViewFacts(isTravelling: true, shownAt: judge.shownAt).state(now: now)
+            if next == .stale, state == .live { stale += 1 }
+            if next == .live, state == .stale { back += 1 }
+            state = next
+        }
+        for reading in readings {
+            let receipt = FixJudge.Receipt(reading)
+            // What the timer of the deadline sees, just before the reading comes.
+            look(receipt.monotonic - 1)
+            _ = judge.judge(reading, received: receipt)
+            look(receipt.monotonic)
+        }
+        return (stale, back)
+    }
+
+    /// Without the readings of some seconds.
+    private static func silent(_ readings: [Reading], _ gaps: [Range<Int64>]) -> [Reading] {
+        readings.filter { reading in !gaps.contains { $0.contains((reading.at - readings[0].at) / 1000) } }
+    }
+
+    private static func isFaultless(_ readings: [Reading]) -> Bool {
+        var judge = FixJudge()
+        return readings.allSatisfy { judge.judge($0) == .accepted(.onward) }
+    }
+
+    /// m/s from one accepted reading to the next, the most; and how many were accepted.
+    private static func fastest(_ readings: [Reading]) -> (metersPerSecond: Double, accepted: Int) {
+        var (judge, last, most) = (FixJudge(), Reading?.none, 0.0)
+        for reading in readings {
+            guard case .accepted = judge.judge(reading) else { continue }
+            if let last { most = max(most, last.spot.meters(to: reading.spot) / (Double(reading.at - last.at) / 1000)) }
+            last = reading
+        }
+        return (most, judge.counts.accepted)
+    }
+
+    @Test(.enabled(if: Recordings.areThere))
+    func `US-072 AC-005: the recording with seven gaps turns stale and back seven times`() throws {
+        #expect(Self.changes(try Recordings.real("petersburg-seven-gaps")) == (7, 7))
+    }
+
+    @Test func `US-072 AC-005: seven silences of over 30 s are seven times stale, those of 30 s are none`() {
+        let trip = Recordings.generated(seed: 5)
+        let starts = (0..<7).map { Int64(10 + $0 * 40) }
+        #expect(trip.count > 300)
+        // The readings before and after are a second further apart than what is left out.
+        #expect(Self.changes(Self.silent(trip, starts.map { $0..<$0 + 30 })) == (7, 7))
+        #expect(Self.changes(Self.silent(trip, starts.map { $0..<$0 + 29 })) == (0, 0))
+    }
+
+    @Test(.enabled(if: Recordings.areThere))
+    func `US-072 AC-005: the recording with a gap of 25 s is never stale`() throws {
+        #expect(Self.changes(try Recordings.real("kyoto-25s-gap")) == (0, 0))
+    }
+
+    @Test(.enabled(if: Recordings.areThere))
+    func `of the recording that jumps, no accepted reading implies over 60 m per second`() throws {
+        let trip = try Recordings.real("moscow-jumps")
+        let (fastest, accepted) = Self.fastest(trip)
+        #expect(fastest <= 60 && accepted > trip.count - 10)
+    }
+
+    @Test(arguments: 0..<20)
+    func `of a made-up trip with jumps, none is shown, and all else is`(seed: UInt64) {
+        var trip = Recordings.generated(seed: seed)
+        let jumps = [20, 55, 56, 120, 200]
+        for index in jumps { trip[index] = trip[index].moved(northMeters: 180 + Double(seed) * 100) }
+        let (fastest, accepted) = Self.fastest(trip)
+        #expect(fastest <= 60 && accepted >= trip.count - jumps.count - 1)
+    }
+
+    @Test(.enabled(if: Recordings.areThere), arguments: ["rome-clean-1hz", "moscow-traffic", "kyoto-25s-gap"])
+    func `a clean recording loses nothing`(name: String) throws {
+        #expect(Self.isFaultless(try Recordings.real(name)))
+    }
+
+    @Test(arguments: 0..<20)
+    func `a clean made-up trip loses nothing`(seed: UInt64) {
+        #expect(Self.isFaultless(Recordings.generated(seed: seed)))
+    }
+
+    /// Of a trip with the story's cap of four hours: what is accepted after it, and what is seen at its end.
+    private static func capped(_ readings: [Reading]) -> (lateAccepted: Int, end: ViewState, refused: Int) {
+        let cap: Int64 = 4 * 3600 * 1000
+        var (judge, lateAccepted) = (FixJudge(), 0)
+        for reading in readings {
+            let isOver = reading.at - readings[0].at >= cap
+            let verdict = judge.judge(reading, isTravelling: !isOver, received: .init(reading))
+            if isOver, case .accepted = verdict { lateAccepted += 1 }
+        }
+        let end = ViewFacts(end: .timeLimit, isTravelling: false, shownAt: judge.shownAt)
+        return (lateAccepted, end.state(now: .max), judge.counts.refused(.travelModeOff))
+    }
+
+    @Test(.enabled(if: Recordings.areThere))
+    func `US-072 BR-002: the recording of over four hours ends at the cap`() throws {
+        let (late, end, refused) = Self.capped(try Recordings.real("amsterdam-over-four-hours"))
+        #expect(late == 0 && end == .ended(.timeLimit) && refused > 4000)
+    }
+
+    @Test func `US-072 BR-002: a made-up trip of five hours ends at the cap`() {
+        let trip = (0..<5 * 360).map { second in
+            var reading = Recordings.generated()[0].moved(northMeters: Double(second))
+            reading.at += Int64(second) * 10_000
+            return reading
+        }
+        let (late, end, refused) = Self.capped(trip)
+        #expect(late == 0 && end == .ended(.timeLimit) && refused == 360)
+    }
+}

@@ -1,0 +1,94 @@
+import Testing
+
+@testable import Tracking
+
+@Suite struct ReportRateTests {
+    private static func first(
+        followed: Bool = true, toGo: Double? = 5000, speed: Double = 10, battery: Int? = nil
+    ) -> Double {
+        var rate = ReportRate()
+        return rate.observe(
+            .init(isFollowed: followed, metersToGo: toGo, speedMetersPerSecond: speed, batteryPercent: battery)) ?? 0
+    }
+
+    @Test func `nobody watching means slow, near the door means fast`() {
+        #expect(Self.first(followed: false) == 20)
+        #expect(Self.first(followed: false, toGo: 50, battery: 5) == 20)
+        #expect(Self.first(toGo: 100, speed: 12) == 1)
+        #expect(Self.first(toGo: 5000, speed: 12) == 5)
+        #expect(Self.first(toGo: nil, speed: 30) == 2)
+    }
+
+    @Test func `who stands reports seldom, and never so seldom that it turns stale`() {
+        #expect(Self.first(speed: 0) == 8)
+        #expect(ReportRate.steps.allSatisfy { UInt64.seconds($0) < ViewFacts.freshness })
+    }
+
+    @Test func `a low battery halves the reports, an empty one halves them again`() {
+        #expect(Self.first(speed: 30) == 2)
+        #expect(Self.first(speed: 30, battery: 20) == 3)
+        #expect(Self.first(speed: 30, battery: 8) == 8)
+        #expect(Self.first(speed: 30, battery: 21) == 2)
+    }
+
+    @Test func `what can not be a speed or a distance asks for one of the steps all the same`() {
+        for odd in [Double.nan, .infinity, -.infinity, -1, 0, 1e300] {
+            #expect(ReportRate.steps.contains(Self.first(toGo: odd, speed: odd)), "\(odd)")
+        }
+    }
+
+    @Test func `faster at once, slower only when it was right five times`() {
+        var rate = ReportRate()
+        func observe(_ speed: Double) -> Double? {
+            rate.observe(.init(isFollowed: true, metersToGo: 5000, speedMetersPerSecond: speed))
+        }
+        #expect(observe(10) == 5)
+        #expect(observe(30) == 2)
+        // Traffic lights: now slow, now fast.
+        for _ in 0..<10 {
+            for _ in 0..<4 { #expect(observe(3) == nil) }
+            #expect(observe(30) == nil)
+        }
+        for _ in 0..<4 { #expect(observe(3) == nil) }
+        #expect(observe(3) == 8)
+        #expect(rate.interval == 8)
+    }
+
+    /// A phone that reads once a second and sends as often as it was asked to.
+    private static func travel(_ trip: [Reading], followed: Bool) -> (saved: Double, greatestError: Double) {
+        var (rate, judge, sent, greatest) = (ReportRate(), FixJudge(), 0, 0.0)
+        let destination = trip[trip.count - 1].spot
+        var last: Reading?
+        for reading in trip {
+            if let last, let interval = rate.interval, Double(reading.at - last.at) < interval * 1000 {
+                greatest = max(greatest, last.spot.meters(to: reading.spot))
+                continue
+            }
+            sent += 1
+            guard case .accepted = judge.judge(reading) else { continue }
+            let seconds = last.map { Double(reading.at - $0.at) / 1000 } ?? 1
+            let speed = last.map { $0.spot.meters(to: reading.spot) / seconds } ?? 0
+            last = reading
+            _ = rate.observe(
+                .init(
+                    isFollowed: followed, metersToGo: reading.spot.meters(to: destination), speedMetersPerSecond: speed)
+            )
+        }
+        return (1 - Double(sent) / Double(trip.count), greatest)
+    }
+
+    @Test(
+        .enabled(if: Recordings.areThere),
+        arguments: ["rome-clean-1hz", "kyoto-25s-gap", "moscow-traffic", "petersburg-seven-gaps"])
+    func `of a recording three fifths need not be sent, and a follower sees it within 110 m`(name: String) throws {
+        let (saved, greatest) = Self.travel(try Recordings.real(name), followed: true)
+        #expect(saved >= 0.6 && greatest <= 110)
+        #expect(Self.travel(try Recordings.real(name), followed: false).saved >= 0.9)
+    }
+
+    @Test(arguments: 0..<10)
+    func `of a made-up trip a third need not be sent, and a follower sees it within 100 m`(seed: UInt64) {
+        let (saved, greatest) = Self.travel(Recordings.generated(seed: seed), followed: true)
+        #expect(saved >= 0.33 && greatest <= 100, "\(saved) \(greatest)")
+    }
+}

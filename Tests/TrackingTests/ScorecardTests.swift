@@ -1,0 +1,46 @@
+import Testing
+
+@testable import Tracking
+
+@Suite struct ScorecardTests {
+    @Test func `a prediction counts for the horizon it was made at, by how far it was out`() {
+        var card = Scorecard()
+        for (before, said) in [(300.0, 330.0), (600, 540), (1200, 1200), (100, 9999), (3000, 0)] {
+            card.predicted(remaining: said, at: 5000 - before)
+        }
+        let judged = card.arrived(at: 5000)
+        #expect(judged.map(\.minutes) == [5, 10, 20] && judged.map(\.errorSeconds) == [30, 60, 0])
+        #expect(card.scores.map(\.medianSeconds) == [30, 60, 0])
+    }
+
+    @Test func `the median and the ninetieth percentile are of all trips`() {
+        var all = Scorecard()
+        for error in 0..<100 {
+            var trip = Scorecard()
+            trip.predicted(remaining: 300 + (error.isMultiple(of: 2) ? 1 : -1) * Double(error), at: 0)
+            trip.arrived(at: 300)
+            all.add(trip)
+        }
+        #expect(all.scores[0].count == 100)
+        #expect(all.scores[0].medianSeconds == 50 && all.scores[0].p90Seconds == 90)
+        #expect(all.scores[1].medianSeconds == nil)
+    }
+
+    @Test func `a trip that ended otherwise is not judged, and one arrival not by another's predictions`() {
+        var card = Scorecard()
+        card.predicted(remaining: 0, at: 0)
+        card.abandoned()
+        let none = card.arrived(at: 300)
+        #expect(none.isEmpty)
+        card.predicted(remaining: 300, at: 0)
+        let (one, over) = (card.arrived(at: 300), card.arrived(at: 300))
+        #expect(one.count == 1 && over.isEmpty)
+    }
+
+    @Test func `predictions of a trip that never arrives do not pile up`() {
+        var card = Scorecard()
+        for second in 0..<50_000 { card.predicted(remaining: 300, at: Double(second)) }
+        let judged = card.arrived(at: 50_300)
+        #expect(judged.count > 1 && judged.count < 20_000)
+    }
+}

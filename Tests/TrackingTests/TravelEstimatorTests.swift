@@ -1,0 +1,127 @@
+import Testing
+
+@testable import Tracking
+
+@Suite struct TravelEstimatorTests {
+    private static let start = Reading(at: Recordings.start, spot: Spot(latitude: 50, longitude: 8))
+
+    /// One that has seen a rider go north for so many seconds.
+    private static func travelled(_ seconds: Int, metersPerSecond: Double, every: Int = 1) -> TravelEstimator {
+        var estimator = TravelEstimator()
+        for second in stride(from: 0, through: seconds, by: every) {
+            var reading = self.start.moved(northMeters: Double(second) * metersPerSecond)
+            reading.at += Int64(second) * 1000
+            estimator.observe(reading)
+        }
+        return estimator
+    }
+
+    private static func away(_ meters: Double) -> Spot { self.start.moved(northMeters: meters).spot }
+
+    @Test func `before the first reading nothing is said, and after it what is usual`() throws {
+        var estimator = TravelEstimator()
+        #expect(estimator.seconds(to: Self.away(2000)) == nil)
+        estimator.observe(Self.start)
+        // 2.8 km of way at 7 m/s, or nearly.
+        #expect((350...450).contains(try #require(estimator.seconds(to: Self.away(2000)))))
+        #expect(estimator.seconds(to: Self.start.spot) == 0)
+    }
+
+    @Test func `who has further to go takes longer, and goes faster`() {
+        let estimator = Self.travelled(0, metersPerSecond: 0)
+        let seconds = [100.0, 500, 1000, 4000, 10_000, 50_000].map { meters in
+            (meters, estimator.seconds(from: Self.start.spot, to: Self.away(meters)))
+        }
+        for ((near, sooner), (far, later)) in zip(seconds, seconds.dropFirst()) {
+            #expect(later > sooner && far / later >= near / sooner - 1e-9)
+        }
+    }
+
+    @Test func `a fast rider arrives sooner and one in a jam later, within bounds`() {
+        func seconds(_ speed: Double) -> Double {
+            Self.travelled(1200, metersPerSecond: speed).seconds(from: Self.start.spot, to: Self.away(4000))
+        }
+        #expect(seconds(20) < seconds(8) && seconds(8) < seconds(0.1))
+        // An hour of standing does not make it hours.
+        let stuck = Self.travelled(3600, metersPerSecond: 0).seconds(from: Self.start.spot, to: Self.away(4000))
+        #expect(stuck < 2 * seconds(8))
+    }
+
+    @Test func `what happened in a silence is not learned from`() {
+        let known = Self.travelled(600, metersPerSecond: 10)
+        var silent = known
+        var far = Self.start.moved(northMeters: 300_000)
+        far.at += 2000_000
+        silent.observe(far)
+        #expect(silent.detour.factor == known.detour.factor)
+        let (a, b) = (Self.away(0), Self.away(3000))
+        #expect(silent.seconds(from: a, to: b) == known.seconds(from: a, to: b))
+    }
+
+    @Test func `the detour factor learns how streets bend, and is not led astray`() {
+        func learned(_ path: (Double) -> (north: Double, east: Double), meters: Double) -> Double {
+            var detour = DetourFactor()
+            for step in stride(from: 0.0, to: meters, by: 10) {
+                let (north, east) = path(step)
+                detour.observe(Spot(latitude: 50 + north / 111_195, longitude: 8 + east / 71_475))
+            }
+            return detour.factor
+        }
+        #expect(abs(DetourFactor().factor - 1.4) < 1e-9)
+        let straight = learned({ ($0, 0) }, meters: 60_000)
+        #expect(straight < 1.15 && straight > 1)
+        // Blocks of 100 m, north and east by turns.
+        let stairs = learned(
+            { step in
+                let (blocks, rest) = ((step / 100).rounded(.down), step.truncatingRemainder(dividingBy: 100))
+                let isEast = Int(blocks).isMultiple(of: 2)
+                let (half, other) = ((blocks / 2).rounded(.up), (blocks / 2).rounded(.down))
+                return isEast ? (half * 100, other * 100 + rest) : (other * 100 + rest, half * 100)
+            }, meters: 60_000)
+        #expect((1.39...1.43).contains(stairs))
+        let circling = learned({ ($0.truncatingRemainder(dividingBy: 50), 0) }, meters: 200_000)
+        #expect(circling <= DetourFactor.largest)
+    }
+
+    @Test func `what one trip learned of a town is added to what is known of it`() {
+        let trip = Self.travelled(3000, metersPerSecond: 15)
+        var town = DetourFactor()
+        let before = town.factor
+        town.add(trip.detour)
+        #expect(town.factor < before && town.factor == trip.detour.factor)
+    }
+
+    // MARK: rounds
+
+    @Test func `a rider's second job is reached by way of the first, with the time spent there`() throws {
+        let (first, second) = (Self.away(3000), Self.away(-3000))
+        let round = Round(stops: [.init(destination: first, seconds: 240), .init(destination: second)])
+        #expect(round.way(to: 0) == .by([first], standingSeconds: 0))
+        #expect(round.way(to: 1) == .by([first, second], standingSeconds: 240))
+        let estimator = Self.travelled(0, metersPerSecond: 0)
+        let there = Self.start.spot
+        let direct = estimator.seconds(from: there, to: second)
+        let by = try #require(estimator.seconds(by: round.way(to: 1), from: there))
+        let legs = estimator.seconds(from: there, to: first) + estimator.seconds(from: first, to: second)
+        #expect(by == legs + 240 && by > direct + 240)
+    }
+
+    @Test func `behind a stop that nobody knows where it is, it is after that stop, and no time is made up`() {
+        let round = Round(stops: [.init(destination: nil), .init(destination: Self.away(10)), .init(destination: nil)])
+        #expect(round.way(to: 1) == .afterStops(1) && round.way(to: 2) == .nowhere && round.way(to: 0) == .nowhere)
+        let estimator = Self.travelled(0, metersPerSecond: 0)
+        #expect(estimator.seconds(by: round.way(to: 1), from: Self.start.spot) == nil)
+    }
+
+    // MARK: the straight line
+
+    @Test func `the straight line is measured by the mean speed so far`() throws {
+        var line = StraightLineEstimator()
+        #expect(line.seconds(to: Self.away(100)) == nil)
+        line.observe(Self.start)
+        var next = Self.start.moved(northMeters: 1000)
+        next.at += 100_000
+        line.observe(next)
+        #expect(abs(try #require(line.seconds(to: Self.away(3000))) - 200) < 0.1)
+    }
+}

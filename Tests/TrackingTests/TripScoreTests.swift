@@ -1,0 +1,40 @@
+import Testing
+
+@testable import Tracking
+
+@Suite struct TripScoreTests {
+    static let trips = [
+        "amsterdam-over-four-hours", "kyoto-25s-gap", "moscow-jumps", "moscow-traffic", "petersburg-seven-gaps",
+        "rome-clean-1hz",
+    ]
+
+    @Test(.enabled(if: Recordings.areThere))
+    func `the built-in estimator is a quarter better than the straight line, at the median of every horizon`() throws {
+        var (ours, theirs) = (Scorecard(), Scorecard())
+        for name in Self.trips {
+            let score = try #require(TripScore(try Recordings.real(name)))
+            ours.add(score.builtIn)
+            theirs.add(score.straightLine)
+        }
+        for (ours, theirs) in zip(ours.scores, theirs.scores) {
+            let (mine, other) = (try #require(ours.medianSeconds), try #require(theirs.medianSeconds))
+            #expect(ours.count > 500 && mine <= 0.75 * other, "\(ours) against \(theirs)")
+        }
+    }
+
+    @Test func `a made-up trip is judged at the horizons it is long enough for`() throws {
+        let score = try #require(TripScore(Recordings.generated(seed: 2)))
+        let scores = score.builtIn.scores
+        #expect(score.counts.refused == 0 && score.counts.held == 0)
+        #expect(scores.map(\.minutes) == [5, 10, 20])
+        #expect(scores[0].count > 100)
+        // Within a third of the horizon: the town is not one that the assumptions were made from.
+        #expect(try #require(scores[0].medianSeconds) < 150)
+        #expect(scores[2].count == 0 && scores[2].medianSeconds == nil)
+    }
+
+    @Test func `a trip of one reading is not scored`() {
+        #expect(TripScore([]) == nil)
+        #expect(TripScore([Recordings.generated()[0]]) == nil)
+    }
+}

@@ -1,0 +1,115 @@
+import EnrouteWire
+import Testing
+
+@testable import Tracking
+
+@Suite struct ViewStateTests {
+    private static let now = UInt64.seconds(1000)
+
+    private static func state(end: EndReason? = nil, travelling: Bool = true, age: Double? = 1) -> ViewState {
+        ViewFacts(end: end, isTravelling: travelling, shownAt: age.map { self.now - .seconds($0) }).state(now: self.now)
+    }
+
+    @Test func `US-072 AC-001: with travel mode on and a position there is something to see`() {
+        #expect(Self.state() == .live && Self.state().showsMarker)
+    }
+
+    @Test func `US-072 AC-004: on the way without travel mode waits, and says that the location will follow`() {
+        let state = Self.state(travelling: false, age: nil)
+        #expect(state == .waiting && !state.showsMarker)
+        #expect(TrackingTexts.english[state.text].spoken.hasPrefix("Live location will be available once"))
+        #expect(Self.state(age: nil) == .waiting)
+    }
+
+    @Test func `US-072 AC-005: stale is more than 30 s, and the marker stays`() {
+        #expect(Self.state(age: 30) == .live)
+        #expect(Self.state(age: 30.001) == .stale && ViewState.stale.showsMarker)
+    }
+
+    @Test func `US-072 AC-003: switched off by hand is a pause, not an arrival, and shows no marker`() {
+        let paused = Self.state(end: .deactivated, travelling: false)
+        #expect(paused == .paused && !paused.showsMarker && paused.text != ViewState.arrived.text)
+        #expect(Self.state(end: .arrived, travelling: false) == .arrived)
+    }
+
+    @Test func `a pause is over once travel mode is on again`() {
+        #expect(Self.state(end: .deactivated, travelling: true) == .live)
+        #expect(Self.state(end: .deactivated, travelling: true, age: nil) == .waiting)
+    }
+
+    @Test(arguments: [EndReason.timeLimit, .completed, .cancelled, .revoked, .reassigned])
+    func `what ended otherwise says why, whatever else is so`(reason: EndReason) {
+        for travelling in [true, false] {
+            #expect(Self.state(end: reason, travelling: travelling) == .ended(reason))
+        }
+        #expect(!ViewState.ended(reason).showsMarker)
+    }
+
+    @Test func `the moment of turning stale is known beforehand`() throws {
+        let facts = ViewFacts(isTravelling: true, shownAt: Self.now)
+        let change = try #require(facts.changes(after: Self.now))
+        #expect(facts.state(now: change - 1) == .live && facts.state(now: change) == .stale)
+        #expect(facts.changes(after: change) == nil)
+        #expect(ViewFacts(isTravelling: true, shownAt: nil).changes(after: Self.now) == nil)
+    }
+
+    // MARK: why dark
+
+    /// Travelling, connected, a first reading accepted at 0 s.
+    private static var silent: Darkness {
+        var darkness = Darkness()
+        darkness.connection(isOpen: true)
+        darkness.started(now: 0)
+        darkness.accepted(now: 0)
+        return darkness
+    }
+
+    private static let later = UInt64.seconds(60)
+
+    @Test func `there is nothing to explain while readings come, nor with travel mode off`() {
+        #expect(Self.silent.reason(now: .seconds(30)) == nil)
+        var off = Self.silent
+        off.stopped()
+        #expect(off.reason(now: Self.later) == nil)
+    }
+
+    @Test(arguments: DarkReason.allCases)
+    func `what the rider's client says is what is told, until a reading comes`(reason: DarkReason) {
+        var darkness = Self.silent
+        darkness.report(reason, now: .seconds(10))
+        #expect(darkness.reason(now: Self.later) == reason)
+        darkness.accepted(now: Self.later)
+        #expect(darkness.reason(now: Self.later + 1) == nil)
+        #expect(darkness.reason(now: .seconds(120)) == (reason == .navigationHandoff ? reason : .unknown))
+        #expect(!TrackingTexts.german[TrackingTextKey(reason)].spoken.isEmpty)
+    }
+
+    @Test func `a rider that went to a navigation app is not there for ever`() {
+        var darkness = Self.silent
+        darkness.report(.navigationHandoff, now: 0)
+        #expect(darkness.reason(now: Darkness.handoff) == .navigationHandoff)
+        #expect(darkness.reason(now: Darkness.handoff + 1) == .unknown)
+    }
+
+    @Test func `without a word, a lost connection is the network, or an empty battery`() {
+        var darkness = Self.silent
+        darkness.connection(isOpen: false)
+        #expect(darkness.reason(now: Self.later) == .network)
+        darkness.battery(percent: 4)
+        #expect(darkness.reason(now: Self.later) == .lowBattery)
+        darkness.battery(percent: 60)
+        #expect(darkness.reason(now: Self.later) == .network)
+    }
+
+    @Test func `a receiver has 20 s for its first reading, and readings of no use are none`() {
+        var darkness = Darkness()
+        darkness.connection(isOpen: true)
+        darkness.started(now: 0)
+        #expect(darkness.reason(now: Darkness.firstFix) == nil)
+        #expect(darkness.reason(now: Darkness.firstFix + 1) == .noFix)
+        var refused = Self.silent
+        refused.refused(now: .seconds(50))
+        #expect(refused.reason(now: Self.later) == .noFix)
+        #expect(Self.silent.reason(now: Self.later) == .unknown)
+    }
+}
