@@ -94,7 +94,7 @@ import Testing
         (
             #"{"type":"watch","zone":"a","since":10000000000000000}"#,
             "since must be the version of a pool or a rider, 1 to 16 digits"
-        ), (#"{"type":"watch","zone":"a","since":"1"}"#, "a number was expected at byte 34"),
+        ), (#"{"type":"watch","zone":"a","since":"1"}"#, "a number was expected at byte 35"),
     ])
     func `what can not be meant is refused with the reason`(json: String, reason: String) {
         #expect(throws: BadMessage(reason)) {
