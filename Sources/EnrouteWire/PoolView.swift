@@ -1,5 +1,5 @@
-// The pool of a zone as its watchers are shown it: all of it, or what changed since the version they had seen. Changes come
-// one by one afterwards, as the scripts publish them (RiderChange).
+// The pool of a zone as its watchers are shown it: all of it, or what changed since the version they had seen.
+// Changes come one by one afterwards, as the scripts publish them (RiderChange).
 
 /// A rider that may get a task.
 public struct PoolMember: Hashable, Sendable {
@@ -16,15 +16,16 @@ public struct PoolMember: Hashable, Sendable {
 /// What a watcher of a zone is shown first, and again whenever something may have been missed.
 public struct PoolView: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
-        /// In the place of all that was shown; the newest heartbeat first. `count` is of the whole pool, which may be more.
+        /// In the place of all that was shown; the newest heartbeat first. `count` is of the whole pool, which may be
+        /// more.
         case riders([PoolMember], count: Int)
         /// All that happened since the version that was seen, oldest first, each naming the one before it.
         case changes([RiderChange])
     }
 
     public var zone: ZoneID
-    /// Of the newest change that is in it; 0 when there never was one. µs since the epoch, more or less: 16 digits, below
-    /// 2^53 until 2255.
+    /// Of the newest change that is in it; 0 when there never was one. µs since the epoch, more or less: 16 digits,
+    /// below 2^53 until 2255.
     public var version: Int64
     public var content: Content
 

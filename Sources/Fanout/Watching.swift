@@ -1,6 +1,6 @@
-// One watcher's view of a zone's pool, from asking to leaving: what comes before the first view waits, what the view already
-// says is passed over, and each change names the one before it, so that a gap shows. The view can be the pool itself or what
-// changed since a version; for the order both are the same: everything up to its version is known.
+// One watcher's view of a zone's pool, from asking to leaving: what comes before the first view waits, what the view
+// already says is passed over, and each change names the one before it, so that a gap shows. The view can be the pool
+// itself or what changed since a version; for the order both are the same: everything up to its version is known.
 
 /// What a watcher has seen of a zone.
 package struct Watching: Sendable {
@@ -66,11 +66,11 @@ package struct Watching: Sendable {
         }
     }
 
-    /// The view is here: it includes everything up to `version`. It was read from the master after everything shown so far,
-    /// so it is believed even where it goes back.
+    /// The view is here: it includes everything up to `version`. It was read from the master after everything shown
+    /// so far, so it is believed even where it goes back.
     ///
-    /// - Returns: frames of what waited and is newer, in order; `nil` when something is missing between the two, or was not
-    ///   kept: nothing of it may be shown, read the zone again.
+    /// - Returns: frames of what waited and is newer, in order; `nil` when something is missing between the two, or
+    ///   was not kept: nothing of it may be shown, read the zone again.
     package mutating func view(at version: Int64) -> [[UInt8]]? {
         guard !self.isLive else { return [] }
         let (isWhole, waited) = (self.phase == .waiting, self.waiting)
@@ -97,8 +97,8 @@ package struct Watching: Sendable {
     }
 }
 
-/// Whether watchers have seen what is. A zone may change all the time, so what a look finds and they have not seen may be on
-/// its way: it is expected, and the next look asks whether it has come.
+/// Whether watchers have seen what is. A zone may change all the time, so what a look finds and they have not seen
+/// may be on its way: it is expected, and the next look asks whether it has come.
 package struct PoolLook: Sendable {
     private var expected: Int64?
 

@@ -39,7 +39,8 @@ final class LoopRelay {
 
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: Subscriptions,
-        events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, bounds: Rereading<JobID>.Bounds, limits: TimeLimits, logger: Logger
+        events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, bounds: Rereading<JobID>.Bounds,
+        limits: TimeLimits, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.keyspace = keyspace
@@ -200,7 +201,9 @@ final class LoopRelay {
     }
 
     /// Everything is subscribed, and nothing waits to be read again.
-    var isSettled: Bool { self.feeds.isSettled && self.events.isSettled && self.repairs.isSettled && self.zones.isSettled }
+    var isSettled: Bool {
+        self.feeds.isSettled && self.events.isSettled && self.repairs.isSettled && self.zones.isSettled
+    }
 
     /// Since when some subscriber connection is gone or does not answer.
     var silentSince: NIODeadline? { [self.feeds.silentSince, self.events.silentSince].compactMap { $0 }.min() }

@@ -1,9 +1,10 @@
-// Looks for riders that are silent, on one loop of each gateway: who was not heard from in time leaves the pool, and later, if
-// it has no task, is set offline. Any number of gateways may do so at once, since the script looks again before it decides; so
-// nobody is in charge, and a gateway that dies takes nothing with it. A failure of Redis only puts it off.
+// Looks for riders that are silent, on one loop of each gateway: who was not heard from in time leaves the pool, and
+// later, if it has no task, is set offline. Any number of gateways may do so at once, since the script looks again
+// before it decides; so nobody is in charge, and a gateway that dies takes nothing with it. A failure of Redis only
+// puts it off.
 //
-// Nothing has to be swept at the live instance: `place_rider` removes ten old places for each that comes, and all of a zone's
-// go by their lifetime once none comes.
+// Nothing has to be swept at the live instance: `place_rider` removes ten old places for each that comes, and all of
+// a zone's go by their lifetime once none comes.
 
 internal import EnrouteWire
 internal import LiveState
@@ -71,13 +72,18 @@ final class RiderSweep {
         }
     }
 
-    /// One zone after the other.
+    /// One zone after the other; what is wrong with one holds up no other.
     ///
     /// - Returns: whether one of them had as many riders due as are looked at at once.
     private func sweep(_ zones: ArraySlice<ZoneID>, isFull: Bool) -> EventLoopFuture<Bool> {
         guard let zone = zones.first, !self.isStopped else { return self.eventLoop.makeSucceededFuture(isFull) }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        return self.riders.sweep(zone).flatMap { swept in
+        return self.riders.sweep(zone).flatMapErrorThrowing { error in
+            guard (error as? RedisError)?.isOutage != true else { throw error }
+            bound.value.logger.warning(
+                "a zone's riders were not swept", metadata: [LogKey.zone: "\(zone)", LogKey.reason: "\(error)"])
+            return []
+        }.flatMap { swept in
             for (rider, expiry) in swept { bound.value.swept(rider, in: zone, expiry) }
             return bound.value.sweep(zones.dropFirst(), isFull: isFull || swept.count >= Riders.sweepBatch)
         }

@@ -1,6 +1,6 @@
-// The watching half of a session: the pools of zones, for whoever gives out tasks and for operations. The same order as in
-// following a job misses nothing: subscribe and have it acknowledged, read, show what was read, then what came meanwhile and
-// is newer, then what comes.
+// The watching half of a session: the pools of zones, for whoever gives out tasks and for operations. The same order
+// as in following a job misses nothing: subscribe and have it acknowledged, read, show what was read, then what came
+// meanwhile and is newer, then what comes.
 
 internal import Access
 internal import EnrouteWire
@@ -36,7 +36,8 @@ final class WatchedZone {
 
     /// Shows what was read, and what came while it was.
     ///
-    /// - Returns: whether that is all: `false` when something between the two is missing and the zone has to be read again.
+    /// - Returns: whether that is all: `false` when something between the two is missing and the zone has to be read
+    ///   again.
     func show(at version: Int64, _ frame: [UInt8]) -> Bool {
         guard !self.watching.isLive else { return true }
         let waited = self.watching.view(at: version)

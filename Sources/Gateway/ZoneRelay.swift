@@ -1,6 +1,6 @@
-// From Redis to the watchers of pools on one loop, as LoopRelay does it for jobs: one subscription for each zone that is
-// watched here, one frame for each change, offered to every watcher. A gap, a lost channel or a lost message lead to the
-// zone being read again (ZoneRereads).
+// From Redis to the watchers of pools on one loop, as LoopRelay does it for jobs: one subscription for each zone that
+// is watched here, one frame for each change, offered to every watcher. A gap, a lost channel or a lost message lead
+// to the zone being read again (ZoneRereads).
 
 internal import EnrouteWire
 internal import Fanout
@@ -23,8 +23,8 @@ final class ZoneRelay {
     /// Zones whose channels were lost together are read again within this time, not all at once.
     private static let repairSpread = UInt64.milliseconds(250)
 
-    /// - Parameter channels: at the ledger, shared with the status events of jobs. What comes from them is handed over by
-    ///   their owner.
+    /// - Parameter channels: at the ledger, shared with the status events of jobs. What comes from them is handed
+    ///   over by their owner.
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, pool: ZonePool, channels: Subscriptions, counts: LoopCounts,
         logger: Logger

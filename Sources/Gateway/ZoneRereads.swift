@@ -1,5 +1,5 @@
-// Carries out what `Rereading` decides for the zones that are watched on one loop: reads a zone again for all its watchers at
-// once, and looks every few seconds whether a message was lost on its way.
+// Carries out what `Rereading` decides for the zones that are watched on one loop: reads a zone again for all its
+// watchers at once, and looks every few seconds whether a message was lost on its way.
 
 internal import EnrouteWire
 internal import Fanout

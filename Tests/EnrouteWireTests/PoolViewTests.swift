@@ -20,7 +20,9 @@ import Testing
                 zone: Self.zone, version: 1_795_248_617_626_123,
                 .riders([PoolMember(rider: PersonID("rider-7")!, heartbeat: 1_795_248_617_626)], count: 9))),
         .pool(PoolView(zone: Self.zone, version: 3, .changes([]))),
-        .pool(PoolView(zone: Self.zone, version: 3, .changes([change(2, after: 1), change(3, after: 2, job: JobID("j"))]))),
+        .pool(
+            PoolView(
+                zone: Self.zone, version: 3, .changes([change(2, after: 1), change(3, after: 2, job: JobID("j"))]))),
         .rider(change(1_795_248_617_626_123, after: 1_795_248_617_626_122)),
         .error(Refusal(re: "watch", zone: Self.zone, code: .forbidden, message: "No.")),
     ]

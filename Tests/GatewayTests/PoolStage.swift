@@ -1,5 +1,5 @@
-// What the tests of the pool share: riders at a running gateway's ledger, and a watcher that holds what it is shown to the
-// promise.
+// What the tests of the pool share: riders at a running gateway's ledger, and a watcher that holds what it is shown
+// to the promise.
 
 import EnrouteClient
 import EnrouteWire

@@ -72,7 +72,8 @@ import Testing
         }
     }
 
-    @Test func `pools that are larger than what may wait for others are shown whole, one after the other`() async throws {
+    @Test func `pools that are larger than what may wait for others are shown whole, one after the other`() async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let (zones, count) = ((0..<4).map { ZoneID("zone-\($0)")! }, 5_000)

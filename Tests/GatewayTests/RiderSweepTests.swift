@@ -82,6 +82,25 @@ import Testing
         #expect(notices.allSatisfy { Set($0.metadata.keys) == ["rider", "zone", "count"] })
     }
 
+    @Test func `a zone that can not be swept holds up no other`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.pace) { gateway in
+                let keyspace = gateway.settings.liveState.keyspace
+                for number in 0..<9 {
+                    let zone = ZoneID("broken-\(number)")!
+                    try await gateway.client.run("SADD", keyspace.zones, zone.text)
+                    try await gateway.client.run("SET", keyspace.due(in: zone), "no set")
+                }
+                try await gateway.register(.rider(1))
+                try await gateway.goOnline(.rider(1))
+                try await gateway.silence(.rider(1), for: .seconds(7200))
+                try await becomes("the rider is offline") {
+                    try await gateway.riders.read(.rider(1), in: RunningGateway.rome).get()?.status == .offline
+                }
+            }
+        }
+    }
+
     @Test func `a sweep goes on after Redis was away`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.pace) { gateway in

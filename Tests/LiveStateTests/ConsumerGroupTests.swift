@@ -20,7 +20,8 @@ import Testing
     private func run(_ line: String, _ stage: ZoneStage, asUser: Bool) async throws -> String {
         let user = asUser ? "--user \(Self.name) --pass a-long-password --no-auth-warning" : ""
         let outcome = try await Subprocess.run(
-            .name("sh"), arguments: ["-c", "alias redis-cli='redis-cli -e -s \(stage.base.socketPath) \(user)'\n\(line)"],
+            .name("sh"),
+            arguments: ["-c", "alias redis-cli='redis-cli -e -s \(stage.base.socketPath) \(user)'\n\(line)"],
             output: .string(limit: 65_536), error: .combinedWithOutput)
         #expect(outcome.terminationStatus.isSuccess, "\(line): \(outcome.standardOutput)")
         return outcome.standardOutput
