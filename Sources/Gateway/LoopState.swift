@@ -26,6 +26,8 @@ final class LoopState {
     /// Shared with the other loops.
     let revocations: Revocations
     private let watch: RevocationWatch
+    /// On one loop of a gateway.
+    private let sweep: RiderSweep?
     let trail: AuditTrail
     private let live: RedisClient
     private let ledger: RedisClient
@@ -98,11 +100,19 @@ final class LoopState {
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = Rereading<JobID>.Bounds()
         bounds.mostInFlight = max(1, Self.mostRereads / loops)
+        let events = Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: logger)
+        let zones = ZoneRelay(
+            eventLoop: eventLoop, keyspace: state.keyspace,
+            pool: self.pool, channels: events, counts: self.counts, logger: logger)
+        self.sweep =
+            index > 0
+            ? nil
+            : RiderSweep(
+                eventLoop: eventLoop, riders: riders, pace: settings.sweepPace, counts: self.counts, logger: logger)
         self.relay = LoopRelay(
             eventLoop: eventLoop, keyspace: state.keyspace, jobs: self.jobs,
             feeds: Subscriptions(client: self.live, connections: spread, timing: timing, logger: logger),
-            events: Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: logger),
-            counts: self.counts, bounds: bounds,
+            events: events, zones: zones, counts: self.counts, bounds: bounds,
             limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop), logger: logger)
         self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
         self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
@@ -119,13 +129,14 @@ final class LoopState {
         ).flatMap {
             bound.value.relay.onMessage = { bound.value.recent = .now() }
             return bound.value.relay.start()
-        }.flatMap { bound.value.watch.start() }
+        }.flatMap { bound.value.watch.start() }.map { bound.value.sweep?.start() }
     }
 
     func stop() {
         self.timer?.cancel()
         self.relay.stop()
         self.watch.stop()
+        self.sweep?.stop()
         self.trail.stop()
         self.live.stop()
         self.ledger.stop()

@@ -80,6 +80,7 @@ extension Session {
         self.expiry?.cancel()
         self.endsAt = .distantFuture
         self.follower.authorizeAgain()
+        self.watcher.authorizeAgain()
         if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
         self.send(.ok(re: "refresh", job: nil, sequence: nil, deadline: admitted.grant.expiresAt.map { $0 * 1000 }))
     }

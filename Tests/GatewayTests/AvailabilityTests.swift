@@ -12,7 +12,6 @@ import Testing
 /// looks like is the page's (Tests/Browser).
 @Suite struct AvailabilityTests {
     private static let rider = PersonID("rider-1")!
-    private static let rome = ZoneID("rome")!
 
     private static func declare(
         _ status: String, _ gateway: RunningGateway, headers: [String] = [], more: String = ""
@@ -52,8 +51,7 @@ import Testing
     }
 
     private static func pool(_ gateway: RunningGateway) async throws -> [PersonID] {
-        let pool = ZonePool(ledger: gateway.client, live: gateway.client, settings: gateway.settings.liveState)
-        return try await pool.read(self.rome).get().members.map(\.rider)
+        try await gateway.pool.read(RunningGateway.rome).get().members.map(\.rider)
     }
 
     private static func run(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {

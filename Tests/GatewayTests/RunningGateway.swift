@@ -165,8 +165,6 @@ struct RunningGateway: Sendable {
         return job
     }
 
-    var riders: Riders { Riders(ledger: self.client, settings: self.settings.liveState) }
-
     /// A rider that may go online.
     func registerRider(
         _ rider: String = "rider-1", in zone: String = "rome", isApproved: Bool = true, capacity: Int = 1
