@@ -87,6 +87,7 @@ final class LoopState {
             eventLoop: eventLoop, streams: AuditStreams(ledger: self.ledger, settings: state), gateway: settings.name,
             counts: self.counts, logger: logger)
         let trail = NIOLoopBound(self.trail, eventLoop: eventLoop)
+        let counts = NIOLoopBound(self.counts, eventLoop: eventLoop)
         let riders = Riders(ledger: self.ledger, writes: self.writes, settings: state)
         self.jobs = JobControl(
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
@@ -95,7 +96,8 @@ final class LoopState {
                 trail.value.record(.erased(job, keys: keys, because: reason))
             })
         self.riders = RiderControl(
-            riders: riders, places: GeoIndex(live: self.live, settings: state), jobs: self.jobs)
+            riders: riders, places: GeoIndex(live: self.live, settings: state), jobs: self.jobs,
+            onKept: { counts.value.add(.ridersKeptOnline) })
         self.pool = ZonePool(ledger: self.ledger, live: self.live, settings: state)
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = Rereading<JobID>.Bounds()
@@ -108,7 +110,8 @@ final class LoopState {
             index > 0
             ? nil
             : RiderSweep(
-                eventLoop: eventLoop, riders: riders, pace: settings.sweepPace, counts: self.counts, logger: logger)
+                eventLoop: eventLoop, riders: riders, jobs: self.jobs, pace: settings.sweepPace, counts: self.counts,
+                logger: logger)
         self.relay = LoopRelay(
             eventLoop: eventLoop, keyspace: state.keyspace, jobs: self.jobs,
             feeds: Subscriptions(client: self.live, connections: spread, timing: timing, logger: logger),

@@ -17,6 +17,7 @@ internal import Telemetry
 final class RiderSweep {
     private let eventLoop: any EventLoop
     private let riders: Riders
+    private let jobs: JobControl
     /// ms between two rounds, on average.
     private let pace: Int64
     private let counts: LoopCounts
@@ -25,16 +26,24 @@ final class RiderSweep {
     private var waiting: [ZoneID] = []
     private var next: Scheduled<Void>?
     private var isStopped = false
+    /// When tasks are next compared with their jobs.
+    private var comparesAt = NIODeadline.now()
 
     /// Zones that one round sweeps, each for at most `Riders.sweepBatch` riders; the rest follow soon.
     static let zonesPerRound = 50
+    /// Tasks of a zone that are compared with their jobs at a time, those that come to hand.
+    static let tasksCompared = 500
+    /// Rounds of sweeping to one of comparing.
+    static let roundsPerComparison: Int64 = 20
     /// Until the next round when there is more to do than one round does, ms.
     static let soon: ClosedRange<Int64> = 50...150
 
     /// - Parameter pace: between two rounds, on average; each waits for half of it to one and a half.
-    init(eventLoop: any EventLoop, riders: Riders, pace: Duration, counts: LoopCounts, logger: Logger) {
+    init(eventLoop: any EventLoop, riders: Riders, jobs: JobControl, pace: Duration, counts: LoopCounts, logger: Logger)
+    {
         self.eventLoop = eventLoop
         self.riders = riders
+        self.jobs = jobs
         self.pace = max(1, pace.milliseconds)
         self.counts = counts
         self.logger = logger
@@ -63,6 +72,9 @@ final class RiderSweep {
             return bound.value.sweep(zones.prefix(Self.zonesPerRound), isFull: false)
         }.whenComplete { result in
             let sweep = bound.value
+            if NIODeadline.now() >= sweep.comparesAt {
+                sweep.comparesAt = .now() + .milliseconds(sweep.pace * Self.roundsPerComparison)
+            }
             switch result {
             case .success(let isFull): sweep.rest(isMore: isFull || !sweep.waiting.isEmpty)
             case .failure(let error):
@@ -85,8 +97,24 @@ final class RiderSweep {
             return []
         }.flatMap { swept in
             for (rider, expiry) in swept { bound.value.swept(rider, in: zone, expiry) }
-            return bound.value.sweep(zones.dropFirst(), isFull: isFull || swept.count >= Riders.sweepBatch)
+            let isFull = isFull || swept.count >= Riders.sweepBatch
+            return bound.value.compare(zone).flatMap { bound.value.sweep(zones.dropFirst(), isFull: isFull) }
         }
+    }
+
+    /// Now and then: releases tasks whose jobs are done or another's, which a gateway that ended in between left behind.
+    private func compare(_ zone: ZoneID) -> EventLoopFuture<Void> {
+        guard NIODeadline.now() >= self.comparesAt else { return self.eventLoop.makeSucceededVoidFuture() }
+        let (riders, jobs) = (self.riders, self.jobs)
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        return riders.tasks(in: zone).flatMap { tasks in
+            let looks = tasks.shuffled().prefix(Self.tasksCompared).map { job in
+                riders.owner(of: job, in: zone).flatMap { rider in
+                    rider.map { jobs.releaseDone([job], of: $0, in: zone) } ?? bound.eventLoop.makeSucceededFuture(0)
+                }
+            }
+            return EventLoopFuture.whenAllSucceed(looks, on: bound.eventLoop)
+        }.map { released in bound.value.counts.add(.tasksReleased, released.reduce(0, +)) }
     }
 
     private func swept(_ rider: PersonID, in zone: ZoneID, _ expiry: Riders.Expiry) {

@@ -62,6 +62,7 @@ extension Session {
         self.send(
             .welcome(Welcome(session: self.id, serverTime: .now, pingIntervalSeconds: ping, limits: self.limits)))
         if self.loop.isDegraded { self.send(.degraded) }
+        if admitted.grant.allows(.beAvailable), self.framing == .webSocket { self.rider.presence.begin() }
     }
 
     func refresh(_ token: String, _ admitted: Admitted) {

@@ -17,7 +17,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case revocationsApplied, sessionsRevoked, connectionsReset, positionsWithheld
     case auditEntriesLost
     case zonesRepaired, zonesChecked, zonesBehind
-    case ridersUnreachable, ridersUnreachableWithTask, ridersExpired
+    case ridersUnreachable, ridersUnreachableWithTask, ridersExpired, ridersKeptOnline, tasksReleased
     case keysFetched, keysNotFetched
     case eventsApplied, eventsRepeated, eventsSuperseded
     case eventsEarly, eventsNever, eventsMalformed, eventsForged, eventsFailed
@@ -53,6 +53,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .zonesRepaired, .zonesChecked: .zonesReread
         case .zonesBehind: .zonesBehind
         case .ridersUnreachable, .ridersUnreachableWithTask, .ridersExpired: .ridersLost
+        case .ridersKeptOnline: .ridersKeptOnline
+        case .tasksReleased: .tasksReleased
         case .keysFetched, .keysNotFetched: .keysFetched
         case .eventsApplied, .eventsRepeated, .eventsSuperseded: .eventsTaken
         case .eventsEarly, .eventsNever, .eventsMalformed, .eventsForged, .eventsFailed: .eventsRefused
@@ -137,6 +139,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         case zonesReread = "enroute_zones_reread_total"
         case zonesBehind = "enroute_zones_behind_total"
         case ridersLost = "enroute_riders_lost_total"
+        case ridersKeptOnline = "enroute_riders_kept_online_total"
+        case tasksReleased = "enroute_tasks_released_total"
         case keysFetched = "enroute_keys_fetched_total"
         case eventsTaken = "enroute_events_taken_total"
         case eventsRefused = "enroute_events_refused_total"
@@ -171,6 +175,8 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .zonesReread: "Watched zones read again from Redis."
             case .zonesBehind: "Checks that found watchers to have seen less than there is, or not yet."
             case .ridersLost: "Riders found not to be heard from any more, by this gateway; expired ones are offline."
+            case .ridersKeptOnline: "Times that a rider with an active task was not let go offline (409)."
+            case .tasksReleased: "Tasks that were released because their jobs were done or another's: left behind by a gateway that ended."
             case .eventsTaken: "Events of other systems that were answered as done."
             case .eventsRefused: "Events of other systems that were not done; early and failed ones are sent again."
             case .keysFetched: "Times that the issuer of tokens was asked for its keys; failed leaves those of before."

@@ -30,8 +30,8 @@ import Testing
     @Test func `there is an example of every kind of message`() {
         #expect(
             Set(Self.messages.map(\.type)) == [
-                    "auth", "subscribe", "unsubscribe", "location", "travel", "availability", "presence", "ping",
-                ])
+                "auth", "subscribe", "unsubscribe", "location", "travel", "availability", "presence", "ping",
+            ])
     }
 
     @Test(arguments: messages)

@@ -159,6 +159,35 @@ import Testing
         }
     }
 
+    @Test func `R1: every change that was answered 200 is in the audit once, and what was refused is counted`()
+        async throws
+    {
+        try await Self.run { gateway in
+            let start = try await gateway.pool.read(RunningGateway.rome).get().version
+            let declared = ["online", "offline", "online"]
+            for (index, status) in declared.enumerated() {
+                let answer = try await Self.declare(
+                    status, gateway, headers: ["Idempotency-Key: tap-\(index)"], more: #","device":"phone-1""#)
+                #expect(answer.status == 200)
+            }
+            try await Self.order(gateway)
+            for _ in 0..<3 { #expect(try await Self.declare("offline", gateway).status == 409) }
+            let kinds = try await gateway.changes(since: start).map(\.kind)
+            #expect(kinds == [.online, .offline, .online, .assigned])
+            let log = try await gateway.client.send([
+                "XREVRANGE", "riders:{rome}:audit", "+", "-", "COUNT", "2",
+            ]).get()
+            let entry = log.array?.last?.array?.last?.array?.compactMap(\.text) ?? []
+            for (name, value) in [
+                ("actor", "rider-1"), ("device", "phone-1"), ("request", "tap-2"), ("change", "online"),
+            ] {
+                let place = try #require(entry.firstIndex(of: name))
+                #expect(entry[place + 1] == value)
+            }
+            try gateway.waitForMetric("enroute_riders_kept_online_total 3")
+        }
+    }
+
     @Test func `picking up brings the order on its way, and completing delivers it and ends the task`() async throws {
         try await Self.run { gateway in
             _ = try await Self.declare("online", gateway)

@@ -31,7 +31,8 @@ import Testing
             tickets: Tickets(live: client, settings: settings),
             links: TrackingLinks(ledger: client, settings: settings),
             riders: RiderControl(
-                riders: riders, places: GeoIndex(live: client, settings: settings), jobs: jobs),
+                riders: riders, places: GeoIndex(live: client, settings: settings), jobs: jobs
+            ) {},
             pool: ZonePool(ledger: client, live: client, settings: settings),
             settings: gateway.settings, quotas: Quotas(limits: Limits()), revocations: revocations,
             revocationLog: RevocationLog(ledger: client, settings: settings), eventCounts: EventCounts(),

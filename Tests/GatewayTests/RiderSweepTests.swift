@@ -118,7 +118,7 @@ import Testing
 
 extension RunningGateway {
     /// Up to 1,000 changes.
-    fileprivate func changes(since version: Int64) async throws -> [RiderChange] {
+    func changes(since version: Int64) async throws -> [RiderChange] {
         try await self.pool.read(Self.rome, since: version).get().changes ?? []
     }
 
