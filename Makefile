@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-long test-failover test-api simulate install build release check fuzz bench bench-riders bench-recovery bench-status bench-pool \
+.PHONY: run test test-long test-failover test-api simulate install build release check fuzz bench bench-riders bench-recovery bench-status bench-pool bench-availability \
     bench-peers bench-tools bench-instructions instructions twin format lint clean
 
 run: install build
@@ -79,6 +79,10 @@ test-long: install
 	swift build --build-tests
 	ENROUTE_HISTORIES=100000 ENROUTE_RACES=100000 ENROUTE_FIRST_SEED=$(FIRST_SEED) \
 	    swift test --skip-build --disable-xctest --filter LinearizabilityTests
+
+# From a rider's PATCH to its answer and to who watches the pool, a minute.
+bench-availability: release
+	python3 benchmarks/availability.py .build/release/enroute
 
 # 20,000 followed jobs lose their channels: minutes.
 bench-recovery: release

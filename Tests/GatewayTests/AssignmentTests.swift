@@ -142,6 +142,41 @@ import Testing
         }
     }
 
+    @Test func `what a gateway that died left behind is found: by a sweep, and by who wants to go offline`() async throws {
+        try await within {
+            try await RunningGateway.run(
+                isSecure: false,
+                {
+                    Self.manyDeclarations(&$0)
+                    $0.sweepPace = .milliseconds(20)
+                }
+            ) { gateway in
+                for rider in ["rider-1", "rider-2"] {
+                    try await gateway.registerRider(rider, capacity: 2)
+                    _ = try await Self.declare("online", rider, gateway)
+                }
+                // Tasks of jobs that are nobody's: the gateway ended between the zone and the job's record.
+                for (name, rider) in [("a", "rider-1"), ("b", "rider-2")] {
+                    try await Self.job(name, gateway)
+                    _ = try await gateway.riders.assign(
+                        JobID(name)!, to: PersonID(rider)!, in: RunningGateway.rome, by: RunningGateway.allocation
+                    ).get()
+                }
+                // A decision may be underway: at first nothing is released.
+                #expect(try await Self.declare("offline", "rider-1", gateway).status == 409)
+                for rider in ["rider-1", "rider-2"] {
+                    let longAgo = String((Int64(Date.now.timeIntervalSince1970) - 120) * 1_000_000)
+                    _ = try await gateway.client.send(["HSET", .text("rider:{rome}:\(rider)"), "version", .text(longAgo)])
+                        .get()
+                }
+                #expect(try await Self.declare("offline", "rider-1", gateway).status == 200)
+                try await becomes("the sweep has released the other") {
+                    try await gateway.riders.owner(of: JobID("b")!, in: RunningGateway.rome).get() == nil
+                }
+            }
+        }
+    }
+
     @Test func `the older of a rider's two devices is told that it is not the rider's any more`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
