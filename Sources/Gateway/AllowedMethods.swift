@@ -25,10 +25,14 @@ struct AllowedMethods: RouterMiddleware {
     /// The methods of a path; none when nothing is there.
     func methods(of path: String) -> Set<HTTPRequest.Method> {
         let parts = Self.parts(path)
-        return self.paths.filter { path in
+        let fitting = self.paths.filter { path in
             path.parts.count == parts.count && zip(path.parts, parts).allSatisfy { $0 == nil || $0 == $1 }
         }
-        .reduce(into: []) { $0.formUnion($1.methods) }
+        // A part that is named goes before one where anything may stand, as with the router.
+        let fewestOpen = fitting.map { $0.parts.count { $0 == nil } }.min()
+        return fitting.filter { $0.parts.count { $0 == nil } == fewestOpen }.reduce(into: []) {
+            $0.formUnion($1.methods)
+        }
     }
 
     func handle(

@@ -25,6 +25,8 @@ extension Routes {
     /// The events of one job from its snapshot on, or from after `Last-Event-ID`.
     @Sendable private func follow(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
+        // Nobody is told what is wrong with a request before who asks.
+        if request.headers[.authorization] == nil { _ = try self.grant(request, context, .followJob) }
         let since = try Self.resumePoint(request)
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])

@@ -103,7 +103,9 @@ extension Routes {
     // MARK: others of a rider
 
     private func rider(_ context: GatewayRequestContext) throws -> PersonID {
-        try Self.identifier(context.parameters.require("rider"), "rider")
+        let rider: PersonID = try Self.identifier(context.parameters.require("rider"), "rider")
+        guard rider.text != "me" else { throw Self.bad("me is who asks, and no name of a rider.") }
+        return rider
     }
 
     @Sendable private func readRider(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
