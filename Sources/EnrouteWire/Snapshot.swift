@@ -39,6 +39,8 @@ public struct Snapshot: Hashable, Sendable {
     /// The last known position as it was published, and how old it was when this was made.
     public var position: [UInt8]?
     public var positionAgeMilliseconds: Int64?
+    /// When the rider arrives, where something was said of it.
+    public var eta: ArrivalEstimate?
     /// What a resuming follower missed, oldest first.
     public var missed: [StatusEvent]
 
@@ -46,7 +48,7 @@ public struct Snapshot: Hashable, Sendable {
         kind: JobKind, status: JobStatus, statusAt: Int64, steps: [ProgressStep]? = nil, epoch: String, id: StatusID,
         destination: Coordinate? = nil,
         tracking: TrackingState, travelDeadline: Int64? = nil, position: [UInt8]? = nil,
-        positionAgeMilliseconds: Int64? = nil, missed: [StatusEvent] = []
+        positionAgeMilliseconds: Int64? = nil, eta: ArrivalEstimate? = nil, missed: [StatusEvent] = []
     ) {
         self.kind = kind
         self.status = status
@@ -59,6 +61,7 @@ public struct Snapshot: Hashable, Sendable {
         self.travelDeadline = travelDeadline
         self.position = position
         self.positionAgeMilliseconds = positionAgeMilliseconds
+        self.eta = eta
         self.missed = missed
     }
 
@@ -82,7 +85,7 @@ extension Snapshot: CustomReflectable {
                 "kind": self.kind, "status": self.status, "statusAt": self.statusAt, "epoch": self.epoch,
                 "id": self.id, "tracking": self.tracking, "travelDeadline": self.travelDeadline as Any,
                 "position": self.position == nil ? "none" : "<a place>",
-                "positionAge": self.positionAgeMilliseconds as Any, "missed": self.missed,
+                "positionAge": self.positionAgeMilliseconds as Any, "eta": self.eta as Any, "missed": self.missed,
             ], displayStyle: .struct)
     }
 }
@@ -144,6 +147,7 @@ extension Snapshot {
         writer.field("travelDeadline", self.travelDeadline)
         writer.raw("position", self.position)
         writer.field("positionAge", self.positionAgeMilliseconds)
+        if let eta = self.eta { writer.object("eta") { eta.write(into: &$0) } }
         writer.array("missed", self.missed) { writer, event in
             writer.object { event.write(into: &$0) }
         }
@@ -166,6 +170,7 @@ extension Snapshot {
         var (destination, deadline) = (Coordinate?.none, Int64?.none)
         var steps: [ProgressStep]?
         var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
+        var eta: ArrivalEstimate?
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "kind": kind = JobKind(rawValue: try reader.string())
@@ -182,6 +187,7 @@ extension Snapshot {
             case "travelDeadline": deadline = try reader.integer()
             case "position": position = reader.null() ? nil : Array(try reader.value())
             case "positionAge": age = try reader.integer()
+            case "eta": eta = try ArrivalEstimate(from: &reader)
             case "missed":
                 try reader.array { (reader) throws(BadMessage) in missed.append(try StatusEvent(from: &reader)) }
             default: try reader.value()
@@ -193,7 +199,7 @@ extension Snapshot {
             epoch: try members.required(epoch, "epoch"),
             id: try members.required(id, "id"), destination: destination,
             tracking: try members.required(tracking, "tracking"), travelDeadline: deadline, position: position,
-            positionAgeMilliseconds: age, missed: missed)
+            positionAgeMilliseconds: age, eta: eta, missed: missed)
     }
 }
 

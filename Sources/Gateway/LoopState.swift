@@ -103,7 +103,11 @@ final class LoopState {
             feeds: Subscriptions(client: self.live, connections: spread, timing: timing, logger: logger),
             events: Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: logger),
             counts: self.counts, bounds: bounds,
-            limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop), logger: logger)
+            limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
+            arrivals: ArrivalTimes(
+                eventLoop: eventLoop, arrivals: JobArrivals(live: self.live, settings: state),
+                settings: settings.arrivals, logger: logger),
+            logger: logger)
         self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
         self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
         self.watch.onSight = { [unowned self] in self.relay.release() }

@@ -41,6 +41,7 @@ import Testing
         case .status: "status"
         case .location: "location"
         case .tracking: "tracking"
+        case .eta: "eta"
         case .ended: "ended"
         case .degraded: "degraded"
         case .restored: "restored"
@@ -53,7 +54,7 @@ import Testing
 
     private static let clientKinds: Set = ["auth", "subscribe", "unsubscribe", "travel", "report", "refresh", "ping"]
     private static let serverKinds: Set = [
-        "welcome", "subscribed", "reset", "status", "location", "tracking", "ended", "degraded", "restored", "ok",
+        "welcome", "subscribed", "reset", "status", "location", "tracking", "eta", "ended", "degraded", "restored", "ok",
         "error", "pong", "goaway",
     ]
 
