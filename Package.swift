@@ -182,7 +182,7 @@ let package = Package(
             name: "enroute",
             dependencies: [
                 "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "Journeys", "LiveState",
-                "Redis", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"),
+                "Redis", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -248,10 +248,7 @@ let package = Package(
         .testTarget(name: "JourneysTests", dependencies: ["CZlib", "Journeys"], swiftSettings: testing),
         .testTarget(
             name: "RoutingTests",
-            dependencies: [
-                "EnrouteWire", "Routing", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"),
-                nio("NIOPosix"),
-            ], swiftSettings: testing),
+            dependencies: ["EnrouteWire", "Routing", "TestSupport", nio("NIOConcurrencyHelpers")], swiftSettings: testing),
         .testTarget(
             name: "TrackingTests", dependencies: ["EnrouteWire", "Journeys", "Tracking"], swiftSettings: testing),
         .testTarget(

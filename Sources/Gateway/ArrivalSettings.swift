@@ -1,12 +1,20 @@
 // How arrival times are calculated: how often, and with whose help.
 
 internal import LiveState
+package import Routing
 internal import Tracking
 
 /// What a gateway is told of arrival times.
 package struct ArrivalSettings: Sendable {
     /// From one calculation to the next of a job that is followed.
     package var interval = Duration.seconds(60)
+
+    /// Services that are asked, in this order; the built-in estimator is the last resort, or answers alone.
+    package var services: [ArrivalService] = []
+    /// PEM file of who may vouch for services; `nil` for the system's authorities.
+    package var authorities: String?
+    /// From a question to a service to the last byte of its answer.
+    package var longestWait = ProviderClient.longestWait
 
     package init() {}
 
@@ -24,5 +32,16 @@ package struct ArrivalSettings: Sendable {
         bounds.lastRetry = min(bounds.lastRetry, interval)
         bounds.goodFor = max(bounds.goodFor, interval * 3)
         return bounds
+    }
+}
+
+/// A service of arrival times.
+package struct ArrivalService: Sendable {
+    let provider: any RouteProvider
+    /// Questions that all gateways together may ask in a day of UTC; `nil` for as many as they like.
+    let dailyBudget: Int?
+
+    package init(_ provider: any RouteProvider, dailyBudget: Int?) {
+        (self.provider, self.dailyBudget) = (provider, dailyBudget)
     }
 }

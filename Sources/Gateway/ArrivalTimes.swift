@@ -15,6 +15,7 @@ final class ArrivalTimes {
     private let eventLoop: any EventLoop
     private let arrivals: JobArrivals
     private let settings: ArrivalSettings
+    private let routing: ArrivalRouting
     private let logger: Logger
     /// Each job in one of these, of which one is looked at in a tick: once a second for each, and never all at once.
     private var parts = Array(repeating: [JobID: FollowedArrival](), count: ArrivalTimes.ticksOfASecond)
@@ -28,10 +29,14 @@ final class ArrivalTimes {
     /// The built-in estimator knows no more than that of another gateway: what is younger stands.
     private static let leastAge = Duration.seconds(5)
 
-    init(eventLoop: any EventLoop, arrivals: JobArrivals, settings: ArrivalSettings, logger: Logger) {
+    init(
+        eventLoop: any EventLoop, arrivals: JobArrivals, settings: ArrivalSettings, routing: ArrivalRouting,
+        logger: Logger
+    ) {
         self.eventLoop = eventLoop
         self.arrivals = arrivals
         self.settings = settings
+        self.routing = routing
         self.logger = logger
     }
 
@@ -81,7 +86,14 @@ final class ArrivalTimes {
 
     func heard(_ estimate: ArrivalEstimate, of job: JobID) { self[job]?.heard(estimate, now: self.now) }
 
-    func ended(_ job: JobID, because reason: EndReason?) { self[job]?.ended() }
+    func ended(_ job: JobID, because reason: EndReason?) {
+        if reason == .arrived || reason == .completed {
+            for (source, minutes, seconds) in self[job]?.arrived(now: self.now) ?? [] {
+                self.routing.counts.erred(source, minutes: minutes, seconds: seconds)
+            }
+        }
+        self[job]?.ended()
+    }
 
     func leave(_ job: JobID) { self[job] = nil }
 
@@ -116,16 +128,33 @@ final class ArrivalTimes {
 
     private func claimed(_ calculation: ArrivalTime.Calculation, _ job: JobID, _ result: Result<Bool, any Error>) {
         switch result {
-        case .success(true): self.finish(calculation, job, by: nil, .zero)
+        case .success(true): self.ask(calculation, job)
         case .success(false):
             // Somebody was asked less than the interval ago, and will be again; until then something is better than
             // nothing, and than what is not true any more.
             let isUrgent = calculation.reason == .deviation || self[job]?.isUnknown(now: self.now) ?? false
-            if isUrgent { self.finish(calculation, job, by: nil, Self.leastAge) } else { self[job]?.ceded(calculation, now: self.now) }
+            guard isUrgent else {
+                self[job]?.ceded(calculation, now: self.now)
+                break
+            }
+            self.finish(calculation, job, by: nil, Self.leastAge)
         case .failure(let error):
             self.logger.debug(
                 "arrival not calculated", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
             self[job]?.failed(calculation, now: self.now)
+        }
+    }
+
+    /// The services, where there are any, and the built-in estimator when none of them has an answer.
+    private func ask(_ calculation: ArrivalTime.Calculation, _ job: JobID) {
+        guard self.routing.finder != nil, let question = self[job]?.question else {
+            return self.finish(calculation, job, by: nil, .zero)
+        }
+        let (routing, arrivals) = (self.routing, self.arrivals)
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        // Cancelled by nobody: each service ends within the client's bound.
+        self.eventLoop.makeFutureWithTask { await routing.find(question, arrivals) }.whenSuccess { route in
+            bound.value.finish(calculation, job, by: route, .zero)
         }
     }
 
@@ -135,9 +164,16 @@ final class ArrivalTimes {
         guard let rider = self[job]?.rider,
             let estimate = self[job]?.finish(calculation, by: route, now: self.now, wall: .now)
         else { return }
-        let logger = self.logger
-        self.arrivals.tell(estimate, of: job, by: rider, leastAge: leastAge).whenFailure { error in
-            logger.debug("arrival not told", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.arrivals.tell(estimate, of: job, by: rider, leastAge: leastAge).whenComplete { result in
+            let arrivals = bound.value
+            switch result {
+            case .success(.told): arrivals[job]?.wasTold(estimate, now: arrivals.now)
+            case .success: break
+            case .failure(let error):
+                arrivals.logger.debug(
+                    "arrival not told", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
+            }
         }
     }
 }

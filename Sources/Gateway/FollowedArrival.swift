@@ -32,6 +32,8 @@ struct FollowedArrival {
     private var own: ArrivalEstimate?
     /// Stops the rider makes before, in their order; `nil` for one of which it is not known where it is.
     var before: [Coordinate?] = []
+    /// What was told by this loop, to be judged at the arrival: a card for each who said it.
+    private var cards: [ArrivalSource: Scorecard] = [:]
 
     init(rider: PersonID, destination: Coordinate, bounds: ArrivalTime.Bounds) {
         self.rider = rider
@@ -68,6 +70,24 @@ struct FollowedArrival {
         guard estimate.state == .ok, let seconds = estimate.seconds else { return }
         self.lastKnown = estimate
         if estimate != self.own { self.time.adopt(seconds: Double(seconds), from: now - min(now, age), now: now) }
+    }
+
+    /// What was found here has been told to everybody: it will be judged.
+    mutating func wasTold(_ estimate: ArrivalEstimate, now: UInt64) {
+        guard let source = estimate.source.flatMap(ArrivalSource.init), let seconds = estimate.seconds else { return }
+        self.cards[source, default: Scorecard()].predicted(remaining: Double(seconds), at: Double(now) / 1e9)
+    }
+
+    /// The rider is there.
+    ///
+    /// - Returns: how wrong it was, by who said it and how long before, min and s.
+    mutating func arrived(now: UInt64) -> [(source: ArrivalSource, minutes: Int, errorSeconds: Double)] {
+        let cards = self.cards
+        self.cards = [:]
+        return cards.flatMap { source, card in
+            var card = card
+            return card.arrived(at: Double(now) / 1e9).map { (source, $0.minutes, $0.errorSeconds) }
+        }
     }
 
     /// The rider's positions have ended: whatever is next begins anew.

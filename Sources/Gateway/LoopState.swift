@@ -58,7 +58,7 @@ final class LoopState {
     /// - Parameter index: of the loop among the gateway's `loops`, from 0.
     init(
         eventLoop: any EventLoop, index: Int, loops: Int, settings: GatewaySettings, quotas: Quotas, load: SharedLoad,
-        revocations: Revocations, logger: Logger
+        revocations: Revocations, routing: ArrivalRouting, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.revocations = revocations
@@ -106,7 +106,7 @@ final class LoopState {
             limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
             arrivals: ArrivalTimes(
                 eventLoop: eventLoop, arrivals: JobArrivals(live: self.live, settings: state),
-                settings: settings.arrivals, logger: logger),
+                settings: settings.arrivals, routing: routing, logger: logger),
             logger: logger)
         self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
         self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }

@@ -49,6 +49,8 @@ package struct AccessQuestions: Sendable, Hashable {
             self.needed += [
                 ["get", eta], ["set", eta, "e", "px", "1"], ["mget", travel, position, eta], ["del", eta],
                 ["set", lease, "1", "nx", "px", "1"],
+                ["set", keyspace.etaBudget(of: "osrm", day: 0), "0", "nx", "px", "1"],
+                ["incr", keyspace.etaBudget(of: "osrm", day: 0)],
             ]
             let (places, seen) = (keyspace.places(in: Self.zone), keyspace.placesSeen(in: Self.zone))
             self.needed += [

@@ -65,6 +65,25 @@ package struct JobArrivals: Sendable {
         }
     }
 
+    /// Counts a question to a service, for all gateways together.
+    ///
+    /// - Parameters:
+    ///   - service: by its name.
+    ///   - day: since the epoch.
+    /// - Returns: questions of that day, with this one. A live instance that forgets begins anew.
+    package func count(_ service: String, day: Int64) -> EventLoopFuture<Int64> {
+        let key = self.keyspace.etaBudget(of: service, day: day)
+        return self.live.send(["SET", .text(key), "0", "NX", "PX", .integer(Self.budgetLifetime.milliseconds)])
+            .flatMap { _ in self.live.send(["INCR", .text(key)]) }
+            .flatMapThrowing { answer in
+                guard let count = answer.integer else { throw RedisError.unexpectedAnswer(command: "INCR") }
+                return count
+            }
+    }
+
+    /// A day, and another for gateways whose clocks differ.
+    private static let budgetLifetime = Duration.seconds(172_800)
+
     /// An answer as it is kept, `<fence> <written_ms> <message>`.
     ///
     /// - Parameter fence: of the travel mode; what is kept for another is nobody's to see.

@@ -80,6 +80,20 @@ import Tracking
         #expect(due == [60, 120])
     }
 
+    @Test func `what was told is judged when the rider is there, by who said it and how long before`() {
+        var arrival = Self.arrival()
+        arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
+        let told = ArrivalEstimate(
+            state: .ok, arrivesAt: Self.epoch + 270_000, seconds: 270, source: "osrm", confidence: .medium,
+            at: Self.epoch)
+        arrival.wasTold(told, now: Self.ns(0))
+        arrival.wasTold(ArrivalEstimate(state: .unavailable, at: Self.epoch), now: Self.ns(0))
+        let judged = arrival.arrived(now: Self.ns(300))
+        #expect(judged.count == 1 && judged.first?.source == .osrm)
+        #expect(judged.first?.minutes == 5 && judged.first?.errorSeconds == 30)
+        #expect(arrival.arrived(now: Self.ns(300)).isEmpty)
+    }
+
     @Test func `another destination is calculated at once, and another way too`() {
         var arrival = Self.arrival()
         arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))

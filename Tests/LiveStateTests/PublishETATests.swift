@@ -103,6 +103,19 @@ import Testing
         }
     }
 
+    @Test func `questions to a service are counted by day, whoever asks`() async throws {
+        try await Stage.set { stage in
+            let arrivals = self.arrivals(stage)
+            var counts: [Int64] = []
+            for (service, day) in [("osrm", 1), ("osrm", 1), ("mapbox", 1), ("osrm", 2), ("osrm", 1)] as [(String, Int64)] {
+                counts.append(try await arrivals.count(service, day: day).get())
+            }
+            #expect(counts == [1, 2, 1, 1, 3])
+            let left = try await stage.client.run("PTTL", "budget:osrm:1").integer ?? 0
+            #expect(left > 86_400_000 && left <= 172_800_000)
+        }
+    }
+
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
