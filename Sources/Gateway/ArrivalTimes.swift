@@ -14,6 +14,7 @@ internal import Tracking
 final class ArrivalTimes {
     private let eventLoop: any EventLoop
     private let arrivals: JobArrivals
+    private let before: StopsBefore
     private let settings: ArrivalSettings
     private let routing: ArrivalRouting
     private let logger: Logger
@@ -30,11 +31,12 @@ final class ArrivalTimes {
     private static let leastAge = Duration.seconds(5)
 
     init(
-        eventLoop: any EventLoop, arrivals: JobArrivals, settings: ArrivalSettings, routing: ArrivalRouting,
-        logger: Logger
+        eventLoop: any EventLoop, arrivals: JobArrivals, before: StopsBefore, settings: ArrivalSettings,
+        routing: ArrivalRouting, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.arrivals = arrivals
+        self.before = before
         self.settings = settings
         self.routing = routing
         self.logger = logger
@@ -118,6 +120,16 @@ final class ArrivalTimes {
     }
 
     private func calculate(_ calculation: ArrivalTime.Calculation, _ job: JobID) {
+        guard let rider = self[job]?.rider else { return }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.before.stops(before: job, of: rider).whenComplete { result in
+            // An outage says nothing of the round: it is as it was.
+            if case .success(let stops) = result { bound.value[job]?.before = stops }
+            bound.value.claim(calculation, job)
+        }
+    }
+
+    private func claim(_ calculation: ArrivalTime.Calculation, _ job: JobID) {
         // Near the door no service knows more.
         guard calculation.reason != .overdue else { return self.finish(calculation, job, by: nil, Self.leastAge) }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)

@@ -23,6 +23,7 @@ final class LoopState {
     let tickets: Tickets
     let riders: RiderControl
     let pool: ZonePool
+    let rounds: RiderRounds
     /// Shared with the other loops.
     let revocations: Revocations
     private let watch: RevocationWatch
@@ -95,6 +96,7 @@ final class LoopState {
         self.riders = RiderControl(
             riders: riders, places: GeoIndex(live: self.live, settings: state), jobs: self.jobs)
         self.pool = ZonePool(ledger: self.ledger, live: self.live, settings: state)
+        self.rounds = RiderRounds(live: self.live, settings: state)
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = Rereading<JobID>.Bounds()
         bounds.mostInFlight = max(1, Self.mostRereads / loops)
@@ -106,7 +108,8 @@ final class LoopState {
             limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
             arrivals: ArrivalTimes(
                 eventLoop: eventLoop, arrivals: JobArrivals(live: self.live, settings: state),
-                settings: settings.arrivals, routing: routing, logger: logger),
+                before: StopsBefore(rounds: self.rounds, ledger: self.jobs.ledger), settings: settings.arrivals,
+                routing: routing, logger: logger),
             logger: logger)
         self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
         self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }

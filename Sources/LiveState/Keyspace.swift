@@ -17,6 +17,8 @@ package struct Keyspace: Sendable, Hashable {
     package func eta(of job: JobID) -> String { self.job(job) + ":eta" }
     /// Held by who calculates the arrival.
     package func etaLease(of job: JobID) -> String { self.eta(of: job) + ":lease" }
+    /// The stops its rider makes first.
+    package func before(_ job: JobID) -> String { self.job(job) + ":before" }
     /// Questions to a service of arrival times on one day.
     package func etaBudget(of service: String, day: Int64) -> String { "\(self.prefix)budget:\(service):\(day)" }
     package func ticket(_ secret: String) -> String { "\(self.prefix)ticket:\(secret)" }

@@ -96,6 +96,48 @@ import Testing
         }
     }
 
+    @Test func `US-072: who is second is told so, and when the rider comes by way of the first`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.settings) { gateway in
+                let (first, second) = (
+                    try await gateway.travellingJob("job-1", customer: "bert"), try await gateway.travellingJob("job-2")
+                )
+                let place = Coordinate(latitude: 41.91, longitude: 12.5)!
+                try await Self.trip(gateway, second) { follower, messages, rider in
+                    try await rider.send(.travel(job: first, active: true))
+                    func report(_ jobs: [JobID]) async throws {
+                        try await rider.send(
+                            .location(
+                                LocationReport(
+                                    job: jobs[0], alsoFor: Array(jobs.dropFirst()), sequence: 1,
+                                    fixes: [Fix(at: Int64(Date.now.timeIntervalSince1970 * 1000), place: place)])))
+                    }
+                    var shown: [ServerMessage] = []
+                    func eta(_ after: Int64?, _ jobs: [JobID]) async throws -> ArrivalEstimate {
+                        while true {
+                            try await report(jobs)
+                            let eta: ArrivalEstimate = try await messages.first { message in
+                                shown.append(message)
+                                if case .eta(_, let estimate) = message { return estimate } else { return nil }
+                            }
+                            if eta.state == .ok, eta.after == after { return eta }
+                        }
+                    }
+                    let direct = try await eta(nil, [second])
+                    let later = try await eta(1, [first, second])
+                    // The same way, and a stop.
+                    #expect((later.seconds ?? 0) >= (direct.seconds ?? 0) + 150)
+                    // The first is done: the second is next.
+                    _ = try await gateway.ledger.publish(
+                        .workInProgress, of: first, by: PersonID("s")!, source: "rest"
+                    ).get()
+                    _ = try await eta(nil, [first, second])
+                    #expect(!shown.contains { "\($0)".contains("job-1") })
+                }
+            }
+        }
+    }
+
     @Test func `US-072: for a job that nobody follows nothing is calculated`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, Self.settings) { gateway in

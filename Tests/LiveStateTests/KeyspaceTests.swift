@@ -18,6 +18,7 @@ import Testing
         #expect(keyspace.events(of: Stage.job) == "job:{job-7}:events")
         #expect(keyspace.eta(of: Stage.job) == "job:{job-7}:eta")
         #expect(keyspace.etaLease(of: Stage.job) == "job:{job-7}:eta:lease")
+        #expect(keyspace.before(Stage.job) == "job:{job-7}:before")
         #expect(keyspace.etaBudget(of: "osrm", day: 20_454) == "budget:osrm:20454")
         #expect(keyspace.control == "control")
         #expect(keyspace.link("0a1b") == "link:{0a1b}")

@@ -103,6 +103,21 @@ import Testing
         }
     }
 
+    @Test func `a round is told for two minutes, and none forgets it`() async throws {
+        try await Stage.set { stage in
+            let rounds = RiderRounds(live: stage.client, settings: stage.settings)
+            let others = (1...12).map { JobID("job-\($0)")! }
+            var heard: [[JobID]] = [try await rounds.stops(before: Stage.job).get()]
+            for stops in [Array(others.prefix(2)), others, []] {
+                try await rounds.tell(stops, before: Stage.job).get()
+                heard.append(try await rounds.stops(before: Stage.job).get())
+            }
+            #expect(heard == [[], Array(others.prefix(2)), Array(others.prefix(9)), []])
+            let left = try await stage.client.run("PTTL", stage.keyspace.before(Stage.job)).integer ?? 0
+            #expect((1...120_000).contains(left))
+        }
+    }
+
     @Test func `questions to a service are counted by day, whoever asks`() async throws {
         try await Stage.set { stage in
             let arrivals = self.arrivals(stage)
