@@ -145,8 +145,8 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Access", "EnrouteWire", "Events", "Fanout", "LiveState", "Redis", "Resilience", "Routing", "SecureSocket",
-                "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                "Access", "EnrouteWire", "Events", "Fanout", "LiveState", "Redis", "Resilience", "Routing",
+                "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -248,7 +248,8 @@ let package = Package(
         .testTarget(name: "JourneysTests", dependencies: ["CZlib", "Journeys"], swiftSettings: testing),
         .testTarget(
             name: "RoutingTests",
-            dependencies: ["EnrouteWire", "Routing", "TestSupport", nio("NIOConcurrencyHelpers")], swiftSettings: testing),
+            dependencies: ["EnrouteWire", "Routing", "TestSupport", nio("NIOConcurrencyHelpers")],
+            swiftSettings: testing),
         .testTarget(
             name: "TrackingTests", dependencies: ["EnrouteWire", "Journeys", "Tracking"], swiftSettings: testing),
         .testTarget(
@@ -269,8 +270,9 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "LiveState", "Redis", "Routing",
-                "SecureSocket", "Telemetry", "TestSupport", "Tracking", nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
+                "Gateway", "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "LiveState", "Redis",
+                "Routing", "SecureSocket", "Telemetry", "TestSupport", "Tracking", nio("NIOCore"), nio("NIOHTTP1"),
+                nio("NIOPosix"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),

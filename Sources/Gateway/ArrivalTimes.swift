@@ -84,7 +84,10 @@ final class ArrivalTimes {
         return view
     }
 
-    func heard(position frame: [UInt8], of job: JobID) { self[job]?.heard(position: frame) }
+    /// Of every location: changed where it lies.
+    func heard(position frame: [UInt8], of job: JobID) {
+        self.parts[Self.part(of: job)][job]?.heard(position: frame)
+    }
 
     func heard(_ estimate: ArrivalEstimate, of job: JobID) { self[job]?.heard(estimate, now: self.now) }
 

@@ -114,7 +114,9 @@ import Testing
         }
     }
 
-    @Test func `of two gateways with followers of a job one asks, once in an interval; both tell the same`() async throws {
+    @Test func `of two gateways with followers of a job one asks, once in an interval; both tell the same`()
+        async throws
+    {
         try await ProviderServer.running(Documented.osrm) { server in
             let change = Self.settings([try Self.osrm(server)])
             try await Self.run(change) { first in

@@ -85,7 +85,8 @@ import Testing
                 try await Self.trip(gateway, job) { follower, messages, rider in
                     try await rider.report(job, step: 1000)
                     let first = try await messages.eta()
-                    try await gateway.client.run("DEL", "job:{job-1}:eta", "job:{job-1}:eta:lease")
+                    try await gateway.client.run(
+                        "DEL", "job:{job-1}:travel", "job:{job-1}:position", "job:{job-1}:eta", "job:{job-1}:eta:lease")
                     try await rider.report(job, step: 999)
                     let second = try await messages.eta()
                     #expect(second.state == .ok && second.at > first.at)

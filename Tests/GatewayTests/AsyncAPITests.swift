@@ -54,8 +54,8 @@ import Testing
 
     private static let clientKinds: Set = ["auth", "subscribe", "unsubscribe", "travel", "report", "refresh", "ping"]
     private static let serverKinds: Set = [
-        "welcome", "subscribed", "reset", "status", "location", "tracking", "eta", "ended", "degraded", "restored", "ok",
-        "error", "pong", "goaway",
+        "welcome", "subscribed", "reset", "status", "location", "tracking", "eta", "ended", "degraded", "restored",
+        "ok", "error", "pong", "goaway",
     ]
 
     @Test func `both directions have every message of the protocol, each with an example, and no other`() throws {

@@ -46,7 +46,8 @@ import Tracking
         }
     }
 
-    @Test func `US-072 AC-007: a rider that is not seen any more makes the arrival doubtful, then unavailable, and back`() {
+    @Test
+    func `US-072 AC-007: a rider that is not seen any more makes the arrival doubtful, then unavailable, and back`() {
         var arrival = Self.arrival()
         arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
         let first = Self.calculate(&arrival, 0)
@@ -92,6 +93,23 @@ import Tracking
         #expect(judged.count == 1 && judged.first?.source == .osrm)
         #expect(judged.first?.minutes == 5 && judged.first?.errorSeconds == 30)
         #expect(arrival.arrived(now: Self.ns(300)).isEmpty)
+    }
+
+    @Test func `errors are a histogram by provider and horizon, and calls are counted by what came of them`() {
+        let counts = ArrivalCounts()
+        for seconds in [10.0, 15, 61, 5000] { counts.erred(.osrm, minutes: 5, seconds: seconds) }
+        counts.note(.failed(.mapbox, .throttled(retryAfterSeconds: 7)))
+        counts.note(.cached(.osrm))
+        let labels = #"provider="osrm",horizon="5""#
+        for line in [
+            #"enroute_eta_calls_total{provider="mapbox",outcome="throttled"} 1"#,
+            #"enroute_eta_calls_total{provider="osrm",outcome="cached"} 1"#,
+            #"enroute_eta_error_seconds_bucket{\#(labels),le="15"} 2"#,
+            #"enroute_eta_error_seconds_bucket{\#(labels),le="60"} 2"#,
+            #"enroute_eta_error_seconds_bucket{\#(labels),le="120"} 3"#,
+            #"enroute_eta_error_seconds_bucket{\#(labels),le="+Inf"} 4"#,
+            #"enroute_eta_error_seconds_sum{\#(labels)} 5086.0"#, #"enroute_eta_error_seconds_count{\#(labels)} 4"#,
+        ] { #expect(counts.text.contains(line + "\n"), "\(line)") }
     }
 
     @Test func `another destination is calculated at once, and another way too`() {

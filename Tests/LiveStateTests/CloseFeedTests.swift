@@ -6,7 +6,7 @@ import Testing
 @Suite struct CloseFeedTests {
     private static let message = #"{"type":"tracking","state":"ended"}"#
 
-    private func keys(_ stage: Stage) -> [String] { 
+    private func keys(_ stage: Stage) -> [String] {
         [stage.travelKey, stage.positionKey, stage.feedChannel, stage.keyspace.eta(of: Stage.job)]
     }
 

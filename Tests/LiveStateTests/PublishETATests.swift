@@ -122,7 +122,9 @@ import Testing
         try await Stage.set { stage in
             let arrivals = self.arrivals(stage)
             var counts: [Int64] = []
-            for (service, day) in [("osrm", 1), ("osrm", 1), ("mapbox", 1), ("osrm", 2), ("osrm", 1)] as [(String, Int64)] {
+            for (service, day) in [("osrm", 1), ("osrm", 1), ("mapbox", 1), ("osrm", 2), ("osrm", 1)]
+                as [(String, Int64)]
+            {
                 counts.append(try await arrivals.count(service, day: day).get())
             }
             #expect(counts == [1, 2, 1, 1, 3])
