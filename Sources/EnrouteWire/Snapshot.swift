@@ -33,6 +33,8 @@ public struct Snapshot: Hashable, Sendable {
     public var id: StatusID
     /// Where the job ends; `nil` when the job was created without.
     public var destination: Coordinate?
+    /// What became of the destination's address; `nil` when it was not given as one.
+    public var geocoding: GeocodingState?
     public var tracking: TrackingState
     /// Until when travel mode may be on, ms since the epoch; `nil` before its first start.
     public var travelDeadline: Int64?
@@ -46,7 +48,7 @@ public struct Snapshot: Hashable, Sendable {
 
     public init(
         kind: JobKind, status: JobStatus, statusAt: Int64, steps: [ProgressStep]? = nil, epoch: String, id: StatusID,
-        destination: Coordinate? = nil,
+        destination: Coordinate? = nil, geocoding: GeocodingState? = nil,
         tracking: TrackingState, travelDeadline: Int64? = nil, position: [UInt8]? = nil,
         positionAgeMilliseconds: Int64? = nil, eta: ArrivalEstimate? = nil, missed: [StatusEvent] = []
     ) {
@@ -57,6 +59,7 @@ public struct Snapshot: Hashable, Sendable {
         self.epoch = epoch
         self.id = id
         self.destination = destination
+        self.geocoding = geocoding
         self.tracking = tracking
         self.travelDeadline = travelDeadline
         self.position = position
@@ -143,6 +146,7 @@ extension Snapshot {
                 writer.field("lon", destination.longitude, decimals: 7)
             }
         }
+        writer.field("geocoding", self.geocoding?.rawValue)
         writer.field("tracking", self.tracking.rawValue)
         writer.field("travelDeadline", self.travelDeadline)
         writer.raw("position", self.position)
@@ -171,6 +175,7 @@ extension Snapshot {
         var steps: [ProgressStep]?
         var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
         var eta: ArrivalEstimate?
+        var geocoding: GeocodingState?
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "kind": kind = JobKind(rawValue: try reader.string())
@@ -183,6 +188,7 @@ extension Snapshot {
             case "epoch": epoch = try reader.string()
             case "id": id = try reader.statusID("id")
             case "destination": destination = try Coordinate(from: &reader)
+            case "geocoding": geocoding = GeocodingState(rawValue: try reader.string())
             case "tracking": tracking = TrackingState(rawValue: try reader.string())
             case "travelDeadline": deadline = try reader.integer()
             case "position": position = reader.null() ? nil : Array(try reader.value())
@@ -197,7 +203,7 @@ extension Snapshot {
             kind: try members.required(kind, "kind"), status: try members.required(status, "status"),
             statusAt: try members.required(statusAt, "statusAt"), steps: steps,
             epoch: try members.required(epoch, "epoch"),
-            id: try members.required(id, "id"), destination: destination,
+            id: try members.required(id, "id"), destination: destination, geocoding: geocoding,
             tracking: try members.required(tracking, "tracking"), travelDeadline: deadline, position: position,
             positionAgeMilliseconds: age, eta: eta, missed: missed)
     }

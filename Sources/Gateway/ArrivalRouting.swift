@@ -13,11 +13,15 @@ struct ArrivalRouting: Sendable {
     /// `nil` where no service is configured: the built-in estimator answers alone.
     let finder: RouteFinder?
     let counts: ArrivalCounts
+    /// `nil` where no place of an address is looked up.
+    let geocoder: (@Sendable (JobArrivals) -> Geocoder)?
     /// What each service may be asked in a day by all gateways together; those without a bound are not named.
     private let budgets: [ArrivalSource: Int]
 
     /// Without any service.
-    static var alone: ArrivalRouting { ArrivalRouting(finder: nil, counts: ArrivalCounts(), budgets: [:]) }
+    static var alone: ArrivalRouting {
+        ArrivalRouting(finder: nil, counts: ArrivalCounts(), geocoder: nil, budgets: [:])
+    }
 
     /// Runs `body` with the services of `settings`, and closes their connections however it ends.
     ///
@@ -29,7 +33,7 @@ struct ArrivalRouting: Sendable {
         let budgets = Dictionary(
             settings.services.compactMap { service in service.dailyBudget.map { (service.provider.source, $0) } },
             uniquingKeysWith: { first, _ in first })
-        guard !settings.services.isEmpty else { return try await body(.alone) }
+        guard !settings.services.isEmpty || settings.geocoding != nil else { return try await body(.alone) }
         let client = try ProviderClient(authorities: settings.authorities, longestWait: settings.longestWait)
         let finder = RouteFinder(
             providers: settings.services.map { ($0.provider, DailyBudget(questions: $0.dailyBudget)) }, client: client,
@@ -39,7 +43,17 @@ struct ArrivalRouting: Sendable {
             Self.log(event, logger)
         }
         do {
-            let result = try await body(ArrivalRouting(finder: finder, counts: counts, budgets: budgets))
+            let geocoder = settings.geocoding.map { geocoding in
+                { @Sendable (arrivals: JobArrivals) in
+                    Geocoder(
+                        service: geocoding.service, client: client, dailyBudget: geocoding.dailyBudget,
+                        arrivals: arrivals, logger: logger)
+                }
+            }
+            let result = try await body(
+                ArrivalRouting(
+                    finder: settings.services.isEmpty ? nil : finder, counts: counts, geocoder: geocoder,
+                    budgets: budgets))
             try await client.shutdown()
             return result
         } catch {

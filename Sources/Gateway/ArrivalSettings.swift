@@ -11,6 +11,8 @@ package struct ArrivalSettings: Sendable {
 
     /// Services that are asked, in this order; the built-in estimator is the last resort, or answers alone.
     package var services: [ArrivalService] = []
+    /// Who finds the places of addresses, and how often a day by all gateways together; `nil`: nobody.
+    package var geocoding: (service: MapboxGeocoding, dailyBudget: Int?)?
     /// PEM file of who may vouch for services; `nil` for the system's authorities.
     package var authorities: String?
     /// From a question to a service to the last byte of its answer.

@@ -22,7 +22,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
             record.kind.rawValue, record.customer.text, record.rider?.text ?? "", record.zone?.text ?? "",
             text(record.destination), text(record.vendor), String(record.fence), snapshot.tracking.rawValue,
             snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
-            eta,
+            eta, snapshot.geocoding?.rawValue ?? "",
         ]
         let digits = Self.digest(of: Data(parts.joined(separator: "\n").utf8))
         self.description = "\"\(record.epoch).\(record.head).\(digits)\""

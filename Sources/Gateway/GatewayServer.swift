@@ -91,10 +91,11 @@ package struct GatewayServer: Service, CustomStringConvertible {
             loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts,
             arrivalCounts: routing.counts)
 
-        let (jobs, publisher, tickets, links, riders, pool, revocationLog) = try await loops[0].submit { [state = states[0]] in
+        let (jobs, publisher, tickets, links, riders, pool, revocationLog, geocoder) = try await loops[0].submit {
+            [state = states[0]] in
             (
                 state.value.jobs, state.value.publisher, state.value.tickets, state.value.links,
-                state.value.riders, state.value.pool, state.value.revocationLog
+                state.value.riders, state.value.pool, state.value.revocationLog, state.value.geocoder
             )
         }.get()
         let routes = Routes(
@@ -102,7 +103,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
             pool: pool, settings: self.settings, quotas: quotas,
             revocations: revocations, revocationLog: revocationLog, eventCounts: eventCounts,
             loops: LoopMap(states, loops: loops),
-            isBlind: { [state = states[0]] in try await loops[0].submit { state.value.isBlind }.get() })
+            isBlind: { [state = states[0]] in try await loops[0].submit { state.value.isBlind }.get() },
+            geocoder: geocoder)
         let connections = Connections(
             responder: Self.responder(routes.router().buildResponder(), self.logger), settings: self.settings,
             loops: routes.loops)

@@ -24,6 +24,8 @@ final class LoopState {
     let riders: RiderControl
     let pool: ZonePool
     let rounds: RiderRounds
+    /// `nil` where no place of an address is looked up.
+    let geocoder: Geocoder?
     /// Shared with the other loops.
     let revocations: Revocations
     private let watch: RevocationWatch
@@ -96,6 +98,7 @@ final class LoopState {
         self.riders = RiderControl(
             riders: riders, places: GeoIndex(live: self.live, settings: state), jobs: self.jobs)
         self.pool = ZonePool(ledger: self.ledger, live: self.live, settings: state)
+        self.geocoder = routing.geocoder?(JobArrivals(live: self.live, settings: state))
         self.rounds = RiderRounds(live: self.live, settings: state)
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = Rereading<JobID>.Bounds()

@@ -32,11 +32,18 @@ extension ProcessConfiguration {
                 try self.usable("ENROUTE_ETA_MAPBOX_URL") { try MapboxDirections(key: key, url: url) },
                 dailyBudget: try self.budget("ENROUTE_ETA_MAPBOX_DAILY", usual: Self.usualBudget))
         }
+        if let key = try self.key("ENROUTE_GEOCODING_MAPBOX_TOKEN") {
+            let url = self.text("ENROUTE_ETA_MAPBOX_URL") ?? MapboxDirections.usualURL
+            settings.geocoding = (
+                try self.usable("ENROUTE_ETA_MAPBOX_URL") { try MapboxGeocoding(key: key, url: url) },
+                try self.budget("ENROUTE_GEOCODING_DAILY", usual: Self.usualBudget)
+            )
+        }
         settings.services = try self.order(known.keys.sorted()).compactMap { known[$0] }
         return settings
     }
 
-    private func usable<Provider: RouteProvider>(
+    private func usable<Provider>(
         _ name: String, _ make: () throws -> Provider
     ) throws -> Provider {
         do {
