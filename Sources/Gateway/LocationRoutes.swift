@@ -49,6 +49,8 @@ extension Routes {
             }
         }
         if refused.count == jobs.count, let first = refused.first { throw Problem(first.refusal) }
+        // The rider is there, as far as its zone is concerned; what is wrong with that does not concern the batch.
+        if !accepted.isEmpty { _ = try? await self.riders.heard(from: grant.person, at: fix.place, device: nil).get() }
         let refusals = refused.map { #"{"job":"\#($0.job)","code":"\#($0.refusal.code.rawValue)"}"# }
         let json =
             #"{"job":"\#(job)",\#(batch.sequence.map { #""seq":\#($0),"# } ?? "")"#

@@ -19,6 +19,8 @@ struct RiderControl: Sendable {
     let riders: Riders
     let places: GeoIndex
     let jobs: JobControl
+    /// A rider with a task was not let go.
+    let onKept: @Sendable () -> Void
 
     /// The story's own words (RDR-009-AC-03).
     static let activeTask = "You cannot go offline during an active delivery."
@@ -90,16 +92,21 @@ struct RiderControl: Sendable {
                 return self.places.forget(rider, in: zone).map { answer.replicas }
             case .activeTasks(let jobs) where mayRepair:
                 return self.jobs.releaseDone(jobs, of: rider, in: zone).flatMap { released in
-                    guard released > 0 else { return self.loop.makeFailedFuture(Refused(hasTasks: jobs)) }
+                    guard released > 0 else { return self.keep(jobs) }
                     // Under the same id the same answer would come.
                     let again = Riders.Asker(asker.actor)
                     return self.goOffline(rider, zone, device, reason, again, mayRepair: false)
                 }
-            case .activeTasks(let jobs): return self.loop.makeFailedFuture(Refused(hasTasks: jobs))
+            case .activeTasks(let jobs): return self.keep(jobs)
             case .noSuchRider: return self.loop.makeFailedFuture(Refused.noSuchRider)
             case .otherRequest: return self.loop.makeFailedFuture(Refused.otherRequest)
             }
         }
+    }
+
+    private func keep(_ jobs: [JobID]) -> EventLoopFuture<Int?> {
+        self.onKept()
+        return self.loop.makeFailedFuture(Refused(hasTasks: jobs))
     }
 
     /// The service puts a rider into a zone, and says what it may.
@@ -133,7 +140,8 @@ struct RiderControl: Sendable {
         self.zone(of: rider).flatMap { zone in
             self.riders.remove(rider, from: zone, because: "", by: asker).flatMap { answer in
                 switch answer.value {
-                case .removed, .noSuchRider:
+                case .noSuchRider: return self.loop.makeFailedFuture(Refused.noSuchRider)
+                case .removed:
                     return self.places.forget(rider, in: zone).map { Durable(value: (), replicas: answer.replicas) }
                 case .activeTasks(let jobs): return self.loop.makeFailedFuture(Refused(hasTasks: jobs, in: zone))
                 case .otherRequest: return self.loop.makeFailedFuture(Refused.otherRequest)
@@ -167,6 +175,9 @@ struct RiderControl: Sendable {
 }
 
 extension Refused {
+    /// The same for the rider itself: whoever is in no zone is approved in none.
+    var ofItself: Refused { self.code == .notFound ? Refused(code: .forbidden, message: self.message) : self }
+
     static let noSuchRider = Refused(
         code: .notFound, message: "There is no such rider in any zone: the service puts riders into one.")
     static let otherRequest = Refused(

@@ -189,8 +189,8 @@ final class RiderSession {
             switch result {
             case .success:
                 bound.value.send(.ok(re: "availability", job: nil, sequence: nil, deadline: nil))
-                bound.value.rider.presence.declared(status, device)
-            case .failure(let error): bound.value.refuse("availability", nil, Refused(error))
+                bound.value.rider.presence.declared(by: device)
+            case .failure(let error): bound.value.refuse("availability", nil, Refused(error).ofItself)
             }
         }
     }

@@ -10,7 +10,7 @@ import Testing
         let allowed = Role.allCases.map { role in
             Verb.allCases.filter { Grant(person: Self.anna, role: role).allows($0) }.count
         }
-        #expect(allowed == [4, 5, 4, 9])
+        #expect(allowed == [5, 7, 8, 13])
     }
 
     @Test func `a job is reached by its customer, its rider, operations and services`() {
@@ -51,9 +51,17 @@ import Testing
         let own = Grant(person: Self.rider, role: .rider, rider: Self.rider)
         #expect(
             Verb.allCases.filter { own.allows($0) } == [
-                .followJob, .readJob, .reportLocation, .switchTravel, .makeTicket,
+                .followJob, .readJob, .changeStatus, .reportLocation, .switchTravel, .makeTicket, .beAvailable,
             ])
         #expect(own.covers(Self.job) && !Grant(person: Self.rider, role: .rider, job: JobID("j2")!).covers(Self.job))
+    }
+
+    @Test func `a token for one job, or for one rider's, shows no pool`() {
+        for role in [Role.ops, .service] {
+            #expect(Grant(person: Self.anna, role: role).allows(.followPool))
+            #expect(!Grant(person: Self.anna, role: role, job: Self.job).allows(.followPool))
+            #expect(!Grant(person: Self.anna, role: role, rider: Self.rider).allows(.followPool))
+        }
     }
 
     @Test func `a job without a rider is no rider's`() {

@@ -28,7 +28,8 @@ import Testing
     /// One of each kind: a new case is a mistake here until it is named.
     private static func key(_ message: ClientMessage) -> String {
         switch message {
-        case .auth, .subscribe, .unsubscribe, .travel, .availability, .presence, .refresh, .ping: message.type
+        case .auth, .subscribe, .unsubscribe, .travel, .availability, .presence, .watch, .unwatch, .refresh, .ping:
+            message.type
         case .location: "report"
         }
     }
@@ -43,6 +44,8 @@ import Testing
         case .tracking: "tracking"
         case .eta: "eta"
         case .ended: "ended"
+        case .pool: "pool"
+        case .rider: "rider"
         case .degraded: "degraded"
         case .restored: "restored"
         case .ok: "ok"
@@ -52,10 +55,13 @@ import Testing
         }
     }
 
-    private static let clientKinds: Set = ["auth", "subscribe", "unsubscribe", "travel", "report", "refresh", "ping"]
+    private static let clientKinds: Set = [
+        "auth", "subscribe", "unsubscribe", "travel", "report", "availability", "presence", "refresh", "watch", "unwatch",
+        "ping",
+    ]
     private static let serverKinds: Set = [
         "welcome", "subscribed", "reset", "status", "location", "tracking", "eta", "ended", "degraded", "restored",
-        "ok", "error", "pong", "goaway",
+        "ok", "error", "pong", "goaway", "pool", "rider",
     ]
 
     @Test func `both directions have every message of the protocol, each with an example, and no other`() throws {

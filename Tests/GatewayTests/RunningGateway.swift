@@ -83,7 +83,9 @@ struct RunningGateway: Sendable {
     ) async throws {
         var logger = given ?? Logger(label: "test")
         logger.logLevel =
-            given?.logLevel ?? ProcessInfo.processInfo.environment["ENROUTE_TEST_LOG"].flatMap { Logger.Level(rawValue: $0) } ?? .critical
+            given?.logLevel ?? ProcessInfo.processInfo.environment["ENROUTE_TEST_LOG"].flatMap {
+                Logger.Level(rawValue: $0)
+            } ?? .critical
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let loop = group.next()
         let client = try await loop.submit { [logger] in
@@ -163,6 +165,16 @@ struct RunningGateway: Sendable {
         ).get()
         _ = try await self.ledger.publish(.onTheWay, of: job, by: PersonID("service")!, source: "event").get()
         return job
+    }
+
+    /// A rider that may go online.
+    func registerRider(
+        _ rider: String = "rider-1", in zone: String = "rome", isApproved: Bool = true, capacity: Int = 1
+    ) async throws {
+        _ = try await self.riders.describe(
+            PersonID(rider)!, in: ZoneID(zone)!, isApproved: isApproved, capacity: capacity,
+            by: .init(PersonID("service")!)
+        ).get()
     }
 
     func connect<Result: Sendable>(
