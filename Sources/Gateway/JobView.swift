@@ -88,7 +88,8 @@ extension JobView {
             kind: record.kind, status: record.status, statusAt: record.statusAt,
             steps: record.kind.progress(at: record.status, reached: record.reached), epoch: record.epoch,
             id: record.head,
-            destination: record.destination, geocoding: record.geocoded?.state, tracking: tracking, travelDeadline: record.travelDeadline,
+            destination: record.destination, geocoding: record.geocoded?.state, tracking: tracking,
+            travelDeadline: record.travelDeadline,
             position: shows ? feed.position : nil, positionAgeMilliseconds: shows ? age : nil,
             eta: shows ? feed.eta.map { Self.eta($0, isStale: tracking == .stale) } : nil, missed: recovery.missed)
     }
