@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- close_feed: the job's positions end and the last one is gone at once; its followers are told why.
+-- close_feed: the job's positions end, the last one and the arrival time are gone at once; its followers are told why.
 --
 -- The live half of switching travel mode off, of arrival, of the job's end, of its time limit and of giving it to
 -- somebody else. It runs before the ledger is told, so that a failure in between leaves too little visible, never too
@@ -12,6 +12,7 @@
 -- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> ' as long as before; a minute when nothing was known
 -- KEYS[2]  job:{<job>}:position   string   deleted
 -- KEYS[3]  job:{<job>}:feed       channel
+-- KEYS[4]  job:{<job>}:eta        string   deleted
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-], only this rider's feed is closed; '' for whoever shares
 -- ARGV[2]  message                what the followers are told, a JSON object
 -- ARGV[3]  fence                  decisions below it open nothing any more, 1 to 15 digits; '' to leave it as it is
@@ -22,8 +23,8 @@
 --          {-2} another rider shares for this job   {-3, now_ms} the deadline has not passed
 -- Cost     O(1) plus one SPUBLISH
 
-if #KEYS ~= 3 or #ARGV ~= 4 then
-  return redis.error_reply('ERR close_feed: takes 3 keys and 4 arguments')
+if #KEYS ~= 4 or #ARGV ~= 4 then
+  return redis.error_reply('ERR close_feed: takes 4 keys and 4 arguments')
 end
 local rider, message, fence, limit = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if rider ~= '' and (#rider > 64 or not string.match(rider, '^[%w_-]+$')) then
@@ -50,7 +51,7 @@ if limit ~= '' then
   if now < tonumber(limit) then return {-3, now} end
 end
 if fence ~= '' and tonumber(fence) > tonumber(last) then last = fence end
-local erased = redis.call('DEL', KEYS[2])
+local erased = redis.call('DEL', KEYS[2], KEYS[4])
 if owner ~= '' then erased = erased + 1 end
 local closed = last .. ' ' .. deadline .. ' '
 if known then

@@ -32,7 +32,8 @@ public struct Fix: Hashable, Sendable {
 /// The message `location`: one job or the several jobs of a round, a sequence number, one or more fixes.
 public struct LocationReport: Hashable, Sendable {
     public var job: JobID
-    /// Further jobs that the same fixes are for: a rider underway with several tells of itself once.
+    /// Further jobs that the same fixes are for: a rider underway with several tells of itself once. In the order of their
+    /// stops, which come after that of `job`.
     public var alsoFor: [JobID] = []
     /// Counts the rider's reports; comes back in the answer.
     public var sequence: Int64

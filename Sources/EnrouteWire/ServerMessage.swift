@@ -52,6 +52,7 @@ public enum ServerMessage: Hashable, Sendable {
     case status(job: JobID, StatusEvent)
     case location(Location)
     case tracking(job: JobID, TrackingState, EndReason?)
+    case eta(job: JobID, ArrivalEstimate)
     case ended(job: JobID, EndReason)
     /// The pool of a zone, or what was missed of it.
     case pool(PoolView)
@@ -92,6 +93,11 @@ extension ServerMessage {
                 writer.field("job", job.text)
                 writer.field("state", state.rawValue)
                 writer.field("reason", reason?.rawValue)
+            }
+        case .eta(let job, let estimate):
+            return JSONWriter.message("eta") { writer in
+                writer.field("job", job.text)
+                estimate.write(into: &writer)
             }
         case .ended(let job, let reason):
             return JSONWriter.message("ended") { writer in
@@ -164,6 +170,7 @@ extension ServerMessage {
         case "reset": self = .reset(job: try job(), try fields.required(fields.snapshot, "snapshot"))
         case "status": self = .status(job: try job(), try StatusEvent(from: &reader))
         case "tracking": self = .tracking(job: try job(), try fields.required(fields.state, "state"), fields.reason)
+        case "eta": self = .eta(job: try job(), try ArrivalEstimate(from: &reader))
         case "ended": self = .ended(job: try job(), try fields.required(fields.reason, "reason"))
         case "degraded": self = .degraded
         case "restored": self = .restored

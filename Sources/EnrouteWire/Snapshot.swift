@@ -33,20 +33,24 @@ public struct Snapshot: Hashable, Sendable {
     public var id: StatusID
     /// Where the job ends; `nil` when the job was created without.
     public var destination: Coordinate?
+    /// What became of the destination's address; `nil` when it was not given as one.
+    public var geocoding: GeocodingState?
     public var tracking: TrackingState
     /// Until when travel mode may be on, ms since the epoch; `nil` before its first start.
     public var travelDeadline: Int64?
     /// The last known position as it was published, and how old it was when this was made.
     public var position: [UInt8]?
     public var positionAgeMilliseconds: Int64?
+    /// When the rider arrives, where something was said of it.
+    public var eta: ArrivalEstimate?
     /// What a resuming follower missed, oldest first.
     public var missed: [StatusEvent]
 
     public init(
         kind: JobKind, status: JobStatus, statusAt: Int64, steps: [ProgressStep]? = nil, epoch: String, id: StatusID,
-        destination: Coordinate? = nil,
+        destination: Coordinate? = nil, geocoding: GeocodingState? = nil,
         tracking: TrackingState, travelDeadline: Int64? = nil, position: [UInt8]? = nil,
-        positionAgeMilliseconds: Int64? = nil, missed: [StatusEvent] = []
+        positionAgeMilliseconds: Int64? = nil, eta: ArrivalEstimate? = nil, missed: [StatusEvent] = []
     ) {
         self.kind = kind
         self.status = status
@@ -55,10 +59,12 @@ public struct Snapshot: Hashable, Sendable {
         self.epoch = epoch
         self.id = id
         self.destination = destination
+        self.geocoding = geocoding
         self.tracking = tracking
         self.travelDeadline = travelDeadline
         self.position = position
         self.positionAgeMilliseconds = positionAgeMilliseconds
+        self.eta = eta
         self.missed = missed
     }
 
@@ -82,7 +88,7 @@ extension Snapshot: CustomReflectable {
                 "kind": self.kind, "status": self.status, "statusAt": self.statusAt, "epoch": self.epoch,
                 "id": self.id, "tracking": self.tracking, "travelDeadline": self.travelDeadline as Any,
                 "position": self.position == nil ? "none" : "<a place>",
-                "positionAge": self.positionAgeMilliseconds as Any, "missed": self.missed,
+                "positionAge": self.positionAgeMilliseconds as Any, "eta": self.eta as Any, "missed": self.missed,
             ], displayStyle: .struct)
     }
 }
@@ -140,10 +146,12 @@ extension Snapshot {
                 writer.field("lon", destination.longitude, decimals: 7)
             }
         }
+        writer.field("geocoding", self.geocoding?.rawValue)
         writer.field("tracking", self.tracking.rawValue)
         writer.field("travelDeadline", self.travelDeadline)
         writer.raw("position", self.position)
         writer.field("positionAge", self.positionAgeMilliseconds)
+        if let eta = self.eta { writer.object("eta") { eta.write(into: &$0) } }
         writer.array("missed", self.missed) { writer, event in
             writer.object { event.write(into: &$0) }
         }
@@ -166,6 +174,8 @@ extension Snapshot {
         var (destination, deadline) = (Coordinate?.none, Int64?.none)
         var steps: [ProgressStep]?
         var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
+        var eta: ArrivalEstimate?
+        var geocoding: GeocodingState?
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "kind": kind = JobKind(rawValue: try reader.string())
@@ -178,10 +188,12 @@ extension Snapshot {
             case "epoch": epoch = try reader.string()
             case "id": id = try reader.statusID("id")
             case "destination": destination = try Coordinate(from: &reader)
+            case "geocoding": geocoding = GeocodingState(rawValue: try reader.string())
             case "tracking": tracking = TrackingState(rawValue: try reader.string())
             case "travelDeadline": deadline = try reader.integer()
             case "position": position = reader.null() ? nil : Array(try reader.value())
             case "positionAge": age = try reader.integer()
+            case "eta": eta = try ArrivalEstimate(from: &reader)
             case "missed":
                 try reader.array { (reader) throws(BadMessage) in missed.append(try StatusEvent(from: &reader)) }
             default: try reader.value()
@@ -191,9 +203,9 @@ extension Snapshot {
             kind: try members.required(kind, "kind"), status: try members.required(status, "status"),
             statusAt: try members.required(statusAt, "statusAt"), steps: steps,
             epoch: try members.required(epoch, "epoch"),
-            id: try members.required(id, "id"), destination: destination,
+            id: try members.required(id, "id"), destination: destination, geocoding: geocoding,
             tracking: try members.required(tracking, "tracking"), travelDeadline: deadline, position: position,
-            positionAgeMilliseconds: age, missed: missed)
+            positionAgeMilliseconds: age, eta: eta, missed: missed)
     }
 }
 

@@ -17,10 +17,12 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     init(_ view: JobView) {
         let (record, snapshot) = (view.record, view.snapshot)
         func text(_ place: Coordinate?) -> String { place.map { String(decoding: $0.json, as: UTF8.self) } ?? "" }
+        let eta = snapshot.eta.map { "\($0.state.rawValue) \($0.at)" } ?? ""
         let parts = [
             record.kind.rawValue, record.customer.text, record.rider?.text ?? "", record.zone?.text ?? "",
             text(record.destination), text(record.vendor), String(record.fence), snapshot.tracking.rawValue,
             snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
+            eta, snapshot.geocoding?.rawValue ?? "",
         ]
         let digits = Self.digest(of: Data(parts.joined(separator: "\n").utf8))
         self.description = "\"\(record.epoch).\(record.head).\(digits)\""

@@ -12,6 +12,7 @@ struct Fleet: Sendable {
     let load: SharedLoad
     let issuerKeys: JWKSSource?
     let eventCounts: EventCounts
+    let arrivalCounts: ArrivalCounts
 
     /// Every loop's Redis answers, and the gateway takes new connections.
     enum Readiness: Hashable {
@@ -57,7 +58,7 @@ struct Fleet: Sendable {
                 case .shedding: (gauge, self.load.isShedding ? 1 : 0)
                 }
             }
-            return Exposition.text(counts, gauges)
+            return Exposition.text(counts, gauges) + self.arrivalCounts.text
         }
     }
 

@@ -51,6 +51,11 @@ final class FollowedJob {
         self.session.send(frame, .kept)
     }
 
+    /// What is not live yet is shown the newest with its snapshot.
+    func offerETA(_ frame: [UInt8]) {
+        if self.following.isLive, self.showsPositions { self.session.send(frame, .kept) }
+    }
+
     func offerStatus(_ event: StatusEvent, _ status: Following<StatusID>.Status) -> Following<StatusID>.StatusVerdict {
         let verdict = self.following.status(status)
         if verdict == .show {

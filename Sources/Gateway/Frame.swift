@@ -27,6 +27,12 @@ enum Frame {
         return payload.withUnsafeBytes { self.make(0x88, $0) }
     }
 
+    /// What a frame made here holds.
+    static func message(in frame: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        let header = frame.count < 2 ? frame.count : frame[1] == 126 ? 4 : frame[1] == 127 ? 10 : 2
+        return UnsafeRawBufferPointer(rebasing: frame.dropFirst(header))
+    }
+
     private static func make(_ head: UInt8, _ payload: UnsafeRawBufferPointer) -> [UInt8] {
         let count = payload.count
         let header = count < 126 ? 2 : count <= 0xFFFF ? 4 : 10

@@ -62,8 +62,12 @@ package struct GatewayServer: Service, CustomStringConvertible {
 
     /// Runs until the task is cancelled or a graceful shutdown is asked for.
     ///
-    /// - Throws: `StartFailure`, or `RedisError` when Redis can not be reached at the start.
+    /// - Throws: `StartFailure`, `UnusableProvider`, or `RedisError` when Redis can not be reached at the start.
     package func run() async throws {
+        try await ArrivalRouting.with(self.settings.arrivals, self.logger) { try await self.run($0) }
+    }
+
+    private func run(_ routing: ArrivalRouting) async throws {
         let loops = Array(self.group.makeIterator())
         let load = SharedLoad(loops: loops.count)
         let quotas = Quotas(limits: self.settings.limits)
@@ -76,7 +80,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 try await loop.submit {
                     let state = LoopState(
                         eventLoop: loop, index: index, loops: loops.count, settings: settings, quotas: quotas,
-                        load: load, revocations: revocations, logger: logger)
+                        load: load, revocations: revocations, routing: routing, logger: logger)
                     return NIOLoopBound(state, eventLoop: loop)
                 }.get())
         }
@@ -84,12 +88,14 @@ package struct GatewayServer: Service, CustomStringConvertible {
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
         let eventCounts = EventCounts()
         let fleet = Fleet(
-            loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts)
+            loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts,
+            arrivalCounts: routing.counts)
 
-        let (jobs, publisher, tickets, links, riders, pool, revocationLog) = try await loops[0].submit { [state = states[0]] in
+        let (jobs, publisher, tickets, links, riders, pool, revocationLog, geocoder) = try await loops[0].submit {
+            [state = states[0]] in
             (
                 state.value.jobs, state.value.publisher, state.value.tickets, state.value.links,
-                state.value.riders, state.value.pool, state.value.revocationLog
+                state.value.riders, state.value.pool, state.value.revocationLog, state.value.geocoder
             )
         }.get()
         let routes = Routes(
@@ -97,7 +103,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
             pool: pool, settings: self.settings, quotas: quotas,
             revocations: revocations, revocationLog: revocationLog, eventCounts: eventCounts,
             loops: LoopMap(states, loops: loops),
-            isBlind: { [state = states[0]] in try await loops[0].submit { state.value.isBlind }.get() })
+            isBlind: { [state = states[0]] in try await loops[0].submit { state.value.isBlind }.get() },
+            geocoder: geocoder)
         let connections = Connections(
             responder: Self.responder(routes.router().buildResponder(), self.logger), settings: self.settings,
             loops: routes.loops)

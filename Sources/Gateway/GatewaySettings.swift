@@ -25,6 +25,8 @@ package struct GatewaySettings: Sendable {
     package var topics: TopicTrust?
     /// A queue of SQS whose events are taken; `nil` for none.
     package var queue: EventQueue?
+    /// How arrival times are calculated, and who is asked.
+    package var arrivals = ArrivalSettings()
     package var limits = Limits()
     package var overload = OverloadBounds()
     /// Balancers whose `X-Forwarded-For` is believed.

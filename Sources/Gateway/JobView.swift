@@ -60,6 +60,7 @@ extension JobView {
         var view = self
         view.positionID = nil
         (view.snapshot.position, view.snapshot.positionAgeMilliseconds) = (nil, nil)
+        view.snapshot.eta = nil
         view.snapshot.tracking = .waiting
         return view
     }
@@ -87,7 +88,14 @@ extension JobView {
             kind: record.kind, status: record.status, statusAt: record.statusAt,
             steps: record.kind.progress(at: record.status, reached: record.reached), epoch: record.epoch,
             id: record.head,
-            destination: record.destination, tracking: tracking, travelDeadline: record.travelDeadline,
-            position: shows ? feed.position : nil, positionAgeMilliseconds: shows ? age : nil, missed: recovery.missed)
+            destination: record.destination, geocoding: record.geocoded?.state, tracking: tracking,
+            travelDeadline: record.travelDeadline,
+            position: shows ? feed.position : nil, positionAgeMilliseconds: shows ? age : nil,
+            eta: shows ? feed.eta.map { Self.eta($0, isStale: tracking == .stale) } : nil, missed: recovery.missed)
+    }
+
+    /// As it was kept, or that it is called into question: its rider is not seen any more.
+    private static func eta(_ kept: ArrivalEstimate, isStale: Bool) -> ArrivalEstimate {
+        isStale ? ArrivalEstimate(state: .recalculating, at: kept.at, after: kept.after) : kept
     }
 }

@@ -8,6 +8,7 @@ internal import Hummingbird
 internal import LiveState
 internal import NIOCore
 internal import Redis
+internal import Routing
 
 extension Routes {
     func addJobWriting(to api: RouterGroup<GatewayRequestContext>) {
@@ -28,6 +29,8 @@ extension Routes {
         var rider: String?
         var zone: String?
         var destination: Place?
+        /// In the place of `destination`, where nobody knows it yet.
+        var address: String?
         var vendor: Place?
     }
 
@@ -38,7 +41,10 @@ extension Routes {
         let customer: PersonID?
         let rider: PersonID?
         let zone: ZoneID?
-        let destination: Coordinate?
+        var destination: Coordinate?
+        let address: String?
+        /// What the address came to.
+        var geocoded: GeocodedAddress?
         let vendor: Coordinate?
 
         init(_ job: JobID, _ body: JobBody) throws {
@@ -52,15 +58,35 @@ extension Routes {
             self.rider = try body.rider.map { try Routes.name($0, "rider") }
             self.zone = try body.zone.map { try Routes.name($0, "zone") }
             self.destination = try body.destination.map { try Routes.place($0.lat, $0.lon) }
+            self.address = try body.address.map { try Self.address($0) }
             self.vendor = try body.vendor.map { try Routes.place($0.lat, $0.lon) }
         }
+
+        private static func address(_ text: String) throws -> String {
+            guard !text.allSatisfy(\.isWhitespace), text.count <= MapboxGeocoding.longestAddress else {
+                throw Routes.impossible("address must be 1 to \(MapboxGeocoding.longestAddress) characters.")
+            }
+            return text
+        }
+    }
+
+    /// The wish with the place of its address, where it names none itself; as it is, where the address is known already.
+    private func located(_ wish: Wish) async throws -> Wish {
+        guard wish.destination == nil, let address = wish.address else { return wish }
+        let digest = Geocoder.digest(of: address)
+        let known = try await self.answer(self.jobs.ledger.recover(wish.job))?.record.geocoded
+        guard known?.digest != digest || known?.state == .nothing else { return wish }
+        var wish = wish
+        let (place, state) = await self.geocoder?.find(address) ?? (nil, .nothing)
+        (wish.destination, wish.geocoded) = (place, GeocodedAddress(state: state, digest: digest))
+        return wish
     }
 
     @Sendable private func create(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .createJob)
         let body = try await self.body(JobBody.self, request, context)
         guard let name = body.job else { throw Self.impossible("The body needs job.") }
-        let wish = try Wish(try Self.name(name, "job"), body)
+        let wish = try await self.located(try Wish(try Self.name(name, "job"), body))
         guard let created = try await self.make(wish, grant) else {
             throw Problem(.conflict, status: 409, detail: "The job \(wish.job) exists. It was left as it is.")
         }
@@ -75,7 +101,7 @@ extension Routes {
         guard let customer = wish.customer else { throw Self.impossible("The body needs customer.") }
         let new = NewJob(
             job: wish.job, kind: wish.kind, customer: customer, rider: wish.rider, zone: wish.zone,
-            destination: wish.destination, vendor: wish.vendor, actor: grant.person)
+            destination: wish.destination, geocoded: wish.geocoded, vendor: wish.vendor, actor: grant.person)
         let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
         let creation = try await self.answer(self.jobs.create(new, epoch: epoch))
         guard case .created = creation.value else { return nil }
@@ -91,7 +117,7 @@ extension Routes {
     {
         let grant = try self.grant(request, context, .createJob)
         let job = try self.job(context, grant)
-        let wish = try Wish(job, try await self.body(JobBody.self, request, context))
+        let wish = try await self.located(try Wish(job, try await self.body(JobBody.self, request, context)))
         for _ in 0..<Self.mostAttempts {
             if let updated = try await self.update(wish, grant) { return updated }
             if let created = try await self.make(wish, grant) { return created }
@@ -103,7 +129,8 @@ extension Routes {
     private func update(_ wish: Wish, _ grant: Grant) async throws -> Response? {
         let description = try await self.answer(
             self.jobs.ledger.describe(
-                wish.job, kind: wish.kind, zone: wish.zone, destination: wish.destination, vendor: wish.vendor))
+                wish.job, kind: wish.kind, zone: wish.zone, destination: wish.destination,
+                geocoded: wish.geocoded, vendor: wish.vendor))
         switch description.value {
         case .noSuchJob: return nil
         case .otherKind(let kind):

@@ -29,6 +29,7 @@ final class LoopRelay {
     /// The pools of zones, whose channels are at the ledger too.
     let zones: ZoneRelay
     let limits: TimeLimits
+    private let arrivals: ArrivalTimes
 
     /// A message came from Redis. Called before it is relayed.
     var onMessage: () -> Void = {}
@@ -40,7 +41,7 @@ final class LoopRelay {
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: Subscriptions,
         events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, bounds: Rereading<JobID>.Bounds,
-        limits: TimeLimits, logger: Logger
+        limits: TimeLimits, arrivals: ArrivalTimes, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.keyspace = keyspace
@@ -51,6 +52,7 @@ final class LoopRelay {
         self.counts = counts
         self.logger = logger
         self.limits = limits
+        self.arrivals = arrivals
         self.repairs = JobRepairs(
             eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: bounds, limits: limits, logger: logger)
         self.repairs.followers = { [unowned self] in self.table.followers(of: $0) }
@@ -58,6 +60,7 @@ final class LoopRelay {
         self.repairs.onPosition = { [unowned self] id, frame, job in
             self.offer(id, frame, of: job, to: self.table.followers(of: job))
         }
+        arrivals.onNews = { [unowned self] in self.offer($0, of: $1) }
         feeds.onMessage = { [unowned self] channel, payload in self.relayFeed(channel, payload) }
         events.onMessage = { [unowned self] channel, payload in self.relayEvent(channel, payload) }
         for connection in [feeds, events] {
@@ -103,6 +106,7 @@ final class LoopRelay {
         self.repairs.leave(followed.job)
         self.limits.forget(followed.job)
         self.withheld.drop(followed.job)
+        self.arrivals.leave(followed.job)
         self.feeds.unsubscribe(self.keyspace.feed(of: followed.job))
         self.events.unsubscribe(self.keyspace.events(of: followed.job))
     }
@@ -121,16 +125,39 @@ final class LoopRelay {
         let frame = Frame.text(payload)
         if let id = PublishedLocation.id(of: payload) {
             self.offer(id, frame, of: job, to: followers)
-        } else if case .tracking(_, let state, _)? = try? ServerMessage(payload) {
-            if state == .ended { self.withheld.drop(job) }
-            for follower in followers { follower.offerTracking(state, frame) }
+            return
         }
+        switch try? ServerMessage(payload) {
+        case .tracking(_, let state, let reason)?:
+            if state == .ended {
+                self.withheld.drop(job)
+                self.arrivals.ended(job, because: reason)
+            }
+            for follower in followers { follower.offerTracking(state, frame) }
+        case .eta(_, let estimate)?:
+            self.arrivals.heard(estimate, of: job)
+            self.offerETA(frame, to: followers)
+        default: break
+        }
+    }
+
+    /// Shows what is only said here: an arrival that is called into question for want of positions, or is not any more.
+    private func offer(_ estimate: ArrivalEstimate, of job: JobID) {
+        self.offerETA(
+            Frame.text(ServerMessage.eta(job: job, estimate).encoded), to: self.table.followers(of: job))
+    }
+
+    /// While it may be unknown who may see what, nothing is shown; `release` makes it good.
+    private func offerETA(_ frame: [UInt8], to followers: ContiguousArray<FollowedJob>) {
+        guard !self.isBlind() else { return }
+        for follower in followers { follower.offerETA(frame) }
     }
 
     /// Shows a position, or keeps it until it is known again who may see it.
     private func offer(
         _ id: UInt64, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>
     ) {
+        self.arrivals.heard(position: frame, of: job)
         guard !self.isBlind() else {
             self.counts.add(.positionsWithheld)
             return self.withheld.keep(id, frame, of: job)
@@ -140,6 +167,7 @@ final class LoopRelay {
 
     /// What of a view may be shown now: its position is kept as well while it may be unknown who may see it.
     func showable(_ view: JobView, of job: JobID) -> JobView {
+        let view = self.arrivals.saw(view, of: job)
         guard self.isBlind() else { return view }
         if let id = view.positionID, let position = view.snapshot.position {
             self.offer(
@@ -160,6 +188,7 @@ final class LoopRelay {
             id: event.id, previous: event.previous, epoch: event.epoch, frame: Frame.text(payload))
         var isGap = false
         self.onMessage()
+        if let reason = event.status.endOfTravel { self.arrivals.ended(job, because: reason) }
         let followers = self.table.followers(of: job)
         self.counts.add(.messagesRelayed, followers.count)
         for follower in followers {
@@ -178,6 +207,7 @@ final class LoopRelay {
         guard !self.withheld.isEmpty else { return }
         for (job, position) in self.withheld.takeAll() {
             for follower in self.table.followers(of: job) { follower.offerPosition(position.id, position.frame) }
+            if let told = self.arrivals.told(of: job) { self.offer(told, of: job) }
         }
     }
 
@@ -197,6 +227,7 @@ final class LoopRelay {
     /// Every tick of the loop.
     func tick() {
         self.repairs.begin()
+        self.arrivals.tick()
         self.zones.tick()
     }
 

@@ -23,6 +23,9 @@ final class LoopState {
     let tickets: Tickets
     let riders: RiderControl
     let pool: ZonePool
+    let rounds: RiderRounds
+    /// `nil` where no place of an address is looked up.
+    let geocoder: Geocoder?
     /// Shared with the other loops.
     let revocations: Revocations
     private let watch: RevocationWatch
@@ -60,7 +63,7 @@ final class LoopState {
     /// - Parameter index: of the loop among the gateway's `loops`, from 0.
     init(
         eventLoop: any EventLoop, index: Int, loops: Int, settings: GatewaySettings, quotas: Quotas, load: SharedLoad,
-        revocations: Revocations, logger: Logger
+        revocations: Revocations, routing: ArrivalRouting, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.revocations = revocations
@@ -99,6 +102,8 @@ final class LoopState {
             riders: riders, places: GeoIndex(live: self.live, settings: state), jobs: self.jobs,
             onKept: { counts.value.add(.ridersKeptOnline) })
         self.pool = ZonePool(ledger: self.ledger, live: self.live, settings: state)
+        self.geocoder = routing.geocoder?(JobArrivals(live: self.live, settings: state))
+        self.rounds = RiderRounds(live: self.live, settings: state)
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = Rereading<JobID>.Bounds()
         bounds.mostInFlight = max(1, Self.mostRereads / loops)
@@ -116,7 +121,12 @@ final class LoopState {
             eventLoop: eventLoop, keyspace: state.keyspace, jobs: self.jobs,
             feeds: Subscriptions(client: self.live, connections: spread, timing: timing, logger: logger),
             events: events, zones: zones, counts: self.counts, bounds: bounds,
-            limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop), logger: logger)
+            limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
+            arrivals: ArrivalTimes(
+                eventLoop: eventLoop, arrivals: JobArrivals(live: self.live, settings: state),
+                before: StopsBefore(rounds: self.rounds, ledger: self.jobs.ledger), settings: settings.arrivals,
+                routing: routing, logger: logger),
+            logger: logger)
         self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
         self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
         self.watch.onSight = { [unowned self] in self.relay.release() }

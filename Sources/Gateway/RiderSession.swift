@@ -25,6 +25,8 @@ final class RiderSession {
     private var toldOfLimit: Set<JobID> = []
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
 
+    private lazy var round = RiderRound(rounds: self.loop.rounds)
+
     private struct Held {
         var report: LocationReport
         var receivedAt: Int64
@@ -46,8 +48,11 @@ final class RiderSession {
 
     func report(_ report: LocationReport, _ grant: Grant) {
         guard report.alsoFor.isEmpty else {
-            return report.forEachJob.forEach { self.report($0, grant) }
+            report.forEachJob.forEach { self.report($0, grant) }
+            self.round.stops = [report.job] + report.alsoFor
+            return
         }
+        self.round.stops = [report.job]
         guard grant.allows(.reportLocation) else {
             return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.")
         }
@@ -133,6 +138,7 @@ final class RiderSession {
 
     private func accepted(_ report: LocationReport) {
         self.presence.travelled(to: report.newest?.place)
+        self.round.accepted(report.job)
         self.session.send(.ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil))
     }
 

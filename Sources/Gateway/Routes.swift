@@ -25,6 +25,8 @@ struct Routes: Sendable {
     let loops: LoopMap
     /// It may be unknown who may see what: no position is shown.
     let isBlind: @Sendable () async throws -> Bool
+    /// `nil` where none is configured.
+    var geocoder: Geocoder?
 
     /// Bytes of a request's body, at most.
     static let longestBody = 65_536

@@ -45,6 +45,14 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["set", position, "p", "px", "1"], ["del", travel, position], ["mget", travel, position],
                 ["set", keyspace.ticket("0"), "h", "px", "1"], ["getdel", keyspace.ticket("0")],
             ]
+            let (eta, lease) = (keyspace.eta(of: Self.job), keyspace.etaLease(of: Self.job))
+            self.needed += [
+                ["get", eta], ["set", eta, "e", "px", "1"], ["mget", travel, position, eta], ["del", eta],
+                ["set", lease, "1", "nx", "px", "1"],
+                ["set", keyspace.etaBudget(of: "osrm", day: 0), "0", "nx", "px", "1"],
+                ["get", keyspace.before(Self.job)], ["set", keyspace.before(Self.job), "j", "px", "1"],
+                ["incr", keyspace.etaBudget(of: "osrm", day: 0)],
+            ]
             let (places, seen) = (keyspace.places(in: Self.zone), keyspace.placesSeen(in: Self.zone))
             self.needed += [
                 ["geoadd", places, "0", "0", "r"],

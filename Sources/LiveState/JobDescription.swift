@@ -16,15 +16,19 @@ extension JobLedger {
 
     /// Changes what is named and leaves what is `nil`; followers are shown the job anew. Safe to repeat.
     ///
-    /// - Parameter kind: what the job has to be.
+    /// - Parameters:
+    ///   - kind: what the job has to be.
+    ///   - geocoded: what the destination's address came to, also where that is no place.
     package func describe(
-        _ job: JobID, kind: JobKind, zone: ZoneID?, destination: Coordinate?, vendor: Coordinate?
+        _ job: JobID, kind: JobKind, zone: ZoneID?, destination: Coordinate?, geocoded: GeocodedAddress? = nil,
+        vendor: Coordinate?
     ) -> EventLoopFuture<Durable<Description>> {
         func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
         return self.writes.evaluateDurably(
             Scripts.describeJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
             arguments: [
-                .text(kind.rawValue), .text(zone?.text ?? ""), place(destination), place(vendor),
+                .text(kind.rawValue), .text(zone?.text ?? ""),
+                geocoded.map { .bytes($0.json(with: destination)) } ?? place(destination), place(vendor),
                 .text(JobStatus.allCases.filter { $0.end != nil }.map(\.rawValue).joined(separator: ",")),
                 self.retention,
             ]

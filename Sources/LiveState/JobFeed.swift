@@ -65,7 +65,7 @@ package struct JobFeed: Sendable {
         _ job: JobID, _ rider: PersonID?, _ reason: EndReason, _ fence: Int64?, deadline: Int64?
     ) -> EventLoopFuture<Closing> {
         self.live.evaluate(
-            Scripts.closeFeed, keys: self.keys(job),
+            Scripts.closeFeed, keys: self.keys(job) + [self.keyspace.eta(of: job)],
             arguments: [
                 .text(rider?.text ?? ""), .bytes(ServerMessage.tracking(job: job, .ended, reason).encoded),
                 .text(fence.map(String.init) ?? ""), .text(deadline.map(String.init) ?? ""),
@@ -101,27 +101,35 @@ package struct JobFeed: Sendable {
         package var deadline: Int64?
         /// The last position as it was published; only while the feed is open.
         package var position: [UInt8]?
+        /// What was last found of the rider's arrival; only while the feed is open.
+        package var eta: ArrivalEstimate?
 
         package var isOpen: Bool { self.rider != nil }
 
-        package init(rider: PersonID? = nil, deadline: Int64? = nil, position: [UInt8]? = nil) {
+        package init(
+            rider: PersonID? = nil, deadline: Int64? = nil, position: [UInt8]? = nil, eta: ArrivalEstimate? = nil
+        ) {
             self.rider = rider
             self.deadline = deadline
             self.position = position
+            self.eta = eta
         }
     }
 
     package func read(_ job: JobID) -> EventLoopFuture<State> {
         self.live.send([
             "MGET", .text(self.keyspace.travel(of: job)), .text(self.keyspace.position(of: job)),
+            .text(self.keyspace.eta(of: job)),
         ]).flatMapThrowing { answer in
-            guard let values = answer.array, values.count == 2 else {
+            guard let values = answer.array, values.count == 3 else {
                 throw RedisError.unexpectedAnswer(command: "MGET")
             }
             // '<fence> <deadline> <rider>'
             let words = values[0].text?.split(separator: " ", omittingEmptySubsequences: false) ?? []
             guard words.count == 3, let rider = PersonID(String(words[2])) else { return State() }
-            return State(rider: rider, deadline: Int64(words[1]), position: values[1].bytes)
+            return State(
+                rider: rider, deadline: Int64(words[1]), position: values[1].bytes,
+                eta: JobArrivals.kept(values[2].bytes, fence: words[0]))
         }
     }
 

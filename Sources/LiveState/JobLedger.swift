@@ -41,7 +41,9 @@ package struct JobLedger: Sendable {
             Scripts.createJob, keys: [self.keyspace.job(new.job), self.keyspace.log(of: new.job)],
             arguments: [
                 .text(new.kind.rawValue), .text(new.customer.text), .text(new.rider?.text ?? ""),
-                .text(new.zone?.text ?? ""), place(new.destination), place(new.vendor),
+                .text(new.zone?.text ?? ""),
+                new.geocoded.map { .bytes($0.json(with: new.destination)) } ?? place(new.destination),
+                place(new.vendor),
                 .text(new.kind.firstStatus.rawValue), .text(epoch), .text(new.actor.text), self.retention,
             ]
         ).flatMapThrowing { answer in

@@ -11,13 +11,15 @@ package struct NewJob: Sendable {
     package var rider: PersonID?
     package var zone: ZoneID?
     package var destination: Coordinate?
+    /// What its address came to; `nil` when it was not given as one.
+    package var geocoded: GeocodedAddress?
     package var vendor: Coordinate?
     /// Who creates it.
     package var actor: PersonID
 
     package init(
         job: JobID, kind: JobKind, customer: PersonID, rider: PersonID? = nil, zone: ZoneID? = nil,
-        destination: Coordinate? = nil, vendor: Coordinate? = nil, actor: PersonID
+        destination: Coordinate? = nil, geocoded: GeocodedAddress? = nil, vendor: Coordinate? = nil, actor: PersonID
     ) {
         self.job = job
         self.kind = kind
@@ -25,6 +27,7 @@ package struct NewJob: Sendable {
         self.rider = rider
         self.zone = zone
         self.destination = destination
+        self.geocoded = geocoded
         self.vendor = vendor
         self.actor = actor
     }
@@ -37,6 +40,7 @@ package struct JobRecord: Sendable, Hashable {
     package var rider: PersonID?
     package var zone: ZoneID?
     package var destination: Coordinate?
+    package var geocoded: GeocodedAddress?
     package var vendor: Coordinate?
     package var status: JobStatus
     /// ms since the epoch
@@ -64,6 +68,7 @@ extension JobRecord {
         self.rider = PersonID(texts[2])
         self.zone = ZoneID(texts[3])
         self.destination = Self.place(texts[4])
+        self.geocoded = Array(texts[4].utf8).withUnsafeBytes { GeocodedAddress(json: $0) }
         self.vendor = Self.place(texts[5])
         self.status = status
         self.statusAt = statusAt

@@ -14,6 +14,13 @@ package struct Keyspace: Sendable, Hashable {
     package func log(of job: JobID) -> String { self.job(job) + ":log" }
     package func travel(of job: JobID) -> String { self.job(job) + ":travel" }
     package func position(of job: JobID) -> String { self.job(job) + ":position" }
+    package func eta(of job: JobID) -> String { self.job(job) + ":eta" }
+    /// Held by who calculates the arrival.
+    package func etaLease(of job: JobID) -> String { self.eta(of: job) + ":lease" }
+    /// The stops its rider makes first.
+    package func before(_ job: JobID) -> String { self.job(job) + ":before" }
+    /// Questions to a service of arrival times on one day.
+    package func etaBudget(of service: String, day: Int64) -> String { "\(self.prefix)budget:\(service):\(day)" }
     package func ticket(_ secret: String) -> String { "\(self.prefix)ticket:\(secret)" }
     package func link(_ id: String) -> String { "\(self.prefix)link:{\(id)}" }
     package func viewers(ofLink id: String) -> String { self.link(id) + ":viewers" }

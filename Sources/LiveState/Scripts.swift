@@ -18,6 +18,7 @@ package enum Scripts {
     package static let joinLink = RedisScript(name: "join_link", source: PackageResources.join_link_lua)
     package static let publishLocation = RedisScript(
         name: "publish_location", source: PackageResources.publish_location_lua)
+    package static let publishETA = RedisScript(name: "publish_eta", source: PackageResources.publish_eta_lua)
 
     // The riders of a zone.
     package static let setRiderOnline = RedisScript(

@@ -41,6 +41,9 @@ package struct Breaker: Hashable, Sendable {
         return true
     }
 
+    /// Whoever was to ask did not: the next one may.
+    package mutating func withdrawn() { self.isTrying = false }
+
     package mutating func succeeded() {
         (self.failuresInARow, self.rests, self.restsUntil, self.isTrying) = (0, 0, nil, false)
     }

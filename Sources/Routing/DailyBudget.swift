@@ -22,6 +22,13 @@ package struct DailyBudget: Hashable, Sendable {
         self.questions.map { max(0, $0 - (Self.day(of: wall) == self.day ? self.asked : 0)) }
     }
 
+    /// Others have used up what was left of the day.
+    package mutating func exhaust(wall: Int64) {
+        guard let questions = self.questions else { return }
+        let today = Self.day(of: wall)
+        if today >= self.day { (self.day, self.asked) = (today, questions) }
+    }
+
     /// - Returns: whether there was one left, which is taken. A clock that went back a day gives nothing back.
     package mutating func take(wall: Int64) -> Bool {
         let today = Self.day(of: wall)

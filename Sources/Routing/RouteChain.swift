@@ -38,6 +38,14 @@ package struct RouteChain: Sendable {
         return .exhausted
     }
 
+    /// Who was to be asked was not.
+    ///
+    /// - Parameter isSpent: for want of budget, which there is none of until the day is over.
+    package mutating func withheld(_ index: Int, isSpent: Bool, wall: Int64) {
+        self.links[index].breaker.withdrawn()
+        if isSpent { self.links[index].budget.exhaust(wall: wall) }
+    }
+
     package mutating func succeeded(_ index: Int) { self.links[index].breaker.succeeded() }
 
     package mutating func failed(_ index: Int, _ failure: ProviderFailure, now: UInt64) {

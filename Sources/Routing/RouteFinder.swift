@@ -8,6 +8,16 @@ package actor RouteFinder {
         case answered(ArrivalSource, Duration)
         case failed(ArrivalSource, ProviderFailure)
         case cached(ArrivalSource)
+        /// It was not asked, for want of permission.
+        case withheld(ArrivalSource)
+    }
+
+    /// Whether a provider may be asked, by a count that processes share.
+    package enum Permission: Hashable, Sendable {
+        case granted
+        /// The day is used up.
+        case spent
+        case unknown
     }
 
     private let providers: [any RouteProvider]
@@ -32,8 +42,11 @@ package actor RouteFinder {
         (self.client, self.clock, self.report) = (client, clock, report)
     }
 
+    /// - Parameter permit: asked before each question to a provider, and counted by it.
     /// - Returns: `nil` when no provider has an answer: the built-in estimator is next.
-    package func find(_ question: RouteQuestion) async -> SourcedRoute? {
+    package func find(
+        _ question: RouteQuestion, permit: @escaping @Sendable (ArrivalSource) async -> Permission = { _ in .granted }
+    ) async -> SourcedRoute? {
         let cell = RouteCell(question)
         if let known = self.cache.answer(cell, now: self.clock().monotonic) {
             self.report(.cached(known.source))
@@ -42,16 +55,26 @@ package actor RouteFinder {
         if let flight = self.flights[cell] { return await flight.value }
         // Of its own, because whoever asked first may go while others wait. Nobody cancels it: each provider ends within
         // the client's bound.
-        let flight = Task { await self.search(question, cell) }
+        let flight = Task { await self.search(question, cell, permit) }
         self.flights[cell] = flight
         return await flight.value
     }
 
-    private func search(_ question: RouteQuestion, _ cell: RouteCell) async -> SourcedRoute? {
+    private func search(
+        _ question: RouteQuestion, _ cell: RouteCell, _ permit: @Sendable (ArrivalSource) async -> Permission
+    ) async -> SourcedRoute? {
         defer { self.flights[cell] = nil }
         var index = 0
         while case .ask(let asked) = self.step(from: index) {
-            let (provider, began) = (self.providers[asked], self.clock().monotonic)
+            index = asked + 1
+            let provider = self.providers[asked]
+            let permission = await permit(provider.source)
+            guard permission == .granted else {
+                self.chain.withheld(asked, isSpent: permission == .spent, wall: self.clock().wall)
+                self.report(.withheld(provider.source))
+                continue
+            }
+            let began = self.clock().monotonic
             do throws(ProviderFailure) {
                 let answer = try provider.answer(try await self.client.ask(provider.request(question)))
                 let now = self.clock().monotonic
@@ -64,7 +87,6 @@ package actor RouteFinder {
                 self.chain.failed(asked, error, now: self.clock().monotonic)
                 self.report(.failed(provider.source, error))
             }
-            index = asked + 1
         }
         return nil
     }

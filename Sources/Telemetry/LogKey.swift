@@ -11,6 +11,7 @@ package enum LogKey {
     package static let job = "job"
     package static let peer = "peer"
     package static let port = "port"
+    package static let provider = "provider"
     package static let reason = "reason"
     package static let redis = "redis"
     package static let rider = "rider"

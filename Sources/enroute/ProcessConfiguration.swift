@@ -119,6 +119,7 @@ struct ProcessConfiguration {
         settings.issuerKeys = issuerKeys
         settings.topics = try self.topics()
         settings.queue = try self.queue()
+        settings.arrivals = try self.arrivals()
         settings.liveState = try self.liveState()
         settings.name = try self.gatewayName()
         settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))

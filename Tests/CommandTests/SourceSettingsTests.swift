@@ -55,6 +55,19 @@ import Testing
             ["ENROUTE_TOKEN_JWKS_CA": "/no.pem"],
             ["ENROUTE_TOKEN_JWKS_CA is set", "ENROUTE_TOKEN_JWKS_URL, or unset it"]
         ),
+        (["ENROUTE_ETA_OSRM_URL": "osrm:5000"], ["ENROUTE_ETA_OSRM_URL", "must be like http://osrm:5000"]),
+        (
+            ["ENROUTE_ETA_AZURE_KEY": secret, "ENROUTE_ETA_AZURE_URL": "http://atlas.example"],
+            ["ENROUTE_ETA_AZURE_URL", "must begin with https://", "a key and places"]
+        ),
+        (["ENROUTE_ETA_MAPBOX_TOKEN": "\(secret) 2"], ["ENROUTE_ETA_MAPBOX_TOKEN", "printable ASCII"]),
+        (["ENROUTE_ETA_MAPBOX_TOKEN_FILE": "/no.txt"], ["ENROUTE_ETA_MAPBOX_TOKEN_FILE names /no.txt"]),
+        (["ENROUTE_ETA_CA": "/no.pem"], ["ENROUTE_ETA_CA names /no.pem", "can not be read"]),
+        (["ENROUTE_ETA_INTERVAL_SECONDS": "120"], ["ENROUTE_ETA_INTERVAL_SECONDS is 120", "10 to 60"]),
+        (
+            ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_ORDER": "osrm,mapbox"],
+            ["ENROUTE_ETA_ORDER is osrm,mapbox", "must name each of osrm, once"]
+        ),
     ]
 
     @Test(arguments: ["serve", "check"], bad.indices)
@@ -73,6 +86,8 @@ import Testing
         let settings = [
             "ENROUTE_SNS_TOPICS": "\(Self.topic),\(Self.topic).fifo", "ENROUTE_SNS_CERTIFICATE_HOSTS": "localhost:8443",
             "ENROUTE_SQS_QUEUE_URL": Self.queue, "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys",
+            "ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:1", "ENROUTE_ETA_AZURE_KEY": Self.secret,
+            "ENROUTE_ETA_ORDER": "osrm,azure_maps", "ENROUTE_ETA_AZURE_DAILY": "0",
         ].merging(Self.credentials) { $1 }
         for command in ["serve", "check"] {
             let outcome = try await CommandTests.run([command], environment: Self.good.merging(settings) { $1 })

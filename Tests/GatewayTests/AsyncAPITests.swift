@@ -42,6 +42,7 @@ import Testing
         case .status: "status"
         case .location: "location"
         case .tracking: "tracking"
+        case .eta: "eta"
         case .ended: "ended"
         case .pool: "pool"
         case .rider: "rider"
@@ -59,8 +60,8 @@ import Testing
         "ping",
     ]
     private static let serverKinds: Set = [
-        "welcome", "subscribed", "reset", "status", "location", "tracking", "ended", "degraded", "restored", "ok",
-        "error", "pong", "goaway", "pool", "rider",
+        "welcome", "subscribed", "reset", "status", "location", "tracking", "eta", "ended", "degraded", "restored",
+        "ok", "error", "pong", "goaway", "pool", "rider",
     ]
 
     @Test func `both directions have every message of the protocol, each with an example, and no other`() throws {

@@ -126,7 +126,7 @@ extension DisclosureTests.Seen {
         case .subscribed(let shown, _), .reset(let shown, _):
             (job, self.shown) = (shown, self.shown + 1)
         case .location(let location): (job, self.positions) = (location.job, self.positions + 1)
-        case .status(let of, _), .tracking(let of, _, _), .ended(let of, _): job = of
+        case .status(let of, _), .tracking(let of, _, _), .eta(let of, _), .ended(let of, _): job = of
         case .ok(_, let of, _, _): job = of
         case .error(let refusal):
             (job, isRefusal) = (refusal.job, refusal.code == .notFound)

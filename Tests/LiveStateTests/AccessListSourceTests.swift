@@ -34,7 +34,9 @@ import Testing
 
     private static let ownCalls: [DeployedRedis: [String]] = [
         .live: [
-            "Sources/LiveState/JobFeed.swift", "Sources/LiveState/Tickets.swift", "Sources/LiveState/GeoIndex.swift",
+            "Sources/LiveState/JobFeed.swift", "Sources/LiveState/JobArrivals.swift",
+            "Sources/LiveState/RiderRounds.swift", "Sources/LiveState/Tickets.swift",
+            "Sources/LiveState/GeoIndex.swift",
         ],
         .ledger: [
             "Sources/LiveState/JobLedger.swift", "Sources/LiveState/RevocationLog.swift",

@@ -6,7 +6,9 @@ import Testing
 @Suite struct CloseFeedTests {
     private static let message = #"{"type":"tracking","state":"ended"}"#
 
-    private func keys(_ stage: Stage) -> [String] { [stage.travelKey, stage.positionKey, stage.feedChannel] }
+    private func keys(_ stage: Stage) -> [String] {
+        [stage.travelKey, stage.positionKey, stage.feedChannel, stage.keyspace.eta(of: Stage.job)]
+    }
 
     private func close(
         _ stage: Stage, _ rider: String, fence: String = "", limit: String = ""

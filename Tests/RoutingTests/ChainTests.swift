@@ -1,4 +1,5 @@
 import EnrouteWire
+import TestSupport
 import Testing
 
 @testable import Routing
@@ -86,6 +87,18 @@ import Testing
         #expect(spent == .exhausted)
         let tomorrow = chain.next(from: 0, now: 0, wall: 86_400_000)
         #expect(tomorrow == .ask(0))
+    }
+
+    @Test func `who was not asked after all is not tried by anybody, and spent for the day where that was why`() {
+        var chain = RouteChain(links: [.init(source: .osrm, budget: DailyBudget(questions: 5))])
+        for _ in 0..<3 { chain.failed(0, .late, now: 0) }
+        let trying = chain.next(from: 0, now: Self.seconds(10), wall: 0)
+        chain.withheld(0, isSpent: false, wall: 0)
+        let again = chain.next(from: 0, now: Self.seconds(10), wall: 0)
+        chain.withheld(0, isSpent: true, wall: 0)
+        let spent = chain.next(from: 0, now: Self.seconds(10), wall: 0)
+        let tomorrow = chain.next(from: 0, now: Self.seconds(10), wall: 86_400_000)
+        #expect([trying, again, spent, tomorrow] == [.ask(0), .ask(0), .exhausted, .ask(0)])
     }
 
     @Test(

@@ -1,5 +1,6 @@
 import EnrouteWire
 import NIOConcurrencyHelpers
+import TestSupport
 import Testing
 
 @testable import Routing

@@ -1,4 +1,5 @@
 import EnrouteWire
+import TestSupport
 import Testing
 
 @testable import Routing

@@ -14,6 +14,7 @@ const link = location.hash.slice(1);
 
 const state = {
   snapshot: null,    // the last whole state
+  eta: null,         // the newest word on the arrival
   position: null,    // the newest location message, until it may not be shown any more
   ended: null,       // reason, once following has ended
   online: false,
@@ -115,6 +116,7 @@ function heard(message) {
     case 'reset':
       state.online = true;
       state.snapshot = message.snapshot;
+      state.eta = message.snapshot.eta ?? null;
       take(message.snapshot.position, true);
       break;
     case 'status':
@@ -127,10 +129,16 @@ function heard(message) {
       state.snapshot.tracking = 'live';
       take(message);
       break;
+    case 'eta':
+      state.eta = message;
+      break;
     case 'tracking':
       state.snapshot.tracking = message.state;
       state.snapshot.reason = message.reason;
-      if (message.state !== 'live' && message.state !== 'stale') take(null, true);
+      if (message.state !== 'live' && message.state !== 'stale') {
+        take(null, true);
+        state.eta = null;
+      }
       announce(headline());
       break;
     case 'ended':
@@ -257,6 +265,20 @@ function twin() {
   return `${state.snapshot.kind === 'service' ? 'Technician' : 'Rider'} is ${far} away.`;
 }
 
+/** When somebody arrives, by our clock, whoever's zone that is; counts down by itself. */
+function arrival() {
+  const {eta} = state;
+  if (!eta) return '';
+  const who = state.snapshot.kind === 'service' ? 'The technician' : 'Your order';
+  if (eta.state === 'recalculating') return 'ETA recalculating...';
+  if (eta.state !== 'ok') return eta.after ? `${who} comes after another stop.` : 'ETA unavailable';
+  const minutes = Math.ceil((eta.arrivesAt - Date.now() - state.clockOffset) / 60_000);
+  if (minutes < 1) return `${who} arrives any moment.`;
+  const at = new Intl.DateTimeFormat(undefined, {hour: 'numeric', minute: '2-digit'})
+    .format(eta.arrivesAt - state.clockOffset);
+  return `${who} arrives in about ${minutes} min, at ${at}${eta.after ? ', after another stop' : ''}.`;
+}
+
 // ---- what is shown ----
 
 const element = (id) => document.getElementById(id);
@@ -279,6 +301,7 @@ function render() {
   const isStale = age() > STALE_AFTER;
   map.mark(isStale);
   show('age', isStale || !state.online ? `Last updated ${ago(age())}` : `Updated ${ago(age())}`);
+  show('arrival', arrival());
   show('twin', twin());
 }
 setInterval(render, 1_000);

@@ -1,20 +1,20 @@
 // A provider on loopback: answers what the test wants, and remembers what it was asked.
 
-import NIOConcurrencyHelpers
-import NIOCore
-import NIOHTTP1
-import NIOPosix
+internal import NIOConcurrencyHelpers
+internal import NIOCore
+package import NIOHTTP1
+internal import NIOPosix
 
-final class ProviderServer: Sendable {
-    struct Question: Sendable {
-        var method: String
+package final class ProviderServer: Sendable {
+    package struct Question: Sendable {
+        package var method: String
         /// Path and query.
-        var uri: String
-        var headers: HTTPHeaders
-        var body: [UInt8]
+        package var uri: String
+        package var headers: HTTPHeaders
+        package var body: [UInt8]
     }
 
-    enum Answer: Sendable {
+    package enum Answer: Sendable {
         case json(String, status: Int = 200, headers: [String: String] = [:])
         /// Nothing at all.
         case silence
@@ -26,13 +26,13 @@ final class ProviderServer: Sendable {
         case hangUp
     }
 
-    typealias Behaviour = @Sendable (Question) -> Answer
+    package typealias Behaviour = @Sendable (Question) -> Answer
 
     private let asked = NIOLockedValueBox<[Question]>([])
     private let behaviour: NIOLockedValueBox<Behaviour>
     private let listener: any Channel
-    var questions: [Question] { self.asked.withLockedValue { $0 } }
-    var url: String { "http://127.0.0.1:\(self.listener.localAddress?.port ?? 0)" }
+    package var questions: [Question] { self.asked.withLockedValue { $0 } }
+    package var url: String { "http://127.0.0.1:\(self.listener.localAddress?.port ?? 0)" }
 
     private init(
         _ listener: any Channel, _ behaviour: NIOLockedValueBox<Behaviour>
@@ -40,10 +40,10 @@ final class ProviderServer: Sendable {
         (self.listener, self.behaviour) = (listener, behaviour)
     }
 
-    func behave(_ behaviour: @escaping Behaviour) { self.behaviour.withLockedValue { $0 = behaviour } }
+    package func behave(_ behaviour: @escaping Behaviour) { self.behaviour.withLockedValue { $0 = behaviour } }
 
     /// Runs one for as long as `body` does.
-    static func running<Result: Sendable>(
+    package static func running<Result: Sendable>(
         _ behaviour: @escaping Behaviour, _ body: (ProviderServer) async throws -> Result
     ) async throws -> Result {
         let box = NIOLockedValueBox(behaviour)

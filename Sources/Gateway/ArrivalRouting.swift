@@ -1,0 +1,132 @@
+// What the loops of a gateway share to calculate arrivals: one chain of services, with their connections, breakers and cache,
+// and one count of what came of asking them.
+
+internal import LiveState
+internal import Logging
+internal import NIOCore
+internal import Routing
+internal import Synchronization
+internal import Telemetry
+
+/// Safe from any thread.
+struct ArrivalRouting: Sendable {
+    /// `nil` where no service is configured: the built-in estimator answers alone.
+    let finder: RouteFinder?
+    let counts: ArrivalCounts
+    /// `nil` where no place of an address is looked up.
+    let geocoder: (@Sendable (JobArrivals) -> Geocoder)?
+    /// What each service may be asked in a day by all gateways together; those without a bound are not named.
+    private let budgets: [ArrivalSource: Int]
+
+    /// Without any service.
+    static var alone: ArrivalRouting {
+        ArrivalRouting(finder: nil, counts: ArrivalCounts(), geocoder: nil, budgets: [:])
+    }
+
+    /// Runs `body` with the services of `settings`, and closes their connections however it ends.
+    ///
+    /// - Throws: `UnusableProvider`, and what `body` throws.
+    static func with<Result: Sendable>(
+        _ settings: ArrivalSettings, _ logger: Logger, _ body: (ArrivalRouting) async throws -> Result
+    ) async throws -> Result {
+        let counts = ArrivalCounts()
+        let budgets = Dictionary(
+            settings.services.compactMap { service in service.dailyBudget.map { (service.provider.source, $0) } },
+            uniquingKeysWith: { first, _ in first })
+        guard !settings.services.isEmpty || settings.geocoding != nil else { return try await body(.alone) }
+        let client = try ProviderClient(authorities: settings.authorities, longestWait: settings.longestWait)
+        let finder = RouteFinder(
+            providers: settings.services.map { ($0.provider, DailyBudget(questions: $0.dailyBudget)) }, client: client,
+            clock: { (NIODeadline.now().uptimeNanoseconds, .now) }
+        ) { event in
+            counts.note(event)
+            Self.log(event, logger)
+        }
+        do {
+            let geocoder = settings.geocoding.map { geocoding in
+                { @Sendable (arrivals: JobArrivals) in
+                    Geocoder(
+                        service: geocoding.service, client: client, dailyBudget: geocoding.dailyBudget,
+                        arrivals: arrivals, logger: logger)
+                }
+            }
+            let result = try await body(
+                ArrivalRouting(
+                    finder: settings.services.isEmpty ? nil : finder, counts: counts, geocoder: geocoder,
+                    budgets: budgets))
+            try await client.shutdown()
+            return result
+        } catch {
+            try? await client.shutdown()
+            throw error
+        }
+    }
+
+    /// What somebody can do something about is a warning; a breaker keeps it from coming often.
+    private static func log(_ event: RouteFinder.Event, _ logger: Logger) {
+        guard case .failed(let source, let failure) = event else { return }
+        let metadata: Logger.Metadata = [LogKey.provider: "\(source.rawValue)", LogKey.reason: "\(failure)"]
+        switch failure {
+        case .keyRefused, .redirected, .malformed:
+            logger.warning("a service of arrival times is of no use", metadata: metadata)
+        default: logger.debug("a service of arrival times did not answer", metadata: metadata)
+        }
+    }
+
+    /// A way from one of the services.
+    ///
+    /// - Parameter arrivals: where gateways count what they ask.
+    /// - Returns: `nil` when none has an answer.
+    func find(_ question: RouteQuestion, _ arrivals: JobArrivals) async -> SourcedRoute? {
+        guard let finder = self.finder else { return nil }
+        return await finder.find(question) { source in await self.permit(source, arrivals) }
+    }
+
+    /// Whether a service may be asked once more today. When that can not be known it may not: a budget is a promise.
+    private func permit(_ source: ArrivalSource, _ arrivals: JobArrivals) async -> RouteFinder.Permission {
+        guard let budget = self.budgets[source] else { return .granted }
+        guard let asked = try? await arrivals.count(source.rawValue, day: DailyBudget.day(of: .now)).get() else {
+            return .unknown
+        }
+        self.counts.budget(of: source, left: max(0, budget - Int(clamping: asked)))
+        return asked <= budget ? .granted : .spent
+    }
+}
+
+/// Counts of all loops.
+final class ArrivalCounts: Sendable {
+    private let state = Mutex(ArrivalMetrics())
+
+    var text: String { self.state.withLock { $0.text } }
+
+    func budget(of source: ArrivalSource, left: Int) {
+        self.state.withLock { $0.budget(of: source.rawValue, left: left) }
+    }
+
+    func erred(_ source: ArrivalSource, minutes: Int, seconds: Double) {
+        self.state.withLock { $0.erred(source.rawValue, minutes: minutes, seconds: seconds) }
+    }
+
+    func note(_ event: RouteFinder.Event) {
+        let (source, outcome): (ArrivalSource, ArrivalMetrics.Outcome) =
+            switch event {
+            case .answered(let source, _): (source, .answered)
+            case .cached(let source): (source, .cached)
+            case .withheld(let source): (source, .overBudget)
+            case .failed(let source, let failure): (source, Self.outcome(failure))
+            }
+        self.state.withLock { $0.asked(source.rawValue, outcome) }
+    }
+
+    private static func outcome(_ failure: ProviderFailure) -> ArrivalMetrics.Outcome {
+        switch failure {
+        case .late: .late
+        case .notReached: .unreachable
+        case .throttled: .throttled
+        case .keyRefused: .keyRefused
+        case .malformed, .tooLong: .malformed
+        case .noRoute, .noPlace: .noRoute
+        case .redirected, .status: .failed
+        }
+    }
+}

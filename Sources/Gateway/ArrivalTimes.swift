@@ -1,0 +1,202 @@
+// When riders arrive at the jobs that are followed on one loop: each second it is looked at each job, and what is due is
+// calculated. Of all gateways one calculates: it holds the job's lease. What it finds comes back by the job's feed, to
+// itself as to the others, and is written to followers as the bytes that were published.
+
+internal import EnrouteWire
+internal import LiveState
+internal import Logging
+internal import NIOCore
+internal import Routing
+internal import Telemetry
+internal import Tracking
+
+/// The arrivals of one loop's followed jobs. Confined to it.
+final class ArrivalTimes {
+    private let eventLoop: any EventLoop
+    private let arrivals: JobArrivals
+    private let before: StopsBefore
+    private let settings: ArrivalSettings
+    private let routing: ArrivalRouting
+    private let logger: Logger
+    /// Each job in one of these, of which one is looked at in a tick: once a second for each, and never all at once.
+    private var parts = Array(repeating: [JobID: FollowedArrival](), count: ArrivalTimes.ticksOfASecond)
+    private var ticks = 0
+
+    /// Followers here are to be told something of a job that Redis does not tell.
+    var onNews: (ArrivalEstimate, JobID) -> Void = { _, _ in }
+
+    /// `Deadlines.tick` is a tenth of a second.
+    private static let ticksOfASecond = 10
+    /// The built-in estimator knows no more than that of another gateway: what is younger stands.
+    private static let leastAge = Duration.seconds(5)
+
+    init(
+        eventLoop: any EventLoop, arrivals: JobArrivals, before: StopsBefore, settings: ArrivalSettings,
+        routing: ArrivalRouting, logger: Logger
+    ) {
+        self.eventLoop = eventLoop
+        self.arrivals = arrivals
+        self.before = before
+        self.settings = settings
+        self.routing = routing
+        self.logger = logger
+    }
+
+    private var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
+
+    private subscript(job: JobID) -> FollowedArrival? {
+        get { self.parts[Self.part(of: job)][job] }
+        set { self.parts[Self.part(of: job)][job] = newValue }
+    }
+
+    private static func part(of job: JobID) -> Int { Int(UInt(bitPattern: job.hashValue) % UInt(self.ticksOfASecond)) }
+
+    // MARK: what is heard
+
+    /// The job was read for its followers.
+    ///
+    /// - Returns: the same with the newest that is known of its arrival.
+    func saw(_ view: JobView, of job: JobID) -> JobView {
+        guard let destination = view.record.destination, let rider = view.record.rider else {
+            self[job] = nil
+            return view
+        }
+        var arrival =
+            self[job].flatMap { $0.rider == rider ? $0 : nil }
+            ?? FollowedArrival(rider: rider, destination: destination, bounds: self.settings.bounds)
+        defer { self[job] = arrival }
+        arrival.aim(at: destination)
+        guard view.isTracking else {
+            arrival.ended()
+            return view
+        }
+        let now = self.now
+        func before(_ milliseconds: Int64) -> UInt64 { UInt64(clamping: milliseconds).multipliedClamped(by: 1_000_000) }
+        if let location = view.snapshot.location {
+            let age = before(view.snapshot.positionAgeMilliseconds ?? 0)
+            arrival.observe(location.fix, now: now - min(now, age))
+        }
+        if let eta = view.snapshot.eta, eta.at > arrival.told?.at ?? 0 {
+            arrival.heard(eta, age: before(.now - eta.at), now: now)
+        }
+        var view = view
+        if view.snapshot.position != nil { view.snapshot.eta = arrival.told }
+        return view
+    }
+
+    /// Of every location: changed where it lies.
+    func heard(position frame: [UInt8], of job: JobID) {
+        self.parts[Self.part(of: job)][job]?.heard(position: frame)
+    }
+
+    func heard(_ estimate: ArrivalEstimate, of job: JobID) { self[job]?.heard(estimate, now: self.now) }
+
+    func ended(_ job: JobID, because reason: EndReason?) {
+        if reason == .arrived || reason == .completed {
+            for (source, minutes, seconds) in self[job]?.arrived(now: self.now) ?? [] {
+                self.routing.counts.erred(source, minutes: minutes, seconds: seconds)
+            }
+        }
+        self[job]?.ended()
+    }
+
+    func leave(_ job: JobID) { self[job] = nil }
+
+    /// What followers of the job were told last.
+    func told(of job: JobID) -> ArrivalEstimate? { self[job]?.told }
+
+    // MARK: what is due
+
+    /// Every tick of the loop.
+    func tick() {
+        self.ticks = (self.ticks + 1) % Self.ticksOfASecond
+        let part = self.ticks
+        guard !self.parts[part].isEmpty else { return }
+        let (now, wall) = (self.now, Int64.now)
+        for job in self.parts[part].keys {
+            switch self.parts[part][job]?.next(now: now, wall: wall) {
+            case .calculate(let calculation)?: self.calculate(calculation, job)
+            case .tell(let estimate)?: self.onNews(estimate, job)
+            case .wait?, nil: break
+            }
+        }
+    }
+
+    private func calculate(_ calculation: ArrivalTime.Calculation, _ job: JobID) {
+        guard let rider = self[job]?.rider else { return }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.before.stops(before: job, of: rider).whenComplete { result in
+            // An outage says nothing of the round: it is as it was.
+            if case .success(let stops) = result { bound.value[job]?.before = stops }
+            bound.value.claim(calculation, job)
+        }
+    }
+
+    private func claim(_ calculation: ArrivalTime.Calculation, _ job: JobID) {
+        // Near the door no service knows more.
+        guard calculation.reason != .overdue else { return self.finish(calculation, job, by: nil, Self.leastAge) }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.arrivals.claim(job, for: self.settings.lease).whenComplete { result in
+            bound.value.claimed(calculation, job, result)
+        }
+    }
+
+    private func claimed(_ calculation: ArrivalTime.Calculation, _ job: JobID, _ result: Result<Bool, any Error>) {
+        switch result {
+        case .success(true): self.ask(calculation, job)
+        case .success(false):
+            // Somebody was asked less than the interval ago, and will be again; until then something is better than
+            // nothing, and than what is not true any more.
+            let isUrgent = calculation.reason == .deviation || self[job]?.isUnknown(now: self.now) ?? false
+            guard isUrgent else {
+                self[job]?.ceded(calculation, now: self.now)
+                break
+            }
+            self.finish(calculation, job, by: nil, Self.leastAge)
+        case .failure(let error):
+            self.logger.debug(
+                "arrival not calculated", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
+            self[job]?.failed(calculation, now: self.now)
+        }
+    }
+
+    /// The services, where there are any, and the built-in estimator when none of them has an answer.
+    private func ask(_ calculation: ArrivalTime.Calculation, _ job: JobID) {
+        guard self.routing.finder != nil, let question = self[job]?.question else {
+            return self.finish(calculation, job, by: nil, .zero)
+        }
+        let (routing, arrivals) = (self.routing, self.arrivals)
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        // Cancelled by nobody: each service ends within the client's bound.
+        self.eventLoop.makeFutureWithTask { await routing.find(question, arrivals) }.whenSuccess { route in
+            bound.value.finish(calculation, job, by: route, .zero)
+        }
+    }
+
+    private func finish(
+        _ calculation: ArrivalTime.Calculation, _ job: JobID, by route: SourcedRoute?, _ leastAge: Duration
+    ) {
+        guard let rider = self[job]?.rider,
+            let estimate = self[job]?.finish(calculation, by: route, now: self.now, wall: .now)
+        else { return }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.arrivals.tell(estimate, of: job, by: rider, leastAge: leastAge).whenComplete { result in
+            let arrivals = bound.value
+            switch result {
+            case .success(.told): arrivals[job]?.wasTold(estimate, now: arrivals.now)
+            case .success: break
+            case .failure(let error):
+                arrivals.logger.debug(
+                    "arrival not told", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
+            }
+        }
+    }
+}
+
+extension UInt64 {
+    /// The greatest there is, in the place of one that would be greater.
+    fileprivate func multipliedClamped(by other: UInt64) -> UInt64 {
+        let (product, isGreater) = self.multipliedReportingOverflow(by: other)
+        return isGreater ? .max : product
+    }
+}

@@ -1,0 +1,53 @@
+// From an address to a place when a job is written, once for each address: what is found is kept with the job. Nobody waits
+// longer than for any service, and a job is written whatever comes of it.
+
+internal import Crypto
+internal import EnrouteWire
+internal import FoundationEssentials
+internal import LiveState
+internal import Logging
+internal import NIOCore
+internal import Routing
+internal import Telemetry
+
+/// Asks for places. Safe from any thread.
+struct Geocoder: Sendable {
+    let service: MapboxGeocoding
+    let client: ProviderClient
+    /// Questions of all gateways in a day of UTC; `nil` for no bound.
+    let dailyBudget: Int?
+    let arrivals: JobArrivals
+    let logger: Logger
+
+    /// Its name where questions are counted.
+    private static let name = "mapbox_geocoding"
+    /// Bytes of an address' digest: two addresses of a job are as good as never the same.
+    private static let digestBytes = 8
+
+    static func digest(of address: String) -> String {
+        SHA256.hash(data: Data(address.utf8)).prefix(Self.digestBytes)
+            .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    }
+
+    /// - Returns: a place that a rider may be sent to, and what to say of it.
+    func find(_ address: String) async -> (place: Coordinate?, state: GeocodingState) {
+        guard let request = self.service.request(address: address), await self.mayAsk() else { return (nil, .nothing) }
+        do throws(ProviderFailure) {
+            let found = try self.service.answer(try await self.client.ask(request))
+            return found.isResolved ? (found.place, .ok) : (nil, .low)
+        } catch {
+            if error != .noPlace {
+                self.logger.warning(
+                    "an address was not looked up",
+                    metadata: [LogKey.provider: "\(Self.name)", LogKey.reason: "\(error)"])
+            }
+            return (nil, .nothing)
+        }
+    }
+
+    private func mayAsk() async -> Bool {
+        guard let budget = self.dailyBudget else { return true }
+        let asked = try? await self.arrivals.count(Self.name, day: DailyBudget.day(of: .now)).get()
+        return asked.map { $0 <= budget } ?? false
+    }
+}

@@ -1,0 +1,54 @@
+// Several jobs of one rider. Its app names them in one report, in the order of their stops; who follows the second is to be
+// told when the rider comes by way of the first, and never where or whose that is.
+
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+
+/// What one session of a rider tells of its round. Confined to the session's loop.
+final class RiderRound {
+    private let rounds: RiderRounds
+    /// Jobs in the order of their stops, as they were reported last.
+    var stops: [JobID] = []
+    /// What was said of each job that is not first, and when.
+    private var told: [JobID: (before: [JobID], at: NIODeadline)] = [:]
+
+    /// Between two times that the same is said: twice before it would be forgotten (`RiderRounds.lifetime`).
+    private static let renewal = TimeAmount.seconds(50)
+
+    init(rounds: RiderRounds) { self.rounds = rounds }
+
+    /// A position was taken for the job, so it is this rider's.
+    func accepted(_ job: JobID) {
+        let now = NIODeadline.now()
+        let before = self.stops.contains(job) ? Array(self.stops.prefix { $0 != job }) : []
+        let last = self.told[job]
+        guard before != last?.before ?? [] || last.map({ now - $0.at > Self.renewal }) ?? false else { return }
+        // Jobs that are not reported any more: what was said of them is forgotten by itself.
+        if self.told.count >= LocationReport.mostJobs { self.told = self.told.filter { self.stops.contains($0.key) } }
+        self.told[job] = before.isEmpty ? nil : (before, now)
+        // What is not kept is said again with the renewal.
+        _ = self.rounds.tell(before, before: job)
+    }
+}
+
+/// Where the stops before a job are. May be used from any thread.
+struct StopsBefore: Sendable {
+    let rounds: RiderRounds
+    let ledger: JobLedger
+
+    /// - Parameter rider: whose stops they must be; those of others, and those that have been made, do not count.
+    /// - Returns: in their order, `nil` for one of which it is not known where it is.
+    func stops(before job: JobID, of rider: PersonID) -> EventLoopFuture<[Coordinate?]> {
+        self.rounds.stops(before: job).flatMap { jobs in
+            EventLoopFuture.whenAllSucceed(jobs.map { self.ledger.recover($0) }, on: self.ledger.eventLoop)
+        }.map { recoveries in
+            recoveries.compactMap { recovery in
+                guard let record = recovery?.record, record.rider == rider, record.status.endOfTravel == nil else {
+                    return nil
+                }
+                return .some(record.destination)
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+// What arrival times cost and how good they were: calls of services by what came of them, what is left of the day's budget,
+// and errors at the arrival as histograms. Labels are two, and a histogram is no count, so they have an exposition of their own.
+
+/// Counted by a whole gateway. A value.
+package struct ArrivalMetrics: Sendable {
+    /// What came of asking a service.
+    package enum Outcome: String, Hashable, Sendable, CaseIterable {
+        case answered
+        /// It was not asked: a neighbour's answer was good.
+        case cached
+        /// It was not asked: the day's budget is used up.
+        case overBudget = "over_budget"
+        case late
+        case unreachable
+        case throttled
+        case keyRefused = "key_refused"
+        case malformed
+        case noRoute = "no_route"
+        case failed
+    }
+
+    private struct Call: Hashable {
+        let provider: String
+        let outcome: Outcome
+    }
+
+    /// Of the errors of one provider at one horizon.
+    private struct Series: Hashable {
+        let provider: String
+        let minutes: Int
+    }
+
+    private struct Histogram {
+        var counts = Array(repeating: 0, count: ArrivalMetrics.bounds.count)
+        var count = 0
+        var sum = 0.0
+    }
+
+    /// Upper bounds of the histograms' buckets, s.
+    private static let bounds = [15, 30, 60, 120, 180, 300, 600, 1200]
+
+    private var calls: [Call: Int] = [:]
+    private var budgets: [String: Int] = [:]
+    private var errors: [Series: Histogram] = [:]
+
+    package init() {}
+
+    /// - Parameter provider: one of a closed list.
+    package mutating func asked(_ provider: String, _ outcome: Outcome) {
+        self.calls[Call(provider: provider, outcome: outcome), default: 0] += 1
+    }
+
+    /// - Parameter left: questions that all gateways together may ask today.
+    package mutating func budget(of provider: String, left: Int) { self.budgets[provider] = left }
+
+    /// - Parameters:
+    ///   - minutes: before the arrival at which it was predicted, about.
+    ///   - seconds: by how much it was wrong, without sign.
+    package mutating func erred(_ provider: String, minutes: Int, seconds: Double) {
+        let series = Series(provider: provider, minutes: minutes)
+        var histogram = self.errors[series] ?? Histogram()
+        for (index, bound) in Self.bounds.enumerated() where seconds <= Double(bound) { histogram.counts[index] += 1 }
+        histogram.count += 1
+        histogram.sum += seconds
+        self.errors[series] = histogram
+    }
+
+    /// Prometheus' text format 0.0.4.
+    package var text: String {
+        var lines = [
+            "# HELP enroute_eta_calls_total Questions of arrival times to services, by what came of them.",
+            "# TYPE enroute_eta_calls_total counter",
+        ]
+        lines += self.calls.map { call, count in
+            "enroute_eta_calls_total{provider=\"\(call.provider)\",outcome=\"\(call.outcome.rawValue)\"} \(count)"
+        }.sorted()
+        lines += [
+            "# HELP enroute_eta_budget_left What all gateways together may still ask a service today, as last seen.",
+            "# TYPE enroute_eta_budget_left gauge",
+        ]
+        lines += self.budgets.map { "enroute_eta_budget_left{provider=\"\($0)\"} \($1)" }.sorted()
+        lines += [
+            "# HELP enroute_eta_error_seconds How wrong arrival times were, by minutes before the arrival.",
+            "# TYPE enroute_eta_error_seconds histogram",
+        ]
+        for (series, histogram) in self.errors.sorted(by: { Self.isBefore($0.key, $1.key) }) {
+            let labels = "provider=\"\(series.provider)\",horizon=\"\(series.minutes)\""
+            for (bound, count) in zip(Self.bounds, histogram.counts) {
+                lines.append("enroute_eta_error_seconds_bucket{\(labels),le=\"\(bound)\"} \(count)")
+            }
+            lines.append("enroute_eta_error_seconds_bucket{\(labels),le=\"+Inf\"} \(histogram.count)")
+            lines.append("enroute_eta_error_seconds_sum{\(labels)} \(histogram.sum)")
+            lines.append("enroute_eta_error_seconds_count{\(labels)} \(histogram.count)")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func isBefore(_ a: Series, _ b: Series) -> Bool {
+        (a.provider, a.minutes) < (b.provider, b.minutes)
+    }
+}

@@ -1,0 +1,150 @@
+import EnrouteWire
+import Routing
+import Testing
+import Tracking
+
+@testable import Gateway
+
+/// One job's arrival, without sockets: what is heard, and what is to be done next.
+@Suite struct FollowedArrivalTests {
+    private static let door = Coordinate(latitude: 48.2351, longitude: 16.4138)!
+    private static let second: UInt64 = 1_000_000_000
+    private static let epoch: Int64 = 1_795_000_000_000
+
+    private static func arrival(before: [Coordinate?] = []) -> FollowedArrival {
+        var arrival = FollowedArrival(
+            rider: PersonID("rider-1")!, destination: self.door, bounds: ArrivalSettings().bounds)
+        arrival.before = before
+        return arrival
+    }
+
+    /// `hundredths` of a degree south of the door, at a second.
+    private static func fix(_ hundredths: Double, at seconds: Int) -> Fix {
+        Fix(
+            at: self.epoch + Int64(seconds) * 1000,
+            place: Coordinate(latitude: self.door.latitude - hundredths / 100, longitude: self.door.longitude)!)
+    }
+
+    private static func ns(_ seconds: Int) -> UInt64 { UInt64(seconds + 1000) * self.second }
+
+    private static func next(_ arrival: inout FollowedArrival, _ seconds: Int) -> FollowedArrival.Step {
+        arrival.next(now: self.ns(seconds), wall: self.epoch + Int64(seconds) * 1000)
+    }
+
+    /// Calculates with the built-in estimator.
+    private static func calculate(_ arrival: inout FollowedArrival, _ seconds: Int) -> ArrivalEstimate? {
+        guard case .calculate(let calculation) = self.next(&arrival, seconds) else { return nil }
+        return arrival.finish(
+            calculation, by: nil, now: self.ns(seconds), wall: self.epoch + Int64(seconds) * 1000)
+    }
+
+    @Test func `before the first position nothing is said`() {
+        var arrival = Self.arrival()
+        for seconds in 0..<600 {
+            let step = Self.next(&arrival, seconds)
+            #expect(step == .wait)
+        }
+    }
+
+    @Test
+    func `US-072 AC-007: a rider that is not seen any more makes the arrival doubtful, then unavailable, and back`() {
+        var arrival = Self.arrival()
+        arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
+        let first = Self.calculate(&arrival, 0)
+        #expect(first?.state == .ok)
+        if let first { arrival.heard(first, now: Self.ns(0)) }
+        var told: [Int: ArrivalState] = [:]
+        for seconds in 1..<400 {
+            if case .tell(let estimate) = Self.next(&arrival, seconds) { told[seconds] = estimate.state }
+        }
+        #expect(told == [31: .recalculating, 301: .unavailable])
+        arrival.observe(Self.fix(4, at: 400), now: Self.ns(400))
+        let again = Self.calculate(&arrival, 400)
+        #expect(again?.state == .ok)
+    }
+
+    @Test func `what another gateway found is believed for a minute, and its own words are not heard as another's`() {
+        var arrival = Self.arrival()
+        arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
+        arrival.heard(
+            ArrivalEstimate(
+                state: .ok, arrivesAt: Self.epoch + 600_000, seconds: 600, source: "osrm", confidence: .medium,
+                at: Self.epoch), now: Self.ns(0))
+        var due: [Int] = []
+        for seconds in 1...121 {
+            arrival.observe(Self.fix(5 - Double(seconds) / 100, at: seconds), now: Self.ns(seconds))
+            guard let found = Self.calculate(&arrival, seconds) else { continue }
+            due.append(seconds)
+            // It comes back a little later.
+            arrival.heard(found, now: Self.ns(seconds) + Self.second / 2)
+        }
+        #expect(due == [60, 120])
+    }
+
+    @Test func `what was told is judged when the rider is there, by who said it and how long before`() {
+        var arrival = Self.arrival()
+        arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
+        let told = ArrivalEstimate(
+            state: .ok, arrivesAt: Self.epoch + 270_000, seconds: 270, source: "osrm", confidence: .medium,
+            at: Self.epoch)
+        arrival.wasTold(told, now: Self.ns(0))
+        arrival.wasTold(ArrivalEstimate(state: .unavailable, at: Self.epoch), now: Self.ns(0))
+        let judged = arrival.arrived(now: Self.ns(300))
+        #expect(judged.count == 1 && judged.first?.source == .osrm)
+        #expect(judged.first?.minutes == 5 && judged.first?.errorSeconds == 30)
+        #expect(arrival.arrived(now: Self.ns(300)).isEmpty)
+    }
+
+    @Test func `errors are a histogram by provider and horizon, and calls are counted by what came of them`() {
+        let counts = ArrivalCounts()
+        for seconds in [10.0, 15, 61, 5000] { counts.erred(.osrm, minutes: 5, seconds: seconds) }
+        counts.note(.failed(.mapbox, .throttled(retryAfterSeconds: 7)))
+        counts.note(.cached(.osrm))
+        let labels = #"provider="osrm",horizon="5""#
+        for line in [
+            #"enroute_eta_calls_total{provider="mapbox",outcome="throttled"} 1"#,
+            #"enroute_eta_calls_total{provider="osrm",outcome="cached"} 1"#,
+            #"enroute_eta_error_seconds_bucket{\#(labels),le="15"} 2"#,
+            #"enroute_eta_error_seconds_bucket{\#(labels),le="60"} 2"#,
+            #"enroute_eta_error_seconds_bucket{\#(labels),le="120"} 3"#,
+            #"enroute_eta_error_seconds_bucket{\#(labels),le="+Inf"} 4"#,
+            #"enroute_eta_error_seconds_sum{\#(labels)} 5086.0"#, #"enroute_eta_error_seconds_count{\#(labels)} 4"#,
+        ] { #expect(counts.text.contains(line + "\n"), "\(line)") }
+    }
+
+    @Test func `another destination is calculated at once, and another way too`() {
+        var arrival = Self.arrival()
+        arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
+        let first = Self.calculate(&arrival, 0)
+        arrival.aim(at: Coordinate(latitude: 48.4, longitude: 16.4138)!)
+        arrival.observe(Self.fix(5, at: 1), now: Self.ns(1))
+        let second = Self.calculate(&arrival, 1)
+        #expect((second?.seconds ?? 0) > (first?.seconds ?? 0))
+        for seconds in 2..<30 {
+            arrival.observe(Self.fix(5 + Double(seconds) / 20, at: seconds), now: Self.ns(seconds))
+            if let third = Self.calculate(&arrival, seconds) {
+                #expect(third.state == .ok && seconds >= 11)
+                return
+            }
+        }
+        Issue.record("whoever turns round is expected as before")
+    }
+
+    @Test func `who has another stop first is told so, by way of it where it is known`() {
+        let between = Coordinate(latitude: 48.2, longitude: 16.5)!
+        var direct = Self.arrival()
+        var round = Self.arrival(before: [between])
+        var unknown = Self.arrival(before: [nil])
+        let fix = Self.fix(5, at: 0)
+        direct.observe(fix, now: Self.ns(0))
+        round.observe(fix, now: Self.ns(0))
+        unknown.observe(fix, now: Self.ns(0))
+        #expect(round.question?.places == [fix.place, between, Self.door])
+        let (straight, bent) = (Self.calculate(&direct, 0), Self.calculate(&round, 0))
+        #expect(straight?.after == nil && bent?.after == 1)
+        #expect((bent?.seconds ?? 0) > (straight?.seconds ?? 0) + 180)
+        #expect(unknown.question == nil && Self.calculate(&unknown, 0) == nil)
+        let told = Self.next(&unknown, 1)
+        #expect(told == .tell(ArrivalEstimate(state: .unavailable, at: Self.epoch + 1000, after: 1)))
+    }
+}

@@ -1,0 +1,151 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct PublishETATests {
+    private static let message = #"{"type":"eta","job":"job-7","state":"unavailable","at":1795248617630}"#
+    private static let estimate = ArrivalEstimate(
+        state: .ok, arrivesAt: 1_795_249_337_630, seconds: 720, source: "built_in", confidence: .low,
+        at: 1_795_248_617_630)
+
+    private func keys(_ stage: Stage) -> [String] {
+        [stage.travelKey, stage.keyspace.eta(of: Stage.job), stage.feedChannel]
+    }
+
+    private func arrivals(_ stage: Stage) -> JobArrivals {
+        JobArrivals(live: stage.client, settings: stage.settings)
+    }
+
+    /// Travel mode is on for a rider, until in an hour.
+    private func open(_ stage: Stage, _ rider: PersonID = Stage.rider, fence: Int64 = 1) async throws {
+        let opening = try await stage.feed.open(
+            Stage.job, for: rider, until: stage.now() + 3_600_000, fence: fence
+        ).get()
+        #expect(opening == .open)
+        _ = try await stage.subscriber.messages.next()
+    }
+
+    @Test func `what was found is told, kept for two minutes and read with the feed`() async throws {
+        try await Stage.set { stage in
+            try await self.open(stage)
+            let told = try await self.arrivals(stage).tell(Self.estimate, of: Stage.job, by: Stage.rider).get()
+            #expect(told == .told)
+            let heard = try await stage.subscriber.messages.next()
+            #expect(heard.payload == ServerMessage.eta(job: Stage.job, Self.estimate).encoded)
+            let kept = try await stage.feed.read(Stage.job).get().eta
+            #expect(kept == Self.estimate)
+            let left = try await stage.client.run("PTTL", stage.keyspace.eta(of: Stage.job)).integer ?? 0
+            #expect((60_000...120_000).contains(left))
+        }
+    }
+
+    @Test func `what is younger stands, and nobody is told twice`() async throws {
+        try await Stage.set { stage in
+            try await self.open(stage)
+            let arrivals = self.arrivals(stage)
+            _ = try await arrivals.tell(Self.estimate, of: Stage.job, by: Stage.rider).get()
+            _ = try await stage.subscriber.messages.next()
+            var other = Self.estimate
+            other.seconds = 1
+            let passed = try await arrivals.tell(
+                other, of: Stage.job, by: Stage.rider, leastAge: .seconds(3600)
+            ).get()
+            #expect(passed == .younger)
+            let kept = try await stage.feed.read(Stage.job).get().eta
+            #expect(kept == Self.estimate)
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `nothing is told of a rider that does not share its position for the job`() async throws {
+        try await Stage.set { stage in
+            let arrivals = self.arrivals(stage)
+            let unknown = try await arrivals.tell(Self.estimate, of: Stage.job, by: Stage.rider).get()
+            try await self.open(stage)
+            let other = try await arrivals.tell(Self.estimate, of: Stage.job, by: PersonID("rider-2")!).get()
+            #expect(unknown == .notShared && other == .notShared)
+            try await stage.client.run("SET", stage.travelKey, "1 \(try await stage.now() - 1) rider-1")
+            let late = try await arrivals.tell(Self.estimate, of: Stage.job, by: Stage.rider).get()
+            #expect(late == .notShared)
+            #expect(try await stage.client.run("EXISTS", stage.keyspace.eta(of: Stage.job)) == .integer(0))
+            #expect(try await stage.isSilent())
+        }
+    }
+
+    @Test func `it goes with travel mode, and nothing of one rider's is read as another's`() async throws {
+        try await Stage.set { stage in
+            let arrivals = self.arrivals(stage)
+            try await self.open(stage)
+            _ = try await arrivals.tell(Self.estimate, of: Stage.job, by: Stage.rider).get()
+            _ = try await stage.feed.close(Stage.job, because: .deactivated).get()
+            #expect(try await stage.client.run("EXISTS", stage.keyspace.eta(of: Stage.job)) == .integer(0))
+            try await self.open(stage, fence: 2)
+            _ = try await arrivals.tell(Self.estimate, of: Stage.job, by: Stage.rider).get()
+            try await self.open(stage, PersonID("rider-2")!, fence: 3)
+            let read = try await stage.feed.read(Stage.job).get()
+            #expect(read.rider == PersonID("rider-2") && read.eta == nil)
+        }
+    }
+
+    @Test func `of many that ask to calculate one may, until its lease is over`() async throws {
+        try await Stage.set { stage in
+            let arrivals = self.arrivals(stage)
+            var won = 0
+            for _ in 0..<20 {
+                let isOurs = try await arrivals.claim(Stage.job, for: .seconds(58)).get()
+                if isOurs { won += 1 }
+            }
+            #expect(won == 1)
+            let left = try await stage.client.run("PTTL", stage.keyspace.etaLease(of: Stage.job)).integer ?? 0
+            #expect((1...58_000).contains(left))
+        }
+    }
+
+    @Test func `a round is told for two minutes, and none forgets it`() async throws {
+        try await Stage.set { stage in
+            let rounds = RiderRounds(live: stage.client, settings: stage.settings)
+            let others = (1...12).map { JobID("job-\($0)")! }
+            var heard: [[JobID]] = [try await rounds.stops(before: Stage.job).get()]
+            for stops in [Array(others.prefix(2)), others, []] {
+                try await rounds.tell(stops, before: Stage.job).get()
+                heard.append(try await rounds.stops(before: Stage.job).get())
+            }
+            #expect(heard == [[], Array(others.prefix(2)), Array(others.prefix(9)), []])
+            let left = try await stage.client.run("PTTL", stage.keyspace.before(Stage.job)).integer ?? 0
+            #expect((1...120_000).contains(left))
+        }
+    }
+
+    @Test func `questions to a service are counted by day, whoever asks`() async throws {
+        try await Stage.set { stage in
+            let arrivals = self.arrivals(stage)
+            var counts: [Int64] = []
+            for (service, day) in [("osrm", 1), ("osrm", 1), ("mapbox", 1), ("osrm", 2), ("osrm", 1)]
+                as [(String, Int64)]
+            {
+                counts.append(try await arrivals.count(service, day: day).get())
+            }
+            #expect(counts == [1, 2, 1, 1, 3])
+            let left = try await stage.client.run("PTTL", "budget:osrm:1").integer ?? 0
+            #expect(left > 86_400_000 && left <= 172_800_000)
+        }
+    }
+
+    @Test func `a bad argument is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            try await self.open(stage)
+            let call = GoodCall(
+                script: Scripts.publishETA, keys: self.keys(stage), arguments: ["rider-1", Self.message, "120000", "0"])
+            try await call.refuses(
+                ([""] + badNames).map { (0, $0, "rider must be") }
+                    + ["", "{", "}", "[]", "x"].map { (1, $0, "message must be") }
+                    + ["", "0", "-1", "1.5", "x", "nan", "86400001"].map { (2, $0, "lifetime_ms must be") }
+                    + ["", "-1", "1.5", "x", "nan", "86400001"].map { (3, $0, "least_age_ms must be") },
+                on: stage)
+            let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
+            #expect(answer == .answer(1))
+        }
+    }
+}
