@@ -27,11 +27,14 @@ public struct Refusal: Hashable, Sendable {
     public var retryInMilliseconds: Int64?
     /// What a rider has to do first, with `active_task`.
     public var tasks: [JobID]
+    /// Of a location: the verdict, which says more than the code.
+    public var reason: String?
 
     public init(
         re: String, job: JobID? = nil, code: ErrorCode, message: String, retryInMilliseconds: Int64? = nil,
-        tasks: [JobID] = []
+        tasks: [JobID] = [], reason: String? = nil
     ) {
+        self.reason = reason
         self.re = re
         self.job = job
         self.code = code
@@ -109,6 +112,7 @@ extension ServerMessage {
                 writer.field("message", refusal.message)
                 writer.field("retry", refusal.code.isRetryable)
                 writer.field("retryIn", refusal.retryInMilliseconds)
+                writer.field("reason", refusal.reason)
                 if !refusal.tasks.isEmpty { writer.texts("tasks", refusal.tasks.map(\.text)) }
             }
         case .pong(let serverTime): return JSONWriter.message("pong") { $0.field("serverTime", serverTime) }
@@ -159,7 +163,7 @@ extension ServerMessage {
                 Refusal(
                     re: try fields.required(fields.re, "re"), job: fields.job,
                     code: try fields.required(fields.code, "code"), message: fields.message ?? "",
-                    retryInMilliseconds: fields.retryIn, tasks: fields.tasks))
+                    retryInMilliseconds: fields.retryIn, tasks: fields.tasks, reason: fields.reasonText))
         case "pong": self = .pong(serverTime: try fields.required(fields.serverTime, "serverTime"))
         case "goaway": self = .goaway(retryInMilliseconds: try fields.required(fields.retryIn, "retryIn"))
         default: throw BadMessage("the type is not known")
@@ -175,6 +179,7 @@ private struct ServerFields {
     var (state, reason, code) = (TrackingState?.none, EndReason?.none, ErrorCode?.none)
     var (snapshot, limits) = (Snapshot?.none, Limits?.none)
     var tasks: [JobID] = []
+    var reasonText: String?
 
     init(from bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         var reader = JSONReader(bytes)
@@ -191,7 +196,9 @@ private struct ServerFields {
             case "deadline": fields.deadline = try reader.integer()
             case "retryIn": fields.retryIn = try reader.integer()
             case "state": fields.state = TrackingState(rawValue: try reader.string())
-            case "reason": fields.reason = EndReason(rawValue: try reader.string())
+            case "reason":
+                fields.reasonText = try reader.string()
+                fields.reason = fields.reasonText.flatMap(EndReason.init)
             case "code": fields.code = ErrorCode(rawValue: try reader.string())
             case "snapshot": fields.snapshot = try Snapshot(from: &reader)
             case "tasks":

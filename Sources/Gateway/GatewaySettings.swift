@@ -6,6 +6,7 @@ package import Events
 package import LiveState
 package import Redis
 package import SecureSocket
+package import Tracking
 
 /// Everything a gateway needs to know; made by the process from its configuration.
 package struct GatewaySettings: Sendable {
@@ -26,6 +27,8 @@ package struct GatewaySettings: Sendable {
     /// A queue of SQS whose events are taken; `nil` for none.
     package var queue: EventQueue?
     package var limits = Limits()
+    /// What of a rider's readings is believed.
+    package var judge = FixJudge.Bounds()
     package var overload = OverloadBounds()
     /// Balancers whose `X-Forwarded-For` is believed.
     package var trustedProxies = TrustedProxies.none

@@ -18,6 +18,9 @@ final class LoopState {
     let sockets = TLSLoop()
     let relay: LoopRelay
     let publisher: LocationPublisher
+    let notes: VerdictNotes
+    /// Of riders who report by REST.
+    private(set) lazy var backgroundTrips = JudgedTrips(loop: self, most: Self.mostBackgroundTrips)
     let jobs: JobControl
     let links: TrackingLinks
     let tickets: Tickets
@@ -52,6 +55,8 @@ final class LoopState {
 
     /// Subscriber connections of a gateway at each of the two instances, spread over its loops; a loop has at least one.
     static let subscriberConnections = 4
+    /// Trips by REST that a loop knows at once, about a KiB each.
+    static let mostBackgroundTrips = 10_000
     /// Jobs that a gateway reads again at the same time, at most.
     static let mostRereads = 500
 
@@ -79,6 +84,7 @@ final class LoopState {
         self.ledger = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
         self.writes = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
         self.publisher = LocationPublisher(live: self.live, settings: state)
+        self.notes = VerdictNotes(live: self.live, settings: state)
         self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
         self.tickets = Tickets(live: self.live, settings: state)
         self.trail = AuditTrail(

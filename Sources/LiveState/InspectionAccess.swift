@@ -45,6 +45,11 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["set", position, "p", "px", "1"], ["del", travel, position], ["mget", travel, position],
                 ["set", keyspace.ticket("0"), "h", "px", "1"], ["getdel", keyspace.ticket("0")],
             ]
+            let verdicts = keyspace.verdicts(of: Self.job)
+            self.needed += [
+                ["hincrby", verdicts, "f", "1"], ["hset", verdicts, "f", "v"], ["hgetall", verdicts],
+                ["pexpire", verdicts, "1"],
+            ]
             let (places, seen) = (keyspace.places(in: Self.zone), keyspace.placesSeen(in: Self.zone))
             self.needed += [
                 ["geoadd", places, "0", "0", "r"],

@@ -14,6 +14,8 @@ package struct Keyspace: Sendable, Hashable {
     package func log(of job: JobID) -> String { self.job(job) + ":log" }
     package func travel(of job: JobID) -> String { self.job(job) + ":travel" }
     package func position(of job: JobID) -> String { self.job(job) + ":position" }
+    /// At the live instance: what became of a rider's readings.
+    package func verdicts(of job: JobID) -> String { self.job(job) + ":verdicts" }
     package func ticket(_ secret: String) -> String { "\(self.prefix)ticket:\(secret)" }
     package func link(_ id: String) -> String { "\(self.prefix)link:{\(id)}" }
     package func viewers(ofLink id: String) -> String { self.link(id) + ":viewers" }

@@ -124,6 +124,7 @@ struct SampleRequest: Sendable {
         case "stopTravel": .init("DELETE", "\(Self.job)/travel", by: .rider)
         case "reportLocations":
             .init("POST", "\(Self.job)/locations", by: .rider, #"{"seq":\#(round),"fixes":[\#(Self.fix())]}"#)
+        case "readVerdicts": .init("GET", "\(Self.job)/verdicts", by: .ops)
         case "makeLink": .init("POST", "\(Self.job)/links", by: .customer, #"{"viewers":2,"expiresIn":600}"#)
         case "makeTicket": .init("POST", "/api/v1/tickets", by: .customer)
         case "revokeUser": .init("DELETE", "/api/v1/grants/users/nobody", by: .ops)

@@ -28,6 +28,7 @@ import Testing
         return Routes(
             jobs: jobs,
             publisher: LocationPublisher(live: client, settings: settings),
+            notes: VerdictNotes(live: client, settings: settings),
             tickets: Tickets(live: client, settings: settings),
             links: TrackingLinks(ledger: client, settings: settings),
             riders: RiderControl(
@@ -102,7 +103,7 @@ import Testing
 
     /// What one of the two documents has for the other: schemas.json is in both.
     private static func isShared(_ name: String, _ document: JSONValue) -> Bool {
-        ["PersonID", "ZoneID", "Location", "Fix", "EndReason"].contains(name)
+        ["PersonID", "ZoneID", "Location", "Fix", "EndReason", "DarkReason", "ApproachState"].contains(name)
     }
 
     @Test func `every example is as its schema says`() throws {

@@ -1,0 +1,121 @@
+// Whose reports are judged on one loop, and by what: each trip of a rider begins with what its followers have been shown
+// already, by another gateway perhaps, so that the marker never goes back. Nothing waits for Redis but a trip's first
+// report; what was counted is noted there every few seconds, beside the work.
+
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+internal import Tracking
+
+/// The trips whose reports come in on one loop, by a session or by requests. Confined to it.
+final class JudgedTrips {
+    struct Key: Hashable, Sendable {
+        let rider: PersonID
+        let job: JobID
+    }
+
+    private struct Entry {
+        var trip: RiderTrip
+        /// What followers have been shown is known here.
+        var isRead = false
+        var reading: EventLoopFuture<Void>?
+        /// The ledger says that the job is this rider's.
+        var isTheirs = false
+        var usedAt: NIODeadline
+    }
+
+    private unowned let loop: LoopState
+    private let most: Int
+    private var entries: [Key: Entry] = [:]
+    private var uncounted: Set<Key> = []
+    private var noting: Deadline?
+
+    /// From a verdict until it is counted in Redis and in the metrics, with those that come meanwhile.
+    private static let notesEvery = TimeAmount.seconds(5)
+
+    /// - Parameter most: trips that are known at once; of more the one that was used longest ago is read anew.
+    init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
+
+    /// - Returns: `nil` when what followers have been shown has to be read first.
+    func judge(_ fixes: [Fix], _ key: Key) -> Judgement? {
+        guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
+        let now = NIODeadline.now()
+        self.entries.values[index].usedAt = now
+        self.countLater(key)
+        return self.entries.values[index].trip.judge(
+            fixes, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
+    }
+
+    /// Reads what followers have been shown. Succeeds in any case: without Redis a trip is judged by itself, and what is
+    /// accepted waits for Redis anyway.
+    ///
+    /// - Parameter again: also when that is known; somebody else may have reported since.
+    func read(_ key: Key, again: Bool = false) -> EventLoopFuture<Void> {
+        let entry = self.entry(key)
+        if let reading = entry.reading { return reading }
+        if entry.isRead, !again { return self.loop.eventLoop.makeSucceededVoidFuture() }
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        let reading = self.loop.jobs.view(key.job).map { bound.value.begin(key, $0) }.flatMapErrorThrowing { _ in
+            bound.value.begin(key, nil)
+        }
+        // It may be over already: a client that is not connected fails at once.
+        if self.entries[key]?.isRead == false { self.entries[key]?.reading = reading }
+        return reading
+    }
+
+    private func begin(_ key: Key, _ view: JobView?) {
+        self.entries[key]?.reading = nil
+        self.entries[key]?.isRead = true
+        guard let view, view.record.rider == key.rider else { return }
+        self.entries[key]?.isTheirs = true
+        self.entries[key]?.trip.resume(from: view, now: NIODeadline.now().uptimeNanoseconds)
+    }
+
+    private func entry(_ key: Key) -> Entry {
+        if let entry = self.entries[key] { return entry }
+        if self.entries.count >= self.most, let oldest = self.entries.min(by: { $0.value.usedAt < $1.value.usedAt }) {
+            self.count(oldest.key)
+            self.entries[oldest.key] = nil
+        }
+        let entry = Entry(trip: RiderTrip(bounds: self.loop.settings.judge), usedAt: .now())
+        self.entries[key] = entry
+        return entry
+    }
+
+    /// Redis refused what was accepted here, so it knows more: what it knows is read before the next report.
+    func overrule(_ reason: FixRefusal, _ key: Key) {
+        self.entries[key]?.trip.overrule(reason)
+        if reason == .travelModeOff { self.restart(key) } else { self.entries[key]?.isRead = false }
+        self.countLater(key)
+    }
+
+    /// Travel mode was switched off: nothing is shown any more.
+    func restart(_ key: Key) { self.entries[key]?.trip.restart() }
+
+    // MARK: counting
+
+    private func countLater(_ key: Key) {
+        self.uncounted.insert(key)
+        guard self.noting == nil else { return }
+        self.noting = self.loop.deadlines.after(Self.notesEvery) { [weak self] in self?.countAll() }
+    }
+
+    /// Counts what is not counted yet; at the end of a session too.
+    func countAll() {
+        self.noting?.cancel()
+        self.noting = nil
+        let keys = self.uncounted
+        self.uncounted = []
+        for key in keys { self.count(key) }
+    }
+
+    private func count(_ key: Key) {
+        guard let counts = self.entries[key]?.trip.takeCounts(), !counts.isEmpty else { return }
+        // What Redis refused after all is one less of the accepted, which a metric can not say once it was scraped.
+        for (verdict, count) in counts { self.loop.counts.add(verdict.metric, max(0, count)) }
+        // Of a job of somebody else nothing is counted but here.
+        guard self.entries[key]?.isTheirs == true else { return }
+        // Lost when Redis is away: they are for people to look at, and the metrics have them.
+        _ = self.loop.notes.note(key.job, counts: counts.map { ($0.verdict.text, $0.count) })
+    }
+}
