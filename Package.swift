@@ -39,8 +39,8 @@ let lua = [
 let languages = ["en", "de"]
 let pages = ["track.html", "track.js", "track.css"]
 let documents = [
-    "openapi", "paths", "job-paths", "components", "schemas", "rest-schemas", "asyncapi", "client-messages",
-    "server-messages", "session-security",
+    "openapi", "paths", "job-paths", "rider-paths", "components", "schemas", "rest-schemas", "rider-schemas", "asyncapi",
+    "client-messages", "server-messages", "session-security",
 ]
 
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two

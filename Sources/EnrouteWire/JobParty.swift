@@ -26,5 +26,7 @@ extension JobStatus {
     }
 
     /// Whether `party` may cause it at all.
-    public func canBeCaused(by party: JobParty) -> Bool { !self.origins(causedBy: party).isEmpty }
+    public func canBeCaused(by party: JobParty) -> Bool {
+        party == .service || !self.origins(causedBy: party).isEmpty
+    }
 }

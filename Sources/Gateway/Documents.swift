@@ -22,14 +22,20 @@ struct InterfaceDocument: Sendable {
     static let openAPI = Self(
         Self.object([
             (nil, PackageResources.openapi_json),
-            ("paths", Self.object([(nil, PackageResources.job_paths_json), (nil, PackageResources.paths_json)])),
+            ("paths", Self.object([
+                    (nil, PackageResources.job_paths_json), (nil, PackageResources.rider_paths_json),
+                    (nil, PackageResources.paths_json),
+                ])),
             (
                 "components",
                 Self.object([
                     (nil, PackageResources.components_json),
                     (
                         "schemas",
-                        Self.object([(nil, PackageResources.schemas_json), (nil, PackageResources.rest_schemas_json)])
+                        Self.object([
+                            (nil, PackageResources.schemas_json), (nil, PackageResources.rest_schemas_json),
+                            (nil, PackageResources.rider_schemas_json),
+                        ])
                     ),
                 ])
             ),

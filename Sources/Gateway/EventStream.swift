@@ -3,7 +3,6 @@
 // answer to the request (RFC 9112 section 7.1), written past the HTTP encoder as frames are.
 
 internal import EnrouteWire
-internal import FoundationEssentials
 internal import NIOCore
 
 /// How messages become events.
@@ -77,12 +76,7 @@ private struct Closing: Encodable {
     var code: UInt16
     var reason: String
 
-    var json: [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // A number and a string alone can not fail to encode.
-        return (try? encoder.encode(self)).map { Array($0) } ?? []
-    }
+    var json: [UInt8] { JSONDocument.bytes(self) }
 }
 
 extension ResumePoint {

@@ -46,7 +46,9 @@ extension JobControl {
         return self.ledger.recover(job).flatMap { recovery in
             guard let record = recovery?.record else { return loop.makeFailedFuture(Refused.noSuchJob) }
             let parties = Parties(customer: customer ?? record.customer, rider: rider ?? record.rider)
-            if case .only(let holder) = holder, let current = record.rider, current != parties.rider, current != holder {
+            if record.status.end == nil, case .only(let holder) = holder, let current = record.rider,
+                current != parties.rider, current != holder
+            {
                 return loop.makeFailedFuture(Refused(jobIsOf: current))
             }
             return self.isNewest(job, parties, record, occurredAt).flatMap {

@@ -111,10 +111,7 @@ struct Problem: Error, HTTPResponseError {
             retryable: self.isRetryable, jobStatus: self.jobStatus?.rawValue,
             jobStatusId: self.jobStatusID?.description, tasks: self.tasks.isEmpty ? nil : self.tasks.map(\.text),
             retryIn: self.retryIn)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and numbers alone can not fail to encode.
-        return (try? encoder.encode(document)).map { Array($0) } ?? []
+        return JSONDocument.bytes(document)
     }
 
     // MARK: HTTPResponseError

@@ -133,7 +133,8 @@ struct RiderControl: Sendable {
         self.zone(of: rider).flatMap { zone in
             self.riders.remove(rider, from: zone, because: "", by: asker).flatMap { answer in
                 switch answer.value {
-                case .removed, .noSuchRider:
+                case .noSuchRider: return self.loop.makeFailedFuture(Refused.noSuchRider)
+                case .removed:
                     return self.places.forget(rider, in: zone).map { Durable(value: (), replicas: answer.replicas) }
                 case .activeTasks(let jobs): return self.loop.makeFailedFuture(Refused(hasTasks: jobs, in: zone))
                 case .otherRequest: return self.loop.makeFailedFuture(Refused.otherRequest)
@@ -167,6 +168,9 @@ struct RiderControl: Sendable {
 }
 
 extension Refused {
+    /// The same for the rider itself: whoever is in no zone is approved in none.
+    var ofItself: Refused { self.code == .notFound ? Refused(code: .forbidden, message: self.message) : self }
+
     static let noSuchRider = Refused(
         code: .notFound, message: "There is no such rider in any zone: the service puts riders into one.")
     static let otherRequest = Refused(

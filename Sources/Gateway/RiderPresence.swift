@@ -44,7 +44,7 @@ final class RiderPresence {
         let isNew = device != nil && device != self.device
         if let device { self.device = device }
         if let place { self.place = place }
-        self.beat(takesOver: isNew)
+        self.beat(takesOver: isNew, isAnswered: true)
     }
 
     /// A position of a journey was taken: it says the same.
@@ -64,10 +64,11 @@ final class RiderPresence {
         }
     }
 
-    private func beat(takesOver: Bool) {
+    /// - Parameter isAnswered: the phone waits to hear that it was heard.
+    private func beat(takesOver: Bool, isAnswered: Bool = false) {
         guard let grant = self.session.grant else { return }
         self.beatLater()
-        guard !self.isAsking || takesOver else { return }
+        guard !self.isAsking || isAnswered else { return }
         (self.isAsking, self.lastBeat) = (true, .now())
         let bound = NIOLoopBound((self, self.session), eventLoop: self.loop.eventLoop)
         let place = self.place
@@ -77,7 +78,13 @@ final class RiderPresence {
             let (presence, session) = bound.value
             presence.isAsking = false
             // Redis that does not answer is no news: the next beat asks again.
-            if case .success(.some) = result { session.close(.replaced, "another device is the rider's now") }
+            switch result {
+            case .success(.some): session.close(.replaced, "another device is the rider's now")
+            case .success where isAnswered:
+                session.send(.ok(re: "presence", job: nil, sequence: nil, deadline: nil))
+            case .failure(let error) where isAnswered: session.refuse("presence", nil, Refused(error))
+            case .success, .failure: break
+            }
         }
     }
 }

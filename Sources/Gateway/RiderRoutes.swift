@@ -50,15 +50,11 @@ extension Routes {
         if let wait = self.quotas.availability(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(declarationsFor: wait)
         }
-        do {
-            let rider = try await self.answer(
-                self.riders.declare(
-                    status, of: grant.person, device: device, by: .init(grant.person, request: requestID)))
-            return Self.json(rider.value.json, isUnknown: rider.isUnknown)
-        } catch let problem as Problem where problem.code == .notFound {
-            // Whoever is in no zone is approved in none.
-            throw Problem(.forbidden, status: 403, detail: problem.detail)
-        }
+        let asker = Riders.Asker(grant.person, request: requestID)
+        let declared = self.riders.declare(status, of: grant.person, device: device, by: asker)
+            .flatMapErrorThrowing { throw Refused($0).ofItself }
+        let rider = try await self.answer(declared)
+        return Self.json(rider.value.json, isUnknown: rider.isUnknown)
     }
 
     private struct PresenceBody: Decodable {

@@ -233,7 +233,7 @@ final class RiderSession {
             case .success:
                 bound.value.send(.ok(re: "availability", job: nil, sequence: nil, deadline: nil))
                 bound.value.rider.presence.declared(status, device)
-            case .failure(let error): bound.value.refuse("availability", nil, Refused(error))
+            case .failure(let error): bound.value.refuse("availability", nil, Refused(error).ofItself)
             }
         }
     }

@@ -25,7 +25,9 @@ import Testing
 
     @Test func `there is an example of every kind of message`() {
         #expect(
-            Set(Self.messages.map(\.type)) == ["auth", "subscribe", "unsubscribe", "location", "travel", "ping"])
+            Set(Self.messages.map(\.type)) == [
+                    "auth", "subscribe", "unsubscribe", "location", "travel", "availability", "presence", "ping",
+                ])
     }
 
     @Test(arguments: messages)
@@ -82,8 +84,8 @@ import Testing
             ("{}", "a message needs a type"),
             ("[]", "an object was expected at byte 0"),
             (#"{"type":"ping","type":"ping"}"#, "type is named twice"),
-            (#"{"type":"fly"}"#, "type must be one of auth, subscribe, unsubscribe, location, travel, refresh, ping"),
-            (#"{"type":"PING"}"#, "type must be one of auth, subscribe, unsubscribe, location, travel, refresh, ping"),
+            (#"{"type":"fly"}"#, "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, refresh, ping"),
+            (#"{"type":"PING"}"#, "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, refresh, ping"),
             (#"{"type":null}"#, "a string was expected at byte 8"),
             (#"{"type":"subscribe"}"#, "subscribe needs job"),
             (#"{"type":"subscribe","job":"a b"}"#, "job must be 1 to 64 of [A-Za-z0-9_-]"),
@@ -104,6 +106,13 @@ import Testing
             (#"{"type":"travel","job":"a","active":1}"#, "true or false was expected"),
             (#"{"type":"travel","job":"a","active":"true"}"#, "true or false was expected"),
             (#"{"type":"travel","active":true}"#, "travel needs job"),
+            (#"{"type":"availability"}"#, "availability needs status, online or offline"),
+            (#"{"type":"availability","status":"busy"}"#, "availability needs status, online or offline"),
+            (#"{"type":"availability","status":"online","device":"a b"}"#, "device must be 1 to 64 of [A-Za-z0-9_-]"),
+            (
+                #"{"type":"presence","lat":1}"#,
+                "lat must be -90 to 90 and lon -180 to 180 degrees, both or none, and not both 0"
+            ),
             (#"{"type":"auth"}"#, "auth needs either token or link"),
             (#"{"type":"auth","token":"a","link":"b"}"#, "auth needs either token or link"),
             (#"{"\u0074ype":"ping"}"#, "a member's name must not be escaped"),

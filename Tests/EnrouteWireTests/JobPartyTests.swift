@@ -27,7 +27,7 @@ import Testing
             } else {
                 #expect(origins == Self.table[party]?[status] ?? [], "\(party) \(status)")
             }
-            #expect(status.canBeCaused(by: party) == !origins.isEmpty)
+            #expect(status.canBeCaused(by: party) == (party == .service || !origins.isEmpty))
         }
     }
 

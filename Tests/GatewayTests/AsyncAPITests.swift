@@ -51,7 +51,9 @@ import Testing
         }
     }
 
-    private static let clientKinds: Set = ["auth", "subscribe", "unsubscribe", "travel", "report", "refresh", "ping"]
+    private static let clientKinds: Set = [
+        "auth", "subscribe", "unsubscribe", "travel", "report", "availability", "presence", "refresh", "ping",
+    ]
     private static let serverKinds: Set = [
         "welcome", "subscribed", "reset", "status", "location", "tracking", "ended", "degraded", "restored", "ok",
         "error", "pong", "goaway",

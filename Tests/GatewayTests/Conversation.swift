@@ -118,13 +118,29 @@ struct SampleRequest: Sendable {
                 "POST", "\(Self.job)/status", by: .service,
                 #"{"status":"\#(round.isMultiple(of: 2) ? "preparing" : "allocation_failed")"}"#)
         case "assignJob":
-            .init("PUT", "\(Self.job)/assignment", by: .service, #"{"rider":"rider-\#(round + 1)"}"#)
+            .init("PUT", "\(Self.job)/assignment", by: .service, #"{"rider":"rider-\#(round + 1)","insteadOf":"rider-\#(round)"}"#)
         case "unassignJob": .init("DELETE", "\(Self.job)/assignment", by: .service)
         case "startTravel": .init("PUT", "\(Self.job)/travel", by: .rider)
         case "stopTravel": .init("DELETE", "\(Self.job)/travel", by: .rider)
         case "reportLocations":
             .init("POST", "\(Self.job)/locations", by: .rider, #"{"seq":\#(round),"fixes":[\#(Self.fix())]}"#)
         case "readVerdicts": .init("GET", "\(Self.job)/verdicts", by: .ops)
+        case "readMe": .init("GET", "/api/v1/riders/me", by: .rider)
+        case "declareStatus":
+            .init(
+                "PATCH", "/api/v1/riders/me/status", by: .rider,
+                #"{"status":"\#(round.isMultiple(of: 2) ? "online" : "offline")"}"#)
+        case "bePresent": .init("PUT", "/api/v1/riders/me/presence", by: .rider, #"{"lat":41.9,"lon":12.5}"#)
+        case "readRider": .init("GET", "/api/v1/riders/rider-1", by: .ops)
+        case "describeRider":
+            .init(
+                "PUT", "/api/v1/riders/rider-1", by: .service, #"{"zone":"rome","approved":true,"capacity":\#(round + 1)}"#)
+        case "removeRider": .init("DELETE", "/api/v1/riders/rider-1", by: .service)
+        case "forceOffline":
+            .init(
+                "PATCH", "/api/v1/riders/rider-1/status", by: .ops, #"{"status":"offline","reason":"shift is over"}"#)
+        case "stepTask": .init("POST", "\(Self.job)/task", by: .rider, #"{"state":"accepted"}"#)
+        case "readPool": .init("GET", "/api/v1/zones/rome/riders/available?near=41.9,12.5&radius=500", by: .service)
         case "makeLink": .init("POST", "\(Self.job)/links", by: .customer, #"{"viewers":2,"expiresIn":600}"#)
         case "makeTicket": .init("POST", "/api/v1/tickets", by: .customer)
         case "revokeUser": .init("DELETE", "/api/v1/grants/users/nobody", by: .ops)

@@ -35,6 +35,7 @@ import Testing
         } _: { conversation in
             try await Self.makeAndChange(conversation)
             try await Self.travel(conversation)
+            try await Self.ride(conversation)
             try await Self.grant(conversation)
             try await Self.sendEvents(conversation)
             try await Self.load(conversation, folder)
@@ -79,7 +80,7 @@ import Testing
 
         let assign = SampleRequest("PUT", "/api/v1/jobs/visit-2/assignment", by: .service)
         let unassign = SampleRequest("DELETE", "/api/v1/jobs/visit-2/assignment", by: .service)
-        try await conversation.ask(200, assign.with { $0.body = #"{"rider":"rider-2"}"# })
+        try await conversation.ask(200, assign.with { $0.body = #"{"rider":"rider-2","insteadOf":"rider-1"}"# })
         try await conversation.ask(200, unassign)
         try await conversation.ask(200, assign.with { $0.body = #"{"rider":"rider-1"}"# })
         try await conversation.ask(422, try .good("assignJob").with { $0.body = "{}" })
@@ -110,6 +111,45 @@ import Testing
         try await conversation.ask(422, report.with { $0.body = #"{"fixes":[]}"# })
         try await conversation.ask(200, try .good("readVerdicts"))
         try await conversation.ask(200, try .good("stopTravel"))
+    }
+
+    /// A rider of Rome, who has one task at a time; before that there is none.
+    private static func ride(_ conversation: Conversation) async throws {
+        let (declare, force) = (try SampleRequest.good("declareStatus"), try SampleRequest.good("forceOffline"))
+        let offline = declare.with { $0.body = #"{"status":"offline"}"# }
+        for id in ["readMe", "readRider", "removeRider", "forceOffline", "stepTask"] {
+            try await conversation.ask(404, try .good(id))
+        }
+        try await conversation.ask(201, try .good("describeRider"))
+        try await conversation.ask(200, try .good("describeRider"))
+        try await conversation.ask(422, try .good("describeRider").with { $0.body = #"{"zone":"rome"}"# })
+        try await conversation.ask(200, declare.with { $0.body = #"{"status":"online","device":"phone-1"}"# })
+        try await conversation.ask(422, declare.with { $0.body = #"{"status":"asleep"}"# })
+        try await conversation.ask(204, try .good("bePresent"))
+        try await conversation.ask(409, try .good("bePresent").with { $0.body = #"{"device":"phone-2"}"# })
+        try await conversation.ask(422, try .good("bePresent").with { $0.body = #"{"lat":41.9}"# })
+        let nearest = try await conversation.ask(200, try .good("readPool"))
+        #expect(nearest.text.contains(#""rider":"rider-1""#))
+        try await conversation.ask(200, try .good("readPool").with { $0.path = "/api/v1/zones/rome/riders/available" })
+
+        let order = #"{"job":"order-1","kind":"delivery","customer":"anna","rider":"rider-1"}"#
+        try await conversation.ask(201, SampleRequest("POST", "/api/v1/jobs", by: .service, order))
+        for refused in [offline, force, try .good("removeRider")] { try await conversation.ask(409, refused) }
+        try await conversation.ask(
+            409, try .good("describeRider").with { $0.body = #"{"zone":"milan","approved":true}"# })
+        let step = SampleRequest("POST", "/api/v1/jobs/order-1/task", by: .rider)
+        try await conversation.ask(200, step.with { $0.body = #"{"state":"accepted"}"# })
+        for id in ["readMe", "readRider"] {
+            let rider = try await conversation.ask(200, try .good(id))
+            #expect(rider.text.contains(#""tasks":[{"job":"order-1","state":"accepted"}]"#))
+        }
+        try await conversation.ask(409, step.with { $0.body = #"{"state":"in_transit"}"# })
+        try await conversation.ask(422, step.with { $0.body = #"{"state":"lost"}"# })
+        try await conversation.ask(200, step.with { $0.body = #"{"state":"cancelled"}"# })
+        try await conversation.ask(200, offline)
+        try await conversation.ask(200, force)
+        try await conversation.ask(422, force.with { $0.body = #"{"status":"online"}"# })
+        try await conversation.ask(204, try .good("removeRider"))
     }
 
     private static func grant(_ conversation: Conversation) async throws {
@@ -169,6 +209,7 @@ import Testing
             if operation.path.contains("{") {
                 let bad = good.path.replacing("visit-1", with: "visit.1").replacing("/nobody", with: "/no.body")
                     .replacing("/none", with: "/%01").replacing("/other", with: "/o.ther").replacing("000", with: "G")
+                    .replacing("rider-1", with: "rider.1").replacing("zones/rome", with: "zones/r.ome")
                 try await conversation.ask(400, good.with { $0.path = bad })
             }
             guard operation.hasBody else { continue }
@@ -217,7 +258,8 @@ import Testing
                 }
                 let address = try master.address
                 try await within {
-                    try await RunningGateway.run(isSecure: false, at: (address, address)) { gateway in
+                    try await RunningGateway.run(isSecure: false, at: (address, address), { $0.limits.availabilityPerMinute = 10_000 }) {
+                        gateway in
                         try await Self.doubt(try Conversation(with: gateway), replica)
                     }
                 }
@@ -241,6 +283,11 @@ import Testing
                 // There is a rider to take it from.
                 if operation.id == "unassignJob" {
                     try await conversation.ask(nil, try .good("assignJob", round: round))
+                }
+                // There is a rider, and it is online.
+                if operation.path.contains("riders/"), operation.id != "describeRider" {
+                    try await conversation.ask(nil, try .good("describeRider", round: round))
+                    if operation.id == "forceOffline" { try await conversation.ask(nil, try .good("declareStatus")) }
                 }
                 return try await conversation.ask(nil, try .good(operation.id, round: round)).status == 202
             }

@@ -78,7 +78,7 @@ import Testing
                 ).get()
                 try await changes("a position")
                 let assigned = try await gateway.rest(
-                    "PUT", path + "/assignment", by: "orders", .service, #"{"rider":"rider-2"}"#)
+                    "PUT", path + "/assignment", by: "orders", .service, #"{"rider":"rider-2","insteadOf":"rider-1"}"#)
                 #expect(assigned.status == 200)
                 try await changes("another rider")
                 let status = try await gateway.rest(

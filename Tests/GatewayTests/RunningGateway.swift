@@ -165,6 +165,18 @@ struct RunningGateway: Sendable {
         return job
     }
 
+    var riders: Riders { Riders(ledger: self.client, settings: self.settings.liveState) }
+
+    /// A rider that may go online.
+    func registerRider(
+        _ rider: String = "rider-1", in zone: String = "rome", isApproved: Bool = true, capacity: Int = 1
+    ) async throws {
+        _ = try await self.riders.describe(
+            PersonID(rider)!, in: ZoneID(zone)!, isApproved: isApproved, capacity: capacity,
+            by: .init(PersonID("service")!)
+        ).get()
+    }
+
     func connect<Result: Sendable>(
         _ person: String, _ role: Role,
         _ body: (GatewayConnection, inout GatewayConnection.Messages.AsyncIterator) async throws -> Result

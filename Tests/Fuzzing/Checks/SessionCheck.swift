@@ -135,7 +135,7 @@ struct SessionCheck {
         case .location: role == .rider ? nil : .error("location", .forbidden)
         case .refresh(let token): self.answer(toRefresh: token, of: role)
         case .availability: .error("availability", role == .rider ? .unavailable : .forbidden)
-        case .presence: role == .rider ? nil : .error("presence", .forbidden)
+        case .presence: .error("presence", role == .rider ? .unavailable : .forbidden)
         case .travel: .error("travel", role == .rider ? .unavailable : .forbidden)
         }
     }

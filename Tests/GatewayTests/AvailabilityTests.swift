@@ -1,0 +1,269 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// RDR-009: a rider declares whether it works, over WebSocket and REST; never offline with an active task. What the switch
+/// looks like is the page's (Tests/Browser).
+@Suite struct AvailabilityTests {
+    private static let rider = PersonID("rider-1")!
+    private static let rome = ZoneID("rome")!
+
+    private static func declare(
+        _ status: String, _ gateway: RunningGateway, headers: [String] = [], more: String = ""
+    ) async throws -> RESTAnswer {
+        try await gateway.rest(
+            "PATCH", "/api/v1/riders/me/status", by: "rider-1", .rider, #"{"status":"\#(status)"\#(more)}"#,
+            headers: headers)
+    }
+
+    private static func me(_ gateway: RunningGateway) async throws -> RESTAnswer {
+        try await gateway.rest("GET", "/api/v1/riders/me", by: "rider-1", .rider)
+    }
+
+    /// An order of the rider's, at a step of its task.
+    private static func order(
+        _ gateway: RunningGateway, named name: String = "order-1", steps: [String] = []
+    ) async throws {
+        let made = try await gateway.rest(
+            "POST", "/api/v1/jobs", by: "orders", .service,
+            #"{"job":"\#(name)","kind":"delivery","customer":"anna","rider":"rider-1"}"#)
+        #expect(made.status == 201, "\(made.text)")
+        for status in ["accepted", "preparing", "ready_for_pickup"] {
+            _ = try await gateway.rest(
+                "POST", "/api/v1/jobs/\(name)/status", by: "orders", .service, #"{"status":"\#(status)"}"#)
+        }
+        for step in steps {
+            let stepped = try await self.step(step, gateway, name)
+            #expect(stepped.status == 200, "\(step): \(stepped.text)")
+        }
+    }
+
+    private static func step(
+        _ state: String, _ gateway: RunningGateway, _ name: String = "order-1"
+    ) async throws -> RESTAnswer {
+        try await gateway.rest(
+            "POST", "/api/v1/jobs/\(name)/task", by: "rider-1", .rider, #"{"state":"\#(state)"}"#)
+    }
+
+    private static func pool(_ gateway: RunningGateway) async throws -> [PersonID] {
+        let pool = ZonePool(ledger: gateway.client, live: gateway.client, settings: gateway.settings.liveState)
+        return try await pool.read(self.rome).get().members.map(\.rider)
+    }
+
+    private static func run(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.limits.availabilityPerMinute = 1000 }) { gateway in
+                try await gateway.registerRider()
+                try await body(gateway)
+            }
+        }
+    }
+
+    @Test func `RDR-009-AC-01: who goes online is online at the backend and in the pool`() async throws {
+        try await Self.run { gateway in
+            let before = try await Self.me(gateway)
+            #expect(before.member("status") == "offline" && before.member("available") == false)
+            let online = try await Self.declare("online", gateway)
+            #expect(online.status == 200 && online.member("status") == "online" && online.member("available") == true)
+            let pool = try await Self.pool(gateway)
+            #expect(pool == [Self.rider])
+            // Where it is then says the phone, and the nearest is found.
+            let heard = try await gateway.rest(
+                "PUT", "/api/v1/riders/me/presence", by: "rider-1", .rider, #"{"lat":41.9,"lon":12.5}"#)
+            let near = try await gateway.rest(
+                "GET", "/api/v1/zones/rome/riders/available?near=41.901,12.5&radius=500", by: "allocation", .service)
+            #expect(heard.status == 204 && near.text.contains(#""rider":"rider-1""#))
+        }
+    }
+
+    @Test func `RDR-009-AC-02: who goes offline is in the pool no more, and is given nothing`() async throws {
+        try await Self.run { gateway in
+            _ = try await Self.declare("online", gateway)
+            let offline = try await Self.declare("offline", gateway)
+            #expect(offline.status == 200 && offline.member("status") == "offline")
+            let pool = try await Self.pool(gateway)
+            #expect(pool.isEmpty)
+            let order = try await gateway.rest(
+                "POST", "/api/v1/jobs", by: "orders", .service,
+                #"{"job":"order-1","kind":"delivery","customer":"anna","rider":"rider-1"}"#)
+            #expect(order.status == 409 && order.member("code") == "rider_offline")
+            let none = try await gateway.rest("GET", "/api/v1/jobs/order-1", by: "orders", .service)
+            #expect(none.status == 404)
+        }
+    }
+
+    @Test(arguments: [
+        [], ["arrived_at_store"], ["arrived_at_store", "picked_up"], ["arrived_at_store", "picked_up", "in_transit"],
+    ])
+    func `RDR-009-AC-03: with an active task going offline is refused, and the rider stays online`(steps: [String])
+        async throws
+    {
+        try await Self.run { gateway in
+            _ = try await Self.declare("online", gateway)
+            try await Self.order(gateway, steps: steps)
+            let refused = try await Self.declare("offline", gateway)
+            #expect(refused.status == 409 && refused.member("code") == "active_task")
+            #expect(refused.member("detail") == "You cannot go offline during an active delivery.")
+            #expect(refused.member("tasks") == ["order-1"])
+            let me = try await Self.me(gateway)
+            #expect(me.member("status") == "online")
+            #expect(me.text.contains(#"{"job":"order-1","state":"\#(steps.last ?? "accepted")"}"#))
+            // Over the WebSocket the same, and operations can not do it for it.
+            try await gateway.connect("rider-1", .rider) { rider, messages in
+                try await rider.send(.availability(.offline, device: nil))
+                let refusal = try await messages.refusal()
+                #expect(refusal.code == .activeTask && refusal.tasks == [JobID("order-1")!])
+                #expect(refusal.message == RiderControl.activeTask && refusal.re == "availability")
+            }
+            let forced = try await gateway.rest(
+                "PATCH", "/api/v1/riders/rider-1/status", by: "olga", .ops, #"{"status":"offline","reason":"late"}"#)
+            #expect(forced.status == 409 && forced.member("tasks") == ["order-1"])
+        }
+    }
+
+    @Test func `RDR-009-AC-04: a change whose answer was lost is asked for again under its id, and is made once`()
+        async throws
+    {
+        try await Self.run { gateway in
+            let first = try await Self.declare("online", gateway, headers: ["Idempotency-Key: tap-1"])
+            let again = try await Self.declare("online", gateway, headers: ["Idempotency-Key: tap-1"])
+            let version: String? = first.member("version")
+            #expect(again.status == 200 && again.member("version") == version)
+            let other = try await Self.declare("offline", gateway, headers: ["Idempotency-Key: tap-1"])
+            #expect(other.status == 422)
+            #expect(try await Self.me(gateway).member("status") == "online")
+            // Without Redis the answer says that nothing was changed, and when to try again.
+            let redis = try #require(gateway.redis)
+            kill(redis.processID, SIGKILL)
+            let refused = try await Self.declare("offline", gateway)
+            #expect(refused.status == 503 && refused.member("retryable") == true)
+        }
+    }
+
+    @Test func `RDR-009-AC-05: who starts the app again sees what it declared, on whichever gateway`() async throws {
+        try await Self.run { gateway in
+            try await gateway.connect("rider-1", .rider) { rider, messages in
+                try await rider.send(.availability(.online, device: DeviceID("phone-1")))
+                let done = try await messages.first { if case .ok("availability", _, _, _) = $0 { true } else { nil } }
+                #expect(done)
+            }
+            let addresses = (gateway.settings.live, gateway.settings.ledger)
+            try await RunningGateway.run(isSecure: false, at: addresses) { other in
+                let me = try await Self.me(other)
+                #expect(me.status == 200 && me.member("status") == "online" && me.member("device") == "phone-1")
+            }
+        }
+    }
+
+    @Test func `picking up brings the order on its way, and completing delivers it and ends the task`() async throws {
+        try await Self.run { gateway in
+            _ = try await Self.declare("online", gateway)
+            try await Self.order(gateway)
+            func status() async throws -> String? {
+                try await gateway.rest("GET", "/api/v1/jobs/order-1", by: "anna", .customer).member("status")
+            }
+            let early = try await Self.step("in_transit", gateway)
+            #expect(early.status == 409)
+            for _ in 0..<2 {
+                let picked = try await Self.step("picked_up", gateway)
+                #expect(picked.status == 200)
+            }
+            #expect(try await status() == "in_transit")
+            for _ in 0..<2 {
+                let done = try await Self.step("completed", gateway)
+                #expect(done.status == 200 && done.text.contains(#""tasks":[]"#), "\(done.text)")
+            }
+            #expect(try await status() == "delivered")
+            #expect(try await Self.pool(gateway) == [Self.rider])
+            #expect(try await Self.declare("offline", gateway).status == 200)
+        }
+    }
+
+    @Test func `what the order refuses leaves the task as it was`() async throws {
+        try await Self.run { gateway in
+            _ = try await Self.declare("online", gateway)
+            let made = try await gateway.rest(
+                "POST", "/api/v1/jobs", by: "orders", .service,
+                #"{"job":"order-1","kind":"delivery","customer":"anna","rider":"rider-1"}"#)
+            #expect(made.status == 201)
+            let early = try await Self.step("picked_up", gateway)
+            #expect(early.status == 409 && early.member("jobStatus") == "pending_vendor_acceptance")
+            #expect(try await Self.me(gateway).text.contains(#""state":"accepted""#))
+        }
+    }
+
+    @Test(arguments: ["cancelled", "reassigned", "unassigned", "given back", "event"])
+    func `a task ends with its job, or when the job is another's`(how: String) async throws {
+        try await Self.run { gateway in
+            try await gateway.registerRider("rider-2")
+            _ = try await Self.declare("online", gateway)
+            _ = try await gateway.rest(
+                "PATCH", "/api/v1/riders/me/status", by: "rider-2", .rider, #"{"status":"online"}"#)
+            try await Self.order(gateway)
+            let path = "/api/v1/jobs/order-1"
+            let answer =
+                switch how {
+                case "cancelled":
+                    try await gateway.rest("POST", path + "/status", by: "olga", .ops, #"{"status":"cancelled"}"#)
+                case "reassigned":
+                    try await gateway.rest(
+                        "PUT", path + "/assignment", by: "orders", .service,
+                        #"{"rider":"rider-2","insteadOf":"rider-1"}"#)
+                case "unassigned": try await gateway.rest("DELETE", path + "/assignment", by: "orders", .service)
+                case "given back": try await Self.step("cancelled", gateway)
+                default:
+                    try await gateway.rest(
+                        "POST", "/api/v1/events", by: "orders", .service,
+                        SampleRequest.event("e-1", "cancelled", #"{"job":"order-1"}"#),
+                        headers: ["Content-Type: application/cloudevents+json"])
+                }
+            #expect(answer.status == 200, "\(answer.text)")
+            let me = try await Self.me(gateway)
+            #expect(me.text.contains(#""tasks":[]"#) && me.member("available") == true)
+            #expect(try await Self.declare("offline", gateway).status == 200)
+            let other = try await gateway.rest("GET", "/api/v1/riders/rider-2", by: "olga", .ops)
+            #expect(other.text.contains(#""job":"order-1""#) == (how == "reassigned"))
+        }
+    }
+
+    @Test func `what may not be is refused by its name`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let stranger = try await Self.declare("online", gateway)
+                #expect(stranger.status == 403)
+                try await gateway.registerRider(isApproved: false)
+                let unapproved = try await Self.declare("online", gateway)
+                #expect(unapproved.status == 403 && unapproved.text.contains("not approved"))
+                let anonymous = try await gateway.rest(
+                    "PATCH", "/api/v1/riders/me/status", as: nil, #"{"status":"online"}"#)
+                #expect(anonymous.status == 401)
+                var last = unapproved
+                // Six a minute, two of them gone.
+                for _ in 0..<5 { last = try await Self.declare("online", gateway) }
+                #expect(last.status == 429 && last.headers["retry-after"] != nil)
+            }
+        }
+    }
+
+    @Test func `who is not approved any more finishes what it has, and gets nothing new`() async throws {
+        try await Self.run { gateway in
+            _ = try await Self.declare("online", gateway)
+            try await Self.order(gateway)
+            let withdrawn = try await gateway.rest(
+                "PUT", "/api/v1/riders/rider-1", by: "orders", .service,
+                #"{"zone":"rome","approved":false,"capacity":2}"#)
+            #expect(withdrawn.status == 200 && withdrawn.member("draining") == true)
+            let more = try await gateway.rest(
+                "POST", "/api/v1/jobs", by: "orders", .service,
+                #"{"job":"order-2","kind":"delivery","customer":"anna","rider":"rider-1"}"#)
+            #expect(more.status == 409 && more.member("code") == "rider_offline")
+            #expect(try await Self.step("picked_up", gateway).status == 200)
+        }
+    }
+}
