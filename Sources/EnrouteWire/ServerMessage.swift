@@ -89,6 +89,7 @@ extension ServerMessage {
                 writer.field("job", job.text)
                 writer.field("state", state.rawValue)
                 writer.field("reason", reason?.rawValue)
+                writer.field("text", state.text(reason).rawValue)
             }
         case .ended(let job, let reason):
             return JSONWriter.message("ended") { writer in

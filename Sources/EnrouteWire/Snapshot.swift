@@ -34,6 +34,8 @@ public struct Snapshot: Hashable, Sendable {
     /// Where the job ends; `nil` when the job was created without.
     public var destination: Coordinate?
     public var tracking: TrackingState
+    /// Why no position is shown any more, or for now; `nil` while nothing has ended.
+    public var reason: EndReason?
     /// Until when travel mode may be on, ms since the epoch; `nil` before its first start.
     public var travelDeadline: Int64?
     /// The last known position as it was published, and how old it was when this was made.
@@ -45,7 +47,7 @@ public struct Snapshot: Hashable, Sendable {
     public init(
         kind: JobKind, status: JobStatus, statusAt: Int64, steps: [ProgressStep]? = nil, epoch: String, id: StatusID,
         destination: Coordinate? = nil,
-        tracking: TrackingState, travelDeadline: Int64? = nil, position: [UInt8]? = nil,
+        tracking: TrackingState, reason: EndReason? = nil, travelDeadline: Int64? = nil, position: [UInt8]? = nil,
         positionAgeMilliseconds: Int64? = nil, missed: [StatusEvent] = []
     ) {
         self.kind = kind
@@ -56,6 +58,7 @@ public struct Snapshot: Hashable, Sendable {
         self.id = id
         self.destination = destination
         self.tracking = tracking
+        self.reason = reason
         self.travelDeadline = travelDeadline
         self.position = position
         self.positionAgeMilliseconds = positionAgeMilliseconds
@@ -141,6 +144,8 @@ extension Snapshot {
             }
         }
         writer.field("tracking", self.tracking.rawValue)
+        writer.field("reason", self.reason?.rawValue)
+        writer.field("text", self.tracking.text(self.reason).rawValue)
         writer.field("travelDeadline", self.travelDeadline)
         writer.raw("position", self.position)
         writer.field("positionAge", self.positionAgeMilliseconds)
@@ -165,6 +170,7 @@ extension Snapshot {
         var (epoch, id, tracking) = (String?.none, StatusID?.none, TrackingState?.none)
         var (destination, deadline) = (Coordinate?.none, Int64?.none)
         var steps: [ProgressStep]?
+        var reason: EndReason?
         var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
@@ -179,6 +185,7 @@ extension Snapshot {
             case "id": id = try reader.statusID("id")
             case "destination": destination = try Coordinate(from: &reader)
             case "tracking": tracking = TrackingState(rawValue: try reader.string())
+            case "reason": reason = EndReason(rawValue: try reader.string())
             case "travelDeadline": deadline = try reader.integer()
             case "position": position = reader.null() ? nil : Array(try reader.value())
             case "positionAge": age = try reader.integer()
@@ -192,7 +199,7 @@ extension Snapshot {
             statusAt: try members.required(statusAt, "statusAt"), steps: steps,
             epoch: try members.required(epoch, "epoch"),
             id: try members.required(id, "id"), destination: destination,
-            tracking: try members.required(tracking, "tracking"), travelDeadline: deadline, position: position,
+            tracking: try members.required(tracking, "tracking"), reason: reason, travelDeadline: deadline, position: position,
             positionAgeMilliseconds: age, missed: missed)
     }
 }

@@ -20,6 +20,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         let parts = [
             record.kind.rawValue, record.customer.text, record.rider?.text ?? "", record.zone?.text ?? "",
             text(record.destination), text(record.vendor), String(record.fence), snapshot.tracking.rawValue,
+            snapshot.reason?.rawValue ?? "",
             snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
         ]
         let digits = Self.digest(of: Data(parts.joined(separator: "\n").utf8))

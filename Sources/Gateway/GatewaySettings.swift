@@ -27,6 +27,8 @@ package struct GatewaySettings: Sendable {
     /// A queue of SQS whose events are taken; `nil` for none.
     package var queue: EventQueue?
     package var limits = Limits()
+    /// A position that came longer ago is called stale (US-072: 30 s).
+    package var freshness: Duration = .seconds(30)
     /// What of a rider's readings is believed.
     package var judge = FixJudge.Bounds()
     package var overload = OverloadBounds()

@@ -51,18 +51,18 @@ struct JobControl: Sendable {
     let feed: JobFeed
     let riders: Riders
     let revocations: Revocations
+    /// Positions older than this are stale.
+    var freshness: Duration = .seconds(30)
     /// What was erased, and why: keys that held something.
     let onErased: @Sendable (JobID, Int, EndReason) -> Void
 
-    /// Positions older than this are stale, ms.
-    static let staleAfter: Int64 = 30_000
 
     /// The whole state of a job: what a subscription starts with and what REST answers.
     ///
     /// - Returns: `nil` when there is no such job.
     func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
         self.ledger.recover(job, since: since).and(self.feed.read(job)).map { recovery, feed in
-            recovery.map { JobView($0, feed, now: .now) }
+            recovery.map { JobView($0, feed, now: .now, freshness: self.freshness) }
         }
     }
 

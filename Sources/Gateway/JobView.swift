@@ -3,6 +3,7 @@
 
 internal import EnrouteWire
 internal import LiveState
+internal import Tracking
 
 /// Whom a job concerns.
 struct Parties: Sendable, Hashable {
@@ -64,19 +65,21 @@ extension JobView {
         return view
     }
 
-    /// - Parameter now: ms since the epoch.
-    init(_ recovery: JobLedger.Recovery, _ feed: JobFeed.State, now: Int64) {
+    /// - Parameters:
+    ///   - now: ms since the epoch.
+    ///   - freshness: a position that is older is called stale.
+    init(_ recovery: JobLedger.Recovery, _ feed: JobFeed.State, now: Int64, freshness: Duration) {
         let record = recovery.record
         let isTracking = feed.isOpen && record.isTravelling && feed.rider == record.rider
         let id = feed.position.flatMap { $0.withUnsafeBytes { PublishedLocation.id(of: $0) } }
         // A position's id is the time of Redis when it came in, µs.
         let age = id.map { max(0, now - Int64($0 / 1000)) }
-        let tracking: TrackingState =
-            switch age {
-            case _ where record.status.endOfTravel != nil: .ended
-            case let age? where isTracking: age > JobControl.staleAfter ? .stale : .live
-            default: .waiting
-            }
+        let moment = UInt64(max(0, now)) * 1_000_000
+        let facts = ViewFacts(
+            end: record.status.endOfTravel ?? (isTracking ? nil : Self.pause(record, feed, now: now)),
+            isTravelling: isTracking, shownAt: age.map { moment - min(moment, UInt64($0) * 1_000_000) },
+            freshFor: UInt64(max(0, freshness.milliseconds)) * 1_000_000)
+        let (tracking, reason) = (facts.state(now: moment).tracking, facts.end)
         let shows = tracking == .live || tracking == .stale
         self.record = record
         self.isTracking = isTracking
@@ -87,7 +90,27 @@ extension JobView {
             kind: record.kind, status: record.status, statusAt: record.statusAt,
             steps: record.kind.progress(at: record.status, reached: record.reached), epoch: record.epoch,
             id: record.head,
-            destination: record.destination, tracking: tracking, travelDeadline: record.travelDeadline,
+            destination: record.destination, tracking: tracking, reason: reason, travelDeadline: record.travelDeadline,
             position: shows ? feed.position : nil, positionAgeMilliseconds: shows ? age : nil, missed: recovery.missed)
+    }
+
+    /// Why nothing is shown of a rider that is underway: it shared its position, and does not any more.
+    private static func pause(_ record: JobRecord, _ feed: JobFeed.State, now: Int64) -> EndReason? {
+        guard let deadline = record.travelDeadline, !record.isTravelling || feed.isClosed else { return nil }
+        return deadline <= now ? .timeLimit : .deactivated
+    }
+}
+
+extension ViewState {
+    /// As clients are told.
+    var tracking: TrackingState {
+        switch self {
+        case .waiting: .waiting
+        case .live: .live
+        case .stale: .stale
+        case .paused: .paused
+        case .arrived: .arrived
+        case .ended: .ended
+        }
     }
 }

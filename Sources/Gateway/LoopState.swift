@@ -95,6 +95,7 @@ final class LoopState {
         self.jobs = JobControl(
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
             feed: JobFeed(live: self.live, settings: state), riders: riders, revocations: revocations,
+            freshness: settings.freshness,
             onErased: { job, keys, reason in
                 trail.value.record(.erased(job, keys: keys, because: reason))
             })
@@ -109,7 +110,8 @@ final class LoopState {
             feeds: Subscriptions(client: self.live, connections: spread, timing: timing, logger: logger),
             events: Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: logger),
             counts: self.counts, bounds: bounds,
-            limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop), logger: logger)
+            limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
+            freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness), logger: logger)
         self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
         self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
         self.watch.onSight = { [unowned self] in self.relay.release() }

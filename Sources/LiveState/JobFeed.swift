@@ -67,7 +67,7 @@ package struct JobFeed: Sendable {
         self.live.evaluate(
             Scripts.closeFeed, keys: self.keys(job),
             arguments: [
-                .text(rider?.text ?? ""), .bytes(ServerMessage.tracking(job: job, .ended, reason).encoded),
+                .text(rider?.text ?? ""), .bytes(ServerMessage.tracking(job: job, reason.tracking, reason).encoded),
                 .text(fence.map(String.init) ?? ""), .text(deadline.map(String.init) ?? ""),
             ]
         ).flatMapThrowing { answer in
@@ -103,6 +103,8 @@ package struct JobFeed: Sendable {
         package var position: [UInt8]?
 
         package var isOpen: Bool { self.rider != nil }
+        /// It was open, and was closed: that is known, where nothing is known of a feed that was forgotten.
+        package var isClosed = false
 
         package init(rider: PersonID? = nil, deadline: Int64? = nil, position: [UInt8]? = nil) {
             self.rider = rider
@@ -120,7 +122,11 @@ package struct JobFeed: Sendable {
             }
             // '<fence> <deadline> <rider>'
             let words = values[0].text?.split(separator: " ", omittingEmptySubsequences: false) ?? []
-            guard words.count == 3, let rider = PersonID(String(words[2])) else { return State() }
+            guard words.count == 3, let rider = PersonID(String(words[2])) else {
+                var state = State()
+                state.isClosed = words.count == 3
+                return state
+            }
             return State(rider: rider, deadline: Int64(words[1]), position: values[1].bytes)
         }
     }

@@ -35,6 +35,7 @@ import Testing
     private static let ownCalls: [DeployedRedis: [String]] = [
         .live: [
             "Sources/LiveState/JobFeed.swift", "Sources/LiveState/Tickets.swift", "Sources/LiveState/GeoIndex.swift",
+            "Sources/LiveState/VerdictNotes.swift",
         ],
         .ledger: [
             "Sources/LiveState/JobLedger.swift", "Sources/LiveState/RevocationLog.swift",

@@ -26,7 +26,7 @@ import Testing
             let told = try await stage.subscriber.messages.next(2).map { message in
                 try message.payload.withUnsafeBytes { try ServerMessage($0) }
             }
-            #expect(told == [.tracking(job: Stage.job, .waiting, nil), .tracking(job: Stage.job, .ended, .arrived)])
+            #expect(told == [.tracking(job: Stage.job, .waiting, nil), .tracking(job: Stage.job, .arrived, .arrived)])
             #expect(try await stage.isSilent())
         }
     }
