@@ -5,10 +5,10 @@
 -- is at: what each counted is added. Counts and words only, never where somebody is.
 --
 -- Role     live
--- KEYS[1]  job:{<job>}:verdicts   hash     verdict -> how many; dark, approach -> the word that is true now, or ''
+-- KEYS[1]  job:{<job>}:verdicts   hash     verdict -> how many; dark, approach, stopped -> a word, or ''
 -- KEYS[2]  job:{<job>}:feed       channel
 -- ARGV[1]  counts                 '<verdict> <number> ...', at most 16 pairs, or ''
--- ARGV[2]  words                  '<dark or approach> <word> ...', at most 2 pairs, '-' for none now; or ''
+-- ARGV[2]  words                  '<name> <word> ...', at most 3 pairs, '-' for none now; or ''
 -- ARGV[3]  message                what the followers are told, a JSON object; '' to tell nobody
 -- ARGV[4]  lifetime_ms            ms the hash is kept after this, 1 to 86,400,000
 -- Errors   'ERR note_verdicts: ...' on a bad argument; nothing is written.

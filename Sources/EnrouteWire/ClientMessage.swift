@@ -42,6 +42,8 @@ public enum ClientMessage: Hashable, Sendable {
     case availability(Availability, device: DeviceID?)
     /// A rider is there; and where, for whoever gives out tasks.
     case presence(Coordinate?, device: DeviceID?)
+    /// Why a rider's phone has no position to tell, for a job or for all that it reports for.
+    case dark(job: JobID?, DarkReason)
     /// A newer token, before the one that was signed in with expires.
     case refresh(token: String)
     case ping
@@ -56,6 +58,7 @@ public enum ClientMessage: Hashable, Sendable {
         case .travel: "travel"
         case .availability: "availability"
         case .presence: "presence"
+        case .dark: "dark"
         case .refresh: "refresh"
         case .ping: "ping"
         }
@@ -77,7 +80,7 @@ extension ClientMessage {
             let fields = try Fields(from: &reader, "travel")
             guard let active = fields.active else { throw BadMessage("travel needs active, true or false") }
             self = .travel(job: try fields.requiredJob(), active: active)
-        case "availability", "presence": self = try Self.riderMessage(type, from: &reader)
+        case "availability", "presence", "dark": self = try Self.riderMessage(type, from: &reader)
         case "auth":
             let fields = try Fields(from: &reader, "auth")
             switch (fields.token, fields.link) {
@@ -95,7 +98,7 @@ extension ClientMessage {
             self = .ping
         default:
             throw BadMessage(
-                "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, refresh, ping")
+                "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, dark, refresh, ping")
         }
         try reader.end()
     }
@@ -126,7 +129,7 @@ extension ClientMessage {
                 writer.field("job", job.text)
                 writer.field("active", active)
             }
-        case .availability, .presence: return self.riderMessage
+        case .availability, .presence, .dark: return self.riderMessage
         case .refresh(let token): return JSONWriter.message("refresh") { $0.field("token", token) }
         case .ping: return JSONWriter.message("ping") { _ in }
         }

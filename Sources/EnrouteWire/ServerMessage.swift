@@ -53,6 +53,12 @@ public enum ServerMessage: Hashable, Sendable {
     case location(Location)
     case tracking(job: JobID, TrackingState, EndReason?)
     case ended(job: JobID, EndReason)
+    /// How often a rider's phone is to report: s from one position to the next.
+    case rate(seconds: Double)
+    /// What a rider's place suggests. For riders, operations and services.
+    case approach(job: JobID, ApproachState)
+    /// Why nothing new is seen of a rider, in words; by its name for operations and services.
+    case dark(job: JobID, TrackingTextKey, DarkReason?)
     case degraded
     case restored
     case ok(re: String, job: JobID?, sequence: Int64?, deadline: Int64?)
@@ -96,6 +102,7 @@ extension ServerMessage {
                 writer.field("job", job.text)
                 writer.field("reason", reason.rawValue)
             }
+        case .rate, .approach, .dark: return self.guidance
         case .degraded: return JSONWriter.message("degraded") { _ in }
         case .restored: return JSONWriter.message("restored") { _ in }
         case .ok(let re, let job, let sequence, let deadline):
@@ -136,6 +143,10 @@ extension ServerMessage {
         var reader = JSONReader(bytes)
         if type == "location" {
             self = .location(try Location(from: &reader))
+            return
+        }
+        if let guidance = try Self.guidance(type, from: bytes) {
+            self = guidance
             return
         }
         let fields = try ServerFields(from: bytes)

@@ -36,6 +36,8 @@ public struct Snapshot: Hashable, Sendable {
     public var tracking: TrackingState
     /// Why no position is shown any more, or for now; `nil` while nothing has ended.
     public var reason: EndReason?
+    /// Why nothing new is seen of the rider, while that is so and known.
+    public var dark: TrackingTextKey?
     /// Until when travel mode may be on, ms since the epoch; `nil` before its first start.
     public var travelDeadline: Int64?
     /// The last known position as it was published, and how old it was when this was made.
@@ -146,6 +148,7 @@ extension Snapshot {
         writer.field("tracking", self.tracking.rawValue)
         writer.field("reason", self.reason?.rawValue)
         writer.field("text", self.tracking.text(self.reason).rawValue)
+        writer.field("dark", self.dark?.rawValue)
         writer.field("travelDeadline", self.travelDeadline)
         writer.raw("position", self.position)
         writer.field("positionAge", self.positionAgeMilliseconds)
@@ -170,7 +173,7 @@ extension Snapshot {
         var (epoch, id, tracking) = (String?.none, StatusID?.none, TrackingState?.none)
         var (destination, deadline) = (Coordinate?.none, Int64?.none)
         var steps: [ProgressStep]?
-        var reason: EndReason?
+        var (reason, dark) = (EndReason?.none, TrackingTextKey?.none)
         var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
@@ -186,6 +189,7 @@ extension Snapshot {
             case "destination": destination = try Coordinate(from: &reader)
             case "tracking": tracking = TrackingState(rawValue: try reader.string())
             case "reason": reason = EndReason(rawValue: try reader.string())
+            case "dark": dark = TrackingTextKey(rawValue: try reader.string())
             case "travelDeadline": deadline = try reader.integer()
             case "position": position = reader.null() ? nil : Array(try reader.value())
             case "positionAge": age = try reader.integer()
@@ -201,6 +205,7 @@ extension Snapshot {
             id: try members.required(id, "id"), destination: destination,
             tracking: try members.required(tracking, "tracking"), reason: reason, travelDeadline: deadline, position: position,
             positionAgeMilliseconds: age, missed: missed)
+        self.dark = dark
     }
 }
 

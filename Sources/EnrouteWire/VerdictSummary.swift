@@ -9,6 +9,8 @@ public struct VerdictSummary: Sendable, Hashable {
     public var dark: DarkReason?
     /// What its place suggested last.
     public var approach: ApproachState?
+    /// Travel mode was switched off because of it, where that is configured.
+    public var wasStoppedByArrival = false
 
     public init() {}
 

@@ -48,6 +48,15 @@ final class FollowedJob {
         return true
     }
 
+    /// Operations and services are told what is not for customers.
+    var knowsAll: Bool { self.session.grant.map { $0.role == .ops || $0.role == .service } ?? false }
+
+    /// Something of the rider that is neither a position nor an end; nothing is lost with one that is not told.
+    func tell(_ frame: [UInt8], isForAll: Bool) {
+        guard self.following.isLive, self.showsPositions, isForAll || self.knowsAll else { return }
+        self.session.send(frame, .kept)
+    }
+
     /// Positions come again, or have become old.
     func tell(_ state: TrackingState, _ frame: [UInt8]) {
         guard self.following.isLive, self.showsPositions, self.told != state else { return }

@@ -29,6 +29,8 @@ package struct GatewaySettings: Sendable {
     package var limits = Limits()
     /// A position that came longer ago is called stale (US-072: 30 s).
     package var freshness: Duration = .seconds(30)
+    /// Travel mode is switched off when a rider stands at the door; else that is only told.
+    package var arrivalStopsTravel = false
     /// What of a rider's readings is believed.
     package var judge = FixJudge.Bounds()
     package var overload = OverloadBounds()

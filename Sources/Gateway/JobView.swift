@@ -23,6 +23,8 @@ struct JobView: Sendable {
     var isTracking: Bool
     /// Until when, ms since the epoch; `nil` when it does not.
     var deadline: Int64?
+    /// Why nothing is seen of the rider, as was noted last.
+    var dark: DarkReason?
 
     var parties: Parties { Parties(customer: self.record.customer, rider: self.record.rider) }
 }
@@ -68,7 +70,10 @@ extension JobView {
     /// - Parameters:
     ///   - now: ms since the epoch.
     ///   - freshness: a position that is older is called stale.
-    init(_ recovery: JobLedger.Recovery, _ feed: JobFeed.State, now: Int64, freshness: Duration) {
+    init(
+        _ recovery: JobLedger.Recovery, _ feed: JobFeed.State, _ notes: VerdictSummary = VerdictSummary(), now: Int64,
+        freshness: Duration
+    ) {
         let record = recovery.record
         let isTracking = feed.isOpen && record.isTravelling && feed.rider == record.rider
         let id = feed.position.flatMap { $0.withUnsafeBytes { PublishedLocation.id(of: $0) } }
@@ -76,12 +81,13 @@ extension JobView {
         let age = id.map { max(0, now - Int64($0 / 1000)) }
         let moment = UInt64(max(0, now)) * 1_000_000
         let facts = ViewFacts(
-            end: record.status.endOfTravel ?? (isTracking ? nil : Self.pause(record, feed, now: now)),
+            end: record.status.endOfTravel ?? (isTracking ? nil : Self.pause(record, feed, notes, now: now)),
             isTravelling: isTracking, shownAt: age.map { moment - min(moment, UInt64($0) * 1_000_000) },
             freshFor: UInt64(max(0, freshness.milliseconds)) * 1_000_000)
         let (tracking, reason) = (facts.state(now: moment).tracking, facts.end)
         let shows = tracking == .live || tracking == .stale
         self.record = record
+        self.dark = notes.dark
         self.isTracking = isTracking
         self.deadline = isTracking ? feed.deadline : nil
         self.isReset = recovery.isReset
@@ -92,12 +98,15 @@ extension JobView {
             id: record.head,
             destination: record.destination, tracking: tracking, reason: reason, travelDeadline: record.travelDeadline,
             position: shows ? feed.position : nil, positionAgeMilliseconds: shows ? age : nil, missed: recovery.missed)
+        if isTracking, tracking != .live { self.snapshot.dark = notes.dark.map { TrackingTextKey($0) } }
     }
 
     /// Why nothing is shown of a rider that is underway: it shared its position, and does not any more.
-    private static func pause(_ record: JobRecord, _ feed: JobFeed.State, now: Int64) -> EndReason? {
+    private static func pause(
+        _ record: JobRecord, _ feed: JobFeed.State, _ notes: VerdictSummary, now: Int64
+    ) -> EndReason? {
         guard let deadline = record.travelDeadline, !record.isTravelling || feed.isClosed else { return nil }
-        return deadline <= now ? .timeLimit : .deactivated
+        return deadline <= now ? .timeLimit : notes.wasStoppedByArrival ? .arrived : .deactivated
     }
 }
 

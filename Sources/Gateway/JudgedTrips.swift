@@ -4,7 +4,9 @@
 
 internal import EnrouteWire
 internal import LiveState
+internal import Logging
 internal import NIOCore
+internal import Telemetry
 internal import Tracking
 
 /// The trips whose reports come in on one loop, by a session or by requests. Confined to it.
@@ -22,6 +24,7 @@ final class JudgedTrips {
         /// The ledger says that the job is this rider's.
         var isTheirs = false
         var usedAt: NIODeadline
+        var readAt = NIODeadline.uptimeNanoseconds(0)
     }
 
     private unowned let loop: LoopState
@@ -42,9 +45,14 @@ final class JudgedTrips {
         let now = NIODeadline.now()
         self.entries.values[index].usedAt = now
         self.countLater(key)
-        return self.entries.values[index].trip.judge(
+        let judgement = self.entries.values[index].trip.judge(
             fixes, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
+        if case .refused = judgement { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
+        return judgement
     }
+
+    /// The destination may be another after so long.
+    private static let readAgainAfter = TimeAmount.seconds(60)
 
     /// Reads what followers have been shown. Succeeds in any case: without Redis a trip is judged by itself, and what is
     /// accepted waits for Redis anyway.
@@ -66,6 +74,7 @@ final class JudgedTrips {
     private func begin(_ key: Key, _ view: JobView?) {
         self.entries[key]?.reading = nil
         self.entries[key]?.isRead = true
+        self.entries[key]?.readAt = .now()
         guard let view, view.record.rider == key.rider else { return }
         self.entries[key]?.isTheirs = true
         self.entries[key]?.trip.resume(from: view, now: NIODeadline.now().uptimeNanoseconds)
@@ -87,6 +96,84 @@ final class JudgedTrips {
         self.entries[key]?.trip.overrule(reason)
         if reason == .travelModeOff { self.restart(key) } else { self.entries[key]?.isRead = false }
         self.countLater(key)
+    }
+
+    // MARK: what follows
+
+    /// Redis took a position.
+    ///
+    /// - Returns: what its place suggests from now on; that was told to others, and is to be told to the rider.
+    func published(_ fix: Fix, _ key: Key, listeners: Int) -> ApproachState? {
+        let now = NIODeadline.now()
+        guard let entry = self.entries[key] else { return nil }
+        if now - entry.readAt > Self.readAgainAfter { _ = self.read(key, again: true) }
+        let approach = self.entries[key]?.trip.published(fix, listeners: listeners, now: now.uptimeNanoseconds)
+        self.tellDarkness(of: key, at: now, isOver: true)
+        guard let state = approach, entry.isTheirs else { return nil }
+        self.loop.logger.info(
+            "a rider's place suggests", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
+        let stops = state == .arrived && self.loop.settings.arrivalStopsTravel
+        let noted = self.loop.notes.note(
+            key.job, words: [.approach(state)] + (stops ? [.stoppedByArrival(true)] : []),
+            message: .approach(job: key.job, state))
+        if stops {
+            let jobs = self.loop.jobs
+            _ = noted.flatMap { jobs.stopTravel(key.job, by: key.rider, because: .arrived) }
+            self.restart(key)
+        }
+        return state
+    }
+
+    /// What the rider is to be asked for, by all its trips here.
+    func circumstances(of rider: PersonID) -> ReportRate.Circumstances {
+        let trips = self.entries.filter { $0.key.rider == rider }.map(\.value.trip)
+        return ReportRate.Circumstances(
+            isFollowed: trips.contains { $0.isFollowed }, metersToGo: trips.compactMap(\.metersToGo).min(),
+            speedMetersPerSecond: trips.map(\.speedMetersPerSecond).max() ?? 0)
+    }
+
+    /// Travel mode was switched on.
+    func started(_ key: Key) {
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.read(key).whenComplete { _ in
+            bound.value.entries[key]?.trip.started(now: NIODeadline.now().uptimeNanoseconds)
+            guard bound.value.loop.settings.arrivalStopsTravel, bound.value.entries[key]?.isTheirs == true else { return }
+            _ = bound.value.loop.notes.note(key.job, words: [.stoppedByArrival(false)])
+        }
+    }
+
+    /// The rider's phone says why it has no position.
+    func reported(_ reason: DarkReason, _ key: Key) {
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.read(key).whenComplete { _ in
+            let now = NIODeadline.now()
+            bound.value.entries[key]?.trip.reported(reason, now: now.uptimeNanoseconds)
+            bound.value.tellDarkness(of: key, at: now + bound.value.untilDark)
+        }
+    }
+
+    var trips: [Key] { Array(self.entries.keys) }
+
+    /// Looks at every trip: a silence explains itself with time.
+    func tellDarkness() { for key in self.entries.keys { self.tellDarkness(of: key, at: .now()) } }
+
+    /// The session is gone: what will be so when its last positions are old is known now, and nobody will be there then.
+    func disconnected() {
+        for key in self.entries.keys {
+            self.entries[key]?.trip.disconnected()
+            self.tellDarkness(of: key, at: .now() + self.untilDark)
+        }
+    }
+
+    /// After so long what was shown last is old for sure.
+    private let untilDark = TimeAmount.nanoseconds(Int64(ViewFacts.freshness) + 1)
+
+    private func tellDarkness(of key: Key, at time: NIODeadline, isOver: Bool = false) {
+        guard self.entries[key]?.isTheirs == true,
+            let reason = self.entries[key]?.trip.takeDarkness(now: time.uptimeNanoseconds, isOver: isOver)
+        else { return }
+        _ = self.loop.notes.note(
+            key.job, words: [.dark(reason)], message: reason.map { .dark(job: key.job, $0, tellsReason: true) })
     }
 
     /// Travel mode was switched off: nothing is shown any more.

@@ -118,7 +118,12 @@ extension Routes {
         let verdict = try await self.answer(
             self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: .now))
         switch verdict {
-        case .accepted: return .accepted
+        case .accepted(_, let listeners):
+            try await self.loops.atHome(of: trip.rider) { loop in
+                _ = loop.backgroundTrips.published(fix, trip, listeners: listeners)
+                return loop.eventLoop.makeSucceededVoidFuture()
+            }.get()
+            return .accepted
         case .stale: return try await self.overrule(.outOfOrder, trip)
         case .future: return try await self.overrule(.future, trip)
         case .timeLimit(let deadline):

@@ -122,12 +122,28 @@ final class LoopRelay {
         if let id = PublishedLocation.id(of: payload) {
             self.freshness.heard(job)
             self.offer(id, frame, of: job, to: followers)
-        } else if case .tracking(_, let state, _)? = try? ServerMessage(payload) {
+        } else {
+            self.relayWord(try? ServerMessage(payload), frame, of: job, to: followers)
+        }
+    }
+
+    /// What is not a position: rare.
+    private func relayWord(
+        _ message: ServerMessage?, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>
+    ) {
+        switch message {
+        case .tracking(_, let state, _):
             if state.endsPositions {
                 self.withheld.drop(job)
                 self.freshness.forget(job)
             }
             for follower in followers { follower.offerTracking(state, frame) }
+        case .approach:
+            for follower in followers { follower.tell(frame, isForAll: false) }
+        case .dark(let job, let text, _):
+            let words = Frame.text(ServerMessage.dark(job: job, text, nil).encoded)
+            for follower in followers { follower.tell(follower.knowsAll ? frame : words, isForAll: true) }
+        default: break
         }
     }
 

@@ -27,6 +27,8 @@ final class RiderSession {
     private lazy var trips = JudgedTrips(loop: self.loop, most: self.loop.settings.limits.subscriptions)
     /// Reports that wait until what followers have been shown is read: of each job the newest few.
     private var unjudged: [JobID: [LocationReport]] = [:]
+    private var interval = ReportRate()
+    private var darkness: Deadline?
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
 
     private struct Held {
@@ -148,9 +150,9 @@ final class RiderSession {
         _ result: Result<LocationPublisher.Verdict, any Error>
     ) {
         switch result {
-        case .success(.accepted): self.accepted(report)
+        case .success(.accepted(_, let listeners)): self.accepted(report, grant, listeners: listeners)
         // The first time it may have been taken, and the answer lost.
-        case .success(.stale) where isRepeat: self.accepted(report)
+        case .success(.stale) where isRepeat: self.accepted(report, grant, listeners: nil)
         case .success(.stale): self.overrule(report, .outOfOrder, grant)
         case .success(.future): self.overrule(report, .future, grant)
         case .success(.timeLimit(let deadline)):
@@ -167,9 +169,47 @@ final class RiderSession {
         }
     }
 
-    private func accepted(_ report: LocationReport) {
+    /// - Parameter listeners: who heard it; `nil` when it had been taken before, and that is not known.
+    private func accepted(_ report: LocationReport, _ grant: Grant, listeners: Int?) {
         self.presence.travelled(to: report.newest?.place)
+        defer { if let listeners, let fix = report.newest { self.follow(fix, report.job, grant, listeners) } }
         self.session.send(.ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil))
+    }
+
+    /// What a position leads to beside being shown.
+    private func follow(_ fix: Fix, _ job: JobID, _ grant: Grant, _ listeners: Int) {
+        if let state = self.trips.published(fix, .init(rider: grant.person, job: job), listeners: listeners) {
+            self.session.send(.approach(job: job, state))
+        }
+        if let seconds = self.interval.observe(self.trips.circumstances(of: grant.person)) {
+            self.session.send(.rate(seconds: seconds))
+        }
+        self.watchDarkness()
+    }
+
+    /// Between two looks at why nothing is seen of a trip.
+    private static let darknessEvery = TimeAmount.seconds(10)
+
+    private func watchDarkness() {
+        guard self.darkness == nil else { return }
+        self.darkness = self.loop.deadlines.after(Self.darknessEvery) { [weak self, weak session = self.session] in
+            guard let self, session?.isOpen == true else { return }
+            self.darkness = nil
+            self.trips.tellDarkness()
+            self.watchDarkness()
+        }
+    }
+
+    /// The phone says why it has no position.
+    func reported(_ reason: DarkReason, for job: JobID?, _ grant: Grant) {
+        guard grant.allows(.reportLocation) else {
+            return self.session.refuse("dark", job, .forbidden, "Only riders report why they can not be seen.")
+        }
+        if let job, !grant.covers(job) { return self.session.refuse("dark", job, .noSuchJob) }
+        let trips = job.map { [JudgedTrips.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
+        for trip in trips { self.trips.reported(reason, trip) }
+        self.watchDarkness()
+        self.session.send(.ok(re: "dark", job: job, sequence: nil, deadline: nil))
     }
 
     /// Redis knows more than this session.
@@ -216,7 +256,10 @@ final class RiderSession {
     }
 
     /// The session is over: what its reports came to is not.
-    func left() { self.trips.countAll() }
+    func left() {
+        self.trips.disconnected()
+        self.trips.countAll()
+    }
 
     func declare(_ status: Availability, _ device: DeviceID?, _ grant: Grant) {
         guard grant.allows(.beAvailable) else {
@@ -257,7 +300,11 @@ final class RiderSession {
             switch result {
             case .success(let deadline):
                 bound.value.send(.ok(re: "travel", job: job, sequence: nil, deadline: deadline))
-                if let deadline { bound.value.rider.watch(job, until: deadline) }
+                if let deadline {
+                    bound.value.rider.watch(job, until: deadline)
+                    bound.value.rider.trips.started(.init(rider: grant.person, job: job))
+                    bound.value.rider.watchDarkness()
+                }
             case .failure(let error):
                 let refused = Refused(error)
                 bound.value.refuse("travel", job, refused.code, refused.message)

@@ -251,6 +251,7 @@ final class Session: ChannelInboundHandler {
         case .travel(let job, let active): self.rider.travel(job, active: active, grant)
         case .availability(let status, let device): self.rider.declare(status, device, grant)
         case .presence(let place, let device): self.rider.presence.heard(at: place, device, grant)
+        case .dark(let job, let reason): self.rider.reported(reason, for: job, grant)
         case .ping: self.send(.pong(serverTime: .now))
         case .auth: self.send(.error(Refusal(re: "auth", code: .badRequest, message: "This connection is signed in.")))
         case .refresh(let token): self.refresh(token, admitted)

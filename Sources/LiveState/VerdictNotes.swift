@@ -22,6 +22,8 @@ package struct VerdictNotes: Sendable {
     package enum Word: Sendable, Hashable {
         case dark(DarkReason?)
         case approach(ApproachState?)
+        /// Travel mode was switched off because the rider had arrived, and not by hand.
+        case stoppedByArrival(Bool)
     }
 
     /// - Parameters:
@@ -34,6 +36,7 @@ package struct VerdictNotes: Sendable {
             switch word {
             case .dark(let reason): "dark \(reason?.rawValue ?? "-")"
             case .approach(let state): "approach \(state?.rawValue ?? "-")"
+            case .stoppedByArrival(let isSo): "stopped \(isSo ? "arrived" : "-")"
             }
         }
         return self.live.evaluate(
@@ -53,6 +56,7 @@ package struct VerdictNotes: Sendable {
                 switch texts[index] {
                 case "dark": summary.dark = DarkReason(rawValue: texts[index + 1])
                 case "approach": summary.approach = ApproachState(rawValue: texts[index + 1])
+                case "stopped": summary.wasStoppedByArrival = texts[index + 1] == "arrived"
                 default: summary.counts[texts[index]] = Int(texts[index + 1])
                 }
             }

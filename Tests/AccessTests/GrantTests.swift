@@ -51,7 +51,7 @@ import Testing
         let own = Grant(person: Self.rider, role: .rider, rider: Self.rider)
         #expect(
             Verb.allCases.filter { own.allows($0) } == [
-                .followJob, .readJob, .reportLocation, .switchTravel, .makeTicket,
+                .followJob, .readJob, .changeStatus, .reportLocation, .switchTravel, .makeTicket, .beAvailable,
             ])
         #expect(own.covers(Self.job) && !Grant(person: Self.rider, role: .rider, job: JobID("j2")!).covers(Self.job))
     }

@@ -30,6 +30,7 @@ import Testing
         switch message {
         case .auth, .subscribe, .unsubscribe, .travel, .availability, .presence, .refresh, .ping: message.type
         case .location: "report"
+        case .dark: "reportDark"
         }
     }
 
@@ -42,6 +43,9 @@ import Testing
         case .location: "location"
         case .tracking: "tracking"
         case .ended: "ended"
+        case .rate: "rate"
+        case .approach: "approach"
+        case .dark: "dark"
         case .degraded: "degraded"
         case .restored: "restored"
         case .ok: "ok"
@@ -53,10 +57,11 @@ import Testing
 
     private static let clientKinds: Set = [
         "auth", "subscribe", "unsubscribe", "travel", "report", "availability", "presence", "refresh", "ping",
+        "reportDark",
     ]
     private static let serverKinds: Set = [
         "welcome", "subscribed", "reset", "status", "location", "tracking", "ended", "degraded", "restored", "ok",
-        "error", "pong", "goaway",
+        "error", "pong", "goaway", "rate", "approach", "dark",
     ]
 
     @Test func `both directions have every message of the protocol, each with an example, and no other`() throws {

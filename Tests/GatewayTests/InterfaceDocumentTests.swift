@@ -23,7 +23,8 @@ import Testing
         let revocations = Revocations()
         let riders = Riders(ledger: client, settings: settings)
         let jobs = JobControl(
-            ledger: gateway.ledger, feed: gateway.feed, riders: riders, revocations: revocations
+            ledger: gateway.ledger, feed: gateway.feed, riders: riders, revocations: revocations,
+            notes: VerdictNotes(live: client, settings: settings)
         ) { _, _, _ in }
         return Routes(
             jobs: jobs,

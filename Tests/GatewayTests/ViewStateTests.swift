@@ -16,10 +16,16 @@ import Testing
         _ body: @escaping @Sendable (RunningGateway, JobID) async throws -> Void
     ) async throws {
         try await within {
-            try await RunningGateway.run(isSecure: false, { $0.freshness = freshness }) { gateway in
+            try await RunningGateway.run(isSecure: false, { Self.settings(&$0, freshness) }) { gateway in
                 try await body(gateway, try await gateway.travellingJob())
             }
         }
+    }
+
+    private static func settings(_ settings: inout GatewaySettings, _ freshness: Duration) {
+        settings.freshness = freshness
+        settings.limits.allowManyMessages()
+        (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
     }
 
     private static func state(
@@ -129,15 +135,17 @@ import Testing
                     try await gateway.connect("anna-\(step)", .ops) { customer, seen in
                         try await customer.send(.subscribe(job: job, since: nil))
                         var told = try await seen.subscribed().tracking
-                        try await rider.report(job, step: 100 + step)
+                        try await rider.report(job, step: step + 1)
                         // A change is told, and what has not changed is not.
                         while true {
-                            let message = try await seen.next()
-                            if case .tracking(_, let state, _)? = message {
+                            guard let message = try await seen.next() else { throw Missing() }
+                            if case .tracking(_, let state, _) = message {
                                 #expect(state != told)
                                 told = state
                             }
-                            if case .location(let location)? = message, location.fix.place.latitude > 41.9009 { break }
+                            if case .location(let location) = message,
+                                location.fix.place.latitude > 41.9 + (Double(step) + 0.5) / 100_000
+                            { break }
                         }
                     }
                 }

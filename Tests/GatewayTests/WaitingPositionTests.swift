@@ -28,7 +28,7 @@ import Testing
 
         fileprivate var lastWord: String {
             switch self {
-            case .travelModeOff: #""state":"ended""#
+            case .travelModeOff: #""state":"paused""#
             case .ended, .otherCustomer: #""type":"ended""#
             }
         }

@@ -47,6 +47,8 @@ import Testing
             try await Riders(ledger: stage.client, settings: stage.settings).carry(Stage.job)
             _ = try await GeoIndex(live: stage.client, settings: stage.settings)
                 .place(Stage.rider, in: ZoneStage.zone, at: fix.place).get()
+            try await VerdictNotes(live: stage.client, settings: stage.settings)
+                .note(Stage.job, counts: [("accepted", 1)]).get()
             for line in lines {
                 let (isSuccess, output) = try await self.run(line, stage)
                 #expect(isSuccess, "\(line): \(output)")
