@@ -98,7 +98,8 @@ extension ClientMessage {
             self = .ping
         default:
             throw BadMessage(
-                "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, dark, refresh, ping")
+                "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, dark, "
+                    + "refresh, ping")
         }
         try reader.end()
     }

@@ -1,4 +1,5 @@
-// What follows from a rider's positions, or from their absence: how often to report, how near it is, why nothing is seen.
+// What follows from a rider's positions, or from their absence: how often to report, how near it is, why nothing is
+// seen.
 
 extension ServerMessage {
     /// What customers and other riders are told of a silence: the words, not the reason by its name.

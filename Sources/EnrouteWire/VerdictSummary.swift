@@ -1,5 +1,5 @@
-// What is known of one job's readings, for those who run the service: how many got which verdict, why nothing is seen of
-// the rider, and how near it seems to be. No place is among it.
+// What is known of one job's readings, for those who run the service: how many got which verdict, why nothing is seen
+// of the rider, and how near it seems to be. No place is among it.
 
 /// The answer to `GET jobs/{job}/verdicts`.
 public struct VerdictSummary: Sendable, Hashable {

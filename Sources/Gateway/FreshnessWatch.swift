@@ -1,5 +1,6 @@
-// When a followed job's last position is old: counted by this machine's monotonic clock from when the position came here,
-// so that all followers of a loop are told at the same time, and no clock of a phone, of Redis or of a browser matters.
+// When a followed job's last position is old: counted by this machine's monotonic clock from when the position came
+// here, so that all followers of a loop are told at the same time, and no clock of a phone, of Redis or of a browser
+// matters.
 
 internal import EnrouteWire
 internal import LiveState

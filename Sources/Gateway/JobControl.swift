@@ -58,12 +58,12 @@ struct JobControl: Sendable {
     /// What was erased, and why: keys that held something.
     let onErased: @Sendable (JobID, Int, EndReason) -> Void
 
-
     /// The whole state of a job: what a subscription starts with and what REST answers.
     ///
     /// - Returns: `nil` when there is no such job.
     func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
-        self.ledger.recover(job, since: since).and(self.feed.read(job).and(self.notes.read(job))).map { recovery, live in
+        let recovery = self.ledger.recover(job, since: since)
+        return recovery.and(self.feed.read(job).and(self.notes.read(job))).map { recovery, live in
             recovery.map { JobView($0, live.0, live.1, now: .now, freshness: self.freshness) }
         }
     }

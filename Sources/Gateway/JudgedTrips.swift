@@ -1,6 +1,6 @@
-// Whose reports are judged on one loop, and by what: each trip of a rider begins with what its followers have been shown
-// already, by another gateway perhaps, so that the marker never goes back. Nothing waits for Redis but a trip's first
-// report; what was counted is noted there every few seconds, beside the work.
+// Whose reports are judged on one loop, and by what: each trip of a rider begins with what its followers have been
+// shown already, by another gateway perhaps, so that the marker never goes back. Nothing waits for Redis but a trip's
+// first report; what was counted is noted there every few seconds, beside the work.
 
 internal import EnrouteWire
 internal import LiveState
@@ -137,7 +137,9 @@ final class JudgedTrips {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.read(key).whenComplete { _ in
             bound.value.entries[key]?.trip.started(now: NIODeadline.now().uptimeNanoseconds)
-            guard bound.value.loop.settings.arrivalStopsTravel, bound.value.entries[key]?.isTheirs == true else { return }
+            guard bound.value.loop.settings.arrivalStopsTravel, bound.value.entries[key]?.isTheirs == true else {
+                return
+            }
             _ = bound.value.loop.notes.note(key.job, words: [.stoppedByArrival(false)])
         }
     }
@@ -159,9 +161,16 @@ final class JudgedTrips {
 
     /// The session is gone: what will be so when its last positions are old is known now, and nobody will be there then.
     func disconnected() {
-        for key in self.entries.keys {
+        let (notes, time) = (self.loop.notes, (NIODeadline.now() + self.untilDark).uptimeNanoseconds)
+        for key in self.entries.keys where self.entries[key]?.isTheirs == true {
             self.entries[key]?.trip.disconnected()
-            self.tellDarkness(of: key, at: .now() + self.untilDark)
+            guard let reason = self.entries[key]?.trip.takeDarkness(now: time, isOver: false) ?? nil else { continue }
+            // It may have been given to another rider, or have ended, since this one reported last.
+            self.loop.jobs.ledger.head(key.job).whenSuccess { head in
+                guard let head, head.rider == key.rider, head.isTravelling else { return }
+                _ = notes.note(
+                    key.job, words: [.dark(reason)], message: .dark(job: key.job, reason, tellsReason: true))
+            }
         }
     }
 

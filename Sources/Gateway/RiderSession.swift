@@ -27,8 +27,7 @@ final class RiderSession {
     private lazy var trips = JudgedTrips(loop: self.loop, most: self.loop.settings.limits.subscriptions)
     /// Reports that wait until what followers have been shown is read: of each job the newest few.
     private var unjudged: [JobID: [LocationReport]] = [:]
-    private var interval = ReportRate()
-    private var darkness: Deadline?
+    private(set) lazy var guidance = RiderGuidance(session: self.session, loop: self.loop, trips: self.trips)
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
 
     private struct Held {
@@ -172,44 +171,8 @@ final class RiderSession {
     /// - Parameter listeners: who heard it; `nil` when it had been taken before, and that is not known.
     private func accepted(_ report: LocationReport, _ grant: Grant, listeners: Int?) {
         self.presence.travelled(to: report.newest?.place)
-        defer { if let listeners, let fix = report.newest { self.follow(fix, report.job, grant, listeners) } }
+        defer { if let listeners, let fix = report.newest { self.guidance.published(fix, report.job, grant, listeners) } }
         self.session.send(.ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil))
-    }
-
-    /// What a position leads to beside being shown.
-    private func follow(_ fix: Fix, _ job: JobID, _ grant: Grant, _ listeners: Int) {
-        if let state = self.trips.published(fix, .init(rider: grant.person, job: job), listeners: listeners) {
-            self.session.send(.approach(job: job, state))
-        }
-        if let seconds = self.interval.observe(self.trips.circumstances(of: grant.person)) {
-            self.session.send(.rate(seconds: seconds))
-        }
-        self.watchDarkness()
-    }
-
-    /// Between two looks at why nothing is seen of a trip.
-    private static let darknessEvery = TimeAmount.seconds(10)
-
-    private func watchDarkness() {
-        guard self.darkness == nil else { return }
-        self.darkness = self.loop.deadlines.after(Self.darknessEvery) { [weak self, weak session = self.session] in
-            guard let self, session?.isOpen == true else { return }
-            self.darkness = nil
-            self.trips.tellDarkness()
-            self.watchDarkness()
-        }
-    }
-
-    /// The phone says why it has no position.
-    func reported(_ reason: DarkReason, for job: JobID?, _ grant: Grant) {
-        guard grant.allows(.reportLocation) else {
-            return self.session.refuse("dark", job, .forbidden, "Only riders report why they can not be seen.")
-        }
-        if let job, !grant.covers(job) { return self.session.refuse("dark", job, .noSuchJob) }
-        let trips = job.map { [JudgedTrips.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
-        for trip in trips { self.trips.reported(reason, trip) }
-        self.watchDarkness()
-        self.session.send(.ok(re: "dark", job: job, sequence: nil, deadline: nil))
     }
 
     /// Redis knows more than this session.
@@ -255,12 +218,6 @@ final class RiderSession {
         self.session.refuse("location", report.job, code, message)
     }
 
-    /// The session is over: what its reports came to is not.
-    func left() {
-        self.trips.disconnected()
-        self.trips.countAll()
-    }
-
     func declare(_ status: Availability, _ device: DeviceID?, _ grant: Grant) {
         guard grant.allows(.beAvailable) else {
             return self.session.refuse("availability", nil, .forbidden, "Only riders declare themselves.")
@@ -302,8 +259,7 @@ final class RiderSession {
                 bound.value.send(.ok(re: "travel", job: job, sequence: nil, deadline: deadline))
                 if let deadline {
                     bound.value.rider.watch(job, until: deadline)
-                    bound.value.rider.trips.started(.init(rider: grant.person, job: job))
-                    bound.value.rider.watchDarkness()
+                    bound.value.rider.guidance.started(job, grant)
                 }
             case .failure(let error):
                 let refused = Refused(error)

@@ -114,7 +114,7 @@ final class Session: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
         if let address { self.loop.addressBuckets.leave(address) }
-        if self.isRider { self.rider.left() }
+        if self.isRider { self.rider.guidance.left() }
         self.state = .closed
         self.context = nil
         self.socket.onDrained = nil
@@ -251,7 +251,7 @@ final class Session: ChannelInboundHandler {
         case .travel(let job, let active): self.rider.travel(job, active: active, grant)
         case .availability(let status, let device): self.rider.declare(status, device, grant)
         case .presence(let place, let device): self.rider.presence.heard(at: place, device, grant)
-        case .dark(let job, let reason): self.rider.reported(reason, for: job, grant)
+        case .dark(let job, let reason): self.rider.guidance.reported(reason, for: job, grant)
         case .ping: self.send(.pong(serverTime: .now))
         case .auth: self.send(.error(Refusal(re: "auth", code: .badRequest, message: "This connection is signed in.")))
         case .refresh(let token): self.refresh(token, admitted)

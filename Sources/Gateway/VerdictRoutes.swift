@@ -1,5 +1,5 @@
-// What became of a rider's readings, for those who run the service: a customer who complains of a marker that stood still is
-// answered with numbers. Where the rider was is not among them.
+// What became of a rider's readings, for those who run the service: a customer who complains of a marker that stood
+// still is answered with numbers. Where the rider was is not among them.
 
 internal import Access
 internal import EnrouteWire

@@ -1,5 +1,5 @@
-// What became of a rider's readings, counted for whoever looks into a complaint, and what is known of its silence and of
-// its arrival. Words and numbers, never a place, and gone with the live instance.
+// What became of a rider's readings, counted for whoever looks into a complaint, and what is known of its silence and
+// of its arrival. Words and numbers, never a place, and gone with the live instance.
 
 package import EnrouteWire
 package import NIOCore

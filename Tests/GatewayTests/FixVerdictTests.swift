@@ -103,7 +103,8 @@ import Testing
             try await Self.counts(
                 gateway, job,
                 [
-                    "accepted": 3, "held": 2, "duplicate": 1, "out_of_order": 1, "stale": 1, "future": 1, "inaccurate": 1,
+                    "accepted": 3, "held": 2, "duplicate": 1, "out_of_order": 1, "stale": 1, "future": 1,
+                    "inaccurate": 1,
                     "implausible_speed": 1,
                 ])
             let answer = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "olga", .ops)
@@ -146,7 +147,9 @@ import Testing
             let off = try await send([Self.fix(now - 40_000)])
             #expect(off.status == 403 && off.member("code") == "travel_mode_off")
             _ = try await gateway.rest("PUT", "/api/v1/jobs/\(job)/travel", by: "rider-1", .rider)
-            let first = try await send([Self.fix(now - 30_000), Self.fix(now - 35_000), Self.fix(now - 34_000, north: 9000)])
+            let first = try await send([
+                Self.fix(now - 30_000), Self.fix(now - 35_000), Self.fix(now - 34_000, north: 9000),
+            ])
             #expect(first.text.contains(#""accepted":["job-1"]"#), "\(first)")
             let position = try #require(try await gateway.feed.read(job).get().position)
             #expect(String(decoding: position, as: UTF8.self).contains(#""at":\#(now - 30_000)"#))

@@ -17,7 +17,9 @@ import Testing
         let shift = Int64.now - (recorded.last?.at ?? 0) - 1000
         var last: Int64 = 0
         return recorded.compactMap { fix in
-            guard let place = Coordinate(latitude: fix.latitude, longitude: fix.longitude), fix.at > last else { return nil }
+            guard let place = Coordinate(latitude: fix.latitude, longitude: fix.longitude), fix.at > last else {
+                return nil
+            }
             last = fix.at
             return EnrouteWire.Fix(
                 at: fix.at + shift, place: place, accuracyMeters: fix.accuracyMeters.map { min($0, 10_000) },

@@ -34,12 +34,14 @@ import Testing
                 job: job, sequence: 1,
                 fixes: [
                     Fix(
-                        at: .now - ago, place: Coordinate(latitude: 41.9 - meters / Self.metersOfDegree, longitude: 12.5)!,
+                        at: .now - ago,
+                        place: Coordinate(latitude: 41.9 - meters / Self.metersOfDegree, longitude: 12.5)!,
                         accuracyMeters: 5, speedMetersPerSecond: speed)
                 ]))
     }
 
-    @Test func `US-072: a rider is asked to report rarely while nobody follows, and often near the door`() async throws {
+    @Test func `US-072: a rider is asked to report rarely while nobody follows, and often near the door`() async throws
+    {
         try await Self.run { gateway, job in
             try await gateway.connect("rider-1", .rider) { rider, answers in
                 try await rider.send(.travel(job: job, active: true))
@@ -76,7 +78,8 @@ import Testing
                     }
                     var told: [ApproachState] = []
                     for _ in 0..<2 {
-                        told.append(try await answers.first { if case .approach(_, let state) = $0 { state } else { nil } })
+                        told.append(
+                            try await answers.first { if case .approach(_, let state) = $0 { state } else { nil } })
                     }
                     #expect(told == [.approaching, .arrived])
                 }
@@ -133,7 +136,9 @@ import Testing
                     func dark(
                         _ messages: inout GatewayConnection.Messages.AsyncIterator
                     ) async throws -> (TrackingTextKey, DarkReason?) {
-                        try await messages.first { if case .dark(_, let text, let reason) = $0 { (text, reason) } else { nil } }
+                        try await messages.first {
+                            if case .dark(_, let text, let reason) = $0 { (text, reason) } else { nil }
+                        }
                     }
                     try await gateway.connect("rider-1", .rider) { rider, answers in
                         try await rider.send(.travel(job: job, active: true))

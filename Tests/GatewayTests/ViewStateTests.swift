@@ -145,7 +145,9 @@ import Testing
                             }
                             if case .location(let location) = message,
                                 location.fix.place.latitude > 41.9 + (Double(step) + 0.5) / 100_000
-                            { break }
+                            {
+                                break
+                            }
                         }
                     }
                 }
