@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-long test-failover test-api simulate install build release check fuzz bench bench-riders bench-recovery bench-status \
+.PHONY: run test test-long test-failover test-api simulate install build release check fuzz bench bench-riders bench-recovery bench-status bench-pool bench-availability \
     bench-peers bench-tools bench-instructions instructions twin format lint clean
 
 run: install build
@@ -69,12 +69,20 @@ test-failover: install
 bench-status: release
 	python3 benchmarks/status.py .build/release/enroute
 
+# From a change of a rider to who watches the pool, under a minute.
+bench-pool: release
+	python3 benchmarks/pool.py .build/release/enroute
+
 # Every history, every race: 100,000 histories of four clients against real Redis, 50 killed servers and 50 failovers in the
 # middle of some, 100,000 races for one rider. Seven minutes or more. FIRST_SEED=1 repeats what `make test` begins with.
 test-long: install
 	swift build --build-tests
 	ENROUTE_HISTORIES=100000 ENROUTE_RACES=100000 ENROUTE_FIRST_SEED=$(FIRST_SEED) \
 	    swift test --skip-build --disable-xctest --filter LinearizabilityTests
+
+# From a rider's PATCH to its answer and to who watches the pool, a minute.
+bench-availability: release
+	python3 benchmarks/availability.py .build/release/enroute
 
 # 20,000 followed jobs lose their channels: minutes.
 bench-recovery: release

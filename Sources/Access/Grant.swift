@@ -52,6 +52,7 @@ package struct TokenIdentity: Sendable, Hashable {
 package enum Verb: Sendable, CaseIterable {
     case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, makeTicket, readVerdicts
     case assignJob, makeLink, revokeGrant, sendEvents
+    case followPool
     case beAvailable, readRiders, describeRider, forceOffline
 
     var isReading: Bool { self == .followJob || self == .readJob }
@@ -79,6 +80,8 @@ extension Grant {
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant), (.ops, .readVerdicts): true
         case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .readVerdicts): true
         case (.service, .assignJob), (.service, .makeLink), (.service, .revokeGrant), (.service, .sendEvents): true
+        // The pool is more than a job's.
+        case (.ops, .followPool), (.service, .followPool): self.job == nil
         default: false
         }
     }

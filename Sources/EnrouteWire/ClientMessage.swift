@@ -38,6 +38,9 @@ public enum ClientMessage: Hashable, Sendable {
     case unsubscribe(job: JobID)
     case location(LocationReport)
     case travel(job: JobID, active: Bool)
+    /// Watches the pool of a zone, from the version that was seen last.
+    case watch(zone: ZoneID, since: Int64?)
+    case unwatch(zone: ZoneID)
     /// A rider declares whether it works, by this device.
     case availability(Availability, device: DeviceID?)
     /// A rider is there; and where, for whoever gives out tasks.
@@ -56,6 +59,8 @@ public enum ClientMessage: Hashable, Sendable {
         case .unsubscribe: "unsubscribe"
         case .location: "location"
         case .travel: "travel"
+        case .watch: "watch"
+        case .unwatch: "unwatch"
         case .availability: "availability"
         case .presence: "presence"
         case .dark: "dark"
@@ -80,6 +85,8 @@ extension ClientMessage {
             let fields = try Fields(from: &reader, "travel")
             guard let active = fields.active else { throw BadMessage("travel needs active, true or false") }
             self = .travel(job: try fields.requiredJob(), active: active)
+        case "watch": self = try Self.watch(from: &reader)
+        case "unwatch": self = try Self.unwatch(from: &reader)
         case "availability", "presence", "dark": self = try Self.riderMessage(type, from: &reader)
         case "auth":
             let fields = try Fields(from: &reader, "auth")
@@ -98,7 +105,8 @@ extension ClientMessage {
             self = .ping
         default:
             throw BadMessage(
-                "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, dark, "
+                "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, dark, watch, "
+                    + "unwatch, "
                     + "refresh, ping")
         }
         try reader.end()
@@ -130,6 +138,12 @@ extension ClientMessage {
                 writer.field("job", job.text)
                 writer.field("active", active)
             }
+        case .watch(let zone, let since):
+            return JSONWriter.message("watch") { writer in
+                writer.field("zone", zone.text)
+                writer.field("since", since)
+            }
+        case .unwatch(let zone): return JSONWriter.message("unwatch") { $0.field("zone", zone.text) }
         case .availability, .presence, .dark: return self.riderMessage
         case .refresh(let token): return JSONWriter.message("refresh") { $0.field("token", token) }
         case .ping: return JSONWriter.message("ping") { _ in }

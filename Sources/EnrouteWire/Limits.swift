@@ -33,6 +33,10 @@ public struct Limits: Hashable, Sendable {
     public var subscriptions = 10
     /// The same for roles `ops` and `service`.
     public var operationsSubscriptions = 200
+    /// Zones whose pools one connection watches; more is answered `limit_exceeded`.
+    public var watchedZones = 20
+    /// Bytes that wait for the socket of a connection that watches a pool; more closes 4002. A pool of 5,000 is 250 KiB.
+    public var poolQueueBytes = 8_388_608
     /// Bytes that wait for a socket; more closes 4002.
     public var queueBytes = 65_536
     /// Send buffer of the kernel and one read from a socket, bytes.

@@ -120,13 +120,19 @@ extension RiderChange {
     }
 
     public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
+        var reader = JSONReader(bytes)
+        try self.init(from: &reader)
+        try reader.end()
+    }
+
+    /// For one that stands within another message too.
+    init(from reader: inout JSONReader) throws(BadMessage) {
         let members = Members("rider")
         var (type, zone, rider, job) = (String?.none, ZoneID?.none, PersonID?.none, JobID?.none)
         var (version, previous, at) = (Int64?.none, Int64?.none, Int64?.none)
         var (tasks, capacity) = (Int64?.none, Int64?.none)
         var (kind, status) = (Kind?.none, Availability?.none)
         var (isReachable, isApproved, isAvailable) = (Bool?.none, Bool?.none, Bool?.none)
-        var reader = JSONReader(bytes)
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "type": type = try reader.string()
@@ -146,7 +152,6 @@ extension RiderChange {
             default: try reader.value()
             }
         }
-        try reader.end()
         guard type == "rider" else { throw BadMessage("it is no change of a rider") }
         self.init(
             zone: try members.required(zone, "zone"), version: try members.required(version, "version"),

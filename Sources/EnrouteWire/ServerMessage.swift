@@ -21,6 +21,8 @@ public struct Refusal: Hashable, Sendable {
     /// `type` of the message that is answered.
     public var re: String
     public var job: JobID?
+    /// Of a refused `watch`.
+    public var zone: ZoneID?
     public var code: ErrorCode
     /// A sentence for who builds the client.
     public var message: String
@@ -31,12 +33,13 @@ public struct Refusal: Hashable, Sendable {
     public var reason: String?
 
     public init(
-        re: String, job: JobID? = nil, code: ErrorCode, message: String, retryInMilliseconds: Int64? = nil,
-        tasks: [JobID] = [], reason: String? = nil
+        re: String, job: JobID? = nil, zone: ZoneID? = nil, code: ErrorCode, message: String,
+        retryInMilliseconds: Int64? = nil, tasks: [JobID] = [], reason: String? = nil
     ) {
         self.reason = reason
         self.re = re
         self.job = job
+        self.zone = zone
         self.code = code
         self.message = message
         self.retryInMilliseconds = retryInMilliseconds
@@ -59,6 +62,9 @@ public enum ServerMessage: Hashable, Sendable {
     case approach(job: JobID, ApproachState)
     /// Why nothing new is seen of a rider, in words; by its name for operations and services.
     case dark(job: JobID, TrackingTextKey, DarkReason?)
+    /// The pool of a zone, or what was missed of it.
+    case pool(PoolView)
+    case rider(RiderChange)
     case degraded
     case restored
     case ok(re: String, job: JobID?, sequence: Int64?, deadline: Int64?)
@@ -103,6 +109,8 @@ extension ServerMessage {
                 writer.field("reason", reason.rawValue)
             }
         case .rate, .approach, .dark: return self.guidance
+        case .pool(let view): return view.encoded
+        case .rider(let change): return change.encoded
         case .degraded: return JSONWriter.message("degraded") { _ in }
         case .restored: return JSONWriter.message("restored") { _ in }
         case .ok(let re, let job, let sequence, let deadline):
@@ -116,6 +124,7 @@ extension ServerMessage {
             return JSONWriter.message("error") { writer in
                 writer.field("re", refusal.re)
                 writer.field("job", refusal.job?.text)
+                writer.field("zone", refusal.zone?.text)
                 writer.field("code", refusal.code.rawValue)
                 writer.field("message", refusal.message)
                 writer.field("retry", refusal.code.isRetryable)
@@ -141,8 +150,16 @@ extension ServerMessage {
     public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         let type = try messageType(bytes)
         var reader = JSONReader(bytes)
-        if type == "location" {
-            self = .location(try Location(from: &reader))
+        // These have members of their own.
+        let own: Self? =
+            switch type {
+            case "location": .location(try Location(from: &reader))
+            case "pool": .pool(try PoolView(from: &reader))
+            case "rider": .rider(try RiderChange(from: &reader))
+            default: nil
+            }
+        if let own {
+            self = own
             return
         }
         if let guidance = try Self.guidance(type, from: bytes) {
@@ -173,7 +190,7 @@ extension ServerMessage {
         case "error":
             self = .error(
                 Refusal(
-                    re: try fields.required(fields.re, "re"), job: fields.job,
+                    re: try fields.required(fields.re, "re"), job: fields.job, zone: fields.zone,
                     code: try fields.required(fields.code, "code"), message: fields.message ?? "",
                     retryInMilliseconds: fields.retryIn, tasks: fields.tasks, reason: fields.reasonText))
         case "pong": self = .pong(serverTime: try fields.required(fields.serverTime, "serverTime"))
@@ -188,6 +205,7 @@ private struct ServerFields {
     var (job, session, re, message) = (JobID?.none, String?.none, String?.none, String?.none)
     var (serverTime, pingInterval, sequence) = (Int64?.none, Int64?.none, Int64?.none)
     var (deadline, retryIn) = (Int64?.none, Int64?.none)
+    var zone: ZoneID?
     var (state, reason, code) = (TrackingState?.none, EndReason?.none, ErrorCode?.none)
     var (snapshot, limits) = (Snapshot?.none, Limits?.none)
     var tasks: [JobID] = []
@@ -199,6 +217,7 @@ private struct ServerFields {
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "job": fields.job = try reader.identifier("job")
+            case "zone": fields.zone = try reader.identifier("zone")
             case "session": fields.session = try reader.string()
             case "re": fields.re = try reader.string()
             case "message": fields.message = try reader.string()

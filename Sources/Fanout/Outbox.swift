@@ -32,12 +32,15 @@ package struct Outbox<Topic: Hashable> {
     private var count = 0
     /// Bytes of all frames that wait.
     package private(set) var bytes = 0
-    package let mostBytes: Int
+    package private(set) var mostBytes: Int
 
     /// - Parameter mostBytes: bytes that may wait; the frame that would pass it overflows.
     package init(mostBytes: Int) { self.mostBytes = mostBytes }
 
     package var isEmpty: Bool { self.bytes == 0 }
+
+    /// From now on so many bytes may wait, unless it was more before.
+    package mutating func widen(to bytes: Int) { self.mostBytes = max(self.mostBytes, bytes) }
 
     package mutating func add(_ frame: [UInt8], _ kind: Kind) -> Outcome {
         switch kind {

@@ -26,6 +26,8 @@ final class LoopRelay {
 
     private var table = FollowTable<JobID, FollowedJob>()
     private let repairs: JobRepairs
+    /// The pools of zones, whose channels are at the ledger too.
+    let zones: ZoneRelay
     let limits: TimeLimits
     private let freshness: FreshnessWatch
 
@@ -38,14 +40,15 @@ final class LoopRelay {
 
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: Subscriptions,
-        events: Subscriptions, counts: LoopCounts, bounds: Rereading<JobID>.Bounds, limits: TimeLimits,
-        freshness: FreshnessWatch, logger: Logger
+        events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, bounds: Rereading<JobID>.Bounds,
+        limits: TimeLimits, freshness: FreshnessWatch, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.keyspace = keyspace
         self.jobs = jobs
         self.feeds = feeds
         self.events = events
+        self.zones = zones
         self.counts = counts
         self.logger = logger
         self.limits = limits
@@ -63,7 +66,8 @@ final class LoopRelay {
         for connection in [feeds, events] {
             connection.onResubscribed = { [unowned self] channel in
                 let job = Array(channel.utf8).withUnsafeBytes { self.keyspace.job(ofChannel: $0) }
-                if let job { self.repairs.demand(job, within: Self.repairSpread) }
+                guard let job else { return self.zones.resubscribed(channel) }
+                self.repairs.demand(job, within: Self.repairSpread)
             }
         }
     }
@@ -193,7 +197,10 @@ final class LoopRelay {
     }
 
     private func relayEvent(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
-        guard let job = self.keyspace.job(ofChannel: channel) else { return }
+        guard let job = self.keyspace.job(ofChannel: channel) else {
+            self.onMessage()
+            return self.zones.relay(channel, payload)
+        }
         // Who may see the job may have changed: until it is read again nothing of it is shown.
         guard !payload.elementsEqual(Self.assigned) else { return self.repair(job) }
         guard case .status(_, let event)? = try? ServerMessage(payload) else { return }
@@ -236,10 +243,15 @@ final class LoopRelay {
     }
 
     /// Every tick of the loop.
-    func tick() { self.repairs.begin() }
+    func tick() {
+        self.repairs.begin()
+        self.zones.tick()
+    }
 
     /// Everything is subscribed, and nothing waits to be read again.
-    var isSettled: Bool { self.feeds.isSettled && self.events.isSettled && self.repairs.isSettled }
+    var isSettled: Bool {
+        self.feeds.isSettled && self.events.isSettled && self.repairs.isSettled && self.zones.isSettled
+    }
 
     /// Since when some subscriber connection is gone or does not answer.
     var silentSince: NIODeadline? { [self.feeds.silentSince, self.events.silentSince].compactMap { $0 }.min() }

@@ -29,6 +29,8 @@ final class LoopState {
     /// Shared with the other loops.
     let revocations: Revocations
     private let watch: RevocationWatch
+    /// On one loop of a gateway.
+    private let sweep: RiderSweep?
     let trail: AuditTrail
     private let live: RedisClient
     private let ledger: RedisClient
@@ -91,6 +93,7 @@ final class LoopState {
             eventLoop: eventLoop, streams: AuditStreams(ledger: self.ledger, settings: state), gateway: settings.name,
             counts: self.counts, logger: logger)
         let trail = NIOLoopBound(self.trail, eventLoop: eventLoop)
+        let counts = NIOLoopBound(self.counts, eventLoop: eventLoop)
         let riders = Riders(ledger: self.ledger, writes: self.writes, settings: state)
         self.jobs = JobControl(
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
@@ -100,16 +103,26 @@ final class LoopState {
                 trail.value.record(.erased(job, keys: keys, because: reason))
             })
         self.riders = RiderControl(
-            riders: riders, places: GeoIndex(live: self.live, settings: state), jobs: self.jobs)
+            riders: riders, places: GeoIndex(live: self.live, settings: state), jobs: self.jobs,
+            onKept: { counts.value.add(.ridersKeptOnline) })
         self.pool = ZonePool(ledger: self.ledger, live: self.live, settings: state)
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = Rereading<JobID>.Bounds()
         bounds.mostInFlight = max(1, Self.mostRereads / loops)
+        let events = Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: logger)
+        let zones = ZoneRelay(
+            eventLoop: eventLoop, keyspace: state.keyspace,
+            pool: self.pool, channels: events, counts: self.counts, logger: logger)
+        self.sweep =
+            index > 0
+            ? nil
+            : RiderSweep(
+                eventLoop: eventLoop, riders: riders, jobs: self.jobs, pace: settings.sweepPace, counts: self.counts,
+                logger: logger)
         self.relay = LoopRelay(
             eventLoop: eventLoop, keyspace: state.keyspace, jobs: self.jobs,
             feeds: Subscriptions(client: self.live, connections: spread, timing: timing, logger: logger),
-            events: Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: logger),
-            counts: self.counts, bounds: bounds,
+            events: events, zones: zones, counts: self.counts, bounds: bounds,
             limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
             freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness), logger: logger)
         self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
@@ -127,13 +140,14 @@ final class LoopState {
         ).flatMap {
             bound.value.relay.onMessage = { bound.value.recent = .now() }
             return bound.value.relay.start()
-        }.flatMap { bound.value.watch.start() }
+        }.flatMap { bound.value.watch.start() }.map { bound.value.sweep?.start() }
     }
 
     func stop() {
         self.timer?.cancel()
         self.relay.stop()
         self.watch.stop()
+        self.sweep?.stop()
         self.trail.stop()
         self.live.stop()
         self.ledger.stop()

@@ -19,6 +19,8 @@ struct RiderControl: Sendable {
     let riders: Riders
     let places: GeoIndex
     let jobs: JobControl
+    /// A rider with a task was not let go.
+    let onKept: @Sendable () -> Void
 
     /// The story's own words (RDR-009-AC-03).
     static let activeTask = "You cannot go offline during an active delivery."
@@ -90,16 +92,21 @@ struct RiderControl: Sendable {
                 return self.places.forget(rider, in: zone).map { answer.replicas }
             case .activeTasks(let jobs) where mayRepair:
                 return self.jobs.releaseDone(jobs, of: rider, in: zone).flatMap { released in
-                    guard released > 0 else { return self.loop.makeFailedFuture(Refused(hasTasks: jobs)) }
+                    guard released > 0 else { return self.keep(jobs) }
                     // Under the same id the same answer would come.
                     let again = Riders.Asker(asker.actor)
                     return self.goOffline(rider, zone, device, reason, again, mayRepair: false)
                 }
-            case .activeTasks(let jobs): return self.loop.makeFailedFuture(Refused(hasTasks: jobs))
+            case .activeTasks(let jobs): return self.keep(jobs)
             case .noSuchRider: return self.loop.makeFailedFuture(Refused.noSuchRider)
             case .otherRequest: return self.loop.makeFailedFuture(Refused.otherRequest)
             }
         }
+    }
+
+    private func keep(_ jobs: [JobID]) -> EventLoopFuture<Int?> {
+        self.onKept()
+        return self.loop.makeFailedFuture(Refused(hasTasks: jobs))
     }
 
     /// The service puts a rider into a zone, and says what it may.

@@ -28,12 +28,15 @@ final class RiderPresence {
         (self.session, self.loop) = (session, loop)
     }
 
+    /// The rider's session has begun: it is heard as long as that is open. A rider that is offline, or in no zone, is passed
+    /// over by the zone.
+    func begin() { self.beat(takesOver: false) }
+
     /// The rider has declared itself: from now on it is heard as long as it is online.
-    func declared(_ status: Availability, _ device: DeviceID?) {
+    func declared(by device: DeviceID?) {
         if let device { self.device = device }
-        self.timer?.cancel()
         // Going online was a heartbeat.
-        if status == .online { self.beatLater() }
+        self.beatLater()
     }
 
     /// The phone says that it is there.

@@ -232,7 +232,7 @@ final class RiderSession {
             switch result {
             case .success:
                 bound.value.send(.ok(re: "availability", job: nil, sequence: nil, deadline: nil))
-                bound.value.rider.presence.declared(status, device)
+                bound.value.rider.presence.declared(by: device)
             case .failure(let error): bound.value.refuse("availability", nil, Refused(error).ofItself)
             }
         }

@@ -76,7 +76,8 @@ extension RiderControl {
         _ request: String
     ) -> EventLoopFuture<Void> {
         guard let status, record.status != status else { return self.loop.makeSucceededVoidFuture() }
-        return self.jobs.change(job, to: status, by: rider, source: source, request: request, party: .rider).map { _ in }
+        return self.jobs.change(job, to: status, by: rider, source: source, request: request, party: .rider).map { _ in
+        }
     }
 
     private func settle(

@@ -66,6 +66,7 @@ final class Session: ChannelInboundHandler {
     var isRider = false
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
     private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
+    private(set) lazy var watcher = WatcherSession(session: self, loop: self.loop)
 
     /// - Parameters:
     ///   - address: whom it counts for; `nil` where addresses are not limited.
@@ -123,6 +124,7 @@ final class Session: ChannelInboundHandler {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.eventLoop.execute {
             bound.value.follower.leaveAll()
+            bound.value.watcher.leaveAll()
             bound.value.loop.remove(bound.value)
         }
         context.fireChannelInactive()
@@ -249,6 +251,8 @@ final class Session: ChannelInboundHandler {
         case .subscribe(let job, let since): self.follower.subscribe(job, since: since, grant)
         case .unsubscribe(let job): self.follower.unsubscribe(job)
         case .travel(let job, let active): self.rider.travel(job, active: active, grant)
+        case .watch(let zone, let since): self.watcher.watch(zone, since: since, grant)
+        case .unwatch(let zone): self.watcher.unwatch(zone)
         case .availability(let status, let device): self.rider.declare(status, device, grant)
         case .presence(let place, let device): self.rider.presence.heard(at: place, device, grant)
         case .dark(let job, let reason): self.rider.guidance.reported(reason, for: job, grant)
@@ -311,6 +315,8 @@ final class Session: ChannelInboundHandler {
         self.loop.counts.add(.queuesOverflowed)
         self.close(.slowConsumer, "too much waits for this connection")
     }
+
+    func widenQueue(to bytes: Int) { self.outbox.widen(to: bytes) }
 
     func dropWaitingPosition(of job: JobID) { self.outbox.drop(job) }
 

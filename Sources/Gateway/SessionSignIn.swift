@@ -62,6 +62,7 @@ extension Session {
         self.send(
             .welcome(Welcome(session: self.id, serverTime: .now, pingIntervalSeconds: ping, limits: self.limits)))
         if self.loop.isDegraded { self.send(.degraded) }
+        if admitted.grant.allows(.beAvailable), self.framing == .webSocket { self.rider.presence.begin() }
     }
 
     func refresh(_ token: String, _ admitted: Admitted) {
@@ -80,6 +81,7 @@ extension Session {
         self.expiry?.cancel()
         self.endsAt = .distantFuture
         self.follower.authorizeAgain()
+        self.watcher.authorizeAgain()
         if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
         self.send(.ok(re: "refresh", job: nil, sequence: nil, deadline: admitted.grant.expiresAt.map { $0 * 1000 }))
     }

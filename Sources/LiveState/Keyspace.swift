@@ -35,6 +35,12 @@ package struct Keyspace: Sendable, Hashable {
     package func changeLog(of zone: ZoneID) -> String { self.riders(zone) + ":audit" }
     /// Channel of the same.
     package func changes(in zone: ZoneID) -> String { self.riders(zone) + ":changes" }
+    /// The zone whose changes these are.
+    package func zone(ofChannel channel: UnsafeRawBufferPointer) -> ZoneID? {
+        let start = self.prefix.utf8.count + 8
+        guard channel.count > start, let end = channel[start...].firstIndex(of: UInt8(ascii: "}")) else { return nil }
+        return ZoneID(bytes: UnsafeRawBufferPointer(rebasing: channel[start..<end]))
+    }
     /// At the live instance: where riders are, and when they were there.
     package func places(in zone: ZoneID) -> String { self.riders(zone) + ":geo" }
     package func placesSeen(in zone: ZoneID) -> String { self.riders(zone) + ":seen" }

@@ -102,6 +102,13 @@ extension Riders {
         }
     }
 
+    /// Every active task of a zone. Cost: O(tasks), without a script.
+    package func tasks(in zone: ZoneID) -> EventLoopFuture<[JobID]> {
+        self.ledger.send(["HKEYS", .text(self.keyspace.taskOwners(in: zone))]).map { answer in
+            (answer.array ?? []).compactMap { $0.text.flatMap { JobID($0) } }
+        }
+    }
+
     /// Whose task a job is in a zone; `nil` when it is nobody's. Cost: O(1), without a script.
     package func owner(of job: JobID, in zone: ZoneID) -> EventLoopFuture<PersonID?> {
         self.ledger.send(["HMGET", .text(self.keyspace.taskOwners(in: zone)), .text(job.text)]).map { answer in

@@ -13,9 +13,11 @@ package enum LogKey {
     package static let port = "port"
     package static let reason = "reason"
     package static let redis = "redis"
+    package static let rider = "rider"
     package static let role = "role"
     package static let session = "session"
     package static let status = "status"
     package static let topic = "topic"
     package static let trace = "trace"
+    package static let zone = "zone"
 }

@@ -18,6 +18,8 @@ package enum Metric: Int, CaseIterable, Sendable {
     case fixesDuplicate, fixesInaccurate, fixesImplausible, fixesWithoutTravel
     case revocationsApplied, sessionsRevoked, connectionsReset, positionsWithheld
     case auditEntriesLost
+    case zonesRepaired, zonesChecked, zonesBehind
+    case ridersUnreachable, ridersUnreachableWithTask, ridersExpired, ridersKeptOnline, tasksReleased
     case keysFetched, keysNotFetched
     case eventsApplied, eventsRepeated, eventsSuperseded
     case eventsEarly, eventsNever, eventsMalformed, eventsForged, eventsFailed
@@ -53,6 +55,11 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .connectionsReset: .connectionsReset
         case .positionsWithheld: .positionsWithheld
         case .auditEntriesLost: .auditEntriesLost
+        case .zonesRepaired, .zonesChecked: .zonesReread
+        case .zonesBehind: .zonesBehind
+        case .ridersUnreachable, .ridersUnreachableWithTask, .ridersExpired: .ridersLost
+        case .ridersKeptOnline: .ridersKeptOnline
+        case .tasksReleased: .tasksReleased
         case .keysFetched, .keysNotFetched: .keysFetched
         case .eventsApplied, .eventsRepeated, .eventsSuperseded: .eventsTaken
         case .eventsEarly, .eventsNever, .eventsMalformed, .eventsForged, .eventsFailed: .eventsRefused
@@ -94,6 +101,11 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .fixesWithoutTravel: ("verdict", "travel_mode_off")
         case .jobsRepaired: ("purpose", "repair")
         case .jobsChecked: ("purpose", "check")
+        case .zonesRepaired: ("purpose", "repair")
+        case .zonesChecked: ("purpose", "check")
+        case .ridersUnreachable: ("outcome", "unreachable")
+        case .ridersUnreachableWithTask: ("outcome", "unreachable_with_task")
+        case .ridersExpired: ("outcome", "expired")
         case .keysFetched: ("outcome", "good")
         case .keysNotFetched: ("outcome", "failed")
         case .eventsApplied: ("outcome", "applied")
@@ -141,6 +153,11 @@ package enum Metric: Int, CaseIterable, Sendable {
         case connectionsReset = "enroute_connections_reset_total"
         case positionsWithheld = "enroute_positions_withheld_total"
         case auditEntriesLost = "enroute_audit_entries_lost_total"
+        case zonesReread = "enroute_zones_reread_total"
+        case zonesBehind = "enroute_zones_behind_total"
+        case ridersLost = "enroute_riders_lost_total"
+        case ridersKeptOnline = "enroute_riders_kept_online_total"
+        case tasksReleased = "enroute_tasks_released_total"
         case keysFetched = "enroute_keys_fetched_total"
         case eventsTaken = "enroute_events_taken_total"
         case eventsRefused = "enroute_events_refused_total"
@@ -173,6 +190,11 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .connectionsReset: "Connections thrown away because a peer did not read in time what was revoked."
             case .positionsWithheld: "Positions not shown at once because it was not known what is revoked."
             case .auditEntriesLost: "Entries of the audit trail lost because too many waited for Redis."
+            case .zonesReread: "Watched zones read again from Redis."
+            case .zonesBehind: "Checks that found watchers to have seen less than there is, or not yet."
+            case .ridersLost: "Riders found not to be heard from any more, by this gateway; expired ones are offline."
+            case .ridersKeptOnline: "Times that a rider with an active task was not let go offline (409)."
+            case .tasksReleased: "Tasks that were released because their jobs were done or another's: left behind by a gateway that ended."
             case .eventsTaken: "Events of other systems that were answered as done."
             case .eventsRefused: "Events of other systems that were not done; early and failed ones are sent again."
             case .keysFetched: "Times that the issuer of tokens was asked for its keys; failed leaves those of before."

@@ -29,6 +29,8 @@ struct LimitSetting: @unchecked Sendable {
         LimitSetting("STALL_SECONDS", \.stallSeconds, 1...600),
         LimitSetting("SUBSCRIPTIONS", \.subscriptions, 1...10_000),
         LimitSetting("OPERATIONS_SUBSCRIPTIONS", \.operationsSubscriptions, 1...10_000),
+        LimitSetting("WATCHED_ZONES", \.watchedZones, 1...1000),
+        LimitSetting("POOL_QUEUE_BYTES", \.poolQueueBytes, 65_536...1_073_741_824),
         LimitSetting("QUEUE_BYTES", \.queueBytes, 4096...16_777_216),
         LimitSetting("SOCKET_SEND_BYTES", \.socketSendBytes, 4096...16_777_216),
         LimitSetting("SESSIONS_PER_PERSON", \.sessionsPerPerson, 0...1_000_000),

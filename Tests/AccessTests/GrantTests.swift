@@ -56,6 +56,14 @@ import Testing
         #expect(own.covers(Self.job) && !Grant(person: Self.rider, role: .rider, job: JobID("j2")!).covers(Self.job))
     }
 
+    @Test func `a token for one job, or for one rider's, shows no pool`() {
+        for role in [Role.ops, .service] {
+            #expect(Grant(person: Self.anna, role: role).allows(.followPool))
+            #expect(!Grant(person: Self.anna, role: role, job: Self.job).allows(.followPool))
+            #expect(!Grant(person: Self.anna, role: role, rider: Self.rider).allows(.followPool))
+        }
+    }
+
     @Test func `a job without a rider is no rider's`() {
         #expect(!Grant(person: Self.rider, role: .rider).reaches(Self.job, customer: Self.anna, rider: nil))
     }

@@ -28,7 +28,8 @@ import Testing
     /// One of each kind: a new case is a mistake here until it is named.
     private static func key(_ message: ClientMessage) -> String {
         switch message {
-        case .auth, .subscribe, .unsubscribe, .travel, .availability, .presence, .refresh, .ping: message.type
+        case .auth, .subscribe, .unsubscribe, .travel, .availability, .presence, .watch, .unwatch, .refresh, .ping:
+            message.type
         case .location: "report"
         case .dark: "reportDark"
         }
@@ -46,6 +47,8 @@ import Testing
         case .rate: "rate"
         case .approach: "approach"
         case .dark: "dark"
+        case .pool: "pool"
+        case .rider: "rider"
         case .degraded: "degraded"
         case .restored: "restored"
         case .ok: "ok"
@@ -56,12 +59,12 @@ import Testing
     }
 
     private static let clientKinds: Set = [
-        "auth", "subscribe", "unsubscribe", "travel", "report", "availability", "presence", "refresh", "ping",
-        "reportDark",
+        "auth", "subscribe", "unsubscribe", "travel", "report", "availability", "presence", "refresh", "watch", "unwatch",
+        "ping", "reportDark",
     ]
     private static let serverKinds: Set = [
         "welcome", "subscribed", "reset", "status", "location", "tracking", "ended", "degraded", "restored", "ok",
-        "error", "pong", "goaway", "rate", "approach", "dark",
+        "error", "pong", "goaway", "pool", "rider", "rate", "approach", "dark",
     ]
 
     @Test func `both directions have every message of the protocol, each with an example, and no other`() throws {

@@ -12,7 +12,6 @@ import Testing
 /// looks like is the page's (Tests/Browser).
 @Suite struct AvailabilityTests {
     private static let rider = PersonID("rider-1")!
-    private static let rome = ZoneID("rome")!
 
     private static func declare(
         _ status: String, _ gateway: RunningGateway, headers: [String] = [], more: String = ""
@@ -52,8 +51,7 @@ import Testing
     }
 
     private static func pool(_ gateway: RunningGateway) async throws -> [PersonID] {
-        let pool = ZonePool(ledger: gateway.client, live: gateway.client, settings: gateway.settings.liveState)
-        return try await pool.read(self.rome).get().members.map(\.rider)
+        try await gateway.pool.read(RunningGateway.rome).get().members.map(\.rider)
     }
 
     private static func run(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {
@@ -158,6 +156,35 @@ import Testing
                 let me = try await Self.me(other)
                 #expect(me.status == 200 && me.member("status") == "online" && me.member("device") == "phone-1")
             }
+        }
+    }
+
+    @Test func `R1: every change that was answered 200 is in the audit once, and what was refused is counted`()
+        async throws
+    {
+        try await Self.run { gateway in
+            let start = try await gateway.pool.read(RunningGateway.rome).get().version
+            let declared = ["online", "offline", "online"]
+            for (index, status) in declared.enumerated() {
+                let answer = try await Self.declare(
+                    status, gateway, headers: ["Idempotency-Key: tap-\(index)"], more: #","device":"phone-1""#)
+                #expect(answer.status == 200)
+            }
+            try await Self.order(gateway)
+            for _ in 0..<3 { #expect(try await Self.declare("offline", gateway).status == 409) }
+            let kinds = try await gateway.changes(since: start).map(\.kind)
+            #expect(kinds == [.online, .offline, .online, .assigned])
+            let log = try await gateway.client.send([
+                "XREVRANGE", "riders:{rome}:audit", "+", "-", "COUNT", "2",
+            ]).get()
+            let entry = log.array?.last?.array?.last?.array?.compactMap(\.text) ?? []
+            for (name, value) in [
+                ("actor", "rider-1"), ("device", "phone-1"), ("request", "tap-2"), ("change", "online"),
+            ] {
+                let place = try #require(entry.firstIndex(of: name))
+                #expect(entry[place + 1] == value)
+            }
+            try gateway.waitForMetric("enroute_riders_kept_online_total 3")
         }
     }
 

@@ -118,7 +118,9 @@ struct SampleRequest: Sendable {
                 "POST", "\(Self.job)/status", by: .service,
                 #"{"status":"\#(round.isMultiple(of: 2) ? "preparing" : "allocation_failed")"}"#)
         case "assignJob":
-            .init("PUT", "\(Self.job)/assignment", by: .service, #"{"rider":"rider-\#(round + 1)","insteadOf":"rider-\#(round)"}"#)
+            .init(
+                "PUT", "\(Self.job)/assignment", by: .service,
+                #"{"rider":"rider-\#(round + 1)","insteadOf":"rider-\#(round)"}"#)
         case "unassignJob": .init("DELETE", "\(Self.job)/assignment", by: .service)
         case "startTravel": .init("PUT", "\(Self.job)/travel", by: .rider)
         case "stopTravel": .init("DELETE", "\(Self.job)/travel", by: .rider)
@@ -134,7 +136,8 @@ struct SampleRequest: Sendable {
         case "readRider": .init("GET", "/api/v1/riders/rider-1", by: .ops)
         case "describeRider":
             .init(
-                "PUT", "/api/v1/riders/rider-1", by: .service, #"{"zone":"rome","approved":true,"capacity":\#(round + 1)}"#)
+                "PUT", "/api/v1/riders/rider-1", by: .service,
+                #"{"zone":"rome","approved":true,"capacity":\#(round + 1)}"#)
         case "removeRider": .init("DELETE", "/api/v1/riders/rider-1", by: .service)
         case "forceOffline":
             .init(

@@ -132,6 +132,8 @@ extension DisclosureTests.Seen {
         case .error(let refusal):
             (job, isRefusal) = (refusal.job, refusal.code == .notFound)
             self.refused += 1
+        // Of riders, which a customer is shown nothing of.
+        case .pool, .rider: self.foreign.append("\(message)")
         case .welcome, .degraded, .restored, .pong, .goaway, .rate: break
         }
         if let job, !isRefusal, !job.text.hasPrefix("job-\(person)-") { self.foreign.append("\(message)") }

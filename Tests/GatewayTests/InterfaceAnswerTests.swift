@@ -258,7 +258,9 @@ import Testing
                 }
                 let address = try master.address
                 try await within {
-                    try await RunningGateway.run(isSecure: false, at: (address, address), { $0.limits.availabilityPerMinute = 10_000 }) {
+                    try await RunningGateway.run(
+                        isSecure: false, at: (address, address), { $0.limits.availabilityPerMinute = 10_000 }
+                    ) {
                         gateway in
                         try await Self.doubt(try Conversation(with: gateway), replica)
                     }

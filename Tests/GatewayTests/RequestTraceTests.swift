@@ -95,7 +95,7 @@ import Testing
 }
 
 /// Log lines, kept.
-private final class RecordedLines: @unchecked Sendable {
+final class RecordedLines: @unchecked Sendable {
     struct Line {
         let level: Logger.Level
         let message: String

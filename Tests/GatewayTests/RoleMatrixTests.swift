@@ -22,6 +22,7 @@ import Testing
         .makeLink: [.customer, .service],
         .revokeGrant: [.ops, .service],
         .sendEvents: [.service],
+        .followPool: [.ops, .service],
         .beAvailable: [.rider],
         .readRiders: [.ops, .service],
         .describeRider: [.service],
@@ -47,6 +48,7 @@ import Testing
             (.readJob, .rest("GET", "\(path)/\(job)", nil, 200)),
             (.readJob, .rest("GET", "\(path)/\(job)/log", nil, 200)),
             (.followJob, .socket(.subscribe(job: job, since: nil))),
+            (.followPool, .socket(.watch(zone: ZoneID("zone-1")!, since: nil))),
             (.switchTravel, .rest("PUT", "\(path)/\(job)/travel", nil, 200)),
             (.reportLocation, .rest("POST", "\(path)/\(job)/locations", batch, 200)),
             (.reportLocation, .socket(.location(LocationReport(job: job, sequence: 1, fixes: [fix])))),
@@ -161,7 +163,7 @@ extension GatewayConnection.Messages.AsyncIterator {
     fileprivate mutating func answer() async throws -> ErrorCode? {
         try await self.first { message -> ErrorCode?? in
             switch message {
-            case .ok, .subscribed: .some(nil)
+            case .ok, .subscribed, .pool: .some(nil)
             case .error(let refusal): .some(refusal.code)
             default: nil
             }

@@ -83,7 +83,9 @@ struct RunningGateway: Sendable {
     ) async throws {
         var logger = given ?? Logger(label: "test")
         logger.logLevel =
-            given?.logLevel ?? ProcessInfo.processInfo.environment["ENROUTE_TEST_LOG"].flatMap { Logger.Level(rawValue: $0) } ?? .critical
+            given?.logLevel ?? ProcessInfo.processInfo.environment["ENROUTE_TEST_LOG"].flatMap {
+                Logger.Level(rawValue: $0)
+            } ?? .critical
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let loop = group.next()
         let client = try await loop.submit { [logger] in
@@ -164,8 +166,6 @@ struct RunningGateway: Sendable {
         _ = try await self.ledger.publish(.onTheWay, of: job, by: PersonID("service")!, source: "event").get()
         return job
     }
-
-    var riders: Riders { Riders(ledger: self.client, settings: self.settings.liveState) }
 
     /// A rider that may go online.
     func registerRider(

@@ -71,6 +71,20 @@ import Testing
     }
 
     @Test(arguments: ["", "staging:", "ü:", "a{b}c:"])
+    func `a zone comes back from its channel, and no job does`(prefix: String) throws {
+        let keyspace = Keyspace(prefix: prefix)
+        for name in ["a", "berlin", String(repeating: "Z", count: 64), "_-_"] {
+            let zone = try #require(ZoneID(name))
+            let channel = keyspace.changes(in: zone)
+            #expect(Array(channel.utf8).withUnsafeBytes { keyspace.zone(ofChannel: $0) } == zone)
+            #expect(self.job(keyspace, channel) == nil)
+        }
+        for channel in ["", "riders:{", "riders:{}", "riders:{a", prefix + "riders:{ö}:changes"] {
+            #expect(Array(channel.utf8).withUnsafeBytes { keyspace.zone(ofChannel: $0) } == nil, "\(channel)")
+        }
+    }
+
+    @Test(arguments: ["", "staging:", "ü:", "a{b}c:"])
     func `a job comes back from its channels`(prefix: String) throws {
         let keyspace = Keyspace(prefix: prefix)
         for name in ["a", "job-7", String(repeating: "Z", count: 64), "_-_"] {

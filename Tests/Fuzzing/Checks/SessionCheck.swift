@@ -134,6 +134,8 @@ struct SessionCheck {
         case .subscribe: .error("subscribe", .unavailable)
         case .location: role == .rider ? nil : .error("location", .forbidden)
         case .refresh(let token): self.answer(toRefresh: token, of: role)
+        case .watch: .error("watch", role == .ops || role == .service ? .unavailable : .forbidden)
+        case .unwatch: .ok("unwatch")
         case .availability: .error("availability", role == .rider ? .unavailable : .forbidden)
         case .presence: .error("presence", role == .rider ? .unavailable : .forbidden)
         case .travel: .error("travel", role == .rider ? .unavailable : .forbidden)

@@ -1,0 +1,156 @@
+// The pool of a zone as its watchers are shown it: all of it, or what changed since the version they had seen.
+// Changes come one by one afterwards, as the scripts publish them (RiderChange).
+
+/// A rider that may get a task.
+public struct PoolMember: Hashable, Sendable {
+    public var rider: PersonID
+    /// When it was last heard from, ms since the epoch.
+    public var heartbeat: Int64
+
+    public init(rider: PersonID, heartbeat: Int64) {
+        self.rider = rider
+        self.heartbeat = heartbeat
+    }
+}
+
+/// What a watcher of a zone is shown first, and again whenever something may have been missed.
+public struct PoolView: Hashable, Sendable {
+    public enum Content: Hashable, Sendable {
+        /// In the place of all that was shown; the newest heartbeat first. `count` is of the whole pool, which may be
+        /// more.
+        case riders([PoolMember], count: Int)
+        /// All that happened since the version that was seen, oldest first, each naming the one before it.
+        case changes([RiderChange])
+    }
+
+    public var zone: ZoneID
+    /// Of the newest change that is in it; 0 when there never was one. µs since the epoch, more or less: 16 digits,
+    /// below 2^53 until 2255.
+    public var version: Int64
+    public var content: Content
+
+    public init(zone: ZoneID, version: Int64, _ content: Content) {
+        self.zone = zone
+        self.version = version
+        self.content = content
+    }
+
+    /// What `since` may be: as many digits as zone_snapshot.lua takes.
+    public static let versions: ClosedRange<Int64> = 0...9_999_999_999_999_999
+}
+
+extension PoolView {
+    public var encoded: [UInt8] {
+        JSONWriter.message("pool") { writer in
+            writer.field("zone", self.zone.text)
+            writer.field("version", self.version)
+            switch self.content {
+            case .riders(let members, let count):
+                writer.array("riders", members) { writer, member in
+                    writer.object { writer in
+                        writer.field("rider", member.rider.text)
+                        writer.field("heartbeat", member.heartbeat)
+                    }
+                }
+                writer.field("count", Int64(count))
+            case .changes(let changes): writer.array("changes", changes) { $0.element($1.encoded) }
+            }
+        }
+    }
+
+    init(from reader: inout JSONReader) throws(BadMessage) {
+        var members = Members("pool")
+        var (zone, version, count) = (ZoneID?.none, Int64?.none, Int64?.none)
+        var (riders, changes) = ([PoolMember]?.none, [RiderChange]?.none)
+        try reader.object { (name, reader) throws(BadMessage) in
+            switch String(decoding: name, as: UTF8.self) {
+            case "zone":
+                try members.once(0)
+                zone = try reader.identifier("zone")
+            case "version":
+                try members.once(1)
+                version = try reader.integer()
+            case "count":
+                try members.once(2)
+                count = try reader.integer()
+            case "riders":
+                try members.once(3)
+                var all: [PoolMember] = []
+                try reader.array { (reader) throws(BadMessage) in all.append(try PoolMember(from: &reader)) }
+                riders = all
+            case "changes":
+                try members.once(4)
+                var all: [RiderChange] = []
+                try reader.array { (reader) throws(BadMessage) in all.append(try RiderChange(from: &reader)) }
+                changes = all
+            default: try reader.value()
+            }
+        }
+        let content: Content
+        switch (riders, changes) {
+        case (let riders?, nil):
+            content = .riders(riders, count: Int(clamping: try members.required(count, "count")))
+        case (nil, let changes?): content = .changes(changes)
+        default: throw BadMessage("pool needs either riders or changes")
+        }
+        self.init(
+            zone: try members.required(zone, "zone"), version: try members.required(version, "version"), content)
+    }
+}
+
+extension PoolMember {
+    fileprivate init(from reader: inout JSONReader) throws(BadMessage) {
+        var members = Members("riders")
+        var (rider, heartbeat) = (PersonID?.none, Int64?.none)
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("rider") {
+                try members.once(0)
+                rider = try reader.identifier("rider")
+            } else if name.equals("heartbeat") {
+                try members.once(1)
+                heartbeat = try reader.integer()
+            } else {
+                try reader.value()
+            }
+        }
+        self.init(
+            rider: try members.required(rider, "rider"), heartbeat: try members.required(heartbeat, "heartbeat"))
+    }
+}
+
+extension ClientMessage {
+    /// `watch {zone, since?}`.
+    static func watch(from reader: inout JSONReader) throws(BadMessage) -> Self {
+        let (zone, since) = try Self.zone(from: &reader, "watch")
+        return .watch(zone: zone, since: since)
+    }
+
+    /// `unwatch {zone}`.
+    static func unwatch(from reader: inout JSONReader) throws(BadMessage) -> Self {
+        .unwatch(zone: try Self.zone(from: &reader, "unwatch").zone)
+    }
+
+    private static func zone(
+        from reader: inout JSONReader, _ message: StaticString
+    ) throws(BadMessage) -> (zone: ZoneID, since: Int64?) {
+        var members = Members(message)
+        var (zone, since) = (ZoneID?.none, Int64?.none)
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("zone") {
+                try members.once(0)
+                zone = try reader.identifier("zone")
+            } else if name.equals("since") {
+                try members.once(1)
+                guard !reader.null() else { return }
+                let version = try reader.integer()
+                guard PoolView.versions.contains(version) else {
+                    throw BadMessage("since must be the version of a pool or a rider, 1 to 16 digits")
+                }
+                since = version
+            } else {
+                try reader.value()
+            }
+        }
+        return (try members.required(zone, "zone"), since)
+    }
+}

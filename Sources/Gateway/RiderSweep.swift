@@ -1,0 +1,133 @@
+// Looks for riders that are silent, on one loop of each gateway: who was not heard from in time leaves the pool, and
+// later, if it has no task, is set offline. Any number of gateways may do so at once, since the script looks again
+// before it decides; so nobody is in charge, and a gateway that dies takes nothing with it. A failure of Redis only
+// puts it off.
+//
+// Nothing has to be swept at the live instance: `place_rider` removes ten old places for each that comes, and all of
+// a zone's go by their lifetime once none comes.
+
+internal import EnrouteWire
+internal import LiveState
+internal import Logging
+internal import NIOCore
+internal import Redis
+internal import Telemetry
+
+/// Sweeps every zone's silent riders, again and again. Confined to its event loop.
+final class RiderSweep {
+    private let eventLoop: any EventLoop
+    private let riders: Riders
+    private let jobs: JobControl
+    /// ms between two rounds, on average.
+    private let pace: Int64
+    private let counts: LoopCounts
+    private let logger: Logger
+    /// Zones of this round that were not swept yet.
+    private var waiting: [ZoneID] = []
+    private var next: Scheduled<Void>?
+    private var isStopped = false
+    /// When tasks are next compared with their jobs.
+    private var comparesAt = NIODeadline.now()
+
+    /// Zones that one round sweeps, each for at most `Riders.sweepBatch` riders; the rest follow soon.
+    static let zonesPerRound = 50
+    /// Tasks of a zone that are compared with their jobs at a time, those that come to hand.
+    static let tasksCompared = 500
+    /// Rounds of sweeping to one of comparing.
+    static let roundsPerComparison: Int64 = 20
+    /// Until the next round when there is more to do than one round does, ms.
+    static let soon: ClosedRange<Int64> = 50...150
+
+    /// - Parameter pace: between two rounds, on average; each waits for half of it to one and a half.
+    init(eventLoop: any EventLoop, riders: Riders, jobs: JobControl, pace: Duration, counts: LoopCounts, logger: Logger)
+    {
+        self.eventLoop = eventLoop
+        self.riders = riders
+        self.jobs = jobs
+        self.pace = max(1, pace.milliseconds)
+        self.counts = counts
+        self.logger = logger
+    }
+
+    func start() { self.rest() }
+
+    func stop() {
+        self.isStopped = true
+        self.next?.cancel()
+    }
+
+    private func rest(isMore: Bool = false) {
+        guard !self.isStopped else { return }
+        let delay: Int64 = .random(in: isMore ? Self.soon : self.pace / 2...self.pace * 3 / 2)
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.next = self.eventLoop.scheduleTask(in: .milliseconds(delay)) { bound.value.round() }
+    }
+
+    private func round() {
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        let zones =
+            self.waiting.isEmpty ? self.riders.zones() : self.eventLoop.makeSucceededFuture(self.waiting)
+        zones.flatMap { zones in
+            bound.value.waiting = Array(zones.dropFirst(Self.zonesPerRound))
+            return bound.value.sweep(zones.prefix(Self.zonesPerRound), isFull: false)
+        }.whenComplete { result in
+            let sweep = bound.value
+            if NIODeadline.now() >= sweep.comparesAt {
+                sweep.comparesAt = .now() + .milliseconds(sweep.pace * Self.roundsPerComparison)
+            }
+            switch result {
+            case .success(let isFull): sweep.rest(isMore: isFull || !sweep.waiting.isEmpty)
+            case .failure(let error):
+                sweep.logger.debug("riders not swept", metadata: [LogKey.reason: "\(error)"])
+                sweep.rest()
+            }
+        }
+    }
+
+    /// One zone after the other; what is wrong with one holds up no other.
+    ///
+    /// - Returns: whether one of them had as many riders due as are looked at at once.
+    private func sweep(_ zones: ArraySlice<ZoneID>, isFull: Bool) -> EventLoopFuture<Bool> {
+        guard let zone = zones.first, !self.isStopped else { return self.eventLoop.makeSucceededFuture(isFull) }
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        return self.riders.sweep(zone).flatMapErrorThrowing { error in
+            guard (error as? RedisError)?.isOutage != true else { throw error }
+            bound.value.logger.warning(
+                "a zone's riders were not swept", metadata: [LogKey.zone: "\(zone)", LogKey.reason: "\(error)"])
+            return []
+        }.flatMap { swept in
+            for (rider, expiry) in swept { bound.value.swept(rider, in: zone, expiry) }
+            let isFull = isFull || swept.count >= Riders.sweepBatch
+            return bound.value.compare(zone).flatMap { bound.value.sweep(zones.dropFirst(), isFull: isFull) }
+        }
+    }
+
+    /// Now and then: releases tasks whose jobs are done or another's, which a gateway that ended in between left behind.
+    private func compare(_ zone: ZoneID) -> EventLoopFuture<Void> {
+        guard NIODeadline.now() >= self.comparesAt else { return self.eventLoop.makeSucceededVoidFuture() }
+        let (riders, jobs) = (self.riders, self.jobs)
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        return riders.tasks(in: zone).flatMap { tasks in
+            let looks = tasks.shuffled().prefix(Self.tasksCompared).map { job in
+                riders.owner(of: job, in: zone).flatMap { rider in
+                    rider.map { jobs.releaseDone([job], of: $0, in: zone) } ?? bound.eventLoop.makeSucceededFuture(0)
+                }
+            }
+            return EventLoopFuture.whenAllSucceed(looks, on: bound.eventLoop)
+        }.map { released in bound.value.counts.add(.tasksReleased, released.reduce(0, +)) }
+    }
+
+    private func swept(_ rider: PersonID, in zone: ZoneID, _ expiry: Riders.Expiry) {
+        switch expiry {
+        case .nothing: break
+        case .unreachable: self.counts.add(.ridersUnreachable)
+        case .offline: self.counts.add(.ridersExpired)
+        case .unreachableWithTasks(let jobs, _):
+            self.counts.add(.ridersUnreachableWithTask)
+            // Once, by the gateway that found it.
+            self.logger.notice(
+                "a rider with a task is not heard from any more",
+                metadata: [LogKey.rider: "\(rider)", LogKey.zone: "\(zone)", LogKey.count: "\(jobs.count)"])
+        }
+    }
+}

@@ -1,0 +1,124 @@
+// The watching half of a session: the pools of zones, for whoever gives out tasks and for operations. The same order
+// as in following a job misses nothing: subscribe and have it acknowledged, read, show what was read, then what came
+// meanwhile and is newer, then what comes.
+
+internal import Access
+internal import EnrouteWire
+internal import Fanout
+internal import LiveState
+internal import NIOCore
+
+/// One session's view of one zone's pool. Confined to the session's loop.
+final class WatchedZone {
+    let zone: ZoneID
+    unowned let session: Session
+    private var watching: Watching
+
+    init(zone: ZoneID, since version: Int64?, session: Session) {
+        self.zone = zone
+        self.session = session
+        self.watching = Watching(since: version)
+    }
+
+    /// The newest version that it has seen.
+    var seen: Int64? { self.watching.seen }
+    var isLive: Bool { self.watching.isLive }
+    /// Only what was read since it was unsynchronised may be shown next.
+    var awaitsRepair: Bool { self.watching.awaitsRepair }
+
+    func unsynchronise() { self.watching.unsynchronise() }
+
+    func offer(_ change: Watching.Change) -> Watching.Verdict {
+        let verdict = self.watching.change(change)
+        if verdict == .show { self.session.send(change.frame, .kept) }
+        return verdict
+    }
+
+    /// Shows what was read, and what came while it was.
+    ///
+    /// - Returns: whether that is all: `false` when something between the two is missing and the zone has to be read
+    ///   again.
+    func show(at version: Int64, _ frame: [UInt8]) -> Bool {
+        guard !self.watching.isLive else { return true }
+        let waited = self.watching.view(at: version)
+        self.session.send(frame, .kept)
+        for frame in waited ?? [] { self.session.send(frame, .kept) }
+        return waited != nil
+    }
+}
+
+/// The zones one session watches. Confined to the session's loop.
+final class WatcherSession {
+    unowned let session: Session
+    private let loop: LoopState
+    private var watched: [ZoneID: WatchedZone] = [:]
+
+    init(session: Session, loop: LoopState) {
+        self.session = session
+        self.loop = loop
+    }
+
+    private var relay: ZoneRelay { self.loop.relay.zones }
+
+    /// - Parameter version: the newest that the client has seen of the zone; `nil` for the pool itself.
+    func watch(_ zone: ZoneID, since version: Int64?, _ grant: Grant) {
+        let most = self.loop.settings.limits.watchedZones
+        guard grant.allows(.followPool) else {
+            return self.refuse(zone, .forbidden, "Only services and operations watch pools.")
+        }
+        guard self.watched[zone] == nil else {
+            return self.refuse(zone, .badRequest, "This connection watches the zone already.")
+        }
+        guard self.watched.count < most else {
+            return self.refuse(zone, .limitExceeded, "A connection watches at most \(most) zones.")
+        }
+        self.session.widenQueue(to: self.loop.settings.limits.poolQueueBytes)
+        let watched = WatchedZone(zone: zone, since: version, session: self.session)
+        self.watched[zone] = watched
+        let bound = NIOLoopBound((self.session, watched), eventLoop: self.loop.eventLoop)
+        self.relay.follow(watched).flatMap {
+            bound.value.0.watcher.relay.read(zone, since: version)
+        }.whenComplete { bound.value.0.watcher.began(bound.value.1, $0) }
+    }
+
+    private func began(_ watched: WatchedZone, _ result: Result<PoolView, any Error>) {
+        guard self.watched[watched.zone] === watched else { return }
+        switch result {
+        case .success(let view):
+            // Its channel was lost meanwhile: the repair that is on its way is the first thing it is shown.
+            guard !watched.awaitsRepair else { break }
+            if !watched.show(at: view.version, Frame.text(view.encoded)) { self.relay.repair(watched.zone) }
+        case .failure(let error):
+            self.leave(watched)
+            let refused = Refused(error)
+            self.refuse(watched.zone, refused.code, refused.message)
+        }
+    }
+
+    func unwatch(_ zone: ZoneID) {
+        if let watched = self.watched[zone] { self.leave(watched) }
+        self.session.send(.ok(re: "unwatch", job: nil, sequence: nil, deadline: nil))
+    }
+
+    /// The grant was renewed: one that is narrower may not allow it any more.
+    func authorizeAgain() {
+        guard self.session.grant?.allows(.followPool) != true else { return }
+        for watched in Array(self.watched.values) {
+            self.leave(watched)
+            self.refuse(watched.zone, .forbidden, "The new token does not allow it any more.")
+        }
+    }
+
+    func leaveAll() { for watched in Array(self.watched.values) { self.leave(watched) } }
+
+    private func leave(_ watched: WatchedZone) {
+        self.watched[watched.zone] = nil
+        self.relay.unfollow(watched)
+    }
+
+    private func refuse(_ zone: ZoneID, _ code: ErrorCode, _ message: String) {
+        let retryIn: Int64? = code == .unavailable ? .random(in: 500...3000) : nil
+        self.session.send(
+            .error(Refusal(re: "watch", zone: zone, code: code, message: message, retryInMilliseconds: retryIn)))
+    }
+}

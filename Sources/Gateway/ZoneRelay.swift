@@ -1,0 +1,105 @@
+// From Redis to the watchers of pools on one loop, as LoopRelay does it for jobs: one subscription for each zone that
+// is watched here, one frame for each change, offered to every watcher. A gap, a lost channel or a lost message lead
+// to the zone being read again (ZoneRereads).
+
+internal import EnrouteWire
+internal import Fanout
+internal import LiveState
+internal import Logging
+internal import NIOCore
+internal import Redis
+internal import Resilience
+internal import Telemetry
+
+/// Relays the changes of the zones that are watched on one event loop. Confined to it.
+final class ZoneRelay {
+    private let eventLoop: any EventLoop
+    private let keyspace: Keyspace
+    private let pool: ZonePool
+    private let channels: Subscriptions
+    private let counts: LoopCounts
+    private var table = FollowTable<ZoneID, WatchedZone>()
+    private let rereads: ZoneRereads
+    /// Zones whose channels were lost together are read again within this time, not all at once.
+    private static let repairSpread = UInt64.milliseconds(250)
+
+    /// - Parameter channels: at the ledger, shared with the status events of jobs. What comes from them is handed
+    ///   over by their owner.
+    init(
+        eventLoop: any EventLoop, keyspace: Keyspace, pool: ZonePool, channels: Subscriptions, counts: LoopCounts,
+        logger: Logger
+    ) {
+        self.eventLoop = eventLoop
+        self.keyspace = keyspace
+        self.pool = pool
+        self.channels = channels
+        self.counts = counts
+        self.rereads = ZoneRereads(eventLoop: eventLoop, pool: pool, counts: counts, logger: logger)
+        self.rereads.watchers = { [unowned self] in self.table.followers(of: $0) }
+    }
+
+    // MARK: who watches
+
+    /// Succeeds when no change of the zone can be missed any more.
+    func follow(_ watched: WatchedZone) -> EventLoopFuture<Void> {
+        _ = self.table.follow(watched.zone, by: watched)
+        let bound = NIOLoopBound((self, watched.zone), eventLoop: self.eventLoop)
+        return self.channels.subscribe(self.keyspace.changes(in: watched.zone)).map {
+            // Not before: a repair would make a watcher live while its channel is still missing.
+            let (relay, zone) = bound.value
+            if !relay.table.followers(of: zone).isEmpty { relay.rereads.follow(zone) }
+        }
+    }
+
+    func unfollow(_ watched: WatchedZone) {
+        guard self.table.unfollow(watched.zone, by: watched) == .unsubscribe else { return }
+        self.rereads.leave(watched.zone)
+        self.channels.unsubscribe(self.keyspace.changes(in: watched.zone))
+    }
+
+    /// The pool as it is, or what changed since a version where the log holds it.
+    func read(_ zone: ZoneID, since version: Int64?) -> EventLoopFuture<PoolView> {
+        self.pool.read(zone, since: version).map { PoolView(zone, $0) }
+    }
+
+    // MARK: what is said
+
+    /// A message of a channel that is no job's.
+    func relay(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
+        guard let zone = self.keyspace.zone(ofChannel: channel) else { return }
+        let watchers = self.table.followers(of: zone)
+        guard !watchers.isEmpty, let change = try? RiderChange(payload), change.zone == zone else { return }
+        self.counts.add(.messagesRelayed, watchers.count)
+        let offered = Watching.Change(
+            version: change.version, previous: change.previous, frame: Frame.text(payload))
+        var isGap = false
+        for watcher in watchers where watcher.offer(offered) == .gap { isGap = true }
+        if isGap { self.repair(zone) }
+    }
+
+    // MARK: when something may be missing
+
+    /// Reads a zone again for all its watchers here.
+    func repair(_ zone: ZoneID) { self.rereads.demand(zone, within: 0) }
+
+    /// A channel was lost and is there again.
+    func resubscribed(_ channel: String) {
+        let zone = Array(channel.utf8).withUnsafeBytes { self.keyspace.zone(ofChannel: $0) }
+        if let zone { self.rereads.demand(zone, within: Self.repairSpread) }
+    }
+
+    /// Every tick of the loop.
+    func tick() { self.rereads.begin() }
+
+    /// Nothing waits to be read again.
+    var isSettled: Bool { self.rereads.isSettled }
+}
+
+extension PoolView {
+    init(_ zone: ZoneID, _ reading: ZonePool.Reading) {
+        let members = reading.members.map { PoolMember(rider: $0.rider, heartbeat: $0.heartbeat) }
+        self.init(
+            zone: zone, version: reading.version,
+            reading.changes.map { .changes($0) } ?? .riders(members, count: reading.count))
+    }
+}

@@ -1,0 +1,148 @@
+import Testing
+
+@testable import Fanout
+
+@Suite struct WatchingTests {
+    private static func change(_ version: Int64, after previous: Int64) -> Watching.Change {
+        Watching.Change(version: version, previous: previous, frame: [UInt8(truncatingIfNeeded: version)])
+    }
+
+    /// Live, and all up to this version is seen.
+    private static func live(at version: Int64) -> Watching {
+        var watching = Watching(since: nil)
+        _ = watching.view(at: version)
+        return watching
+    }
+
+    @Test func `what comes before the view waits, and only what is newer than it is shown, in order`() {
+        var watching = Watching(since: nil)
+        for version in 3...6 as ClosedRange<Int64> {
+            #expect(watching.change(Self.change(version, after: version - 1)) == .pass)
+        }
+        #expect(!watching.isLive)
+        #expect(watching.view(at: 4) == [[5], [6]])
+        #expect(watching.isLive && watching.seen == 6)
+        #expect(watching.change(Self.change(7, after: 6)) == .show)
+    }
+
+    @Test func `a change is shown once, and one that is missing before it is a gap`() {
+        var watching = Self.live(at: 10)
+        #expect(watching.change(Self.change(12, after: 10)) == .show)
+        #expect(watching.change(Self.change(12, after: 10)) == .pass)
+        #expect(watching.change(Self.change(11, after: 10)) == .pass)
+        #expect(watching.change(Self.change(15, after: 14)) == .gap)
+        // It stays one until the zone is read again, and what was seen stays what was shown.
+        #expect(watching.seen == 12)
+        #expect(watching.change(Self.change(16, after: 15)) == .gap)
+    }
+
+    @Test func `a gap between the view and what waited shows none of it, and the next view goes on from the first`() {
+        var watching = Watching(since: nil)
+        _ = watching.change(Self.change(5, after: 4))
+        _ = watching.change(Self.change(8, after: 7))
+        #expect(watching.view(at: 4) == nil)
+        #expect(watching.seen == 4)
+        watching.unsynchronise()
+        _ = watching.change(Self.change(9, after: 8))
+        #expect(watching.view(at: 8) == [[9]])
+        #expect(watching.seen == 9)
+    }
+
+    @Test func `more than may wait is not kept, and the zone is read again`() {
+        var watching = Watching(since: nil)
+        for version in 1...Int64(Watching.mostWaiting) {
+            #expect(watching.change(Self.change(version, after: version - 1)) == .pass)
+        }
+        let next = Int64(Watching.mostWaiting) + 1
+        #expect(watching.change(Self.change(next, after: next - 1)) == .gap)
+        #expect(watching.change(Self.change(next + 1, after: next)) == .pass)
+        #expect(watching.view(at: next + 1) == nil)
+        #expect(watching.change(Self.change(next + 2, after: next + 1)) == .show)
+    }
+
+    @Test func `a view that goes back is believed: the master is another one`() {
+        var watching = Self.live(at: 20)
+        watching.unsynchronise()
+        #expect(watching.awaitsRepair && watching.seen == 20)
+        #expect(watching.view(at: 15) == [])
+        #expect(!watching.awaitsRepair && watching.seen == 15)
+        #expect(watching.change(Self.change(21, after: 15)) == .show)
+    }
+
+    @Test func `who is live is shown no second view`() {
+        var watching = Self.live(at: 20)
+        #expect(watching.view(at: 30) == [])
+        #expect(watching.seen == 20)
+    }
+
+    @Test func `who comes back has seen what it says, until a view says otherwise`() {
+        var watching = Watching(since: 7)
+        #expect(watching.seen == 7 && !watching.isLive && !watching.awaitsRepair)
+        #expect(watching.view(at: 9) == [])
+        #expect(watching.seen == 9)
+    }
+
+    @Test func `any order of view and changes shows each change once, or says that it has to be read again`() {
+        // All ways in which the view of any version can come among the changes 1 to 6, and one of them be lost.
+        for (view, at, lost) in Self.orders {
+            var (watching, shown, isWhole) = (Watching(since: nil), [Int64](), true)
+            for version in 1...7 as ClosedRange<Int64> {
+                if version == at {
+                    if let frames = watching.view(at: view) {
+                        shown += frames.map { Int64($0[0]) }
+                    } else {
+                        isWhole = false
+                    }
+                }
+                guard version != lost, version <= 6 else { continue }
+                switch watching.change(Self.change(version, after: version - 1)) {
+                case .show: shown.append(version)
+                case .pass: break
+                case .gap: isWhole = false
+                }
+            }
+            let due = Array((view + 1)...7).filter { $0 <= 6 }
+            if isWhole {
+                // The last one may be lost unnoticed: that is what a look is for.
+                #expect(shown == (lost == 6 ? due.filter { $0 < 6 } : due), "\(view) \(at) \(lost)")
+            } else {
+                #expect(lost > view && lost < 6, "\(view) \(at) \(lost)")
+            }
+        }
+    }
+
+    /// The version of the view, before which change it comes, and which change is lost (0: none).
+    private static var orders: [(view: Int64, at: Int64, lost: Int64)] {
+        (0...6).flatMap { view in
+            // A view never is older than what was shown, so it comes before the change after it, or later.
+            (1...7).flatMap { at in (0...6).map { (Int64(view), Int64(at), Int64($0)) } }
+        }
+    }
+}
+
+@Suite struct PoolLookTests {
+    @Test func `who has seen all there is agrees`() {
+        var look = PoolLook()
+        #expect(look.agrees(asked: 5, version: 5, isKnown: true, seen: 5) == true)
+        // It saw more while the answer was on its way.
+        #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 9) == true)
+    }
+
+    @Test func `what is on its way is waited for, whatever happens in the zone meanwhile`() {
+        var look = PoolLook()
+        #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 5) == false)
+        #expect(look.agrees(asked: 7, version: 90, isKnown: false, seen: 80) == true)
+    }
+
+    @Test func `what has not come by the second look is lost`() {
+        var look = PoolLook()
+        #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 5) == false)
+        #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 6) == false)
+    }
+
+    @Test func `a master that has not heard of what was shown is another one`() {
+        var look = PoolLook()
+        #expect(look.agrees(asked: 9, version: 7, isKnown: false, seen: 9) == false)
+        #expect(look.agrees(asked: 9, version: 7, isKnown: false, seen: 9) == false)
+    }
+}

@@ -1,0 +1,207 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Giving jobs to riders of a zone: the service asks, the zone decides, and both records agree afterwards.
+@Suite struct AssignmentTests {
+    private static func job(_ name: String, _ gateway: RunningGateway) async throws {
+        let made = try await gateway.rest(
+            "POST", "/api/v1/jobs", by: "orders", .service,
+            #"{"job":"\#(name)","kind":"delivery","customer":"anna"}"#)
+        #expect(made.status == 201)
+    }
+
+    private static func assign(
+        _ name: String, to rider: String, _ gateway: RunningGateway, insteadOf: String? = nil
+    ) async throws -> RESTAnswer {
+        let holder = insteadOf.map { #","insteadOf":"\#($0)""# } ?? ""
+        return try await gateway.rest(
+            "PUT", "/api/v1/jobs/\(name)/assignment", by: "allocation", .service, #"{"rider":"\#(rider)"\#(holder)}"#)
+    }
+
+    private static func declare(_ status: String, _ rider: String, _ gateway: RunningGateway) async throws -> RESTAnswer
+    {
+        try await gateway.rest(
+            "PATCH", "/api/v1/riders/me/status", by: rider, .rider, #"{"status":"\#(status)"}"#)
+    }
+
+    private static let manyDeclarations: @Sendable (inout GatewaySettings) -> Void = {
+        $0.limits.availabilityPerMinute = 10_000
+        ($0.limits.requestsPerPersonPerSecond, $0.limits.requestsPerPersonBurst) = (10_000, 10_000)
+        $0.limits.connectionsPerAddress = 0
+    }
+
+    @Test func `a job is refused to who is offline, busy or unheard of, and to a second rider`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for rider in ["rider-1", "rider-2"] { try await gateway.registerRider(rider) }
+                for name in ["a", "b"] { try await Self.job(name, gateway) }
+                let offline = try await Self.assign("a", to: "rider-1", gateway)
+                #expect(offline.status == 409 && offline.member("code") == "rider_offline")
+                for rider in ["rider-1", "rider-2"] { _ = try await Self.declare("online", rider, gateway) }
+                let first = try await Self.assign("a", to: "rider-1", gateway)
+                let fence = try #require(first.member("fence", as: Int.self))
+                let again = try await Self.assign("a", to: "rider-1", gateway)
+                #expect(first.status == 200 && again.status == 200 && again.member("fence") == fence)
+                let busy = try await Self.assign("b", to: "rider-1", gateway)
+                #expect(busy.status == 409 && busy.member("code") == "rider_busy" && busy.member("tasks") == ["a"])
+                let taken = try await Self.assign("a", to: "rider-2", gateway)
+                #expect(taken.status == 409 && taken.member("code") == "conflict")
+                let handed = try await Self.assign("a", to: "rider-2", gateway, insteadOf: "rider-1")
+                #expect(handed.status == 200 && (handed.member("fence") ?? 0) > fence)
+                #expect(try await Self.declare("offline", "rider-1", gateway).status == 200)
+                #expect(try await Self.declare("offline", "rider-2", gateway).status == 409)
+                // Whom no zone keeps is given what the service says.
+                #expect(try await Self.assign("b", to: "stranger", gateway).status == 200)
+            }
+        }
+    }
+
+    @Test func `what can not be handed over stays whose it was, and is still its task`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for rider in ["rider-1", "rider-2"] { try await gateway.registerRider(rider) }
+                try await Self.job("a", gateway)
+                _ = try await Self.declare("online", "rider-1", gateway)
+                #expect(try await Self.assign("a", to: "rider-1", gateway).status == 200)
+                let refused = try await Self.assign("a", to: "rider-2", gateway, insteadOf: "rider-1")
+                #expect(refused.status == 409 && refused.member("code") == "rider_offline")
+                let record = try await gateway.ledger.recover(JobID("a")!).get()?.record
+                #expect(record?.rider == PersonID("rider-1"))
+                #expect(try await Self.declare("offline", "rider-1", gateway).status == 409)
+            }
+        }
+    }
+
+    @Test func `of services that give one job to different riders at once exactly one succeeds, on two gateways`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.manyDeclarations) { first in
+                let addresses = (first.settings.live, first.settings.ledger)
+                try await RunningGateway.run(isSecure: false, at: addresses, Self.manyDeclarations) { second in
+                    let riders = (1...6).map { "rider-\($0)" }
+                    for rider in riders {
+                        try await first.registerRider(rider, capacity: 100)
+                        _ = try await Self.declare("online", rider, first)
+                    }
+                    for round in 0..<10 {
+                        let name = "job-\(round)"
+                        try await Self.job(name, first)
+                        let statuses = try await withThrowingTaskGroup(of: (String, Int).self) { group in
+                            for (index, rider) in riders.enumerated() {
+                                group.addTask {
+                                    let gateway = index.isMultiple(of: 2) ? first : second
+                                    return (rider, try await Self.assign(name, to: rider, gateway).status)
+                                }
+                            }
+                            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+                        }
+                        let winners = statuses.filter { $0.value == 200 }.keys
+                        #expect(
+                            winners.count == 1 && Set(statuses.values).isSubset(of: [200, 409, 503]), "\(statuses)")
+                        let record = try await first.ledger.recover(JobID(name)!).get()?.record
+                        let owner = try await first.riders.owner(of: JobID(name)!, in: RunningGateway.rome).get()
+                        #expect(record?.rider == winners.first.flatMap { PersonID($0) } && owner == record?.rider)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `RDR-009: between assigning and going offline exactly one wins, and no job has an offline rider`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.manyDeclarations) { first in
+                let addresses = (first.settings.live, first.settings.ledger)
+                try await RunningGateway.run(isSecure: false, at: addresses, Self.manyDeclarations) { second in
+                    try await first.registerRider()
+                    for round in 0..<60 {
+                        let name = "job-\(round)"
+                        try await Self.job(name, first)
+                        #expect(try await Self.declare("online", "rider-1", first).status == 200)
+                        async let assigning = Self.assign(name, to: "rider-1", first)
+                        async let leaving = Self.declare("offline", "rider-1", second)
+                        let (assigned, left) = try await (assigning.status, leaving.status)
+                        #expect(Set([assigned, left]) == [200, 409], "\(assigned) \(left)")
+                        let record = try #require(try await first.ledger.recover(JobID(name)!).get()).record
+                        #expect((record.rider == nil) == (left == 200))
+                        let freed = try await first.rest(
+                            "DELETE", "/api/v1/jobs/\(name)/assignment", by: "allocation", .service)
+                        #expect(freed.status == 200)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `what a gateway that died left behind is found: by a sweep, and by who wants to go offline`() async throws {
+        try await within {
+            try await RunningGateway.run(
+                isSecure: false,
+                {
+                    Self.manyDeclarations(&$0)
+                    $0.sweepPace = .milliseconds(20)
+                }
+            ) { gateway in
+                for rider in ["rider-1", "rider-2"] {
+                    try await gateway.registerRider(rider, capacity: 2)
+                    _ = try await Self.declare("online", rider, gateway)
+                }
+                // Tasks of jobs that are nobody's: the gateway ended between the zone and the job's record.
+                for (name, rider) in [("a", "rider-1"), ("b", "rider-2")] {
+                    try await Self.job(name, gateway)
+                    _ = try await gateway.riders.assign(
+                        JobID(name)!, to: PersonID(rider)!, in: RunningGateway.rome, by: RunningGateway.allocation
+                    ).get()
+                }
+                // A decision may be underway: at first nothing is released.
+                #expect(try await Self.declare("offline", "rider-1", gateway).status == 409)
+                for rider in ["rider-1", "rider-2"] {
+                    let longAgo = String((Int64(Date.now.timeIntervalSince1970) - 120) * 1_000_000)
+                    _ = try await gateway.client.send(["HSET", .text("rider:{rome}:\(rider)"), "version", .text(longAgo)])
+                        .get()
+                }
+                #expect(try await Self.declare("offline", "rider-1", gateway).status == 200)
+                try await becomes("the sweep has released the other") {
+                    try await gateway.riders.owner(of: JobID("b")!, in: RunningGateway.rome).get() == nil
+                }
+            }
+        }
+    }
+
+    @Test func `the older of a rider's two devices is told that it is not the rider's any more`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                try await gateway.registerRider()
+                try await gateway.connect("rider-1", .rider) { old, oldMessages in
+                    try await old.send(.availability(.online, device: DeviceID("old")))
+                    _ = try await oldMessages.first { if case .ok("availability", _, _, _) = $0 { true } else { nil } }
+                    try await gateway.connect("rider-1", .rider) { new, newMessages in
+                        try await new.send(.availability(.online, device: DeviceID("new")))
+                        _ = try await newMessages.first {
+                            if case .ok("availability", _, _, _) = $0 { true } else { nil }
+                        }
+                        try await old.send(.presence(Coordinate(latitude: 41.9, longitude: 12.5), device: nil))
+                        let end = await Result { while try await oldMessages.next() != nil {} }
+                        #expect(throws: ClientError.closed(code: 4007, reason: "another device is the rider's now")) {
+                            try end.get()
+                        }
+                        try await new.send(.presence(Coordinate(latitude: 41.9, longitude: 12.5), device: nil))
+                        let isHeard = try await newMessages.first {
+                            if case .ok("presence", _, _, _) = $0 { true } else { nil }
+                        }
+                        #expect(isHeard)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,299 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// The pool of a zone, as the service that gives out tasks sees it.
+@Suite struct PoolFeedTests {
+    private typealias Stage = RunningGateway
+
+    @Test func `RDR-009-AC-01, AC-02: who watches is shown the pool, then sees a rider come into it and leave it`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for number in 1...3 { try await gateway.register(.rider(number)) }
+                try await gateway.goOnline(.rider(1))
+                try await gateway.connect("allocation", .service) { connection, messages in
+                    try await connection.send(.watch(zone: Stage.rome, since: nil))
+                    let pool = try await messages.pool()
+                    guard case .riders(let riders, 1) = pool.content else { return #expect(Bool(false), "\(pool)") }
+                    #expect(riders.map(\.rider) == [.rider(1)] && pool.zone == Stage.rome)
+                    var witness = PoolWitness()
+                    try witness.take(.pool(pool))
+                    try await gateway.goOnline(.rider(2))
+                    try await messages.watch(&witness) { $0.changes.count == 1 }
+                    #expect(witness.members == [.rider(1), .rider(2)])
+                    try await gateway.goOffline(.rider(1))
+                    try await messages.watch(&witness) { $0.changes.count == 2 }
+                    #expect(witness.members == [.rider(2)])
+                    #expect(witness.changes.map(\.kind) == [.online, .offline])
+                    #expect(witness.violations == [])
+                    let written = try await gateway.versions(since: pool.version)
+                    #expect(witness.changes.map(\.version) == written)
+                }
+            }
+        }
+    }
+
+    @Test func `RDR-009-AC-03: who watches sees a task, and its rider stay online`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                try await gateway.register(.rider(1))
+                try await gateway.goOnline(.rider(1))
+                let job = JobID("order-1")!
+                try await gateway.connect("olga", .ops) { connection, messages in
+                    var witness = PoolWitness()
+                    try await connection.send(.watch(zone: Stage.rome, since: nil))
+                    try await messages.watch(&witness) { $0.snapshots == 1 }
+                    _ = try await gateway.riders.assign(job, to: .rider(1), in: Stage.rome, by: Stage.allocation).get()
+                    // Refused, so nobody is told anything.
+                    try await gateway.goOffline(.rider(1))
+                    _ = try await gateway.riders.release(
+                        job, of: .rider(1), in: Stage.rome, because: .completed, by: Stage.allocation
+                    ).get()
+                    try await messages.watch(&witness) { $0.changes.count == 2 }
+                    #expect(witness.changes.map(\.kind) == [.assigned, .released])
+                    #expect(witness.changes.allSatisfy { $0.status == .online && $0.job == job })
+                    #expect(witness.changes.map(\.isAvailable) == [false, true])
+                    #expect(witness.violations == [])
+                }
+            }
+        }
+    }
+
+    @Test func `who comes back is told exactly what it missed, and the pool where that is not known`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for number in 1...3 { try await gateway.register(.rider(number)) }
+                try await gateway.goOnline(.rider(1))
+                let seen = try await gateway.pool.read(Stage.rome).get().version
+                try await gateway.goOnline(.rider(2))
+                try await gateway.goOffline(.rider(1))
+                let missed = try #require(try await gateway.pool.read(Stage.rome, since: seen).get().changes)
+                try await gateway.connect("allocation", .service) { connection, messages in
+                    try await connection.send(.watch(zone: Stage.rome, since: seen))
+                    let view = try await messages.pool()
+                    #expect(view.content == .changes(missed) && missed.count == 2)
+                    // It goes on from there.
+                    var witness = PoolWitness(since: view.version)
+                    try await gateway.goOnline(.rider(3))
+                    try await messages.watch(&witness) { $0.changes.count == 1 }
+                    #expect(witness.violations == [])
+                    try await connection.send(.unwatch(zone: Stage.rome))
+                    try await connection.send(.watch(zone: Stage.rome, since: witness.version))
+                    #expect(try await messages.pool().content == .changes([]))
+                    try await connection.send(.unwatch(zone: Stage.rome))
+                    try await connection.send(.watch(zone: Stage.rome, since: seen - 1))
+                    guard case .riders(_, 2) = try await messages.pool().content else {
+                        return #expect(Bool(false), "a version that is not known gave no pool")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `a change whose message was lost is made good before the next one is shown`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for number in 1...3 { try await gateway.register(.rider(number)) }
+                try await gateway.connect("allocation", .service) { connection, messages in
+                    var witness = PoolWitness()
+                    try await connection.send(.watch(zone: Stage.rome, since: nil))
+                    try await messages.watch(&witness) { $0.snapshots == 1 }
+                    try await gateway.goOnlineUnheard(.rider(1))
+                    try await gateway.goOnline(.rider(2))
+                    try await messages.watch(&witness) { $0.changes.count == 2 }
+                    #expect(witness.changes.map(\.rider) == [.rider(1), .rider(2)])
+                    #expect(witness.views == 2 && witness.snapshots == 1)
+                    #expect(witness.violations == [])
+                }
+            }
+        }
+    }
+
+    @Test func `a lost message that none follows is found by the look every few seconds`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                try await gateway.register(.rider(1))
+                try await gateway.connect("allocation", .service) { connection, messages in
+                    var witness = PoolWitness()
+                    try await connection.send(.watch(zone: Stage.rome, since: nil))
+                    try await messages.watch(&witness) { $0.snapshots == 1 }
+                    try await gateway.goOnlineUnheard(.rider(1))
+                    try await messages.watch(&witness) { $0.changes.count == 1 }
+                    #expect(witness.members == [.rider(1)] && witness.views == 2)
+                    #expect(witness.violations == [])
+                }
+            }
+        }
+    }
+
+    @Test func `what somebody else says in the channel is never shown`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for number in 1...2 { try await gateway.register(.rider(number)) }
+                let keyspace = gateway.settings.liveState.keyspace
+                try await gateway.connect("allocation", .service) { connection, messages in
+                    var witness = PoolWitness()
+                    try await connection.send(.watch(zone: Stage.rome, since: nil))
+                    try await messages.watch(&witness) { $0.snapshots == 1 }
+                    let forged = RiderChange(
+                        zone: Stage.rome, version: witness.version + 1, previous: witness.version - 1, rider: .rider(9),
+                        kind: .online, status: .online, isReachable: true, isApproved: true, tasks: 0, capacity: 1,
+                        isAvailable: true, job: nil, at: 1)
+                    for payload in [String(decoding: forged.encoded, as: UTF8.self), "{", #"{"type":"status"}"#] {
+                        try await gateway.client.run("SPUBLISH", keyspace.changes(in: Stage.rome), payload)
+                    }
+                    try await gateway.goOnline(.rider(1))
+                    try await messages.watch(&witness) { $0.changes.count == 1 }
+                    #expect(witness.members == [.rider(1)] && witness.violations == [])
+                }
+            }
+        }
+    }
+
+    @Test func `when Redis cuts the channels nothing is missed and nobody is disconnected`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for number in 0..<20 { try await gateway.register(.rider(number)) }
+                try await gateway.connect("allocation", .service) { connection, messages in
+                    var witness = PoolWitness()
+                    try await connection.send(.watch(zone: Stage.rome, since: nil))
+                    try await messages.watch(&witness) { $0.snapshots == 1 }
+                    let start = witness.version
+                    for number in 0..<20 {
+                        if number == 10 { try await gateway.client.run("CLIENT", "KILL", "TYPE", "pubsub") }
+                        try await gateway.goOnline(.rider(number))
+                    }
+                    try await messages.watch(&witness) { $0.changes.count == 20 }
+                    let written = try await gateway.versions(since: start)
+                    #expect(witness.changes.map(\.version) == written)
+                    #expect(witness.violations == [] && witness.snapshots == 1)
+                }
+            }
+        }
+    }
+
+    @Test func `a Redis that has forgotten the zone is believed, and what it says next is shown`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                try await gateway.register(.rider(1))
+                try await gateway.goOnline(.rider(1))
+                try await gateway.connect("allocation", .service) { connection, messages in
+                    var witness = PoolWitness()
+                    try await connection.send(.watch(zone: Stage.rome, since: nil))
+                    try await messages.watch(&witness) { $0.snapshots == 1 }
+                    try await gateway.client.run("FLUSHALL")
+                    try await gateway.client.run("CLIENT", "KILL", "TYPE", "pubsub")
+                    try await messages.watch(&witness) { $0.snapshots == 2 }
+                    #expect(witness.version == 0 && witness.members == [])
+                    try await gateway.register(.rider(2))
+                    try await gateway.goOnline(.rider(2))
+                    try await messages.watch(&witness) { $0.changes.count == 2 }
+                    #expect(witness.members == [.rider(2)] && witness.violations == [])
+                }
+            }
+        }
+    }
+
+    @Test func `two gateways show the same, change by change`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { first in
+                let address = (live: first.settings.live, ledger: first.settings.ledger)
+                try await RunningGateway.run(isSecure: false, at: address) { second in
+                    for number in 0..<10 { try await first.register(.rider(number)) }
+                    let seen = try await withThrowingTaskGroup(of: [RiderChange].self) { group in
+                        let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
+                        for gateway in [first, second] {
+                            group.addTask {
+                                try await gateway.connect("allocation", .service) { connection, messages in
+                                    var witness = PoolWitness()
+                                    try await connection.send(.watch(zone: Stage.rome, since: nil))
+                                    try await messages.watch(&witness) { $0.snapshots == 1 }
+                                    isReady.yield()
+                                    try await messages.watch(&witness) { $0.changes.count == 20 }
+                                    #expect(witness.violations == [])
+                                    return witness.changes
+                                }
+                            }
+                        }
+                        var watchers = ready.makeAsyncIterator()
+                        for _ in 0..<2 { _ = await watchers.next() }
+                        for number in 0..<10 { try await first.goOnline(.rider(number)) }
+                        for number in 0..<10 { try await second.goOffline(.rider(number)) }
+                        return try await group.reduce(into: []) { $0.append($1) }
+                    }
+                    #expect(seen.count == 2 && seen[0] == seen[1] && seen[0].count == 20)
+                }
+            }
+        }
+    }
+
+    @Test func `who may not watch is refused, with the zone, and sees nothing`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                try await gateway.register(.rider(1))
+                for (person, role) in [("anna", Role.customer), ("rider-1", .rider)] {
+                    try await gateway.connect(person, role) { connection, messages in
+                        try await connection.send(.watch(zone: Stage.rome, since: nil))
+                        let refusal = try await messages.refusal()
+                        #expect(refusal.code == .forbidden && refusal.re == "watch" && refusal.zone == Stage.rome)
+                        try await gateway.goOnline(.rider(1))
+                        try await gateway.goOffline(.rider(1))
+                        try await connection.send(.ping)
+                        let next = try await messages.next()
+                        guard case .pong = next else { return #expect(Bool(false), "\(String(describing: next))") }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `a connection watches as many zones as it may and not one more, none twice, and may leave one`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) {
+                $0.limits.watchedZones = 3
+            } _: { gateway in
+                let zones = (0...3).map { ZoneID("zone-\($0)")! }
+                try await gateway.connect("allocation", .service) { connection, messages in
+                    for zone in zones.prefix(3) {
+                        try await connection.send(.watch(zone: zone, since: nil))
+                        #expect(try await messages.pool() == PoolView(zone: zone, version: 0, .riders([], count: 0)))
+                    }
+                    try await connection.send(.watch(zone: zones[3], since: nil))
+                    #expect(try await messages.refusal().code == .limitExceeded)
+                    try await connection.send(.watch(zone: zones[0], since: nil))
+                    #expect(try await messages.refusal().code == .badRequest)
+                    try await connection.send(.unwatch(zone: zones[0]))
+                    try await connection.send(.watch(zone: zones[3], since: nil))
+                    #expect(try await messages.pool().zone == zones[3])
+                }
+            }
+        }
+    }
+
+    @Test func `a newer token that is narrower ends watching`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                try await gateway.connect("allocation", .service) { connection, messages in
+                    try await connection.send(.watch(zone: Stage.rome, since: nil))
+                    _ = try await messages.pool()
+                    let now = Int64.now / 1000
+                    let narrow = try await gateway.mint.token(
+                        for: PersonID("allocation")!, role: .service, now: now + 1, lifetime: 1800, job: JobID("j")!)
+                    try await connection.send(.refresh(token: narrow))
+                    let refusal = try await messages.refusal()
+                    #expect(refusal.code == .forbidden && refusal.zone == Stage.rome)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import EnrouteClient
+import EnrouteWire
+import LiveState
+import Logging
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Riders that are heard from no more, looked for by every gateway at once.
+@Suite struct RiderSweepTests {
+    private static let pace: @Sendable (inout GatewaySettings) -> Void = { $0.sweepPace = .milliseconds(20) }
+
+    @Test func `two gateways sweep at once, and each silent rider is unreachable once and expires once`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.pace) { first in
+                let address = (live: first.settings.live, ledger: first.settings.ledger)
+                try await RunningGateway.run(isSecure: false, at: address, Self.pace) { second in
+                    try await first.register(PersonID("first")!)
+                    let start = try await first.pool.read(RunningGateway.rome).get().version
+                    // More than one sweep looks at.
+                    let count = Riders.sweepBatch + 50
+                    for number in 0..<count {
+                        try await first.register(.rider(number))
+                        try await first.goOnline(.rider(number))
+                        try await first.silence(.rider(number), for: .seconds(7200))
+                    }
+                    try await becomes("every rider is offline") {
+                        let offline = try await first.changes(since: start).filter { $0.kind == .offline }
+                        return offline.count >= count
+                    }
+                    let changes = try await first.changes(since: start)
+                    for kind in [RiderChange.Kind.unreachable, .offline] {
+                        let riders = changes.filter { $0.kind == kind }.map(\.rider)
+                        #expect(riders.count == count && Set(riders).count == count, "\(kind)")
+                    }
+                    for outcome in ["unreachable", "expired"] {
+                        let sum = try await first.lost(outcome) + second.lost(outcome)
+                        #expect(sum == count, "\(outcome)")
+                    }
+                    let none = try await first.lost("unreachable_with_task")
+                    #expect(none == 0)
+                }
+            }
+        }
+    }
+
+    @Test func `RDR-009-AC-03: a silent rider with a task stays online, and who watches is told once`() async throws {
+        let lines = RecordedLines()
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger, Self.pace) { gateway in
+                for number in 1...2 {
+                    try await gateway.register(.rider(number))
+                    try await gateway.goOnline(.rider(number))
+                }
+                _ = try await gateway.riders.assign(
+                    JobID("order-1")!, to: .rider(1), in: RunningGateway.rome, by: RunningGateway.allocation
+                ).get()
+                try await gateway.connect("olga", .ops) { connection, messages in
+                    var witness = PoolWitness()
+                    try await connection.send(.watch(zone: RunningGateway.rome, since: nil))
+                    try await messages.watch(&witness) { $0.snapshots == 1 }
+                    try await gateway.silence(.rider(1), for: .seconds(7200))
+                    try await messages.watch(&witness) { $0.changes.count == 1 }
+                    try await gateway.silence(.rider(1), for: .seconds(7200))
+                    try await gateway.silence(.rider(2), for: .seconds(7200))
+                    // Time enough for the first to be looked at again.
+                    try await messages.watch(&witness) { $0.changes.count == 3 }
+                    #expect(witness.changes.map(\.rider) == [.rider(1), .rider(2), .rider(2)])
+                    #expect(witness.changes.map(\.kind) == [.unreachableWithTask, .unreachable, .offline])
+                    let told = witness.changes[0]
+                    #expect(told.status == .online && !told.isReachable && !told.isAvailable && told.tasks == 1)
+                    let record = try await gateway.riders.read(.rider(1), in: RunningGateway.rome).get()
+                    #expect(record?.status == .online)
+                }
+                let count = try await gateway.lost("unreachable_with_task")
+                #expect(count == 1)
+            }
+        }
+        let notices = lines.all.filter { $0.level == .notice && $0.metadata["rider"] != nil }
+        #expect(notices.map { $0.metadata["rider"] } == ["rider-1"])
+        #expect(notices.allSatisfy { Set($0.metadata.keys) == ["rider", "zone", "count"] })
+    }
+
+    @Test func `a zone that can not be swept holds up no other`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.pace) { gateway in
+                let keyspace = gateway.settings.liveState.keyspace
+                for number in 0..<9 {
+                    let zone = ZoneID("broken-\(number)")!
+                    try await gateway.client.run("SADD", keyspace.zones, zone.text)
+                    try await gateway.client.run("SET", keyspace.due(in: zone), "no set")
+                }
+                try await gateway.register(.rider(1))
+                try await gateway.goOnline(.rider(1))
+                try await gateway.silence(.rider(1), for: .seconds(7200))
+                try await becomes("the rider is offline") {
+                    try await gateway.riders.read(.rider(1), in: RunningGateway.rome).get()?.status == .offline
+                }
+            }
+        }
+    }
+
+    @Test func `a sweep goes on after Redis was away`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.pace) { gateway in
+                try await gateway.register(.rider(1))
+                try await gateway.goOnline(.rider(1))
+                try await gateway.client.run("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+                try await gateway.silence(.rider(1), for: .seconds(7200))
+                try await becomes("the rider is offline") {
+                    try await gateway.riders.read(.rider(1), in: RunningGateway.rome).get()?.status == .offline
+                }
+            }
+        }
+    }
+}
+
+extension RunningGateway {
+    /// Up to 1,000 changes.
+    func changes(since version: Int64) async throws -> [RiderChange] {
+        try await self.pool.read(Self.rome, since: version).get().changes ?? []
+    }
+
+    /// So many this gateway has found.
+    fileprivate func lost(_ outcome: String) async throws -> Int {
+        let text = try await self.manage("/metrics").text
+        let line = text.split(separator: "\n").first {
+            $0.hasPrefix("enroute_riders_lost_total{outcome=\"\(outcome)\"}")
+        }
+        return line?.split(separator: " ").last.flatMap { Int($0) } ?? -1
+    }
+}

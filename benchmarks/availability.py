@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Riders that go online and offline by `PATCH riders/me/status`: 500 a second out of 5,000, each timed from when it was due by
+schedule until its answer, and until who watches the pool has the change. One gateway over TLS-less loopback, one
+redis-server. Python's standard library alone.
+
+    availability.py ENROUTE [--riders 5000] [--rate 500] [--seconds 20]
+"""
+import argparse, asyncio, json, os, resource, socket, subprocess, tempfile, time
+from pool import ZONE, watch
+from recovery import SECRET, free_port, token, wait_for
+from status import Caller
+
+CALLERS = 32
+
+
+async def run(options, port):
+    service, callers = token("orders", "service"), [Caller() for _ in range(CALLERS)]
+    riders = [f"rider-{number}" for number in range(options.riders)]
+    tokens = {rider: token(rider, "rider") for rider in riders}
+
+    async def register(caller, some):
+        for rider in some:
+            await caller.ask(port, "PUT", f"riders/{rider}", dict(zone=ZONE, approved=True), service)
+
+    await asyncio.gather(*(register(caller, riders[index::CALLERS]) for index, caller in enumerate(callers)))
+    sent, seen, answered, ready, lag = {}, [], [], [], 0.0
+    watcher = asyncio.create_task(watch(port, sent, seen, ready))
+    while not ready:
+        await asyncio.sleep(0.05)
+    idle = asyncio.Queue()
+    for caller in callers:
+        idle.put_nowait(caller)
+
+    async def declare(caller, rider, status, due):
+        await caller.ask(port, "PATCH", "riders/me/status", dict(status=status), tokens[rider])
+        answered.append(time.perf_counter() - due)
+        idle.put_nowait(caller)
+
+    total, begin = options.rate * options.seconds, time.perf_counter()
+    for index in range(total):
+        due = begin + index / options.rate
+        await asyncio.sleep(max(0, due - time.perf_counter()))
+        lag = max(lag, time.perf_counter() - due)
+        rider = riders[index % options.riders]
+        sent[rider] = due
+        status = "offline" if index // options.riders % 2 else "online"
+        asyncio.create_task(declare(await idle.get(), rider, status, due))
+    took = time.perf_counter() - begin
+    wait_until = time.perf_counter() + 30
+    while (len(seen) < total or len(answered) < total) and time.perf_counter() < wait_until and not watcher.done():
+        await asyncio.sleep(0.01)
+    watcher.cancel()
+
+    def say(name, values):
+        values = sorted(values)
+        p50, p95, p99 = (values[int(len(values) * share)] * 1000 for share in (0.5, 0.95, 0.99))
+        print(f"{name:<22} {len(values)} times: p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms")
+
+    print(f"{options.riders} riders of a zone; {total / took:.0f} declarations/s of {options.rate} asked for")
+    say("PATCH to its answer", answered)
+    say("PATCH to the watcher", seen)
+    print(f"the generator was at most {lag * 1000:.1f} ms late, which is in the figures")
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("enroute")
+    options.add_argument("--riders", type=int, default=5000)
+    options.add_argument("--rate", type=int, default=500)
+    options.add_argument("--seconds", type=int, default=20)
+    options = options.parse_args()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(20_000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
+    with tempfile.TemporaryDirectory() as folder:
+        path, port = f"{folder}/redis.sock", free_port()
+        server = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "redis-server", "--port", "0", "--unixsocket", path, "--save", "",
+             "--appendonly", "no", "--dir", folder], stdout=subprocess.DEVNULL)
+        wait_for("redis", lambda: os.path.exists(path))
+        environment = dict(
+            PATH=os.environ["PATH"], ENROUTE_REDIS_LIVE_URL=f"unix:{path}", ENROUTE_TLS="off", ENROUTE_PORT=str(port),
+            ENROUTE_HOST="127.0.0.1", ENROUTE_MANAGEMENT="off", ENROUTE_TOKEN_SECRET=SECRET.decode(),
+            ENROUTE_MODE="development", ENROUTE_LOG_LEVEL="critical", ENROUTE_OVERLOAD_LOOP_LAG_MS="60000",
+            ENROUTE_LIMIT_AVAILABILITY_PER_MINUTE="10000")
+        for limit in ("SESSIONS_PER_ADDRESS", "CONNECTIONS_PER_ADDRESS", "HANDSHAKES_PER_SECOND"):
+            environment[f"ENROUTE_LIMIT_{limit}"] = "0"
+        gateway = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", options.enroute, "serve"], env=environment)
+        try:
+            def is_up():
+                with socket.socket() as probe:
+                    return probe.connect_ex(("127.0.0.1", port)) == 0
+            wait_for("the gateway", is_up)
+            asyncio.run(run(options, port))
+        finally:
+            for process in (gateway, server):
+                process.kill()
+                process.wait()
+
+
+if __name__ == "__main__":
+    main()
