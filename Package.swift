@@ -32,7 +32,7 @@ func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "s
 
 let lua = [
     "assign_job", "create_job", "publish_location", "publish_status", "start_travel", "stop_travel", "recover_job",
-    "open_feed", "close_feed", "publish_eta", "revoke_grant", "issue_link", "join_link", "describe_job",
+    "open_feed", "close_feed", "note_verdicts", "publish_eta", "revoke_grant", "issue_link", "join_link", "describe_job",
     "describe_rider", "remove_rider", "set_rider_online", "set_rider_offline", "rider_heartbeat", "expire_rider",
     "assign_rider", "advance_task", "release_rider", "rider_snapshot", "zone_snapshot", "place_rider",
 ]
@@ -270,9 +270,9 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "LiveState", "Redis",
-                "Routing", "SecureSocket", "Telemetry", "TestSupport", "Tracking", nio("NIOCore"), nio("NIOHTTP1"),
-                nio("NIOPosix"),
+                "Gateway", "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Journeys", "LiveState",
+                "Redis", "Routing", "SecureSocket", "Telemetry", "TestSupport", "Tracking", nio("NIOCore"),
+                nio("NIOHTTP1"), nio("NIOPosix"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),

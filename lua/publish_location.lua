@@ -17,8 +17,9 @@
 -- ARGV[3]  tail                   rest of the message: starts with a comma, ends with a closing brace
 -- ARGV[4]  lifetime_ms            ms the position is kept after this fix, 1 to 86,400,000
 -- Errors   'ERR publish_location: ...' on a bad argument; nothing is written.
--- Returns  {1, id} accepted   {0, stored_at} not newer than what is kept   {-1} travel mode was switched off
---          {-2} another rider shares for this job   {-3, now_ms} captured more than 30 s in the future
+-- Returns  {1, id, n} accepted; n connections heard it, 0 when nobody follows   {0, stored_at} not newer than what is kept
+--          {-1} travel mode was switched off   {-2} another rider shares for this job
+--          {-3, now_ms} captured more than 30 s in the future
 --          {-4} nothing is known: travel mode was never on, or this instance lost its memory; the ledger knows which
 --          {-5, deadline_ms} the time in which the rider may share its position is over
 -- Cost     O(1) plus one SPUBLISH
@@ -62,5 +63,5 @@ end
 
 local message = '{"type":"location","id":"' .. string.format('%.0f', id) .. '","at":' .. ARGV[2] .. tail
 redis.call('SET', KEYS[2], message, 'PX', math.min(lifetime, left))
-redis.call('SPUBLISH', KEYS[3], message)
-return {1, id}
+local heard = redis.call('SPUBLISH', KEYS[3], message)
+return {1, id, heard}

@@ -50,7 +50,7 @@ package struct TokenIdentity: Sendable, Hashable {
 
 /// What can be asked for.
 package enum Verb: Sendable, CaseIterable {
-    case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, makeTicket
+    case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, makeTicket, readVerdicts
     case assignJob, makeLink, revokeGrant, sendEvents
     case followPool
     case beAvailable, readRiders, describeRider, forceOffline
@@ -77,8 +77,8 @@ extension Grant {
         case (.rider, .beAvailable): true
         case (.ops, .readRiders), (.service, .readRiders), (.ops, .forceOffline), (.service, .forceOffline): true
         case (.service, .describeRider): true
-        case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant): true
-        case (.service, .followJob), (.service, .readJob), (.service, .createJob): true
+        case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant), (.ops, .readVerdicts): true
+        case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .readVerdicts): true
         case (.service, .assignJob), (.service, .makeLink), (.service, .revokeGrant), (.service, .sendEvents): true
         // The pool is more than a job's.
         case (.ops, .followPool), (.service, .followPool): self.job == nil

@@ -45,6 +45,8 @@ public enum ClientMessage: Hashable, Sendable {
     case availability(Availability, device: DeviceID?)
     /// A rider is there; and where, for whoever gives out tasks.
     case presence(Coordinate?, device: DeviceID?)
+    /// Why a rider's phone has no position to tell, for a job or for all that it reports for.
+    case dark(job: JobID?, DarkReason)
     /// A newer token, before the one that was signed in with expires.
     case refresh(token: String)
     case ping
@@ -61,6 +63,7 @@ public enum ClientMessage: Hashable, Sendable {
         case .unwatch: "unwatch"
         case .availability: "availability"
         case .presence: "presence"
+        case .dark: "dark"
         case .refresh: "refresh"
         case .ping: "ping"
         }
@@ -84,7 +87,7 @@ extension ClientMessage {
             self = .travel(job: try fields.requiredJob(), active: active)
         case "watch": self = try Self.watch(from: &reader)
         case "unwatch": self = try Self.unwatch(from: &reader)
-        case "availability", "presence": self = try Self.riderMessage(type, from: &reader)
+        case "availability", "presence", "dark": self = try Self.riderMessage(type, from: &reader)
         case "auth":
             let fields = try Fields(from: &reader, "auth")
             switch (fields.token, fields.link) {
@@ -102,7 +105,8 @@ extension ClientMessage {
             self = .ping
         default:
             throw BadMessage(
-                "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, watch, unwatch, "
+                "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, dark, watch, "
+                    + "unwatch, "
                     + "refresh, ping")
         }
         try reader.end()
@@ -140,7 +144,7 @@ extension ClientMessage {
                 writer.field("since", since)
             }
         case .unwatch(let zone): return JSONWriter.message("unwatch") { $0.field("zone", zone.text) }
-        case .availability, .presence: return self.riderMessage
+        case .availability, .presence, .dark: return self.riderMessage
         case .refresh(let token): return JSONWriter.message("refresh") { $0.field("token", token) }
         case .ping: return JSONWriter.message("ping") { _ in }
         }

@@ -20,6 +20,8 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     case travelModeOff = "travel_mode_off"
     case stalePosition = "stale_position"
     case futurePosition = "future_position"
+    /// Nobody can be there, or the reading says too little to be shown.
+    case implausiblePosition = "implausible_position"
     /// REST: it exists, or somebody else has it.
     case conflict
     /// REST: the state is another than the one the change was asked for on top of.

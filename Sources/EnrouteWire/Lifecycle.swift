@@ -97,5 +97,10 @@ public enum EndReason: String, Sendable, CaseIterable {
 public enum TrackingState: String, Sendable, CaseIterable {
     /// Travel mode is on and no position has come yet, or travel mode is not on yet.
     case waiting
-    case live, stale, ended
+    /// The last one is older than 30 s in `stale`.
+    case live, stale
+    /// The rider switched travel mode off by hand, which is not arrival.
+    case paused
+    case arrived
+    case ended
 }

@@ -1,10 +1,11 @@
 // What a rider says of itself over a WebSocket: whether it works, and that it is there.
 
 extension ClientMessage {
-    /// - Parameter type: `availability` or `presence`.
+    /// - Parameter type: `availability`, `presence` or `dark`.
     static func riderMessage(_ type: String, from reader: inout JSONReader) throws(BadMessage) -> Self {
         var members = Members("the message")
         var (status, device) = (Availability?.none, DeviceID?.none)
+        var (job, reason) = (JobID?.none, DarkReason?.none)
         var (latitude, longitude) = (Double?.none, Double?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("status") {
@@ -13,6 +14,12 @@ extension ClientMessage {
             } else if name.equals("device") {
                 try members.once(1)
                 device = try reader.identifier("device")
+            } else if name.equals("job") {
+                try members.once(4)
+                job = try reader.identifier("job")
+            } else if name.equals("reason") {
+                try members.once(5)
+                reason = DarkReason(rawValue: try reader.string())
             } else if name.equals("lat") {
                 try members.once(2)
                 latitude = try reader.double()
@@ -22,6 +29,12 @@ extension ClientMessage {
             } else {
                 try reader.value()
             }
+        }
+        if type == "dark" {
+            guard let reason else {
+                throw BadMessage("dark needs reason: \(DarkReason.allCases.map(\.rawValue).joined(separator: ", "))")
+            }
+            return .dark(job: job, reason)
         }
         guard type == "presence" else {
             guard let status else { throw BadMessage("availability needs status, online or offline") }
@@ -49,6 +62,11 @@ extension ClientMessage {
                     writer.field("lon", place.longitude, decimals: 7)
                 }
                 writer.field("device", device?.text)
+            }
+        case .dark(let job, let reason):
+            JSONWriter.message("dark") { writer in
+                writer.field("job", job?.text)
+                writer.field("reason", reason.rawValue)
             }
         default: preconditionFailure("\(self.type) is no message of a rider's own")
         }

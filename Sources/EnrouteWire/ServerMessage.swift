@@ -29,11 +29,14 @@ public struct Refusal: Hashable, Sendable {
     public var retryInMilliseconds: Int64?
     /// What a rider has to do first, with `active_task`.
     public var tasks: [JobID]
+    /// Of a location: the verdict, which says more than the code.
+    public var reason: String?
 
     public init(
         re: String, job: JobID? = nil, zone: ZoneID? = nil, code: ErrorCode, message: String,
-        retryInMilliseconds: Int64? = nil, tasks: [JobID] = []
+        retryInMilliseconds: Int64? = nil, tasks: [JobID] = [], reason: String? = nil
     ) {
+        self.reason = reason
         self.re = re
         self.job = job
         self.zone = zone
@@ -54,6 +57,12 @@ public enum ServerMessage: Hashable, Sendable {
     case tracking(job: JobID, TrackingState, EndReason?)
     case eta(job: JobID, ArrivalEstimate)
     case ended(job: JobID, EndReason)
+    /// How often a rider's phone is to report: s from one position to the next.
+    case rate(seconds: Double)
+    /// What a rider's place suggests. For riders, operations and services.
+    case approach(job: JobID, ApproachState)
+    /// Why nothing new is seen of a rider, in words; by its name for operations and services.
+    case dark(job: JobID, TrackingTextKey, DarkReason?)
     /// The pool of a zone, or what was missed of it.
     case pool(PoolView)
     case rider(RiderChange)
@@ -93,6 +102,7 @@ extension ServerMessage {
                 writer.field("job", job.text)
                 writer.field("state", state.rawValue)
                 writer.field("reason", reason?.rawValue)
+                writer.field("text", state.text(reason).rawValue)
             }
         case .eta(let job, let estimate):
             return JSONWriter.message("eta") { writer in
@@ -104,6 +114,7 @@ extension ServerMessage {
                 writer.field("job", job.text)
                 writer.field("reason", reason.rawValue)
             }
+        case .rate, .approach, .dark: return self.guidance
         case .pool(let view): return view.encoded
         case .rider(let change): return change.encoded
         case .degraded: return JSONWriter.message("degraded") { _ in }
@@ -124,6 +135,7 @@ extension ServerMessage {
                 writer.field("message", refusal.message)
                 writer.field("retry", refusal.code.isRetryable)
                 writer.field("retryIn", refusal.retryInMilliseconds)
+                writer.field("reason", refusal.reason)
                 if !refusal.tasks.isEmpty { writer.texts("tasks", refusal.tasks.map(\.text)) }
             }
         case .pong(let serverTime): return JSONWriter.message("pong") { $0.field("serverTime", serverTime) }
@@ -156,6 +168,10 @@ extension ServerMessage {
             self = own
             return
         }
+        if let guidance = try Self.guidance(type, from: bytes) {
+            self = guidance
+            return
+        }
         let fields = try ServerFields(from: bytes)
         func job() throws(BadMessage) -> JobID { try fields.required(fields.job, "job") }
         switch type {
@@ -183,7 +199,7 @@ extension ServerMessage {
                 Refusal(
                     re: try fields.required(fields.re, "re"), job: fields.job, zone: fields.zone,
                     code: try fields.required(fields.code, "code"), message: fields.message ?? "",
-                    retryInMilliseconds: fields.retryIn, tasks: fields.tasks))
+                    retryInMilliseconds: fields.retryIn, tasks: fields.tasks, reason: fields.reasonText))
         case "pong": self = .pong(serverTime: try fields.required(fields.serverTime, "serverTime"))
         case "goaway": self = .goaway(retryInMilliseconds: try fields.required(fields.retryIn, "retryIn"))
         default: throw BadMessage("the type is not known")
@@ -200,6 +216,7 @@ private struct ServerFields {
     var (state, reason, code) = (TrackingState?.none, EndReason?.none, ErrorCode?.none)
     var (snapshot, limits) = (Snapshot?.none, Limits?.none)
     var tasks: [JobID] = []
+    var reasonText: String?
 
     init(from bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         var reader = JSONReader(bytes)
@@ -217,7 +234,9 @@ private struct ServerFields {
             case "deadline": fields.deadline = try reader.integer()
             case "retryIn": fields.retryIn = try reader.integer()
             case "state": fields.state = TrackingState(rawValue: try reader.string())
-            case "reason": fields.reason = EndReason(rawValue: try reader.string())
+            case "reason":
+                fields.reasonText = try reader.string()
+                fields.reason = fields.reasonText.flatMap(EndReason.init)
             case "code": fields.code = ErrorCode(rawValue: try reader.string())
             case "snapshot": fields.snapshot = try Snapshot(from: &reader)
             case "tasks":

@@ -36,6 +36,10 @@ public struct Snapshot: Hashable, Sendable {
     /// What became of the destination's address; `nil` when it was not given as one.
     public var geocoding: GeocodingState?
     public var tracking: TrackingState
+    /// Why no position is shown any more, or for now; `nil` while nothing has ended.
+    public var reason: EndReason?
+    /// Why nothing new is seen of the rider, while that is so and known.
+    public var dark: TrackingTextKey?
     /// Until when travel mode may be on, ms since the epoch; `nil` before its first start.
     public var travelDeadline: Int64?
     /// The last known position as it was published, and how old it was when this was made.
@@ -48,8 +52,8 @@ public struct Snapshot: Hashable, Sendable {
 
     public init(
         kind: JobKind, status: JobStatus, statusAt: Int64, steps: [ProgressStep]? = nil, epoch: String, id: StatusID,
-        destination: Coordinate? = nil, geocoding: GeocodingState? = nil,
-        tracking: TrackingState, travelDeadline: Int64? = nil, position: [UInt8]? = nil,
+        destination: Coordinate? = nil, geocoding: GeocodingState? = nil, tracking: TrackingState,
+        reason: EndReason? = nil, travelDeadline: Int64? = nil, position: [UInt8]? = nil,
         positionAgeMilliseconds: Int64? = nil, eta: ArrivalEstimate? = nil, missed: [StatusEvent] = []
     ) {
         self.kind = kind
@@ -61,6 +65,7 @@ public struct Snapshot: Hashable, Sendable {
         self.destination = destination
         self.geocoding = geocoding
         self.tracking = tracking
+        self.reason = reason
         self.travelDeadline = travelDeadline
         self.position = position
         self.positionAgeMilliseconds = positionAgeMilliseconds
@@ -148,6 +153,9 @@ extension Snapshot {
         }
         writer.field("geocoding", self.geocoding?.rawValue)
         writer.field("tracking", self.tracking.rawValue)
+        writer.field("reason", self.reason?.rawValue)
+        writer.field("text", self.tracking.text(self.reason).rawValue)
+        writer.field("dark", self.dark?.rawValue)
         writer.field("travelDeadline", self.travelDeadline)
         writer.raw("position", self.position)
         writer.field("positionAge", self.positionAgeMilliseconds)
@@ -173,6 +181,7 @@ extension Snapshot {
         var (epoch, id, tracking) = (String?.none, StatusID?.none, TrackingState?.none)
         var (destination, deadline) = (Coordinate?.none, Int64?.none)
         var steps: [ProgressStep]?
+        var (reason, dark) = (EndReason?.none, TrackingTextKey?.none)
         var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
         var eta: ArrivalEstimate?
         var geocoding: GeocodingState?
@@ -190,6 +199,8 @@ extension Snapshot {
             case "destination": destination = try Coordinate(from: &reader)
             case "geocoding": geocoding = GeocodingState(rawValue: try reader.string())
             case "tracking": tracking = TrackingState(rawValue: try reader.string())
+            case "reason": reason = EndReason(rawValue: try reader.string())
+            case "dark": dark = TrackingTextKey(rawValue: try reader.string())
             case "travelDeadline": deadline = try reader.integer()
             case "position": position = reader.null() ? nil : Array(try reader.value())
             case "positionAge": age = try reader.integer()
@@ -204,8 +215,9 @@ extension Snapshot {
             statusAt: try members.required(statusAt, "statusAt"), steps: steps,
             epoch: try members.required(epoch, "epoch"),
             id: try members.required(id, "id"), destination: destination, geocoding: geocoding,
-            tracking: try members.required(tracking, "tracking"), travelDeadline: deadline, position: position,
-            positionAgeMilliseconds: age, eta: eta, missed: missed)
+            tracking: try members.required(tracking, "tracking"), reason: reason, travelDeadline: deadline,
+            position: position, positionAgeMilliseconds: age, eta: eta, missed: missed)
+        self.dark = dark
     }
 }
 

@@ -17,6 +17,8 @@ final class FollowedJob {
     private var isUnderway = true
     /// The follower was told that the rider shares its position.
     private var isTracking = false
+    /// What it was told last of whether positions come.
+    private(set) var told = TrackingState.waiting
     /// A position may be shown now: asked when one comes, and again when one that waited is written.
     var showsPositions: Bool { self.isUnderway && self.isTracking }
     /// The first snapshot was shown.
@@ -35,19 +37,39 @@ final class FollowedJob {
         self.session = session
     }
 
-    func offerPosition(_ id: UInt64, _ frame: [UInt8]) {
+    /// - Returns: whether it is shown, and so is news.
+    @discardableResult
+    func offerPosition(_ id: UInt64, _ frame: [UInt8]) -> Bool {
         // What comes before the snapshot waits for it, and is shown by it or not at all.
         guard self.isUnderway, self.isTracking || !self.following.isLive, self.following.position(id, frame) else {
-            return
+            return false
         }
         self.session.send(frame, .replaceable(self.job))
+        return true
+    }
+
+    /// Operations and services are told what is not for customers.
+    var knowsAll: Bool { self.session.grant.map { $0.role == .ops || $0.role == .service } ?? false }
+
+    /// Something of the rider that is neither a position nor an end; nothing is lost with one that is not told.
+    func tell(_ frame: [UInt8], isForAll: Bool) {
+        guard self.following.isLive, self.showsPositions, isForAll || self.knowsAll else { return }
+        self.session.send(frame, .kept)
+    }
+
+    /// Positions come again, or have become old.
+    func tell(_ state: TrackingState, _ frame: [UInt8]) {
+        guard self.following.isLive, self.showsPositions, self.told != state else { return }
+        self.told = state
+        self.session.send(frame, .kept)
     }
 
     func offerTracking(_ state: TrackingState, _ frame: [UInt8]) {
-        if state == .ended { self.session.dropWaitingPosition(of: self.job) }
+        if state.endsPositions { self.session.dropWaitingPosition(of: self.job) }
         guard self.following.tracking() else { return }
-        if state == .ended { self.following.forgetPosition() }
-        self.isTracking = state != .ended
+        if state.endsPositions { self.following.forgetPosition() }
+        self.isTracking = !state.endsPositions
+        self.told = state
         self.session.send(frame, .kept)
     }
 
@@ -82,6 +104,7 @@ final class FollowedJob {
         guard !self.following.isLive, self.mayGoOn(view.parties) else { return true }
         self.isShown = true
         self.isTracking = view.isTracking
+        self.told = view.snapshot.tracking
         let waited = self.following.snapshot(
             position: view.positionID, epoch: view.record.epoch, status: view.record.head)
         self.session.send(frame, .kept)
@@ -89,7 +112,10 @@ final class FollowedJob {
         let isNewer = self.newestWaiting.map { $0.id == self.following.seen?.id } ?? false
         self.entered(isNewer ? self.newestWaiting?.status ?? view.record.status : view.record.status)
         self.newestWaiting = nil
-        if let position = waited?.position, self.showsPositions { self.session.send(position, .replaceable(self.job)) }
+        if let position = waited?.position, self.showsPositions {
+            self.session.send(position, .replaceable(self.job))
+            self.tell(.live, Frame.text(ServerMessage.tracking(job: self.job, .live, nil).encoded))
+        }
         return waited != nil
     }
 

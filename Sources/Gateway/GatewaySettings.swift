@@ -6,6 +6,7 @@ package import Events
 package import LiveState
 package import Redis
 package import SecureSocket
+package import Tracking
 
 /// Everything a gateway needs to know; made by the process from its configuration.
 package struct GatewaySettings: Sendable {
@@ -28,6 +29,12 @@ package struct GatewaySettings: Sendable {
     /// How arrival times are calculated, and who is asked.
     package var arrivals = ArrivalSettings()
     package var limits = Limits()
+    /// A position that came longer ago is called stale (US-072: 30 s).
+    package var freshness: Duration = .seconds(30)
+    /// Travel mode is switched off when a rider stands at the door; else that is only told.
+    package var arrivalStopsTravel = false
+    /// What of a rider's readings is believed.
+    package var judge = FixJudge.Bounds()
     package var overload = OverloadBounds()
     /// Balancers whose `X-Forwarded-For` is believed.
     package var trustedProxies = TrustedProxies.none

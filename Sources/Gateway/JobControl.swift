@@ -51,18 +51,20 @@ struct JobControl: Sendable {
     let feed: JobFeed
     let riders: Riders
     let revocations: Revocations
+    /// What is known of the rider's readings.
+    let notes: VerdictNotes
+    /// Positions older than this are stale.
+    var freshness: Duration = .seconds(30)
     /// What was erased, and why: keys that held something.
     let onErased: @Sendable (JobID, Int, EndReason) -> Void
-
-    /// Positions older than this are stale, ms.
-    static let staleAfter: Int64 = 30_000
 
     /// The whole state of a job: what a subscription starts with and what REST answers.
     ///
     /// - Returns: `nil` when there is no such job.
     func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
-        self.ledger.recover(job, since: since).and(self.feed.read(job)).map { recovery, feed in
-            recovery.map { JobView($0, feed, now: .now) }
+        let recovery = self.ledger.recover(job, since: since)
+        return recovery.and(self.feed.read(job).and(self.notes.read(job))).map { recovery, live in
+            recovery.map { JobView($0, live.0, live.1, now: .now, freshness: self.freshness) }
         }
     }
 
@@ -163,8 +165,10 @@ struct JobControl: Sendable {
         return self.close(job, because: .revoked).flatMapThrowing { _ in throw Refused.noSuchJob }
     }
 
-    func stopTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Void> {
-        self.close(job, of: rider, because: .deactivated).flatMap { closing in
+    func stopTravel(
+        _ job: JobID, by rider: PersonID, because reason: EndReason = .deactivated
+    ) -> EventLoopFuture<Void> {
+        self.close(job, of: rider, because: reason).flatMap { closing in
             guard closing != .otherRider else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
             return self.ledger.stopTravel(for: job, by: rider).flatMapThrowing { isTheirs in
                 guard isTheirs else { throw Refused.noSuchJob }

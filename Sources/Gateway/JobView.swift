@@ -3,6 +3,7 @@
 
 internal import EnrouteWire
 internal import LiveState
+internal import Tracking
 
 /// Whom a job concerns.
 struct Parties: Sendable, Hashable {
@@ -22,6 +23,8 @@ struct JobView: Sendable {
     var isTracking: Bool
     /// Until when, ms since the epoch; `nil` when it does not.
     var deadline: Int64?
+    /// Why nothing is seen of the rider, as was noted last.
+    var dark: DarkReason?
 
     var parties: Parties { Parties(customer: self.record.customer, rider: self.record.rider) }
 }
@@ -65,21 +68,27 @@ extension JobView {
         return view
     }
 
-    /// - Parameter now: ms since the epoch.
-    init(_ recovery: JobLedger.Recovery, _ feed: JobFeed.State, now: Int64) {
+    /// - Parameters:
+    ///   - now: ms since the epoch.
+    ///   - freshness: a position that is older is called stale.
+    init(
+        _ recovery: JobLedger.Recovery, _ feed: JobFeed.State, _ notes: VerdictSummary = VerdictSummary(), now: Int64,
+        freshness: Duration
+    ) {
         let record = recovery.record
         let isTracking = feed.isOpen && record.isTravelling && feed.rider == record.rider
         let id = feed.position.flatMap { $0.withUnsafeBytes { PublishedLocation.id(of: $0) } }
         // A position's id is the time of Redis when it came in, µs.
         let age = id.map { max(0, now - Int64($0 / 1000)) }
-        let tracking: TrackingState =
-            switch age {
-            case _ where record.status.endOfTravel != nil: .ended
-            case let age? where isTracking: age > JobControl.staleAfter ? .stale : .live
-            default: .waiting
-            }
+        let moment = UInt64(max(0, now)) * 1_000_000
+        let facts = ViewFacts(
+            end: record.status.endOfTravel ?? (isTracking ? nil : Self.pause(record, feed, notes, now: now)),
+            isTravelling: isTracking, shownAt: age.map { moment - min(moment, UInt64($0) * 1_000_000) },
+            freshFor: UInt64(max(0, freshness.milliseconds)) * 1_000_000)
+        let (tracking, reason) = (facts.state(now: moment).tracking, facts.end)
         let shows = tracking == .live || tracking == .stale
         self.record = record
+        self.dark = notes.dark
         self.isTracking = isTracking
         self.deadline = isTracking ? feed.deadline : nil
         self.isReset = recovery.isReset
@@ -88,14 +97,37 @@ extension JobView {
             kind: record.kind, status: record.status, statusAt: record.statusAt,
             steps: record.kind.progress(at: record.status, reached: record.reached), epoch: record.epoch,
             id: record.head,
-            destination: record.destination, geocoding: record.geocoded?.state, tracking: tracking,
-            travelDeadline: record.travelDeadline,
-            position: shows ? feed.position : nil, positionAgeMilliseconds: shows ? age : nil,
+            destination: record.destination, geocoding: record.geocoded?.state, tracking: tracking, reason: reason,
+            travelDeadline: record.travelDeadline, position: shows ? feed.position : nil,
+            positionAgeMilliseconds: shows ? age : nil,
             eta: shows ? feed.eta.map { Self.eta($0, isStale: tracking == .stale) } : nil, missed: recovery.missed)
+        if isTracking, tracking != .live { self.snapshot.dark = notes.dark.map { TrackingTextKey($0) } }
     }
 
     /// As it was kept, or that it is called into question: its rider is not seen any more.
     private static func eta(_ kept: ArrivalEstimate, isStale: Bool) -> ArrivalEstimate {
         isStale ? ArrivalEstimate(state: .recalculating, at: kept.at, after: kept.after) : kept
+    }
+
+    /// Why nothing is shown of a rider that is underway: it shared its position, and does not any more.
+    private static func pause(
+        _ record: JobRecord, _ feed: JobFeed.State, _ notes: VerdictSummary, now: Int64
+    ) -> EndReason? {
+        guard let deadline = record.travelDeadline, !record.isTravelling || feed.isClosed else { return nil }
+        return deadline <= now ? .timeLimit : notes.wasStoppedByArrival ? .arrived : .deactivated
+    }
+}
+
+extension ViewState {
+    /// As clients are told.
+    var tracking: TrackingState {
+        switch self {
+        case .waiting: .waiting
+        case .live: .live
+        case .stale: .stale
+        case .paused: .paused
+        case .arrived: .arrived
+        case .ended: .ended
+        }
     }
 }

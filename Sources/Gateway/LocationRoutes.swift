@@ -10,6 +10,7 @@ internal import Hummingbird
 internal import LiveState
 internal import NIOCore
 internal import Redis
+internal import Tracking
 
 /// What became of a batch for one job.
 private enum Intake {
@@ -17,7 +18,16 @@ private enum Intake {
     case accepted
     /// As new a position is known already, or it was captured too long ago: it need not be sent again.
     case stale
-    case refused(Refused)
+    /// Implausible by itself: nobody is shown it, and it need not be sent again. The next batch decides.
+    case held
+    case refused(Refused, reason: FixRefusal?)
+
+    /// What was refused for this reason: the stale ones are no mistake of a phone that was without a network.
+    init(_ reason: FixRefusal) {
+        self =
+            reason.code == .stalePosition
+            ? .stale : .refused(Refused(code: reason.code, message: reason.sentence), reason: reason)
+    }
 }
 
 extension Routes {
@@ -32,7 +42,7 @@ extension Routes {
         let job = try self.job(context, grant)
         let batch = try await Self.batch(request)
         let jobs = batch.jobs(with: job)
-        guard let fix = batch.newest, jobs.count <= LocationReport.mostJobs else {
+        guard jobs.count <= LocationReport.mostJobs else {
             throw Self.impossible("jobs and the job of the path are at most \(LocationReport.mostJobs) jobs.")
         }
         if let wait = self.quotas.positions(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
@@ -40,21 +50,28 @@ extension Routes {
         }
         var accepted: [JobID] = []
         var stale: [JobID] = []
-        var refused: [(job: JobID, refusal: Refused)] = []
+        var held: [JobID] = []
+        var refused: [(job: JobID, refusal: Refused, reason: FixRefusal?)] = []
         for job in jobs {
-            switch try await self.take(fix, for: job, grant) {
+            switch try await self.take(batch.fixes, for: job, grant) {
             case .accepted: accepted.append(job)
             case .stale: stale.append(job)
-            case .refused(let refusal): refused.append((job, refusal))
+            case .held: held.append(job)
+            case .refused(let refusal, let reason): refused.append((job, refusal, reason))
             }
         }
         if refused.count == jobs.count, let first = refused.first { throw Problem(first.refusal) }
         // The rider is there, as far as its zone is concerned; what is wrong with that does not concern the batch.
-        if !accepted.isEmpty { _ = try? await self.riders.heard(from: grant.person, at: fix.place, device: nil).get() }
-        let refusals = refused.map { #"{"job":"\#($0.job)","code":"\#($0.refusal.code.rawValue)"}"# }
+        let place = batch.newest?.place
+        if !accepted.isEmpty { _ = try? await self.riders.heard(from: grant.person, at: place, device: nil).get() }
+        let refusals = refused.map { job, refusal, reason in
+            let reason = reason.map { #","reason":"\#($0.rawValue)""# } ?? ""
+            return #"{"job":"\#(job)","code":"\#(refusal.code.rawValue)"\#(reason)}"#
+        }
         let json =
             #"{"job":"\#(job)",\#(batch.sequence.map { #""seq":\#($0),"# } ?? "")"#
             + #""accepted":\#(Self.list(accepted)),"stale":\#(Self.list(stale)),"#
+            + (held.isEmpty ? "" : #""held":\#(Self.list(held)),"#)
             + #""refused":[\#(refusals.joined(separator: ","))]}"#
         return Self.json(Array(json.utf8))
     }
@@ -79,38 +96,63 @@ extension Routes {
         return LocationBatch.isJSON(bytes) || (try? JSONDecoder().decode(Anything.self, from: Data(bytes))) != nil
     }
 
-    /// - Parameter isRepeat: the feed was opened again for it.
     /// - Throws: a `Problem` when Redis is away: then what became of it is not known, and it may be sent again.
-    private func take(_ fix: Fix, for job: JobID, _ grant: Grant, isRepeat: Bool = false) async throws -> Intake {
-        guard grant.covers(job), !self.revocations.hides(job, from: grant.role) else { return .refused(.noSuchJob) }
-        guard fix.at >= .now - RiderSession.oldestMilliseconds else { return .stale }
+    private func take(_ fixes: [Fix], for job: JobID, _ grant: Grant) async throws -> Intake {
+        guard grant.covers(job), !self.revocations.hides(job, from: grant.role) else {
+            return .refused(.noSuchJob, reason: nil)
+        }
+        let trip = JudgedTrips.Key(rider: grant.person, job: job)
+        let judgement = try await self.loops.atHome(of: grant.person) { loop in
+            let bound = NIOLoopBound(loop, eventLoop: loop.eventLoop)
+            // Each time: the batch before this one may have gone to another gateway.
+            return loop.backgroundTrips.read(trip, again: true).map {
+                bound.value.backgroundTrips.judge(fixes, trip) ?? .held
+            }
+        }.get()
+        switch judgement {
+        case .held: return .held
+        case .refused(let reason): return Intake(reason)
+        case .publish(let fix): return try await self.publish(fix, trip)
+        }
+    }
+
+    /// - Parameter isRepeat: the feed was opened again for it.
+    private func publish(_ fix: Fix, _ trip: JudgedTrips.Key, isRepeat: Bool = false) async throws -> Intake {
         let verdict = try await self.answer(
-            self.publisher.publish(fix, for: job, by: grant.person, receivedAt: .now))
+            self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: .now))
         switch verdict {
-        case .accepted: return .accepted
-        case .stale: return .stale
-        case .future:
-            return .refused(
-                Refused(
-                    code: .futurePosition,
-                    message: "The position's time is in the future: check the phone's clock."))
+        case .accepted(_, let listeners):
+            try await self.loops.atHome(of: trip.rider) { loop in
+                _ = loop.backgroundTrips.published(fix, trip, listeners: listeners)
+                return loop.eventLoop.makeSucceededVoidFuture()
+            }.get()
+            return .accepted
+        case .stale: return try await self.overrule(.outOfOrder, trip)
+        case .future: return try await self.overrule(.future, trip)
         case .timeLimit(let deadline):
-            _ = try await self.answer(self.jobs.close(job, atLimit: deadline))
+            _ = try await self.answer(self.jobs.close(trip.job, atLimit: deadline))
+            _ = try await self.overrule(.travelModeOff, trip)
             return .refused(
                 Refused(
                     code: .travelModeOff,
-                    message: "The time in which a position may be shared for this job is over."))
+                    message: "The time in which a position may be shared for this job is over."), reason: nil)
         case .unknown where !isRepeat:
-            guard try await self.answer(self.jobs.reopen(job, for: grant.person)) else { return .refused(.travelOff) }
-            return try await self.take(fix, for: job, grant, isRepeat: true)
-        case .unknown, .travelModeOff, .otherRider: return .refused(.travelOff)
+            guard try await self.answer(self.jobs.reopen(trip.job, for: trip.rider)) else {
+                return try await self.overrule(.travelModeOff, trip)
+            }
+            return try await self.publish(fix, trip, isRepeat: true)
+        case .unknown, .travelModeOff, .otherRider: return try await self.overrule(.travelModeOff, trip)
         }
     }
-}
 
-extension Refused {
-    fileprivate static let travelOff = Refused(
-        code: .travelModeOff, message: "Travel mode is off for this job: switch it on first.")
+    /// Redis knows more than this gateway.
+    private func overrule(_ reason: FixRefusal, _ trip: JudgedTrips.Key) async throws -> Intake {
+        try await self.loops.atHome(of: trip.rider) { loop in
+            loop.backgroundTrips.overrule(reason, trip)
+            return loop.eventLoop.makeSucceededVoidFuture()
+        }.get()
+        return Intake(reason)
+    }
 }
 
 extension Problem {

@@ -30,6 +30,7 @@ final class LoopRelay {
     let zones: ZoneRelay
     let limits: TimeLimits
     private let arrivals: ArrivalTimes
+    private let freshness: FreshnessWatch
 
     /// A message came from Redis. Called before it is relayed.
     var onMessage: () -> Void = {}
@@ -41,7 +42,7 @@ final class LoopRelay {
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: Subscriptions,
         events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, bounds: Rereading<JobID>.Bounds,
-        limits: TimeLimits, arrivals: ArrivalTimes, logger: Logger
+        limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessWatch, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.keyspace = keyspace
@@ -53,14 +54,16 @@ final class LoopRelay {
         self.logger = logger
         self.limits = limits
         self.arrivals = arrivals
+        self.freshness = freshness
         self.repairs = JobRepairs(
             eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: bounds, limits: limits, logger: logger)
         self.repairs.followers = { [unowned self] in self.table.followers(of: $0) }
         self.repairs.showable = { [unowned self] in self.showable($0, of: $1) }
         self.repairs.onPosition = { [unowned self] id, frame, job in
-            self.offer(id, frame, of: job, to: self.table.followers(of: job))
+            self.offer(id, frame, of: job, to: self.table.followers(of: job), age: Self.age(of: id))
         }
         arrivals.onNews = { [unowned self] in self.offer($0, of: $1) }
+        freshness.onStale = { [unowned self] in self.tell(.stale, $0) }
         feeds.onMessage = { [unowned self] channel, payload in self.relayFeed(channel, payload) }
         events.onMessage = { [unowned self] channel, payload in self.relayEvent(channel, payload) }
         for connection in [feeds, events] {
@@ -107,6 +110,7 @@ final class LoopRelay {
         self.limits.forget(followed.job)
         self.withheld.drop(followed.job)
         self.arrivals.leave(followed.job)
+        self.freshness.forget(followed.job)
         self.feeds.unsubscribe(self.keyspace.feed(of: followed.job))
         self.events.unsubscribe(self.keyspace.events(of: followed.job))
     }
@@ -124,21 +128,11 @@ final class LoopRelay {
         self.counts.add(.messagesRelayed, followers.count)
         let frame = Frame.text(payload)
         if let id = PublishedLocation.id(of: payload) {
+            self.freshness.heard(job)
             self.offer(id, frame, of: job, to: followers)
             return
         }
-        switch try? ServerMessage(payload) {
-        case .tracking(_, let state, let reason)?:
-            if state == .ended {
-                self.withheld.drop(job)
-                self.arrivals.ended(job, because: reason)
-            }
-            for follower in followers { follower.offerTracking(state, frame) }
-        case .eta(_, let estimate)?:
-            self.arrivals.heard(estimate, of: job)
-            self.offerETA(frame, to: followers)
-        default: break
-        }
+        self.relayWord(try? ServerMessage(payload), frame, of: job, to: followers)
     }
 
     /// Shows what is only said here: an arrival that is called into question for want of positions, or is not any more.
@@ -153,22 +147,70 @@ final class LoopRelay {
         for follower in followers { follower.offerETA(frame) }
     }
 
+    /// What is not a position: rare.
+    private func relayWord(
+        _ message: ServerMessage?, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>
+    ) {
+        switch message {
+        case .tracking(_, let state, let reason):
+            if state.endsPositions {
+                self.withheld.drop(job)
+                self.freshness.forget(job)
+                self.arrivals.ended(job, because: reason)
+            }
+            for follower in followers { follower.offerTracking(state, frame) }
+        case .eta(_, let estimate):
+            self.arrivals.heard(estimate, of: job)
+            self.offerETA(frame, to: followers)
+        case .approach:
+            for follower in followers { follower.tell(frame, isForAll: false) }
+        case .dark(let job, let text, _):
+            let words = Frame.text(ServerMessage.dark(job: job, text, nil).encoded)
+            for follower in followers { follower.tell(follower.knowsAll ? frame : words, isForAll: true) }
+        default: break
+        }
+    }
+
+    /// How long ago a position was published, by the clock of Redis, whose time its id is, in µs.
+    private static func age(of id: UInt64) -> TimeAmount { .milliseconds(max(0, .now - Int64(clamping: id / 1000))) }
+
+    /// Tells the followers of a job that its positions are live or old: those who were told otherwise.
+    private func tell(_ state: TrackingState, _ job: JobID) {
+        let frame = Frame.text(ServerMessage.tracking(job: job, state, nil).encoded)
+        for follower in self.table.followers(of: job) { follower.tell(state, frame) }
+    }
+
     /// Shows a position, or keeps it until it is known again who may see it.
+    ///
+    /// - Parameter age: of a position that was read, not heard.
     private func offer(
-        _ id: UInt64, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>
+        _ id: UInt64, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>,
+        age: TimeAmount = .zero
     ) {
         self.arrivals.heard(position: frame, of: job)
         guard !self.isBlind() else {
             self.counts.add(.positionsWithheld)
             return self.withheld.keep(id, frame, of: job)
         }
-        for follower in followers { follower.offerPosition(id, frame) }
+        var (isNews, isTold) = (false, true)
+        for follower in followers where follower.offerPosition(id, frame) {
+            isNews = true
+            if follower.told != .live { isTold = false }
+        }
+        if isNews, age > .zero { self.freshness.heard(job, age: age) }
+        if !isTold { self.tell(self.freshness.state(of: job) ?? .live, job) }
     }
 
     /// What of a view may be shown now: its position is kept as well while it may be unknown who may see it.
     func showable(_ view: JobView, of job: JobID) -> JobView {
         let view = self.arrivals.saw(view, of: job)
-        guard self.isBlind() else { return view }
+        guard self.isBlind() else {
+            guard let id = view.positionID, view.isTracking else { return view }
+            self.freshness.heard(job, age: Self.age(of: id))
+            var shown = view
+            shown.snapshot.tracking = self.freshness.state(of: job) ?? view.snapshot.tracking
+            return shown
+        }
         if let id = view.positionID, let position = view.snapshot.position {
             self.offer(
                 id, position.withUnsafeBytes { Frame.text($0) }, of: job, to: self.table.followers(of: job))

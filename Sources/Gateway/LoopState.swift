@@ -18,6 +18,9 @@ final class LoopState {
     let sockets = TLSLoop()
     let relay: LoopRelay
     let publisher: LocationPublisher
+    let notes: VerdictNotes
+    /// Of riders who report by REST.
+    private(set) lazy var backgroundTrips = JudgedTrips(loop: self, most: Self.mostBackgroundTrips)
     let jobs: JobControl
     let links: TrackingLinks
     let tickets: Tickets
@@ -57,6 +60,8 @@ final class LoopState {
 
     /// Subscriber connections of a gateway at each of the two instances, spread over its loops; a loop has at least one.
     static let subscriberConnections = 4
+    /// Trips by REST that a loop knows at once, about a KiB each.
+    static let mostBackgroundTrips = 10_000
     /// Jobs that a gateway reads again at the same time, at most.
     static let mostRereads = 500
 
@@ -84,6 +89,7 @@ final class LoopState {
         self.ledger = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
         self.writes = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
         self.publisher = LocationPublisher(live: self.live, settings: state)
+        self.notes = VerdictNotes(live: self.live, settings: state)
         self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
         self.tickets = Tickets(live: self.live, settings: state)
         self.trail = AuditTrail(
@@ -95,6 +101,7 @@ final class LoopState {
         self.jobs = JobControl(
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
             feed: JobFeed(live: self.live, settings: state), riders: riders, revocations: revocations,
+            notes: self.notes, freshness: settings.freshness,
             onErased: { job, keys, reason in
                 trail.value.record(.erased(job, keys: keys, because: reason))
             })
@@ -126,7 +133,7 @@ final class LoopState {
                 eventLoop: eventLoop, arrivals: JobArrivals(live: self.live, settings: state),
                 before: StopsBefore(rounds: self.rounds, ledger: self.jobs.ledger), settings: settings.arrivals,
                 routing: routing, logger: logger),
-            logger: logger)
+            freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness), logger: logger)
         self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
         self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
         self.watch.onSight = { [unowned self] in self.relay.release() }

@@ -9,6 +9,7 @@ internal import LiveState
 internal import NIOCore
 internal import Redis
 internal import Telemetry
+internal import Tracking
 
 /// Locations and travel mode of one rider. Confined to the session's loop.
 final class RiderSession {
@@ -23,6 +24,10 @@ final class RiderSession {
     private var limits: [JobID: Deadline] = [:]
     /// Jobs whose rider was told that the time is over: those it asks about, as many as it may follow.
     private var toldOfLimit: Set<JobID> = []
+    private lazy var trips = JudgedTrips(loop: self.loop, most: self.loop.settings.limits.subscriptions)
+    /// Reports that wait until what followers have been shown is read: of each job the newest few.
+    private var unjudged: [JobID: [LocationReport]] = [:]
+    private(set) lazy var guidance = RiderGuidance(session: self.session, loop: self.loop, trips: self.trips)
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
 
     private lazy var round = RiderRound(rounds: self.loop.rounds)
@@ -36,12 +41,13 @@ final class RiderSession {
         var isRepeat = false
     }
 
-    /// A position captured longer ago, by the gateway's clock, is not taken any more.
-    static let oldestMilliseconds: Int64 = 60_000
+    /// Reports of a job that wait to be judged, at most: a few milliseconds' worth.
+    private static let mostUnjudged = 16
 
     init(session: Session, loop: LoopState) {
         self.session = session
         self.loop = loop
+        session.isRider = true
         let limits = loop.settings.limits
         self.rate = TokenBucket(perSecond: limits.positionsPerSecond, burst: limits.positionsBurst)
     }
@@ -57,14 +63,46 @@ final class RiderSession {
             return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.")
         }
         guard grant.covers(report.job) else { return self.session.refuse("location", report.job, .noSuchJob) }
-        // Whatever was stored since: an old one must not come back after travel mode was off and on again.
-        guard report.newest?.at ?? 0 >= .now - Self.oldestMilliseconds else {
-            return self.refuse(
-                report, .stalePosition, "It was captured over 60 s ago: send newer ones, or check the clock.")
+        guard let judgement = self.trips.judge(report.fixes, .init(rider: grant.person, job: report.job)) else {
+            return self.judgeLater(report, grant)
         }
-        if let held = self.held[report.job], let newest = held.report.newest, newest.at > report.newest?.at ?? 0 {
-            return
+        self.judged(report, judgement, grant)
+    }
+
+    private func judgeLater(_ report: LocationReport, _ grant: Grant) {
+        let waiting = self.unjudged[report.job] ?? []
+        if waiting.count >= Self.mostUnjudged { self.loop.counts.add(.positionsConflatedIn) }
+        self.unjudged[report.job] = waiting.suffix(Self.mostUnjudged - 1) + [report]
+        guard waiting.isEmpty else { return }
+        let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
+        self.trips.read(.init(rider: grant.person, job: report.job)).whenComplete { _ in
+            guard bound.value.isOpen else { return }
+            for report in bound.value.rider.unjudged.removeValue(forKey: report.job) ?? [] {
+                bound.value.rider.report(report, grant)
+            }
         }
+    }
+
+    private func judged(_ report: LocationReport, _ judgement: Judgement, _ grant: Grant) {
+        switch judgement {
+        case .publish(let fix):
+            var report = report
+            report.fixes = [fix]
+            self.take(report, grant)
+        case .held:
+            // The answer to what waits covers all before it.
+            guard self.held[report.job] == nil else {
+                self.held[report.job]?.report.sequence = report.sequence
+                return
+            }
+            self.session.send(.ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil))
+        case .refused(let reason):
+            let isOlder = reason == .outOfOrder || reason == .duplicate
+            if !isOlder || self.held[report.job] == nil { self.refuse(report, reason) }
+        }
+    }
+
+    private func take(_ report: LocationReport, _ grant: Grant) {
         let waiting = self.held[report.job]
         let isNext = self.held.count == (waiting == nil ? 0 : 1)
         guard isNext, self.rate.take(at: NIODeadline.now().uptimeNanoseconds) else {
@@ -77,7 +115,7 @@ final class RiderSession {
             if waiting != nil { self.loop.counts.add(.positionsConflatedIn) }
             return self.releaseLater(grant)
         }
-        // Older than this one, or it would have been passed over above.
+        // Older than this one, or this one would have been refused above.
         if self.held.removeValue(forKey: report.job) != nil { self.loop.counts.add(.positionsConflatedIn) }
         self.publish(report, receivedAt: .now, grant)
     }
@@ -116,19 +154,18 @@ final class RiderSession {
         _ result: Result<LocationPublisher.Verdict, any Error>
     ) {
         switch result {
-        case .success(.accepted): self.accepted(report)
+        case .success(.accepted(_, let listeners)): self.accepted(report, grant, listeners: listeners)
         // The first time it may have been taken, and the answer lost.
-        case .success(.stale) where isRepeat: self.accepted(report)
-        case .success(.stale):
-            self.refuse(report, .stalePosition, "A position that is as new or newer is known already.")
-        case .success(.future):
-            self.refuse(report, .futurePosition, "The position's time is in the future: check the phone's clock.")
+        case .success(.stale) where isRepeat: self.accepted(report, grant, listeners: nil)
+        case .success(.stale): self.overrule(report, .outOfOrder, grant)
+        case .success(.future): self.overrule(report, .future, grant)
         case .success(.timeLimit(let deadline)):
             self.loop.relay.limits.closeNow(report.job, deadline)
             self.endsByLimit(report.job)
+            self.trips.overrule(.travelModeOff, .init(rider: grant.person, job: report.job))
             self.refuse(report, .travelModeOff, "The time in which a position may be shared for this job is over.")
         case .success(.unknown): self.reopen(report, receivedAt, grant)
-        case .success(.travelModeOff), .success(.otherRider): self.refuseAsOff(report)
+        case .success(.travelModeOff), .success(.otherRider): self.overrule(report, .travelModeOff, grant)
         case .failure(let error):
             if (error as? RedisError)?.isOutage == true { return self.keep(report, receivedAt, grant) }
             let refused = Refused(error)
@@ -136,14 +173,18 @@ final class RiderSession {
         }
     }
 
-    private func accepted(_ report: LocationReport) {
+    /// - Parameter listeners: who heard it; `nil` when it had been taken before, and that is not known.
+    private func accepted(_ report: LocationReport, _ grant: Grant, listeners: Int?) {
         self.presence.travelled(to: report.newest?.place)
         self.round.accepted(report.job)
+        defer { if let listeners, let fix = report.newest { self.guidance.published(fix, report.job, grant, listeners) } }
         self.session.send(.ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil))
     }
 
-    private func refuseAsOff(_ report: LocationReport) {
-        self.refuse(report, .travelModeOff, "Travel mode is off for this job: switch it on first.")
+    /// Redis knows more than this session.
+    private func overrule(_ report: LocationReport, _ reason: FixRefusal, _ grant: Grant) {
+        self.trips.overrule(reason, .init(rider: grant.person, job: report.job))
+        self.refuse(report, reason)
     }
 
     /// Redis is away: the newest position of each job is kept, and sent when it is back.
@@ -165,10 +206,18 @@ final class RiderSession {
             let rider = bound.value.rider
             switch result {
             case .success(true): rider.publish(report, receivedAt: receivedAt, grant, isRepeat: true)
-            case .success(false): rider.refuseAsOff(report)
+            case .success(false): rider.overrule(report, .travelModeOff, grant)
             case .failure: rider.keep(report, receivedAt, grant)
             }
         }
+    }
+
+    private func refuse(_ report: LocationReport, _ reason: FixRefusal) {
+        self.session.send(
+            .error(
+                Refusal(
+                    re: "location", job: report.job, code: reason.code, message: reason.sentence,
+                    reason: reason.rawValue)))
     }
 
     private func refuse(_ report: LocationReport, _ code: ErrorCode, _ message: String) {
@@ -201,6 +250,7 @@ final class RiderSession {
         }
         guard grant.covers(job) else { return self.session.refuse("travel", job, .noSuchJob) }
         if !active {
+            self.trips.restart(.init(rider: grant.person, job: job))
             self.held[job] = nil
             self.limits.removeValue(forKey: job)?.cancel()
         }
@@ -213,7 +263,10 @@ final class RiderSession {
             switch result {
             case .success(let deadline):
                 bound.value.send(.ok(re: "travel", job: job, sequence: nil, deadline: deadline))
-                if let deadline { bound.value.rider.watch(job, until: deadline) }
+                if let deadline {
+                    bound.value.rider.watch(job, until: deadline)
+                    bound.value.rider.guidance.started(job, grant)
+                }
             case .failure(let error):
                 let refused = Refused(error)
                 bound.value.refuse("travel", job, refused.code, refused.message)

@@ -13,6 +13,7 @@ internal import Redis
 struct Routes: Sendable {
     let jobs: JobControl
     let publisher: LocationPublisher
+    let notes: VerdictNotes
     let tickets: Tickets
     let links: TrackingLinks
     let riders: RiderControl
@@ -47,6 +48,7 @@ struct Routes: Sendable {
         self.addJobWriting(to: api)
         self.addStatus(to: api)
         self.addLocations(to: api)
+        self.addVerdicts(to: api)
         self.addEventStreams(to: api)
         self.addRiders(to: api)
         self.addZones(to: api)

@@ -62,6 +62,8 @@ final class Session: ChannelInboundHandler {
     private var leaving: Deadline?
     /// Of a tracking link, when it came by one.
     var place: GuestPlace?
+    /// It has reported, travelled or declared itself: `rider` is there.
+    var isRider = false
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
     private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
     private(set) lazy var watcher = WatcherSession(session: self, loop: self.loop)
@@ -113,6 +115,7 @@ final class Session: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
         if let address { self.loop.addressBuckets.leave(address) }
+        if self.isRider { self.rider.guidance.left() }
         self.state = .closed
         self.context = nil
         self.socket.onDrained = nil
@@ -252,6 +255,7 @@ final class Session: ChannelInboundHandler {
         case .unwatch(let zone): self.watcher.unwatch(zone)
         case .availability(let status, let device): self.rider.declare(status, device, grant)
         case .presence(let place, let device): self.rider.presence.heard(at: place, device, grant)
+        case .dark(let job, let reason): self.rider.guidance.reported(reason, for: job, grant)
         case .ping: self.send(.pong(serverTime: .now))
         case .auth: self.send(.error(Refusal(re: "auth", code: .badRequest, message: "This connection is signed in.")))
         case .refresh(let token): self.refresh(token, admitted)

@@ -53,6 +53,11 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["get", keyspace.before(Self.job)], ["set", keyspace.before(Self.job), "j", "px", "1"],
                 ["incr", keyspace.etaBudget(of: "osrm", day: 0)],
             ]
+            let verdicts = keyspace.verdicts(of: Self.job)
+            self.needed += [
+                ["hincrby", verdicts, "f", "1"], ["hset", verdicts, "f", "v"], ["hgetall", verdicts],
+                ["pexpire", verdicts, "1"],
+            ]
             let (places, seen) = (keyspace.places(in: Self.zone), keyspace.placesSeen(in: Self.zone))
             self.needed += [
                 ["geoadd", places, "0", "0", "r"],

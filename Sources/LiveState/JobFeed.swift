@@ -67,7 +67,7 @@ package struct JobFeed: Sendable {
         self.live.evaluate(
             Scripts.closeFeed, keys: self.keys(job) + [self.keyspace.eta(of: job)],
             arguments: [
-                .text(rider?.text ?? ""), .bytes(ServerMessage.tracking(job: job, .ended, reason).encoded),
+                .text(rider?.text ?? ""), .bytes(ServerMessage.tracking(job: job, reason.tracking, reason).encoded),
                 .text(fence.map(String.init) ?? ""), .text(deadline.map(String.init) ?? ""),
             ]
         ).flatMapThrowing { answer in
@@ -105,6 +105,8 @@ package struct JobFeed: Sendable {
         package var eta: ArrivalEstimate?
 
         package var isOpen: Bool { self.rider != nil }
+        /// It was open, and was closed: that is known, where nothing is known of a feed that was forgotten.
+        package var isClosed = false
 
         package init(
             rider: PersonID? = nil, deadline: Int64? = nil, position: [UInt8]? = nil, eta: ArrivalEstimate? = nil
@@ -126,7 +128,11 @@ package struct JobFeed: Sendable {
             }
             // '<fence> <deadline> <rider>'
             let words = values[0].text?.split(separator: " ", omittingEmptySubsequences: false) ?? []
-            guard words.count == 3, let rider = PersonID(String(words[2])) else { return State() }
+            guard words.count == 3, let rider = PersonID(String(words[2])) else {
+                var state = State()
+                state.isClosed = words.count == 3
+                return state
+            }
             return State(
                 rider: rider, deadline: Int64(words[1]), position: values[1].bytes,
                 eta: JobArrivals.kept(values[2].bytes, fence: words[0]))

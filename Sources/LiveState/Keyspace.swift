@@ -21,6 +21,8 @@ package struct Keyspace: Sendable, Hashable {
     package func before(_ job: JobID) -> String { self.job(job) + ":before" }
     /// Questions to a service of arrival times on one day.
     package func etaBudget(of service: String, day: Int64) -> String { "\(self.prefix)budget:\(service):\(day)" }
+    /// At the live instance: what became of a rider's readings.
+    package func verdicts(of job: JobID) -> String { self.job(job) + ":verdicts" }
     package func ticket(_ secret: String) -> String { "\(self.prefix)ticket:\(secret)" }
     package func link(_ id: String) -> String { "\(self.prefix)link:{\(id)}" }
     package func viewers(ofLink id: String) -> String { self.link(id) + ":viewers" }

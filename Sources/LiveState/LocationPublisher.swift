@@ -20,7 +20,10 @@ package struct LocationPublisher: Sendable {
 
     /// What became of a location.
     package enum Verdict: Sendable, Hashable {
-        case accepted(id: UInt64)
+        ///
+        /// - Parameter listeners: connections that heard it: a loop of a gateway with a follower each; 0 when nobody
+        ///   follows the job.
+        case accepted(id: UInt64, listeners: Int)
         /// Not newer than the position that is kept.
         case stale
         /// Captured more than 30 s in the future, by the clock of Redis.
@@ -46,7 +49,8 @@ package struct LocationPublisher: Sendable {
             ]
         ).flatMapThrowing { answer in
             switch (answer.array?.first?.integer, answer.array?.dropFirst().first?.integer) {
-            case (1, let id?): .accepted(id: UInt64(id))
+            case (1, let id?):
+                .accepted(id: UInt64(id), listeners: Int(answer.array?.dropFirst(2).first?.integer ?? 0))
             case (0, _): .stale
             case (-1, _): .travelModeOff
             case (-2, _): .otherRider

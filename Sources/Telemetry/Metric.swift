@@ -14,6 +14,8 @@ package enum Metric: Int, CaseIterable, Sendable {
     case requestsRefusedByRate, tokensRefused
     case acceptPaused, sessionsShed
     case jobsRepaired, jobsChecked, jobsBehind, redisOutages, positionsKept
+    case fixesAccepted, fixesHeld, fixesOutOfRange, fixesZeroZero, fixesFuture, fixesStale, fixesOutOfOrder
+    case fixesDuplicate, fixesInaccurate, fixesImplausible, fixesWithoutTravel
     case revocationsApplied, sessionsRevoked, connectionsReset, positionsWithheld
     case auditEntriesLost
     case zonesRepaired, zonesChecked, zonesBehind
@@ -45,6 +47,9 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .jobsBehind: .jobsBehind
         case .redisOutages: .redisOutages
         case .positionsKept: .positionsKept
+        case .fixesAccepted, .fixesHeld, .fixesOutOfRange, .fixesZeroZero, .fixesFuture, .fixesStale, .fixesOutOfOrder,
+            .fixesDuplicate, .fixesInaccurate, .fixesImplausible, .fixesWithoutTravel:
+            .fixesJudged
         case .revocationsApplied: .revocationsApplied
         case .sessionsRevoked: .sessionsRevoked
         case .connectionsReset: .connectionsReset
@@ -83,6 +88,17 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .positionsConflatedOut: ("direction", "out")
         case .requestsRefusedByRate: ("reason", "rate")
         case .tokensRefused: ("reason", "token")
+        case .fixesAccepted: ("verdict", "accepted")
+        case .fixesHeld: ("verdict", "held")
+        case .fixesOutOfRange: ("verdict", "out_of_range")
+        case .fixesZeroZero: ("verdict", "zero_zero")
+        case .fixesFuture: ("verdict", "future")
+        case .fixesStale: ("verdict", "stale")
+        case .fixesOutOfOrder: ("verdict", "out_of_order")
+        case .fixesDuplicate: ("verdict", "duplicate")
+        case .fixesInaccurate: ("verdict", "inaccurate")
+        case .fixesImplausible: ("verdict", "implausible_speed")
+        case .fixesWithoutTravel: ("verdict", "travel_mode_off")
         case .jobsRepaired: ("purpose", "repair")
         case .jobsChecked: ("purpose", "check")
         case .zonesRepaired: ("purpose", "repair")
@@ -131,6 +147,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case jobsBehind = "enroute_jobs_behind_total"
         case redisOutages = "enroute_redis_outages_total"
         case positionsKept = "enroute_positions_kept_total"
+        case fixesJudged = "enroute_fixes_judged_total"
         case revocationsApplied = "enroute_revocations_applied_total"
         case sessionsRevoked = "enroute_sessions_revoked_total"
         case connectionsReset = "enroute_connections_reset_total"
@@ -167,6 +184,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .redisOutages: "Times that clients were told that Redis does not answer, counted once for each loop."
             case .positionsKept:
                 "Positions kept back because Redis did not answer; the newest of each job is sent later."
+            case .fixesJudged: "Readings of riders by what became of them, some seconds late."
             case .revocationsApplied: "Users, tokens, jobs and links that were revoked."
             case .sessionsRevoked: "Sessions closed 4502 because what they came by was revoked."
             case .connectionsReset: "Connections thrown away because a peer did not read in time what was revoked."

@@ -77,6 +77,18 @@ package struct FixJudge: Sendable {
         self.skew = ClockSkew()
     }
 
+    /// Followers were shown a later reading by somebody else: another session of the rider, another gateway. From now on
+    /// the marker goes on from there. What is shown stays when it is as late.
+    ///
+    /// - Parameter at: when that reading came, ns of this gateway's clock.
+    package mutating func resume(from reading: Reading, at: UInt64) {
+        guard reading.at > self.shown?.at ?? .min else { return }
+        (self.shown, self.shownAt, self.doubt) = (reading, at, nil)
+    }
+
+    /// A reading that was accepted is refused after all, by Redis, which knows more.
+    package mutating func overrule(_ reason: FixRefusal) { self.counts.overrule(reason) }
+
     private mutating func verdict(_ reading: Reading, _ isTravelling: Bool, _ received: Receipt) -> FixVerdict {
         guard isTravelling else { return .refused(.travelModeOff) }
         let spot = reading.spot

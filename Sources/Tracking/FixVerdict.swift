@@ -65,6 +65,11 @@ package struct VerdictCounts: Hashable, Sendable {
         case .refused(let reason): self.refusedByReason[reason.place] += 1
         }
     }
+
+    mutating func overrule(_ reason: FixRefusal) {
+        self.accepted -= 1
+        self.count(.refused(reason))
+    }
 }
 
 extension FixRefusal {

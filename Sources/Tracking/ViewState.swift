@@ -45,9 +45,11 @@ package struct ViewFacts: Hashable, Sendable {
     package var isTravelling: Bool
     /// When the last accepted reading came; `nil` before the first since travel mode was switched on.
     package var shownAt: UInt64?
+    /// ns: `freshness`, where nothing else is configured.
+    package var freshFor: UInt64
 
-    package init(end: EndReason? = nil, isTravelling: Bool, shownAt: UInt64?) {
-        (self.end, self.isTravelling, self.shownAt) = (end, isTravelling, shownAt)
+    package init(end: EndReason? = nil, isTravelling: Bool, shownAt: UInt64?, freshFor: UInt64 = Self.freshness) {
+        (self.end, self.isTravelling, self.shownAt, self.freshFor) = (end, isTravelling, shownAt, freshFor)
     }
 
     package func state(now: UInt64) -> ViewState {
@@ -58,12 +60,12 @@ package struct ViewFacts: Hashable, Sendable {
         case .some(let reason): return .ended(reason)
         }
         guard self.isTravelling, let shownAt = self.shownAt else { return .waiting }
-        return now > shownAt + Self.freshness ? .stale : .live
+        return now > shownAt + self.freshFor ? .stale : .live
     }
 
     /// When the state changes though nothing happens; `nil` when it does not.
     package func changes(after now: UInt64) -> UInt64? {
         guard self.state(now: now) == .live, let shownAt = self.shownAt else { return nil }
-        return shownAt + Self.freshness + 1
+        return shownAt + self.freshFor + 1
     }
 }

@@ -11,6 +11,7 @@ import Logging
 import Redis
 import SecureSocket
 import SystemPackage
+import Tracking
 
 /// Settings by their names in the environment, which go before those of the file.
 struct ProcessConfiguration {
@@ -125,6 +126,10 @@ struct ProcessConfiguration {
         settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))
         settings.testEcho = testEcho
         settings.limits = try self.limits()
+        settings.freshness = .seconds(try self.integer("ENROUTE_FRESHNESS_SECONDS", in: 1...3_600, default: 30))
+        settings.judge.fastestMetersPerSecond = Double(
+            try self.integer("ENROUTE_FASTEST_METERS_PER_SECOND", in: 1...100_000, default: 60))
+        settings.arrivalStopsTravel = try self.choice("ENROUTE_ARRIVAL_STOPS_TRAVEL", ["off", "on"]) == "on"
         settings.overload = try self.overload()
         settings.trustedProxies = try TrustedProxies(self.list("ENROUTE_TRUSTED_PROXIES"))
         settings.origins = try AllowedOrigins(self.list("ENROUTE_ORIGINS"))

@@ -3,7 +3,8 @@ import Testing
 
 @Suite struct ClientMessageTests {
     fileprivate static let types =
-        "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, watch, unwatch, "
+        "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, dark, watch, "
+        + "unwatch, "
         + "refresh, ping"
 
     private static let job = JobID("job-7")!

@@ -31,6 +31,7 @@ import Testing
         case .auth, .subscribe, .unsubscribe, .travel, .availability, .presence, .watch, .unwatch, .refresh, .ping:
             message.type
         case .location: "report"
+        case .dark: "reportDark"
         }
     }
 
@@ -44,6 +45,9 @@ import Testing
         case .tracking: "tracking"
         case .eta: "eta"
         case .ended: "ended"
+        case .rate: "rate"
+        case .approach: "approach"
+        case .dark: "dark"
         case .pool: "pool"
         case .rider: "rider"
         case .degraded: "degraded"
@@ -57,11 +61,11 @@ import Testing
 
     private static let clientKinds: Set = [
         "auth", "subscribe", "unsubscribe", "travel", "report", "availability", "presence", "refresh", "watch", "unwatch",
-        "ping",
+        "ping", "reportDark",
     ]
     private static let serverKinds: Set = [
         "welcome", "subscribed", "reset", "status", "location", "tracking", "eta", "ended", "degraded", "restored",
-        "ok", "error", "pong", "goaway", "pool", "rider",
+        "ok", "error", "pong", "goaway", "pool", "rider", "rate", "approach", "dark",
     ]
 
     @Test func `both directions have every message of the protocol, each with an example, and no other`() throws {

@@ -70,7 +70,7 @@ import Testing
         let verdict = try await LocationPublisher(live: gateway.client, settings: gateway.settings.liveState).publish(
             Fix(at: now, place: Self.place), for: job, by: rider, receivedAt: now
         ).get()
-        guard case .accepted(let id) = verdict else { throw Missing() }
+        guard case .accepted(let id, _) = verdict else { throw Missing() }
         return id
     }
 

@@ -126,14 +126,16 @@ extension DisclosureTests.Seen {
         case .subscribed(let shown, _), .reset(let shown, _):
             (job, self.shown) = (shown, self.shown + 1)
         case .location(let location): (job, self.positions) = (location.job, self.positions + 1)
-        case .status(let of, _), .tracking(let of, _, _), .eta(let of, _), .ended(let of, _): job = of
+        case .status(let of, _), .tracking(let of, _, _), .eta(let of, _), .ended(let of, _), .approach(let of, _),
+            .dark(let of, _, _):
+            job = of
         case .ok(_, let of, _, _): job = of
         case .error(let refusal):
             (job, isRefusal) = (refusal.job, refusal.code == .notFound)
             self.refused += 1
         // Of riders, which a customer is shown nothing of.
         case .pool, .rider: self.foreign.append("\(message)")
-        case .welcome, .degraded, .restored, .pong, .goaway: break
+        case .welcome, .degraded, .restored, .pong, .goaway, .rate: break
         }
         if let job, !isRefusal, !job.text.hasPrefix("job-\(person)-") { self.foreign.append("\(message)") }
     }

@@ -17,7 +17,8 @@ import Testing
             statusAt: 1_795_248_617_611, epoch: "8k2p", head: Self.head, isTravelling: true, travelDeadline: nil,
             fence: 1)
         change(&record)
-        return JobView(JobLedger.Recovery(record: record, isReset: false, missed: []), feed, now: now)
+        return JobView(
+            JobLedger.Recovery(record: record, isReset: false, missed: []), feed, now: now, freshness: .seconds(30))
     }
 
     private static func feed(_ id: String) -> JobFeed.State {

@@ -247,7 +247,7 @@ import Testing
                                     fixes: [
                                         Fix(
                                             at: Int64(Date.now.timeIntervalSince1970 * 1000) + Int64(step),
-                                            place: Coordinate(latitude: 41 + Double(step) / 1000, longitude: 12)!)
+                                            place: Coordinate(latitude: 41 + Double(step) / 100_000, longitude: 12)!)
                                     ])))
                         for _ in 0..<3 {
                             _ = try await messages.first { message -> Bool? in
@@ -275,7 +275,7 @@ import Testing
                     let places = heard.compactMap {
                         if case .location(let location) = $0 { location.fix.place } else { nil }
                     }
-                    #expect(places.last?.latitude == (own == off ? nil : 41.05), "\(own)")
+                    #expect(places.last?.latitude == (own == off ? nil : 41.0005), "\(own)")
                 }
             }
         }

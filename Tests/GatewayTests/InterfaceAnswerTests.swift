@@ -109,6 +109,7 @@ import Testing
         let read = try await conversation.ask(200, try .good("readJob"))
         #expect(read.text.contains(#""tracking":"live""#))
         try await conversation.ask(422, report.with { $0.body = #"{"fixes":[]}"# })
+        try await conversation.ask(200, try .good("readVerdicts"))
         try await conversation.ask(200, try .good("stopTravel"))
     }
 

@@ -23,11 +23,13 @@ import Testing
         let revocations = Revocations()
         let riders = Riders(ledger: client, settings: settings)
         let jobs = JobControl(
-            ledger: gateway.ledger, feed: gateway.feed, riders: riders, revocations: revocations
+            ledger: gateway.ledger, feed: gateway.feed, riders: riders, revocations: revocations,
+            notes: VerdictNotes(live: client, settings: settings)
         ) { _, _, _ in }
         return Routes(
             jobs: jobs,
             publisher: LocationPublisher(live: client, settings: settings),
+            notes: VerdictNotes(live: client, settings: settings),
             tickets: Tickets(live: client, settings: settings),
             links: TrackingLinks(ledger: client, settings: settings),
             riders: RiderControl(
@@ -103,7 +105,10 @@ import Testing
 
     /// What one of the two documents has for the other: schemas.json is in both.
     private static func isShared(_ name: String, _ document: JSONValue) -> Bool {
-        ["PersonID", "ZoneID", "Location", "Fix", "EndReason", "RiderChange", "ZoneVersion"].contains(name)
+        [
+            "PersonID", "ZoneID", "Location", "Fix", "EndReason", "DarkReason", "ApproachState", "RiderChange",
+            "ZoneVersion",
+        ].contains(name)
     }
 
     @Test func `every example is as its schema says`() throws {

@@ -65,7 +65,8 @@ import Testing
             let answer = try await Self.send(gateway, Self.body([Self.now], jobs: ["job-1", "job-2", "job-3", "none"]))
             #expect(
                 answer.text == #"{"job":"job-1","accepted":["job-1","job-2"],"stale":[],"refused":["#
-                    + #"{"job":"job-3","code":"travel_mode_off"},{"job":"none","code":"travel_mode_off"}]}"#)
+                    + #"{"job":"job-3","code":"travel_mode_off","reason":"travel_mode_off"},"#
+                    + #"{"job":"none","code":"travel_mode_off","reason":"travel_mode_off"}]}"#)
             for name in ["job-1", "job-2"] {
                 let feed = try await gateway.feed.read(JobID(name)!).get()
                 #expect(feed.position != nil)

@@ -140,7 +140,7 @@ import Testing
                     fix, for: self.job, by: PersonID("rider-1")!, receivedAt: now
                 ).get()
                 switch verdict {
-                case .accepted(let id): return id
+                case .accepted(let id, _): return id
                 // Of the same millisecond as the one before.
                 case .stale: continue
                 default: throw Missing()

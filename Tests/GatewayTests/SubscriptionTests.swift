@@ -118,7 +118,7 @@ import Testing
                     let ended = try await seen.first { message -> EndReason? in
                         switch message {
                         case .location: throw Missing()
-                        case .tracking(_, .ended, let reason): reason
+                        case .tracking(_, .paused, let reason): reason
                         default: nil
                         }
                     }

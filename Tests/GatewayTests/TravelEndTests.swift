@@ -22,9 +22,9 @@ import Testing
         var isOver = false
         for (index, message) in shown.enumerated() {
             switch message {
-            case .tracking(_, .ended, _): isOver = true
+            case .tracking(_, let state, _) where state.endsPositions: isOver = true
             case .tracking(_, .waiting, _): isOver = false
-            case .subscribed(_, let snapshot), .reset(_, let snapshot): isOver = snapshot.tracking == .ended
+            case .subscribed(_, let snapshot), .reset(_, let snapshot): isOver = snapshot.tracking.endsPositions
             case .status(_, let event) where event.status.endOfTravel != nil: isOver = true
             case .location where isOver: return "a location after the end, number \(index) of \(shown.count)"
             default: break

@@ -36,7 +36,7 @@ import Testing
         .live: [
             "Sources/LiveState/JobFeed.swift", "Sources/LiveState/JobArrivals.swift",
             "Sources/LiveState/RiderRounds.swift", "Sources/LiveState/Tickets.swift",
-            "Sources/LiveState/GeoIndex.swift",
+            "Sources/LiveState/GeoIndex.swift", "Sources/LiveState/VerdictNotes.swift",
         ],
         .ledger: [
             "Sources/LiveState/JobLedger.swift", "Sources/LiveState/RevocationLog.swift",

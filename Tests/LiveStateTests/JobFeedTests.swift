@@ -22,11 +22,12 @@ import Testing
             #expect(try await feed.close(Stage.job, of: Stage.customer, because: .arrived).get() == .otherRider)
             #expect(try await feed.close(Stage.job, of: Stage.rider, because: .arrived).get() == .closed(erased: 2))
             #expect(try await feed.close(Stage.job, because: .arrived).get() == .closed(erased: 0))
-            #expect(try await feed.read(Stage.job).get() == JobFeed.State())
+            let closed = try await feed.read(Stage.job).get()
+            #expect(closed.isClosed && !closed.isOpen && closed.position == nil)
             let told = try await stage.subscriber.messages.next(2).map { message in
                 try message.payload.withUnsafeBytes { try ServerMessage($0) }
             }
-            #expect(told == [.tracking(job: Stage.job, .waiting, nil), .tracking(job: Stage.job, .ended, .arrived)])
+            #expect(told == [.tracking(job: Stage.job, .waiting, nil), .tracking(job: Stage.job, .arrived, .arrived)])
             #expect(try await stage.isSilent())
         }
     }

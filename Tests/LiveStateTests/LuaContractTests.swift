@@ -6,8 +6,8 @@ import Testing
 @Suite struct LuaContractTests {
     private static let embedded = [
         Scripts.assignJob, Scripts.createJob, Scripts.publishStatus, Scripts.recoverJob, Scripts.startTravel,
-        Scripts.stopTravel, Scripts.openFeed, Scripts.closeFeed, Scripts.publishETA, Scripts.publishLocation,
-        Scripts.revokeGrant,
+        Scripts.stopTravel, Scripts.openFeed, Scripts.closeFeed, Scripts.noteVerdicts, Scripts.publishETA,
+        Scripts.publishLocation, Scripts.revokeGrant,
         Scripts.issueLink, Scripts.joinLink, Scripts.describeJob,
         Scripts.describeRider, Scripts.removeRider, Scripts.setRiderOnline, Scripts.setRiderOffline,
         Scripts.riderHeartbeat, Scripts.expireRider, Scripts.assignRider, Scripts.advanceTask, Scripts.releaseRider,

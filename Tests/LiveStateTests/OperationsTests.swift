@@ -47,6 +47,8 @@ import Testing
             try await Riders(ledger: stage.client, settings: stage.settings).carry(Stage.job)
             _ = try await GeoIndex(live: stage.client, settings: stage.settings)
                 .place(Stage.rider, in: ZoneStage.zone, at: fix.place).get()
+            try await VerdictNotes(live: stage.client, settings: stage.settings)
+                .note(Stage.job, counts: [("accepted", 1)]).get()
             for line in lines {
                 let (isSuccess, output) = try await self.run(line, stage)
                 #expect(isSuccess, "\(line): \(output)")
@@ -70,7 +72,7 @@ import Testing
         let readme = try LuaFolder.readme()
         for (name, _) in try LuaFolder.scripts() { #expect(readme.contains("`\(name)`"), "\(name)") }
         for key in [
-            "job:{J}", "job:{J}:log", "job:{J}:travel", "job:{J}:position", "job:{J}:feed", "job:{J}:events", "control",
+            "job:{J}", "job:{J}:log", "job:{J}:travel", "job:{J}:position", "job:{J}:verdicts", "job:{J}:feed", "job:{J}:events", "control",
             "link:{L}", "link:{L}:viewers", "access", "audit", "rider:{Z}:R", "rider:{Z}:R:tasks",
             "riders:{Z}:available", "riders:{Z}:due", "riders:{Z}:tasks", "riders:{Z}:audit", "riders:{Z}:changes",
             "request:{Z}:R:<id>", "home:{R}", "zones", "riders:{Z}:geo", "riders:{Z}:seen",

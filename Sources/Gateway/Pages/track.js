@@ -127,6 +127,7 @@ function heard(message) {
       break;
     case 'location':
       state.snapshot.tracking = 'live';
+      state.snapshot.dark = undefined;
       take(message);
       break;
     case 'eta':
@@ -141,6 +142,7 @@ function heard(message) {
       }
       announce(headline());
       break;
+    case 'dark': state.snapshot.dark = message.text; break;
     case 'ended':
       state.ended = message.reason;
       take(null, true);
@@ -201,6 +203,19 @@ const ENDS = {
 const PAUSES = {
   time_limit: 'Live location has ended: it may be shared for a limited time only.',
   reassigned: 'Somebody else is coming now. Live location will be available once they enable it.',
+  deactivated: 'Live location is paused. It will be back once it is switched on again.',
+  arrived: 'The journey has ended at your address.',
+};
+
+/** Why nothing new is seen; other reasons are no news to a customer. */
+const DARKNESS = {
+  dark_network: 'There is no connection to the phone at the moment.',
+  dark_no_fix: 'The phone is searching for its position.',
+  dark_permission_denied: 'The phone does not share its location at the moment.',
+  dark_services_disabled: 'Location is switched off on the phone at the moment.',
+  dark_low_battery: 'The phone\u2019s battery is low.',
+  dark_navigation_handoff: 'A navigation app is in use. The location may come less often.',
+  dark_hidden: 'Location is paused.',
 };
 
 const isTravelling = () => ['on_the_way', 'in_transit'].includes(state.snapshot?.status);
@@ -222,10 +237,14 @@ function detail() {
     const isTimeUp = travelDeadline && travelDeadline <= Date.now() + state.clockOffset;
     const pause = PAUSES[isTimeUp ? 'time_limit' : reason];
     if (pause) return pause;
+    if (state.snapshot.tracking === 'waiting' && DARKNESS[state.snapshot.dark]) return DARKNESS[state.snapshot.dark];
     if (state.snapshot.tracking === 'ended') return 'Live location is switched off.';
     return state.snapshot.kind === 'service'
       ? 'Technician is on the way. Live location will be available once the technician enables it.'
       : 'Live location will be available once the rider enables it.';
+  }
+  if (isTracked() && state.snapshot.tracking === 'stale') {
+    return DARKNESS[state.snapshot.dark] ?? 'The location is not up to date. You see where it was last.';
   }
   return 'Since ' + new Intl.DateTimeFormat(undefined, {hour: 'numeric', minute: '2-digit'}).format(state.snapshot.statusAt);
 }
@@ -298,7 +317,8 @@ function render() {
   element('tracking').hidden = !isTracked();
   if (!isTracked()) return;
   map.open();
-  const isStale = age() > STALE_AFTER;
+  // The gateway says so; while it can not be heard our own clock does.
+  const isStale = state.snapshot.tracking === 'stale' || age() > STALE_AFTER;
   map.mark(isStale);
   show('age', isStale || !state.online ? `Last updated ${ago(age())}` : `Updated ${ago(age())}`);
   show('arrival', arrival());

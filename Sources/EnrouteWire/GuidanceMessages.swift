@@ -1,0 +1,53 @@
+// What follows from a rider's positions, or from their absence: how often to report, how near it is, why nothing is
+// seen.
+
+extension ServerMessage {
+    /// What customers and other riders are told of a silence: the words, not the reason by its name.
+    public static func dark(job: JobID, _ reason: DarkReason, tellsReason: Bool) -> ServerMessage {
+        .dark(job: job, TrackingTextKey(reason), tellsReason ? reason : nil)
+    }
+
+    /// `nil` for another type.
+    static func guidance(_ type: String, from bytes: UnsafeRawBufferPointer) throws(BadMessage) -> ServerMessage? {
+        guard ["rate", "approach", "dark"].contains(type) else { return nil }
+        let members = Members("the message")
+        var reader = JSONReader(bytes)
+        var (job, interval, text) = (JobID?.none, Double?.none, TrackingTextKey?.none)
+        var (state, reason) = (ApproachState?.none, DarkReason?.none)
+        try reader.object { (name, reader) throws(BadMessage) in
+            switch String(decoding: name, as: UTF8.self) {
+            case "job": job = try reader.identifier("job")
+            case "interval": interval = try reader.double()
+            case "text": text = TrackingTextKey(rawValue: try reader.string())
+            case "state": state = ApproachState(rawValue: try reader.string())
+            case "reason": reason = DarkReason(rawValue: try reader.string())
+            default: try reader.value()
+            }
+        }
+        switch type {
+        case "rate": return .rate(seconds: try members.required(interval, "interval"))
+        case "approach":
+            return .approach(job: try members.required(job, "job"), try members.required(state, "state"))
+        default: return .dark(job: try members.required(job, "job"), try members.required(text, "text"), reason)
+        }
+    }
+
+    /// The same as a gateway sends it.
+    var guidance: [UInt8] {
+        switch self {
+        case .rate(let seconds): JSONWriter.message("rate") { $0.field("interval", seconds, decimals: 1) }
+        case .approach(let job, let state):
+            JSONWriter.message("approach") { writer in
+                writer.field("job", job.text)
+                writer.field("state", state.rawValue)
+            }
+        case .dark(let job, let text, let reason):
+            JSONWriter.message("dark") { writer in
+                writer.field("job", job.text)
+                writer.field("text", text.rawValue)
+                writer.field("reason", reason?.rawValue)
+            }
+        default: preconditionFailure("no guidance")
+        }
+    }
+}

@@ -1,0 +1,217 @@
+// Whose reports are judged on one loop, and by what: each trip of a rider begins with what its followers have been
+// shown already, by another gateway perhaps, so that the marker never goes back. Nothing waits for Redis but a trip's
+// first report; what was counted is noted there every few seconds, beside the work.
+
+internal import EnrouteWire
+internal import LiveState
+internal import Logging
+internal import NIOCore
+internal import Telemetry
+internal import Tracking
+
+/// The trips whose reports come in on one loop, by a session or by requests. Confined to it.
+final class JudgedTrips {
+    struct Key: Hashable, Sendable {
+        let rider: PersonID
+        let job: JobID
+    }
+
+    private struct Entry {
+        var trip: RiderTrip
+        /// What followers have been shown is known here.
+        var isRead = false
+        var reading: EventLoopFuture<Void>?
+        /// The ledger says that the job is this rider's.
+        var isTheirs = false
+        var usedAt: NIODeadline
+        var readAt = NIODeadline.uptimeNanoseconds(0)
+    }
+
+    private unowned let loop: LoopState
+    private let most: Int
+    private var entries: [Key: Entry] = [:]
+    private var uncounted: Set<Key> = []
+    private var noting: Deadline?
+
+    /// From a verdict until it is counted in Redis and in the metrics, with those that come meanwhile.
+    private static let notesEvery = TimeAmount.seconds(5)
+
+    /// - Parameter most: trips that are known at once; of more the one that was used longest ago is read anew.
+    init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
+
+    /// - Returns: `nil` when what followers have been shown has to be read first.
+    func judge(_ fixes: [Fix], _ key: Key) -> Judgement? {
+        guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
+        let now = NIODeadline.now()
+        self.entries.values[index].usedAt = now
+        self.countLater(key)
+        let judgement = self.entries.values[index].trip.judge(
+            fixes, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
+        if case .refused = judgement { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
+        return judgement
+    }
+
+    /// The destination may be another after so long.
+    private static let readAgainAfter = TimeAmount.seconds(60)
+
+    /// Reads what followers have been shown. Succeeds in any case: without Redis a trip is judged by itself, and what is
+    /// accepted waits for Redis anyway.
+    ///
+    /// - Parameter again: also when that is known; somebody else may have reported since.
+    func read(_ key: Key, again: Bool = false) -> EventLoopFuture<Void> {
+        let entry = self.entry(key)
+        if let reading = entry.reading { return reading }
+        if entry.isRead, !again { return self.loop.eventLoop.makeSucceededVoidFuture() }
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        let reading = self.loop.jobs.view(key.job).map { bound.value.begin(key, $0) }.flatMapErrorThrowing { _ in
+            bound.value.begin(key, nil)
+        }
+        // It may be over already: a client that is not connected fails at once.
+        if self.entries[key]?.isRead == false { self.entries[key]?.reading = reading }
+        return reading
+    }
+
+    private func begin(_ key: Key, _ view: JobView?) {
+        self.entries[key]?.reading = nil
+        self.entries[key]?.isRead = true
+        self.entries[key]?.readAt = .now()
+        guard let view, view.record.rider == key.rider else { return }
+        self.entries[key]?.isTheirs = true
+        self.entries[key]?.trip.resume(from: view, now: NIODeadline.now().uptimeNanoseconds)
+    }
+
+    private func entry(_ key: Key) -> Entry {
+        if let entry = self.entries[key] { return entry }
+        if self.entries.count >= self.most, let oldest = self.entries.min(by: { $0.value.usedAt < $1.value.usedAt }) {
+            self.count(oldest.key)
+            self.entries[oldest.key] = nil
+        }
+        let entry = Entry(trip: RiderTrip(bounds: self.loop.settings.judge), usedAt: .now())
+        self.entries[key] = entry
+        return entry
+    }
+
+    /// Redis refused what was accepted here, so it knows more: what it knows is read before the next report.
+    func overrule(_ reason: FixRefusal, _ key: Key) {
+        self.entries[key]?.trip.overrule(reason)
+        if reason == .travelModeOff { self.restart(key) } else { self.entries[key]?.isRead = false }
+        self.countLater(key)
+    }
+
+    // MARK: what follows
+
+    /// Redis took a position.
+    ///
+    /// - Returns: what its place suggests from now on; that was told to others, and is to be told to the rider.
+    func published(_ fix: Fix, _ key: Key, listeners: Int) -> ApproachState? {
+        let now = NIODeadline.now()
+        guard let entry = self.entries[key] else { return nil }
+        if now - entry.readAt > Self.readAgainAfter { _ = self.read(key, again: true) }
+        let approach = self.entries[key]?.trip.published(fix, listeners: listeners, now: now.uptimeNanoseconds)
+        self.tellDarkness(of: key, at: now, isOver: true)
+        guard let state = approach, entry.isTheirs else { return nil }
+        self.loop.logger.info(
+            "a rider's place suggests", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
+        let stops = state == .arrived && self.loop.settings.arrivalStopsTravel
+        let noted = self.loop.notes.note(
+            key.job, words: [.approach(state)] + (stops ? [.stoppedByArrival(true)] : []),
+            message: .approach(job: key.job, state))
+        if stops {
+            let jobs = self.loop.jobs
+            _ = noted.flatMap { jobs.stopTravel(key.job, by: key.rider, because: .arrived) }
+            self.restart(key)
+        }
+        return state
+    }
+
+    /// What the rider is to be asked for, by all its trips here.
+    func circumstances(of rider: PersonID) -> ReportRate.Circumstances {
+        let trips = self.entries.filter { $0.key.rider == rider }.map(\.value.trip)
+        return ReportRate.Circumstances(
+            isFollowed: trips.contains { $0.isFollowed }, metersToGo: trips.compactMap(\.metersToGo).min(),
+            speedMetersPerSecond: trips.map(\.speedMetersPerSecond).max() ?? 0)
+    }
+
+    /// Travel mode was switched on.
+    func started(_ key: Key) {
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.read(key).whenComplete { _ in
+            bound.value.entries[key]?.trip.started(now: NIODeadline.now().uptimeNanoseconds)
+            guard bound.value.loop.settings.arrivalStopsTravel, bound.value.entries[key]?.isTheirs == true else {
+                return
+            }
+            _ = bound.value.loop.notes.note(key.job, words: [.stoppedByArrival(false)])
+        }
+    }
+
+    /// The rider's phone says why it has no position.
+    func reported(_ reason: DarkReason, _ key: Key) {
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.read(key).whenComplete { _ in
+            let now = NIODeadline.now()
+            bound.value.entries[key]?.trip.reported(reason, now: now.uptimeNanoseconds)
+            bound.value.tellDarkness(of: key, at: now + bound.value.untilDark)
+        }
+    }
+
+    var trips: [Key] { Array(self.entries.keys) }
+
+    /// Looks at every trip: a silence explains itself with time.
+    func tellDarkness() { for key in self.entries.keys { self.tellDarkness(of: key, at: .now()) } }
+
+    /// The session is gone: what will be so when its last positions are old is known now, and nobody will be there then.
+    func disconnected() {
+        let (notes, time) = (self.loop.notes, (NIODeadline.now() + self.untilDark).uptimeNanoseconds)
+        for key in self.entries.keys where self.entries[key]?.isTheirs == true {
+            self.entries[key]?.trip.disconnected()
+            guard let reason = self.entries[key]?.trip.takeDarkness(now: time, isOver: false) ?? nil else { continue }
+            // It may have been given to another rider, or have ended, since this one reported last.
+            self.loop.jobs.ledger.head(key.job).whenSuccess { head in
+                guard let head, head.rider == key.rider, head.isTravelling else { return }
+                _ = notes.note(
+                    key.job, words: [.dark(reason)], message: .dark(job: key.job, reason, tellsReason: true))
+            }
+        }
+    }
+
+    /// After so long what was shown last is old for sure.
+    private let untilDark = TimeAmount.nanoseconds(Int64(ViewFacts.freshness) + 1)
+
+    private func tellDarkness(of key: Key, at time: NIODeadline, isOver: Bool = false) {
+        guard self.entries[key]?.isTheirs == true,
+            let reason = self.entries[key]?.trip.takeDarkness(now: time.uptimeNanoseconds, isOver: isOver)
+        else { return }
+        _ = self.loop.notes.note(
+            key.job, words: [.dark(reason)], message: reason.map { .dark(job: key.job, $0, tellsReason: true) })
+    }
+
+    /// Travel mode was switched off: nothing is shown any more.
+    func restart(_ key: Key) { self.entries[key]?.trip.restart() }
+
+    // MARK: counting
+
+    private func countLater(_ key: Key) {
+        self.uncounted.insert(key)
+        guard self.noting == nil else { return }
+        self.noting = self.loop.deadlines.after(Self.notesEvery) { [weak self] in self?.countAll() }
+    }
+
+    /// Counts what is not counted yet; at the end of a session too.
+    func countAll() {
+        self.noting?.cancel()
+        self.noting = nil
+        let keys = self.uncounted
+        self.uncounted = []
+        for key in keys { self.count(key) }
+    }
+
+    private func count(_ key: Key) {
+        guard let counts = self.entries[key]?.trip.takeCounts(), !counts.isEmpty else { return }
+        // What Redis refused after all is one less of the accepted, which a metric can not say once it was scraped.
+        for (verdict, count) in counts { self.loop.counts.add(verdict.metric, max(0, count)) }
+        // Of a job of somebody else nothing is counted but here.
+        guard self.entries[key]?.isTheirs == true else { return }
+        // Lost when Redis is away: they are for people to look at, and the metrics have them.
+        _ = self.loop.notes.note(key.job, counts: counts.map { ($0.verdict.text, $0.count) })
+    }
+}

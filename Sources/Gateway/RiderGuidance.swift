@@ -1,0 +1,69 @@
+// What a rider's reports lead to beside being shown: how often it is to report, how near it seems to be, and why
+// nothing is seen of it when they fail to come.
+
+internal import Access
+internal import EnrouteWire
+internal import NIOCore
+internal import Tracking
+
+/// What one session's rider is told of itself. Confined to the session's loop.
+final class RiderGuidance {
+    private unowned let session: Session
+    private let loop: LoopState
+    private let trips: JudgedTrips
+    private var rate = ReportRate()
+    private var look: Deadline?
+
+    /// Between two looks at why nothing is seen of a trip.
+    private static let looksEvery = TimeAmount.seconds(10)
+
+    init(session: Session, loop: LoopState, trips: JudgedTrips) {
+        (self.session, self.loop, self.trips) = (session, loop, trips)
+    }
+
+    /// Travel mode was switched on by this session.
+    func started(_ job: JobID, _ grant: Grant) {
+        self.trips.started(.init(rider: grant.person, job: job))
+        self.watchDarkness()
+    }
+
+    /// A position was taken, and so many connections heard it.
+    func published(_ fix: Fix, _ job: JobID, _ grant: Grant, _ listeners: Int) {
+        if let state = self.trips.published(fix, .init(rider: grant.person, job: job), listeners: listeners) {
+            self.session.send(.approach(job: job, state))
+        }
+        if let seconds = self.rate.observe(self.trips.circumstances(of: grant.person)) {
+            self.session.send(.rate(seconds: seconds))
+        }
+        self.watchDarkness()
+    }
+
+    /// The phone says why it has no position.
+    func reported(_ reason: DarkReason, for job: JobID?, _ grant: Grant) {
+        guard grant.allows(.reportLocation) else {
+            return self.session.refuse("dark", job, .forbidden, "Only riders report why they can not be seen.")
+        }
+        if let job, !grant.covers(job) { return self.session.refuse("dark", job, .noSuchJob) }
+        let trips = job.map { [JudgedTrips.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
+        for trip in trips { self.trips.reported(reason, trip) }
+        self.watchDarkness()
+        self.session.send(.ok(re: "dark", job: job, sequence: nil, deadline: nil))
+    }
+
+    /// The session is over: what its reports came to is not.
+    func left() {
+        self.look?.cancel()
+        self.trips.disconnected()
+        self.trips.countAll()
+    }
+
+    private func watchDarkness() {
+        guard self.look == nil else { return }
+        self.look = self.loop.deadlines.after(Self.looksEvery) { [weak self, weak session = self.session] in
+            guard let self, session?.isOpen == true else { return }
+            self.look = nil
+            self.trips.tellDarkness()
+            self.watchDarkness()
+        }
+    }
+}

@@ -1,0 +1,169 @@
+// One rider's trip for one job, as far as its reports tell: which of them may move the marker. A value; who asks Redis
+// and answers the rider is JudgedTrips, RiderSession and LocationRoutes.
+
+internal import EnrouteWire
+internal import LiveState
+internal import Tracking
+
+/// What becomes of one report.
+enum Judgement: Hashable, Sendable {
+    /// This one goes on: the newest of its readings that count.
+    case publish(Fix)
+    /// Implausible by itself: nobody is shown it, nor is it refused. The next one decides.
+    case held
+    /// None of its readings counts, the newest of them for this reason.
+    case refused(FixRefusal)
+}
+
+/// What is known of a trip.
+struct RiderTrip: Sendable {
+    private(set) var judge: FixJudge
+    /// What was noted of its verdicts already.
+    private var noted = VerdictCounts()
+    private var geofence: Geofence?
+    private var darkness = Darkness()
+    /// What followers were told last of a silence.
+    private(set) var toldDark: DarkReason?
+    /// Metres, straight, from the last position to the destination; `nil` when one of the two is not known.
+    private(set) var metersToGo: Double?
+    private(set) var speedMetersPerSecond = 0.0
+    /// Somebody heard the last position.
+    private(set) var isFollowed = false
+
+    init(bounds: FixJudge.Bounds) { self.judge = FixJudge(bounds: bounds) }
+
+    /// - Parameter fixes: one or more, of one report.
+    mutating func judge(_ fixes: [Fix], received: FixJudge.Receipt) -> Judgement {
+        guard fixes.count > 1 else {
+            switch self.judge.judge(Reading(fixes[0]), received: received) {
+            case .accepted: return .publish(fixes[0])
+            case .held: return .held
+            case .refused(let reason): return .refused(reason)
+            }
+        }
+        let verdicts = zip(fixes, self.judge.judge(fixes.map { Reading($0) }, received: received))
+        func newest(_ isMeant: (FixVerdict) -> Bool) -> (Fix, FixVerdict)? {
+            verdicts.filter { isMeant($0.1) }.max { $0.0.at < $1.0.at }
+        }
+        if let accepted = newest({ if case .accepted = $0 { true } else { false } }) { return .publish(accepted.0) }
+        if newest({ $0 == .held }) != nil { return .held }
+        guard case .refused(let reason)? = newest({ _ in true })?.1 else { return .held }
+        return .refused(reason)
+    }
+
+    /// Redis refused what was accepted here.
+    mutating func overrule(_ reason: FixRefusal) { self.judge.overrule(reason) }
+
+    /// Travel mode was switched: what was shown is no measure of what comes.
+    mutating func restart() {
+        self.judge.reset()
+        self.darkness.stopped()
+        self.isStarted = false
+        (self.toldDark, self.isFollowed, self.metersToGo) = (nil, false, nil)
+    }
+
+    /// Redis took a position, and so many heard it.
+    ///
+    /// - Returns: what its place suggests from now on.
+    mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ApproachState? {
+        let reading = Reading(fix)
+        self.isFollowed = listeners > 0
+        self.speedMetersPerSecond = reading.speedMetersPerSecond ?? 0
+        self.metersToGo = self.geofence.map { reading.spot.meters(to: $0.destination) }
+        self.started(now: now)
+        self.darkness.accepted(now: now)
+        return self.geofence?.observe(reading).map(ApproachState.init)
+    }
+
+    // MARK: why nothing is seen
+
+    /// Travel mode is on, since now at the latest.
+    mutating func started(now: UInt64) {
+        guard !self.isStarted else { return }
+        self.isStarted = true
+        self.darkness.started(now: now)
+        self.darkness.connection(isOpen: true)
+    }
+
+    private var isStarted = false
+
+    mutating func reported(_ reason: DarkReason, now: UInt64) {
+        self.started(now: now)
+        self.darkness.report(reason, now: now)
+    }
+
+    mutating func refused(now: UInt64) { self.darkness.refused(now: now) }
+
+    /// Its session is gone.
+    mutating func disconnected() { self.darkness.connection(isOpen: false) }
+
+    /// What followers are to be told of a silence, if it is another than they were told: why, or `nil` that it is over.
+    ///
+    /// - Parameters:
+    ///   - now: ns; later than now, to know what will be so then.
+    ///   - isOver: a position has come.
+    mutating func takeDarkness(now: UInt64, isOver: Bool) -> DarkReason?? {
+        let reason = self.darkness.reason(now: now)
+        guard reason != self.toldDark, reason != nil || isOver else { return .none }
+        self.toldDark = reason
+        return .some(reason)
+    }
+
+    /// What followers have been shown by whomever, as it was read.
+    ///
+    /// - Parameter now: ns of this gateway's clock.
+    mutating func resume(from view: JobView, now: UInt64) {
+        let destination = view.record.destination.map { Spot($0) }
+        if destination != self.geofence?.destination { self.geofence = destination.map { Geofence(destination: $0) } }
+        if view.isTracking { self.toldDark = view.dark }
+        guard let location = view.snapshot.location else { return }
+        let age = UInt64(clamping: view.snapshot.positionAgeMilliseconds ?? 0) * 1_000_000
+        self.judge.resume(from: Reading(location.fix), at: now - min(now, age))
+    }
+
+    /// What is to be noted since the last time.
+    mutating func takeCounts() -> [(verdict: FixVerdictName, count: Int)] {
+        let (before, counts) = (self.noted, self.judge.counts)
+        guard counts != before else { return [] }
+        self.noted = counts
+        return FixVerdictName.allCases.compactMap { name in
+            let count = name.count(in: counts) - name.count(in: before)
+            return count == 0 ? nil : (name, count)
+        }
+    }
+}
+
+extension ApproachState {
+    init(_ approach: Approach) {
+        self =
+            switch approach {
+            case .approaching: .approaching
+            case .arrived: .arrived
+            case .left: .left
+            }
+    }
+}
+
+/// Verdicts by their names, to be counted under.
+enum FixVerdictName: Hashable, Sendable, CaseIterable {
+    case accepted, held
+    case refused(FixRefusal)
+
+    static let allCases: [FixVerdictName] = [.accepted, .held] + FixRefusal.allCases.map { .refused($0) }
+
+    var text: String {
+        switch self {
+        case .accepted: "accepted"
+        case .held: "held"
+        case .refused(let reason): reason.rawValue
+        }
+    }
+
+    func count(in counts: VerdictCounts) -> Int {
+        switch self {
+        case .accepted: counts.accepted
+        case .held: counts.held
+        case .refused(let reason): counts.refused(reason)
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import Testing
+
+@testable import Gateway
+
+/// What becomes of a rider's readings, over both ways in: what followers see of them, what the rider is told, what is
+/// counted.
+@Suite struct FixVerdictTests {
+    /// m of a degree of latitude.
+    private static let metersOfDegree = 111_195.0
+
+    /// A fix so many m north of where the rider begins.
+    private static func fix(_ at: Int64, north meters: Double = 0, accuracy: Double = 5) -> Fix {
+        Fix(
+            at: at, place: Coordinate(latitude: 41.9 + meters / Self.metersOfDegree, longitude: 12.5)!,
+            accuracyMeters: accuracy)
+    }
+
+    private static func report(_ job: JobID, _ sequence: Int64, _ fixes: [Fix]) -> ClientMessage {
+        .location(LocationReport(job: job, sequence: sequence, fixes: fixes))
+    }
+
+    private static func body(_ fixes: [Fix]) -> String {
+        let texts = fixes.map {
+            #"{"at":\#($0.at),"lat":\#($0.place.latitude),"lon":\#($0.place.longitude),"acc":\#($0.accuracyMeters ?? 5)}"#
+        }
+        return #"{"fixes":[\#(texts.joined(separator: ","))]}"#
+    }
+
+    private static func run(_ body: @escaping @Sendable (RunningGateway, JobID) async throws -> Void) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.unbounded) { gateway in
+                try await body(gateway, try await gateway.travellingJob())
+            }
+        }
+    }
+
+    /// Each report is judged for itself, none takes another's place.
+    private static func unbounded(_ settings: inout GatewaySettings) {
+        settings.limits.allowManyMessages()
+        (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
+    }
+
+    /// What a report was answered: `ok`, or code and reason.
+    private static func answer(
+        _ messages: inout GatewayConnection.Messages.AsyncIterator
+    ) async throws -> String {
+        try await messages.first { message in
+            switch message {
+            case .ok("location", _, _, _): "ok"
+            case .error(let refusal): "\(refusal.code.rawValue) \(refusal.reason ?? "")"
+            default: nil
+            }
+        }
+    }
+
+    /// The counts of a job, once they are `wanted`: they are written every few seconds.
+    private static func counts(
+        _ gateway: RunningGateway, _ job: JobID, _ wanted: [String: Int]
+    ) async throws {
+        let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+        while try await notes.read(job).get().counts != wanted { try Task.checkCancellation() }
+    }
+
+    @Test func `US-072: a session's readings get their verdicts, and the marker goes on or stays`() async throws {
+        try await Self.run { gateway, job in
+            try await gateway.connect("anna", .customer) { customer, seen in
+                try await customer.send(.subscribe(job: job, since: nil))
+                _ = try await seen.subscribed()
+                try await gateway.connect("rider-1", .rider) { rider, answers in
+                    try await rider.send(.travel(job: job, active: true))
+                    _ = try await answers.travelAnswer()
+                    let now = Int64.now
+                    let steps: [([Fix], String)] = [
+                        ([Self.fix(now - 30_000)], "ok"),
+                        ([Self.fix(now - 30_000)], "stale_position duplicate"),
+                        ([Self.fix(now - 31_000)], "stale_position out_of_order"),
+                        ([Self.fix(now - 61_000)], "stale_position stale"),
+                        ([Self.fix(now + 60_000)], "future_position future"),
+                        ([Self.fix(now - 29_000, accuracy: 3000)], "implausible_position inaccurate"),
+                        // Five kilometres in a second: held, then refuted by the next.
+                        ([Self.fix(now - 29_000, north: 5000)], "ok"),
+                        ([Self.fix(now - 28_000, north: 10)], "ok"),
+                        // The newest that counts, whatever else a report holds.
+                        ([Self.fix(now - 26_000, north: 9000), Self.fix(now - 27_000, north: 20)], "ok"),
+                    ]
+                    for (index, step) in steps.enumerated() {
+                        try await rider.send(Self.report(job, Int64(index), step.0))
+                        let answer = try await Self.answer(&answers)
+                        #expect(answer == step.1, "\(index)")
+                    }
+                    for at in [now - 30_000, now - 28_000, now - 27_000] {
+                        let shown = try await seen.location().fix.at
+                        #expect(shown == at)
+                    }
+                }
+            }
+            // The session's end is no loss of what it counted.
+            try await Self.counts(
+                gateway, job,
+                [
+                    "accepted": 3, "held": 2, "duplicate": 1, "out_of_order": 1, "stale": 1, "future": 1,
+                    "inaccurate": 1,
+                    "implausible_speed": 1,
+                ])
+            let answer = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "olga", .ops)
+            #expect(answer.text.contains(#"{"verdict":"inaccurate","count":1}"#), "\(answer)")
+            let forCustomer = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "anna", .customer)
+            #expect(forCustomer.status == 403)
+            try gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="inaccurate"} 1"#)
+        }
+    }
+
+    @Test func `US-072: what agrees with itself for ten seconds is believed, and nothing before`() async throws {
+        try await Self.run { gateway, job in
+            try await gateway.connect("anna", .customer) { customer, seen in
+                try await customer.send(.subscribe(job: job, since: nil))
+                _ = try await seen.subscribed()
+                try await gateway.connect("rider-1", .rider) { rider, answers in
+                    try await rider.send(.travel(job: job, active: true))
+                    _ = try await answers.travelAnswer()
+                    let start = Int64.now - 30_000
+                    try await rider.send(Self.report(job, 0, [Self.fix(start)]))
+                    _ = try await Self.answer(&answers)
+                    for second in 1...11 as ClosedRange<Int64> {
+                        try await rider.send(
+                            Self.report(job, second, [Self.fix(start + second * 1000, north: 20_000)]))
+                        _ = try await Self.answer(&answers)
+                    }
+                    let (first, second) = (try await seen.location(), try await seen.location())
+                    #expect((first.fix.at, second.fix.at) == (start, start + 11_000))
+                }
+            }
+        }
+    }
+
+    @Test func `US-072: batches by REST get the same verdicts, each judged whole`() async throws {
+        try await Self.run { gateway, job in
+            func send(_ fixes: [Fix]) async throws -> RESTAnswer {
+                try await gateway.rest("POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, Self.body(fixes))
+            }
+            let now = Int64.now
+            let off = try await send([Self.fix(now - 40_000)])
+            #expect(off.status == 403 && off.member("code") == "travel_mode_off")
+            _ = try await gateway.rest("PUT", "/api/v1/jobs/\(job)/travel", by: "rider-1", .rider)
+            let first = try await send([
+                Self.fix(now - 30_000), Self.fix(now - 35_000), Self.fix(now - 34_000, north: 9000),
+            ])
+            #expect(first.text.contains(#""accepted":["job-1"]"#), "\(first)")
+            let position = try #require(try await gateway.feed.read(job).get().position)
+            #expect(String(decoding: position, as: UTF8.self).contains(#""at":\#(now - 30_000)"#))
+            let again = try await send([Self.fix(now - 30_000)])
+            #expect(again.text.contains(#""stale":["job-1"]"#), "\(again)")
+            let far = try await send([Self.fix(now - 29_000, north: 5000)])
+            #expect(far.text.contains(#""accepted":[],"stale":[],"held":["job-1"]"#), "\(far)")
+            let vague = try await send([Self.fix(now - 28_000, accuracy: 5000)])
+            #expect(vague.status == 422 && vague.member("code") == "implausible_position")
+            let late = try await send([Self.fix(now + 60_000)])
+            #expect(late.status == 422 && late.member("code") == "future_position")
+            // The doubt outlives a request: readings that agree are believed.
+            let agreed = try await send([Self.fix(now - 18_000, north: 5000)])
+            #expect(agreed.text.contains(#""accepted":["job-1"]"#), "\(agreed)")
+            try await Self.counts(
+                gateway, job,
+                [
+                    "accepted": 3, "held": 2, "duplicate": 1, "inaccurate": 1, "future": 1, "implausible_speed": 1,
+                    "travel_mode_off": 1,
+                ])
+        }
+    }
+
+    @Test func `US-072: a second gateway that takes over goes on from what followers see`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.unbounded) { first in
+                let addresses = (first.settings.live, first.settings.ledger)
+                try await RunningGateway.run(isSecure: false, at: addresses, Self.unbounded) { second in
+                    let job = try await first.travellingJob()
+                    let now = Int64.now
+                    try await first.connect("rider-1", .rider) { rider, answers in
+                        try await rider.send(.travel(job: job, active: true))
+                        _ = try await answers.travelAnswer()
+                        try await rider.send(Self.report(job, 1, [Self.fix(now - 20_000)]))
+                        let answer = try await Self.answer(&answers)
+                        #expect(answer == "ok")
+                    }
+                    try await second.connect("rider-1", .rider) { rider, answers in
+                        // In one breath, before anything is read: what is older, what is far away, what is right.
+                        try await rider.send(Self.report(job, 2, [Self.fix(now - 25_000)]))
+                        try await rider.send(Self.report(job, 3, [Self.fix(now - 19_000, north: 8000)]))
+                        try await rider.send(Self.report(job, 4, [Self.fix(now - 18_000, north: 20)]))
+                        var told: [String] = []
+                        for _ in 0..<3 { told.append(try await Self.answer(&answers)) }
+                        #expect(told == ["stale_position out_of_order", "ok", "ok"])
+                    }
+                    let position = try #require(try await first.feed.read(job).get().position)
+                    #expect(String(decoding: position, as: UTF8.self).contains(#""at":\#(now - 18_000)"#))
+                }
+            }
+        }
+    }
+
+    @Test func `a stranger's readings are counted for nobody's job`() async throws {
+        try await Self.run { gateway, job in
+            try await gateway.connect("rider-2", .rider) { thief, answers in
+                try await thief.send(Self.report(job, 1, [Self.fix(.now)]))
+                let answer = try await Self.answer(&answers)
+                #expect(answer == "travel_mode_off travel_mode_off")
+            }
+            try gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="travel_mode_off"} 1"#)
+            let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+            #expect(try await notes.read(job).get().counts == [:])
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import LiveState
+import Testing
+
+@testable import Gateway
+
+/// What follows from a rider's positions, and from their absence: how often it is to report, how near it is, why nothing is
+/// seen of it; and who is told.
+@Suite struct RiderGuidanceTests {
+    /// m of a degree of latitude.
+    private static let metersOfDegree = 111_195.0
+
+    private static func run(
+        _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
+        _ body: @escaping @Sendable (RunningGateway, JobID) async throws -> Void
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { settings in
+                settings.limits.allowManyMessages()
+                (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
+                change(&settings)
+            } _: { gateway in
+                try await body(gateway, try await gateway.travellingJob())
+            }
+        }
+    }
+
+    /// A position so far south of the destination, taken so many ms before now.
+    private static func report(_ job: JobID, south meters: Double, ago: Int64, speed: Double = 1) -> ClientMessage {
+        .location(
+            LocationReport(
+                job: job, sequence: 1,
+                fixes: [
+                    Fix(
+                        at: .now - ago,
+                        place: Coordinate(latitude: 41.9 - meters / Self.metersOfDegree, longitude: 12.5)!,
+                        accuracyMeters: 5, speedMetersPerSecond: speed)
+                ]))
+    }
+
+    @Test func `US-072: a rider is asked to report rarely while nobody follows, and often near the door`() async throws
+    {
+        try await Self.run { gateway, job in
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                func rate() async throws -> Double {
+                    try await answers.first { if case .rate(let seconds) = $0 { seconds } else { nil } }
+                }
+                try await rider.send(Self.report(job, south: 400, ago: 50_000))
+                let alone = try await rate()
+                #expect(alone == 20)
+                try await gateway.connect("anna", .customer) { customer, seen in
+                    try await customer.send(.subscribe(job: job, since: nil))
+                    _ = try await seen.subscribed()
+                    try await rider.send(Self.report(job, south: 100, ago: 40_000, speed: 10))
+                    let followed = try await rate()
+                    #expect(followed == 1)
+                }
+            }
+        }
+    }
+
+    @Test func `US-072: who stands at the door has arrived, as a suggestion to its rider and to operations`()
+        async throws
+    {
+        try await Self.run { gateway, job in
+            try await gateway.connect("olga", .ops) { operations, seen in
+                try await operations.send(.subscribe(job: job, since: nil))
+                _ = try await seen.subscribed()
+                try await gateway.connect("rider-1", .rider) { rider, answers in
+                    try await rider.send(.travel(job: job, active: true))
+                    _ = try await answers.travelAnswer()
+                    for (meters, ago) in [(600.0, 55_000), (450, 50_000), (20, 40_000), (20, 30_000), (20, 15_000)] {
+                        try await rider.send(Self.report(job, south: meters, ago: Int64(ago)))
+                    }
+                    var told: [ApproachState] = []
+                    for _ in 0..<2 {
+                        told.append(
+                            try await answers.first { if case .approach(_, let state) = $0 { state } else { nil } })
+                    }
+                    #expect(told == [.approaching, .arrived])
+                }
+                var told: [ApproachState] = []
+                for _ in 0..<2 {
+                    told.append(try await seen.first { if case .approach(_, let state) = $0 { state } else { nil } })
+                }
+                #expect(told == [.approaching, .arrived])
+            }
+            let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "olga", .ops).text
+            #expect(text.contains(#""approach":"arrived""#), "\(text)")
+            // A suggestion: travel mode is on as before.
+            #expect(try await gateway.feed.read(job).get().isOpen)
+        }
+    }
+
+    @Test func `US-072: where it is configured travel mode ends with the arrival, which is not paused`() async throws {
+        try await Self.run {
+            $0.arrivalStopsTravel = true
+        } _: { gateway, job in
+            try await gateway.connect("anna", .customer) { customer, seen in
+                try await customer.send(.subscribe(job: job, since: nil))
+                _ = try await seen.subscribed()
+                try await gateway.connect("rider-1", .rider) { rider, answers in
+                    try await rider.send(.travel(job: job, active: true))
+                    _ = try await answers.travelAnswer()
+                    for (meters, ago) in [(450.0, 50_000), (20, 40_000), (20, 15_000)] {
+                        try await rider.send(Self.report(job, south: meters, ago: Int64(ago)))
+                    }
+                    // A customer is told of the end, and not of what suggested it.
+                    let reason = try await seen.first { message -> EndReason? in
+                        if case .approach = message { throw Missing() }
+                        if case .tracking(_, .arrived, let reason) = message { return reason }
+                        return nil
+                    }
+                    #expect(reason == .arrived)
+                    let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer).text
+                    #expect(text.contains(#""tracking":"arrived","reason":"arrived""#), "\(text)")
+                }
+            }
+        }
+    }
+
+    @Test func `US-072: why nothing is seen is told in words, to operations by its name, and ends with a position`()
+        async throws
+    {
+        try await Self.run { gateway, job in
+            try await gateway.connect("anna", .customer) { customer, seen in
+                try await customer.send(.subscribe(job: job, since: nil))
+                _ = try await seen.subscribed()
+                try await gateway.connect("olga", .ops) { operations, known in
+                    try await operations.send(.subscribe(job: job, since: nil))
+                    _ = try await known.subscribed()
+                    func dark(
+                        _ messages: inout GatewayConnection.Messages.AsyncIterator
+                    ) async throws -> (TrackingTextKey, DarkReason?) {
+                        try await messages.first {
+                            if case .dark(_, let text, let reason) = $0 { (text, reason) } else { nil }
+                        }
+                    }
+                    try await gateway.connect("rider-1", .rider) { rider, answers in
+                        try await rider.send(.travel(job: job, active: true))
+                        _ = try await answers.travelAnswer()
+                        try await rider.send(.dark(job: job, .permissionDenied))
+                        let (told, reported) = (try await dark(&seen), try await dark(&known))
+                        #expect(told == (.darkPermissionDenied, nil))
+                        #expect(reported == (.darkPermissionDenied, .permissionDenied))
+                        // Who asks later is told too.
+                        let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer).text
+                        #expect(text.contains(#""dark":"dark_permission_denied""#), "\(text)")
+                        try await rider.report(job, step: 1)
+                        _ = try await seen.location()
+                    }
+                    // The session of a rider that travels is lost.
+                    let (lost, inferred) = (try await dark(&seen), try await dark(&known))
+                    #expect(lost == (.darkNetwork, nil))
+                    #expect(inferred == (.darkNetwork, .network))
+                }
+            }
+            let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "olga", .ops).text
+            #expect(text.contains(#""dark":"network""#), "\(text)")
+        }
+    }
+
+    @Test func `only riders say why they can not be seen`() async throws {
+        try await Self.run { gateway, job in
+            try await gateway.connect("anna", .customer) { customer, answers in
+                try await customer.send(.dark(job: job, .hidden))
+                let refusal = try await answers.refusal()
+                #expect(refusal.re == "dark" && refusal.code == .forbidden)
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import LiveState
+import Testing
+
+@testable import Gateway
+
+/// What followers are told of whether positions come, derived by the gateway, so that no two clients disagree.
+@Suite struct ViewStateTests {
+    /// So that nobody waits half a minute: long enough for what is to happen while a position is fresh.
+    private static let freshness = Duration.seconds(2)
+
+    private static func run(
+        freshness: Duration = Self.freshness,
+        _ body: @escaping @Sendable (RunningGateway, JobID) async throws -> Void
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { Self.settings(&$0, freshness) }) { gateway in
+                try await body(gateway, try await gateway.travellingJob())
+            }
+        }
+    }
+
+    private static func settings(_ settings: inout GatewaySettings, _ freshness: Duration) {
+        settings.freshness = freshness
+        settings.limits.allowManyMessages()
+        (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
+    }
+
+    private static func state(
+        _ messages: inout GatewayConnection.Messages.AsyncIterator
+    ) async throws -> String {
+        try await messages.first { message in
+            guard case .tracking(_, let state, let reason) = message else { return nil }
+            return state.rawValue + (reason.map { " \($0.rawValue)" } ?? "")
+        }
+    }
+
+    private static func read(_ gateway: RunningGateway, _ job: JobID) async throws -> RESTAnswer {
+        try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer)
+    }
+
+    @Test func `US-072 AC-005: without a position for the time of freshness followers are told stale, once, then live`()
+        async throws
+    {
+        try await Self.run { gateway, job in
+            try await gateway.connect("anna", .customer) { customer, seen in
+                try await customer.send(.subscribe(job: job, since: nil))
+                let first = try await seen.subscribed()
+                #expect(first.tracking == .waiting && first.reason == nil)
+                try await gateway.connect("rider-1", .rider) { rider, answers in
+                    try await rider.send(.travel(job: job, active: true))
+                    _ = try await answers.travelAnswer()
+                    var told: [String] = []
+                    for step in 1...2 {
+                        try await rider.report(job, step: step)
+                        for _ in 0..<(step == 1 ? 3 : 2) { told.append(try await Self.state(&seen)) }
+                    }
+                    // Travel mode on; then each time a position, and silence.
+                    #expect(told == ["waiting", "live", "stale", "live", "stale"])
+                    // Who comes now is told the same, and sees the marker where it was.
+                    try await gateway.connect("olga", .ops) { other, messages in
+                        try await other.send(.subscribe(job: job, since: nil))
+                        let late = try await messages.subscribed()
+                        #expect(late.tracking == .stale && late.position != nil)
+                        try await rider.report(job, step: 3)
+                        let state = try await Self.state(&messages)
+                        #expect(state == "live")
+                    }
+                    let text = try await Self.read(gateway, job).text
+                    #expect(text.contains(#""tracking":"live","text":"live""#), "\(text)")
+                }
+            }
+        }
+    }
+
+    @Test func `US-072 AC-003: travel mode off by hand is paused, which is not arrival, and arrival is by status`()
+        async throws
+    {
+        try await Self.run(freshness: .seconds(600)) { gateway, job in
+            try await gateway.connect("anna", .customer) { customer, seen in
+                try await customer.send(.subscribe(job: job, since: nil))
+                _ = try await seen.subscribed()
+                try await gateway.connect("rider-1", .rider) { rider, answers in
+                    for isActive in [true, false] {
+                        try await rider.send(.travel(job: job, active: isActive))
+                        _ = try await answers.travelAnswer()
+                    }
+                    var told: [String] = []
+                    for _ in 0..<2 { told.append(try await Self.state(&seen)) }
+                    #expect(told == ["waiting", "paused deactivated"])
+                    // Whoever asks later is told the same.
+                    let paused = try await Self.read(gateway, job).text
+                    #expect(
+                        paused.contains(#""tracking":"paused","reason":"deactivated","text":"paused""#), "\(paused)")
+                    #expect(paused.contains(#""position":null"#))
+                    try await rider.send(.travel(job: job, active: true))
+                    _ = try await answers.travelAnswer()
+                    try await rider.report(job, step: 1)
+                    _ = try await seen.location()
+                    let done = try await gateway.rest(
+                        "POST", "/api/v1/jobs/\(job)/status", by: "orders", .service, #"{"status":"work_in_progress"}"#)
+                    #expect(done.status == 200)
+                    let state = try await seen.first { message -> EndReason?? in
+                        guard case .tracking(_, .arrived, let reason) = message else { return nil }
+                        return .some(reason)
+                    }
+                    #expect(state == .arrived)
+                    let arrived = try await Self.read(gateway, job).text
+                    #expect(
+                        arrived.contains(#""tracking":"arrived","reason":"arrived","text":"arrived""#), "\(arrived)")
+                }
+            }
+        }
+    }
+
+    @Test func `US-072 AC-004: on the way without travel mode there is nothing to show, and the words say so`()
+        async throws
+    {
+        try await Self.run { gateway, job in
+            let text = try await Self.read(gateway, job).text
+            #expect(text.contains(#""tracking":"waiting","text":"waiting""#) && text.contains(#""position":null"#))
+            #expect(TrackingTexts.english[.waiting].spoken.hasPrefix("Live location will be available once"))
+        }
+    }
+
+    @Test func `a snapshot and the words after it agree, whoever comes when`() async throws {
+        try await Self.run(freshness: .seconds(600)) { gateway, job in
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                for step in 1...20 {
+                    try await rider.report(job, step: step)
+                    try await gateway.connect("anna-\(step)", .ops) { customer, seen in
+                        try await customer.send(.subscribe(job: job, since: nil))
+                        var told = try await seen.subscribed().tracking
+                        try await rider.report(job, step: step + 1)
+                        // A change is told, and what has not changed is not.
+                        while true {
+                            guard let message = try await seen.next() else { throw Missing() }
+                            if case .tracking(_, let state, _) = message {
+                                #expect(state != told)
+                                told = state
+                            }
+                            if case .location(let location) = message,
+                                location.fix.place.latitude > 41.9 + (Double(step) + 0.5) / 100_000
+                            {
+                                break
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct NoteVerdictsTests {
+    private static let message = #"{"type":"dark","text":"dark_network"}"#
+
+    private func note(
+        _ stage: Stage, _ counts: String = "", _ words: String = "", _ message: String = "", lifetime: String = "60000"
+    ) async throws -> RESPValue {
+        let key = stage.keyspace.verdicts(of: Stage.job)
+        return try await stage.run(
+            Scripts.noteVerdicts, keys: [key, stage.feedChannel], [counts, words, message, lifetime])
+    }
+
+    @Test func `counts add up, words take the place of those before, and followers are told`() async throws {
+        try await Stage.set { stage in
+            _ = try await self.note(stage, "accepted 3 zero_zero 1", "dark network")
+            let answer = try await self.note(stage, "accepted -1 held 2", "dark - approach arrived", Self.message)
+            #expect(answer == .answer(1))
+            let key = stage.keyspace.verdicts(of: Stage.job)
+            let fields = try await stage.client.run("HGETALL", key).array?.compactMap(\.text) ?? []
+            #expect(
+                Set(stride(from: 0, to: fields.count, by: 2).map { "\(fields[$0]) \(fields[$0 + 1])" }) == [
+                    "accepted 2", "zero_zero 1", "held 2", "dark ", "approach arrived",
+                ])
+            #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: key)))
+            let told = try await stage.subscriber.messages.next()
+            #expect(told == ReceivedMessage(channel: stage.feedChannel, payload: Array(Self.message.utf8)))
+        }
+    }
+
+    @Test func `what is noted is read back, and nothing is known of a job of which nothing was noted`() async throws {
+        try await Stage.set { stage in
+            let notes = VerdictNotes(live: stage.client, settings: stage.settings)
+            #expect(try await notes.read(Stage.job).get() == VerdictSummary())
+            try await notes.note(
+                Stage.job, counts: [("accepted", 4), ("implausible_speed", 1)],
+                words: [.dark(.lowBattery), .approach(.approaching)]
+            ).get()
+            var wanted = VerdictSummary()
+            wanted.counts = ["accepted": 4, "implausible_speed": 1]
+            (wanted.dark, wanted.approach) = (.lowBattery, .approaching)
+            #expect(try await notes.read(Stage.job).get() == wanted)
+            try await notes.note(Stage.job, words: [.dark(nil)]).get()
+            #expect(try await notes.read(Stage.job).get().dark == nil)
+        }
+    }
+
+    @Test(arguments: [
+        ("accepted 1; held 2", "", "", "60000"), ("Accepted 1", "", "", "60000"), ("", "dark 7", "", "60000"),
+        ("", "", "[]", "60000"), ("", "", "", "0"), ("", "", "", "86400001"), ("", "", "", "soon"),
+        (String(repeating: "a", count: 513), "", "", "60000"),
+    ])
+    func `a bad argument is refused and nothing is written`(
+        counts: String, words: String, message: String, lifetime: String
+    ) async throws {
+        try await Stage.set { stage in
+            try await stage.leavesAllAsItIs {
+                await #expect(throws: RedisError.self) {
+                    _ = try await self.note(stage, counts, words, message, lifetime: lifetime)
+                }
+            }
+            #expect(try await stage.isSilent())
+        }
+    }
+}

@@ -1,0 +1,43 @@
+#!lua
+-- note_verdicts: count what became of a rider's readings, note why nothing is seen of it, and tell the job's followers.
+--
+-- Written every few seconds while a rider reports, never for each reading, by whichever gateway its session or request
+-- is at: what each counted is added. Counts and words only, never where somebody is.
+--
+-- Role     live
+-- KEYS[1]  job:{<job>}:verdicts   hash     verdict -> how many; dark, approach, stopped -> a word, or ''
+-- KEYS[2]  job:{<job>}:feed       channel
+-- ARGV[1]  counts                 '<verdict> <number> ...', at most 16 pairs, or ''
+-- ARGV[2]  words                  '<name> <word> ...', at most 3 pairs, '-' for none now; or ''
+-- ARGV[3]  message                what the followers are told, a JSON object; '' to tell nobody
+-- ARGV[4]  lifetime_ms            ms the hash is kept after this, 1 to 86,400,000
+-- Errors   'ERR note_verdicts: ...' on a bad argument; nothing is written.
+-- Returns  {1} noted
+-- Cost     O(pairs) plus one SPUBLISH
+
+if #KEYS ~= 2 or #ARGV ~= 4 then
+  return redis.error_reply('ERR note_verdicts: takes 2 keys and 4 arguments')
+end
+local counts, words, message, lifetime = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+if #counts > 512 or not string.match(counts .. ' ', '^[a-z0-9_ -]+$') then
+  return redis.error_reply('ERR note_verdicts: counts must be pairs of a verdict and a number')
+end
+if #words > 128 or not string.match(words .. ' ', '^[a-z_ -]+$') then
+  return redis.error_reply('ERR note_verdicts: words must be pairs of a name and a word')
+end
+if message ~= '' and (string.byte(message) ~= 123 or string.byte(message, -1) ~= 125) then
+  return redis.error_reply("ERR note_verdicts: message must be a JSON object, or ''")
+end
+if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 86400000 then
+  return redis.error_reply('ERR note_verdicts: lifetime_ms must be 1 to 86400000')
+end
+
+for verdict, number in string.gmatch(counts, '([a-z_]+) (%-?%d+)') do
+  redis.call('HINCRBY', KEYS[1], verdict, number)
+end
+for name, word in string.gmatch(words, '([a-z_]+) ([a-z_-]+)') do
+  redis.call('HSET', KEYS[1], name, word == '-' and '' or word)
+end
+redis.call('PEXPIRE', KEYS[1], lifetime)
+if message ~= '' then redis.call('SPUBLISH', KEYS[2], message) end
+return {1}
