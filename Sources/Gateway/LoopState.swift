@@ -52,6 +52,7 @@ final class LoopState {
     var recent = NIODeadline.now()
     private let pulse: SharedLoad.Pulse
     private(set) var sessions: [UInt64: Session] = [:]
+    private var ridingSessions: [UInt64: RiderSession] = [:]
     /// Connections that are no session, or not yet one.
     private var visitors: [ObjectIdentifier: any Channel] = [:]
     private var lastNumber: UInt64 = 0
@@ -184,8 +185,12 @@ final class LoopState {
         if let retryIn = self.drainMilliseconds { session.goAway(retryInMilliseconds: .random(in: 0...retryIn)) }
     }
 
+    /// The session has reported, travelled or declared its rider: what that came to is told when it ends.
+    func add(_ rider: RiderSession, of session: Session) { self.ridingSessions[session.number] = rider }
+
     func remove(_ session: Session) {
         self.sessions[session.number] = nil
+        self.ridingSessions.removeValue(forKey: session.number)?.guidance.left()
         self.left()
     }
 

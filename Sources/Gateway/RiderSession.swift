@@ -47,9 +47,9 @@ final class RiderSession {
     init(session: Session, loop: LoopState) {
         self.session = session
         self.loop = loop
-        session.isRider = true
         let limits = loop.settings.limits
         self.rate = TokenBucket(perSecond: limits.positionsPerSecond, burst: limits.positionsBurst)
+        loop.add(self, of: session)
     }
 
     func report(_ report: LocationReport, _ grant: Grant) {

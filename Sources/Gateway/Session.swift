@@ -62,8 +62,6 @@ final class Session: ChannelInboundHandler {
     private var leaving: Deadline?
     /// Of a tracking link, when it came by one.
     var place: GuestPlace?
-    /// It has reported, travelled or declared itself: `rider` is there.
-    var isRider = false
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
     private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
     private(set) lazy var watcher = WatcherSession(session: self, loop: self.loop)
@@ -115,7 +113,6 @@ final class Session: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
         if let address { self.loop.addressBuckets.leave(address) }
-        if self.isRider { self.rider.guidance.left() }
         self.state = .closed
         self.context = nil
         self.socket.onDrained = nil
