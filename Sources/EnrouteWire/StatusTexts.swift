@@ -44,7 +44,8 @@ public struct StatusTexts: Hashable, Sendable {
             }
             try reader.end()
         }
-        guard let language, !language.isEmpty, language.utf8.allSatisfy({ $0.isAlphanumeric || $0 == UInt8(ascii: "-") })
+        guard let language, !language.isEmpty,
+            language.utf8.allSatisfy({ $0.isAlphanumeric || $0 == UInt8(ascii: "-") })
         else { throw BadMessage("language must be a tag like en or pt-BR") }
         for status in JobStatus.allCases where texts[status] == nil {
             throw BadMessage("statuses.\(status.rawValue) is missing")
@@ -138,7 +139,9 @@ private struct LanguageRange {
             self.weight = 1
             return
         }
-        guard let weight = Double(quality.dropFirst(2).prefix { $0 != " " }), (0...1).contains(weight) else { return nil }
+        guard let weight = Double(quality.dropFirst(2).prefix { $0 != " " }), (0...1).contains(weight) else {
+            return nil
+        }
         self.weight = weight
     }
 }

@@ -22,10 +22,13 @@ struct InterfaceDocument: Sendable {
     static let openAPI = Self(
         Self.object([
             (nil, PackageResources.openapi_json),
-            ("paths", Self.object([
+            (
+                "paths",
+                Self.object([
                     (nil, PackageResources.job_paths_json), (nil, PackageResources.rider_paths_json),
                     (nil, PackageResources.paths_json),
-                ])),
+                ])
+            ),
             (
                 "components",
                 Self.object([

@@ -91,7 +91,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
             loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts,
             arrivalCounts: routing.counts)
 
-        let (jobs, publisher, notes, tickets, links, riders, pool, revocationLog, geocoder) = try await loops[0].submit {
+        let (jobs, publisher, notes, tickets, links, riders, pool, revocationLog, geocoder) = try await loops[0].submit
+        {
             [state = states[0]] in
             (
                 state.value.jobs, state.value.publisher, state.value.notes, state.value.tickets, state.value.links,

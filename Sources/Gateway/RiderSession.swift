@@ -177,7 +177,9 @@ final class RiderSession {
     private func accepted(_ report: LocationReport, _ grant: Grant, listeners: Int?) {
         self.presence.travelled(to: report.newest?.place)
         self.round.accepted(report.job)
-        defer { if let listeners, let fix = report.newest { self.guidance.published(fix, report.job, grant, listeners) } }
+        defer {
+            if let listeners, let fix = report.newest { self.guidance.published(fix, report.job, grant, listeners) }
+        }
         self.session.send(.ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil))
     }
 

@@ -96,7 +96,9 @@ struct Routes: Sendable {
         let parties = answer.value.parties
         let rider = parties.rider.map { "\"\($0)\"" } ?? "null"
         return Self.json(
-            Array(#"{"job":"\#(job)","rider":\#(rider),"customer":"\#(parties.customer)","fence":\#(answer.value.fence)}"#.utf8),
+            Array(
+                #"{"job":"\#(job)","rider":\#(rider),"customer":"\#(parties.customer)","fence":\#(answer.value.fence)}"#
+                    .utf8),
             isUnknown: answer.isUnknown)
     }
 

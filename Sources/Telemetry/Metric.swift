@@ -194,7 +194,8 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .zonesBehind: "Checks that found watchers to have seen less than there is, or not yet."
             case .ridersLost: "Riders found not to be heard from any more, by this gateway; expired ones are offline."
             case .ridersKeptOnline: "Times that a rider with an active task was not let go offline (409)."
-            case .tasksReleased: "Tasks that were released because their jobs were done or another's: left behind by a gateway that ended."
+            case .tasksReleased:
+                "Tasks that were released because their jobs were done or another's: left behind by a gateway that ended."
             case .eventsTaken: "Events of other systems that were answered as done."
             case .eventsRefused: "Events of other systems that were not done; early and failed ones are sent again."
             case .keysFetched: "Times that the issuer of tokens was asked for its keys; failed leaves those of before."

@@ -51,7 +51,10 @@ import Testing
         (#""language": "en","#, "", "language must be a tag like en or pt-BR"),
         (#""cancelled""#, #""canceled""#, "statuses.canceled is no status"),
         (#""short": "Cancelled""#, #""short": """#, "statuses.cancelled.short is missing"),
-        (#""next": "The vendor usually"#, #""then": "The vendor usually"#, "statuses.pending_vendor_acceptance.next is missing"),
+        (
+            #""next": "The vendor usually"#, #""then": "The vendor usually"#,
+            "statuses.pending_vendor_acceptance.next is missing"
+        ),
     ])
     func `a file that lacks something is refused by the name of it`(from: String, to: String, reason: String) {
         let error = #expect(throws: BadMessage.self) {
@@ -61,7 +64,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "en"), ("de", "de"), ("de-AT, en;q=0.5", "de"), ("fr, de;q=0.4, en;q=0.3", "de"), ("en;q=0.1, de;q=0.9", "de"),
+        ("", "en"), ("de", "de"), ("de-AT, en;q=0.5", "de"), ("fr, de;q=0.4, en;q=0.3", "de"),
+        ("en;q=0.1, de;q=0.9", "de"),
         ("fr", "en"), ("*", "en"), ("de;q=0", "en"), (";;,,q=", "en"), ("de;q=2, en", "en"), ("DE", "de"),
     ])
     func `the language that is liked best is chosen, of those that are there`(header: String, language: String) {

@@ -140,7 +140,7 @@ import Testing
                             try await rider.send(.travel(job: job, active: false))
                             _ = try await here.first { message in
                                 if case .eta(_, let estimate) = message { said.append(estimate.at) }
-                                if case .tracking(_, .ended, _) = message { return true } else { return nil }
+                                if case .tracking(_, .paused, _) = message { return true } else { return nil }
                             }
                             let milliseconds = try #require(said.last) - #require(said.first)
                             // The first, one for each lease since, and one that was out at the end.

@@ -12,6 +12,8 @@ import Testing
         settings.limits.allowManyMessages()
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1000, 1000)
         settings.arrivals.interval = .seconds(2)
+        // Riders leap here: which of it is believed is not the matter.
+        settings.judge.fastestMetersPerSecond = 1e9
     }
 
     /// A follower and its rider, with travel mode on.
@@ -68,7 +70,7 @@ import Testing
                     try await rider.report(job, step: 1000)
                     _ = try await messages.eta()
                     try await rider.send(.travel(job: job, active: false))
-                    _ = try await messages.first { if case .tracking(_, .ended, _) = $0 { true } else { nil } }
+                    _ = try await messages.first { if case .tracking(_, .paused, _) = $0 { true } else { nil } }
                     let kept = try await gateway.client.run("EXISTS", "job:{job-1}:eta")
                     #expect(kept == .integer(0))
                     let read = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)

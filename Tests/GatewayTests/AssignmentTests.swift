@@ -142,7 +142,9 @@ import Testing
         }
     }
 
-    @Test func `what a gateway that died left behind is found: by a sweep, and by who wants to go offline`() async throws {
+    @Test func `what a gateway that died left behind is found: by a sweep, and by who wants to go offline`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(
                 isSecure: false,
@@ -166,8 +168,10 @@ import Testing
                 #expect(try await Self.declare("offline", "rider-1", gateway).status == 409)
                 for rider in ["rider-1", "rider-2"] {
                     let longAgo = String((Int64(Date.now.timeIntervalSince1970) - 120) * 1_000_000)
-                    _ = try await gateway.client.send(["HSET", .text("rider:{rome}:\(rider)"), "version", .text(longAgo)])
-                        .get()
+                    _ = try await gateway.client.send([
+                        "HSET", .text("rider:{rome}:\(rider)"), "version", .text(longAgo),
+                    ])
+                    .get()
                 }
                 #expect(try await Self.declare("offline", "rider-1", gateway).status == 200)
                 try await becomes("the sweep has released the other") {

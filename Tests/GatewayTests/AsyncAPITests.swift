@@ -60,7 +60,8 @@ import Testing
     }
 
     private static let clientKinds: Set = [
-        "auth", "subscribe", "unsubscribe", "travel", "report", "availability", "presence", "refresh", "watch", "unwatch",
+        "auth", "subscribe", "unsubscribe", "travel", "report", "availability", "presence", "refresh", "watch",
+        "unwatch",
         "ping", "reportDark",
     ]
     private static let serverKinds: Set = [

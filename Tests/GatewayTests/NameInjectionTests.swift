@@ -93,7 +93,9 @@ import Testing
                             let headers = "HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(token)\r\n"
                             try socket.send(request.replacing("HTTP/1.1\r\n", with: headers, maxReplacements: 1))
                             let answer = String(decoding: try socket.readUntil(Array("}".utf8)), as: UTF8.self)
-                            let isRefused = ["400", "403", "404", "422"].contains { answer.hasPrefix("HTTP/1.1 \($0) ") }
+                            let isRefused = ["400", "403", "404", "422"].contains {
+                                answer.hasPrefix("HTTP/1.1 \($0) ")
+                            }
                             try #require(isRefused, "\(request): \(answer)")
                         }
                     }

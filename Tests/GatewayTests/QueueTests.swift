@@ -79,7 +79,9 @@ struct Moto: Sendable {
         _ url: String, _ body: @escaping @Sendable (EventRoutesTests.Sender) async throws -> Void
     ) async throws {
         let queue = try EventQueue(url: url, region: "eu-central-1", credentials: .init(keyID: "test", secret: "test"))
-        try await RunningGateway.run(isSecure: false) { $0.queue = queue } _: { gateway in
+        try await RunningGateway.run(isSecure: false) {
+            $0.queue = queue
+        } _: { gateway in
             try await body(.init(gateway: gateway, token: try await gateway.token("orders", .service)))
         }
     }

@@ -170,7 +170,8 @@ import Testing
                 let first = try #require(try await start("rider-1"))
                 let token = try await gateway.token("orders", .service)
                 let answer = try await JobRoutesTests.ask(
-                    gateway, "PUT", "/api/v1/jobs/\(job)/assignment", as: token, #"{"rider":"rider-2","insteadOf":"rider-1"}"#)
+                    gateway, "PUT", "/api/v1/jobs/\(job)/assignment", as: token,
+                    #"{"rider":"rider-2","insteadOf":"rider-1"}"#)
                 #expect(answer.status == 200)
                 let second = try #require(try await start("rider-2"))
                 #expect(second > first)

@@ -107,7 +107,8 @@ import Testing
                 at += 1
                 let fix = Fix(at: at, place: Coordinate(latitude: 41.9, longitude: 12.5)!)
                 guard
-                    case .accepted(let id, _) = try await publisher.publish(fix, for: job, by: rider, receivedAt: at).get()
+                    case .accepted(let id, _) = try await publisher.publish(fix, for: job, by: rider, receivedAt: at)
+                        .get()
                 else { throw Missing() }
                 (published, newest) = (published + 1, id)
             }

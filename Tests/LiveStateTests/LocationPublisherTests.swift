@@ -22,7 +22,9 @@ import Testing
             _ = try await stage.subscriber.messages.next()
             #expect(try await publish(now, Stage.customer) == .otherRider)
             #expect(try await publish(now + 120_000) == .future)
-            guard case .accepted(let id, listeners: 1) = try await publish(now) else { return #expect(Bool(false), "not accepted") }
+            guard case .accepted(let id, listeners: 1) = try await publish(now) else {
+                return #expect(Bool(false), "not accepted")
+            }
             #expect(try await publish(now) == .stale)
 
             let message = try await stage.subscriber.messages.next()
