@@ -5,10 +5,10 @@ redis-server. Python's standard library alone.
 
     availability.py ENROUTE [--riders 5000] [--rate 500] [--seconds 20]
 """
-import argparse, asyncio, json, os, resource, socket, subprocess, tempfile, time
+import argparse, asyncio, time
 from pool import ZONE, watch
-from recovery import SECRET, free_port, token, wait_for
-from status import Caller
+from recovery import token
+from status import Caller, say, with_gateway
 
 CALLERS = 32
 
@@ -51,11 +51,6 @@ async def run(options, port):
         await asyncio.sleep(0.01)
     watcher.cancel()
 
-    def say(name, values):
-        values = sorted(values)
-        p50, p95, p99 = (values[int(len(values) * share)] * 1000 for share in (0.5, 0.95, 0.99))
-        print(f"{name:<22} {len(values)} times: p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms")
-
     print(f"{options.riders} riders of a zone; {total / took:.0f} declarations/s of {options.rate} asked for")
     say("PATCH to its answer", answered)
     say("PATCH to the watcher", seen)
@@ -69,31 +64,7 @@ def main():
     options.add_argument("--rate", type=int, default=500)
     options.add_argument("--seconds", type=int, default=20)
     options = options.parse_args()
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(20_000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
-    with tempfile.TemporaryDirectory() as folder:
-        path, port = f"{folder}/redis.sock", free_port()
-        server = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "redis-server", "--port", "0", "--unixsocket", path, "--save", "",
-             "--appendonly", "no", "--dir", folder], stdout=subprocess.DEVNULL)
-        wait_for("redis", lambda: os.path.exists(path))
-        environment = dict(
-            PATH=os.environ["PATH"], ENROUTE_REDIS_LIVE_URL=f"unix:{path}", ENROUTE_TLS="off", ENROUTE_PORT=str(port),
-            ENROUTE_HOST="127.0.0.1", ENROUTE_MANAGEMENT="off", ENROUTE_TOKEN_SECRET=SECRET.decode(),
-            ENROUTE_MODE="development", ENROUTE_LOG_LEVEL="critical", ENROUTE_OVERLOAD_LOOP_LAG_MS="60000",
-            ENROUTE_LIMIT_AVAILABILITY_PER_MINUTE="10000")
-        for limit in ("SESSIONS_PER_ADDRESS", "CONNECTIONS_PER_ADDRESS", "HANDSHAKES_PER_SECOND"):
-            environment[f"ENROUTE_LIMIT_{limit}"] = "0"
-        gateway = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", options.enroute, "serve"], env=environment)
-        try:
-            def is_up():
-                with socket.socket() as probe:
-                    return probe.connect_ex(("127.0.0.1", port)) == 0
-            wait_for("the gateway", is_up)
-            asyncio.run(run(options, port))
-        finally:
-            for process in (gateway, server):
-                process.kill()
-                process.wait()
+    with_gateway(options.enroute, lambda port: run(options, port), AVAILABILITY_PER_MINUTE="10000")
 
 
 if __name__ == "__main__":

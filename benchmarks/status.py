@@ -4,7 +4,7 @@ until its frame is here. One gateway over TLS-less loopback, one redis-server. P
 
     status.py ENROUTE [--jobs 1000] [--rate 200] [--seconds 30]
 """
-import argparse, asyncio, json, os, resource, subprocess, tempfile, time
+import argparse, asyncio, json, os, resource, socket, subprocess, tempfile, time
 from recovery import SECRET, free_port, token, wait_for
 
 # From one to the next and back, as often as one likes.
@@ -105,24 +105,20 @@ async def run(options, port):
     for task in followers:
         task.cancel()
 
-    def say(name, values):
-        values = sorted(values)
-        p50, p95, p99 = (values[int(len(values) * share)] * 1000 for share in (0.5, 0.95, 0.99))
-        print(f"{name:<24} {len(values)} times: p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms")
-
     print(f"{options.jobs} jobs, each followed; {total / took:.0f} changes/s of {options.rate} asked for")
     say("POST to follower", times)
     say("POST to its answer", answered)
     print(f"the generator was at most {lag * 1000:.1f} ms late, which is in the figures")
 
 
-def main():
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("enroute")
-    options.add_argument("--jobs", type=int, default=1000)
-    options.add_argument("--rate", type=int, default=200)
-    options.add_argument("--seconds", type=int, default=30)
-    options = options.parse_args()
+def say(name, values):
+    values = sorted(values)
+    p50, p95, p99 = (values[int(len(values) * share)] * 1000 for share in (0.5, 0.95, 0.99))
+    print(f"{name:<24} {len(values)} times: p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms")
+
+
+def with_gateway(enroute, run, **limits):
+    """Runs `run(port)` with a gateway and a redis-server of its own."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(20_000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
     with tempfile.TemporaryDirectory() as folder:
         path, port = f"{folder}/redis.sock", free_port()
@@ -140,18 +136,28 @@ def main():
         for limit in ("PER_PERSON_", "PER_ADDRESS_"):
             environment[f"ENROUTE_LIMIT_MESSAGES_{limit}PER_SECOND"] = "100000"
             environment[f"ENROUTE_LIMIT_MESSAGES_{limit}BURST"] = "100000"
-        gateway = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", options.enroute, "serve"], env=environment)
+        environment |= {f"ENROUTE_LIMIT_{name}": value for name, value in limits.items()}
+        gateway = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", enroute, "serve"], env=environment)
         try:
             def is_up():
-                import socket
                 with socket.socket() as probe:
                     return probe.connect_ex(("127.0.0.1", port)) == 0
             wait_for("the gateway", is_up)
-            asyncio.run(run(options, port))
+            asyncio.run(run(port))
         finally:
             for process in (gateway, server):
                 process.kill()
                 process.wait()
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("enroute")
+    options.add_argument("--jobs", type=int, default=1000)
+    options.add_argument("--rate", type=int, default=200)
+    options.add_argument("--seconds", type=int, default=30)
+    options = options.parse_args()
+    with_gateway(options.enroute, lambda port: run(options, port))
 
 
 if __name__ == "__main__":
