@@ -81,8 +81,8 @@ import Testing
             for process in processes {
                 #expect(!FileManager.default.fileExists(atPath: "/proc/\(process)"), "\(process) is still there")
             }
-            // Other tests run beside this one and hold some of their own: one leaked in each round would still show.
-            #expect(try Self.descriptorCount() < descriptors + 150)
+            // Other tests run beside this one and hold some of their own for a while; one leaked in each round would stay.
+            try await becomes("most descriptors are given back") { try Self.descriptorCount() < descriptors + 150 }
         }
     }
 
