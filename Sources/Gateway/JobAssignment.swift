@@ -74,7 +74,9 @@ extension JobControl {
                             Refused(code: .unavailable, message: "Others change the job at the same time. Try again."))
                     }
                 }.flatMapError { error in
-                    self.giveBack(job, task, of: parties.rider, by: actor).flatMapThrowing { throw error }
+                    self.giveBack(job, task, of: parties.rider, by: actor, because: error).flatMapThrowing {
+                        throw error
+                    }
                 }
             }
         }
@@ -105,10 +107,14 @@ extension JobControl {
                     let isTheirs = recovery?.record.rider == new.rider && recovery?.record.status.end == nil
                     return isTheirs
                         ? self.loop.makeSucceededFuture(creation)
-                        : self.giveBack(new.job, task, of: new.rider, by: new.actor).map { creation }
+                        : self.giveBack(new.job, task, of: new.rider, by: new.actor, because: Refused.noSuchJob).map {
+                            creation
+                        }
                 }
             }.flatMapError { error in
-                self.giveBack(new.job, task, of: new.rider, by: new.actor).flatMapThrowing { throw error }
+                self.giveBack(new.job, task, of: new.rider, by: new.actor, because: error).flatMapThrowing {
+                    throw error
+                }
             }
         }
     }
@@ -148,9 +154,9 @@ extension JobControl {
                         job, for: rider, in: zone, from: former, by: actor, mayRepair: mayRepair, released: other)
                 }
             // By its record it is not that one's: it is being given to it, or what a gateway that died left behind.
-            case .taken(let other) where mayRepair:
+            case .taken(let other) where mayRepair && released == nil:
                 return self.repair([job], of: other, answer.value, job, rider, zone, former, actor)
-            case .full(let jobs) where mayRepair:
+            case .full(let jobs) where mayRepair && released == nil:
                 return self.repair(jobs, of: rider, answer.value, job, rider, zone, former, actor)
             case .full, .taken, .offline, .notApproved, .unreachable, .otherRequest:
                 let refused = Refused(rider, cannotTake: answer.value)
@@ -185,9 +191,10 @@ extension JobControl {
     }
 
     private func giveBack(
-        _ job: JobID, _ task: TakenTask?, of rider: PersonID?, by actor: PersonID
+        _ job: JobID, _ task: TakenTask?, of rider: PersonID?, by actor: PersonID, because error: any Error
     ) -> EventLoopFuture<Void> {
-        guard let task, task.isNew, let rider else { return self.loop.makeSucceededVoidFuture() }
+        // What became of a decision that Redis did not answer is not known: it may have been made, and then the task is due.
+        guard error is Refused, let task, task.isNew, let rider else { return self.loop.makeSucceededVoidFuture() }
         return self.riders.release(job, of: rider, in: task.zone, because: .reassigned, by: Riders.Asker(actor))
             .flatMap { _ in
                 task.former.map { self.returnTask(job, to: $0, in: task.zone, by: actor) }

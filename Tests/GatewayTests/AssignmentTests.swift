@@ -79,6 +79,24 @@ import Testing
         }
     }
 
+    @Test func `who is as busy as it may be takes nobody's job over, and it stays the other's task`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for (rider, name) in [("rider-1", "a"), ("rider-2", "b")] {
+                    try await gateway.registerRider(rider)
+                    _ = try await Self.declare("online", rider, gateway)
+                    try await Self.job(name, gateway)
+                    #expect(try await Self.assign(name, to: rider, gateway).status == 200)
+                }
+                let refused = try await Self.assign("a", to: "rider-2", gateway, insteadOf: "rider-1")
+                #expect(refused.status == 409 && refused.member("code") == "rider_busy")
+                let record = try await gateway.ledger.recover(JobID("a")!).get()?.record
+                #expect(record?.rider == PersonID("rider-1"))
+                #expect(try await Self.declare("offline", "rider-1", gateway).status == 409)
+            }
+        }
+    }
+
     @Test func `of services that give one job to different riders at once exactly one succeeds, on two gateways`()
         async throws
     {
