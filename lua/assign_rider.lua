@@ -5,6 +5,10 @@
 -- reach_ms gets nothing new, whether or not a sweep has noticed. The task must not be another rider's of this zone.
 -- Assigning again what is its task already changes nothing.
 --
+-- A task is handed over by naming who has it: then it is counted for both until that one's is released, so that no
+-- moment lies between in which it is neither's. Whoever has a task that was to be handed over and was not is its rider
+-- again by asking for it.
+--
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
 -- KEYS[2]  rider:{<zone>}:<rider>:tasks    hash     active task -> its state
@@ -19,6 +23,7 @@
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  job                    1 to 64 of [A-Za-z0-9_-]
 -- ARGV[6]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
+-- ARGV[7]  instead_of             the rider who has it now and hands it over, 1 to 64 of [A-Za-z0-9_-], or '' for none
 -- Errors   'ERR assign_rider: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} assigned   {2, version} it was its task already   {0} no such rider in the zone
 --          {-1, version} offline   {-2, version} not approved   {-3, version} unreachable
@@ -26,14 +31,14 @@
 --          {-9} another question was asked with this request id
 -- Cost     O(log riders + tasks) plus one SPUBLISH
 
-if #KEYS ~= 7 or #ARGV ~= 6 then
-  return redis.error_reply('ERR assign_rider: takes 7 keys and 6 arguments')
+if #KEYS ~= 7 or #ARGV ~= 7 then
+  return redis.error_reply('ERR assign_rider: takes 7 keys and 7 arguments')
 end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
 end
 local zone, rider, actor, request, job = unpack(ARGV, 1, 5)
-local reach = tonumber(ARGV[6])
+local reach, instead_of = tonumber(ARGV[6]), ARGV[7]
 if not is_name(zone) then
   return redis.error_reply('ERR assign_rider: zone must be 1 to 64 of [A-Za-z0-9_-]')
 end
@@ -51,6 +56,9 @@ if not is_name(job) then
 end
 if not reach or reach % 1 ~= 0 or reach < 1 or reach > 86400000 then
   return redis.error_reply('ERR assign_rider: reach_ms must be 1 to 86400000')
+end
+if instead_of ~= '' and not is_name(instead_of) then
+  return redis.error_reply("ERR assign_rider: instead_of must be '' or 1 to 64 of [A-Za-z0-9_-]")
 end
 
 local time = redis.call('TIME')
@@ -107,8 +115,12 @@ local function settle(change, job, reason)
 end
 
 local owner = redis.call('HMGET', KEYS[7], job)[1]
+if not owner and redis.call('HMGET', KEYS[2], job)[1] then
+  redis.call('HSET', KEYS[7], job, rider)
+  owner = rider
+end
 if owner == rider then return answer({2, version}) end
-if owner then return answer({-5, owner}) end
+if owner and owner ~= instead_of then return answer({-5, owner}) end
 if status ~= 'online' then return answer({-1, version}) end
 if approved ~= '1' then return answer({-2, version}) end
 if reachable ~= '1' or now >= heartbeat + reach then return answer({-3, version}) end

@@ -104,6 +104,7 @@ local function settle(change, job, reason)
 end
 
 if redis.call('HDEL', KEYS[2], job) == 0 then return answer({2, version}) end
-redis.call('HDEL', KEYS[7], job)
+-- Where it was handed over it is another's by now.
+if redis.call('HMGET', KEYS[7], job)[1] == rider then redis.call('HDEL', KEYS[7], job) end
 if reachable ~= '1' and redis.call('HLEN', KEYS[2]) == 0 then redis.call('ZADD', KEYS[8], now, rider) end
 return answer({1, settle('released', job, outcome)})

@@ -13,7 +13,7 @@ private struct TakenTask {
     let zone: ZoneID
     /// It was not its task before.
     let isNew: Bool
-    /// Who had it before, in the same zone.
+    /// Who has it by the job's record.
     let former: PersonID?
 }
 
@@ -52,7 +52,8 @@ extension JobControl {
                 return loop.makeFailedFuture(Refused(jobIsOf: current))
             }
             return self.isNewest(job, parties, record, occurredAt).flatMap {
-                record.status.end == nil
+                // Whose the job is is not touched where no rider is named.
+                record.status.end == nil && rider != nil
                     ? self.take(job, for: parties.rider, from: record.rider, by: actor)
                     : loop.makeSucceededFuture(nil)
             }.flatMap { task in
@@ -121,7 +122,7 @@ extension JobControl {
 
     // MARK: the zone's half
 
-    /// Makes the job a task of its rider-to-be.
+    /// Makes the job a task of its rider-to-be. Whoever has it by its record has it too until `leave`.
     ///
     /// - Parameter former: who has the job by its record.
     /// - Returns: `nil` where no zone keeps this rider. Fails with `Refused` when it may not have one.
@@ -136,70 +137,40 @@ extension JobControl {
     }
 
     private func take(
-        _ job: JobID, for rider: PersonID, in zone: ZoneID, from former: PersonID?, by actor: PersonID,
-        mayRepair: Bool, released: PersonID? = nil
+        _ job: JobID, for rider: PersonID, in zone: ZoneID, from former: PersonID?, by actor: PersonID, mayRepair: Bool
     ) -> EventLoopFuture<TakenTask?> {
         let loop = self.loop
-        let asker = Riders.Asker(actor)
-        return self.riders.assign(job, to: rider, in: zone, by: asker).flatMap { answer in
+        return self.riders.assign(job, to: rider, in: zone, insteadOf: former, by: .init(actor)).flatMap { answer in
+            let inTheWay: (tasks: [JobID], of: PersonID)
             switch answer.value {
-            case .assigned, .unchanged:
-                let isNew = if case .assigned = answer.value { true } else { false }
-                return loop.makeSucceededFuture(
-                    TakenTask(zone: zone, isNew: isNew, former: released))
+            case .assigned: return loop.makeSucceededFuture(TakenTask(zone: zone, isNew: true, former: former))
+            case .unchanged: return loop.makeSucceededFuture(TakenTask(zone: zone, isNew: false, former: former))
             case .noSuchRider: return loop.makeSucceededFuture(nil)
-            case .taken(let other) where other == former && released == nil:
-                return self.riders.release(job, of: other, in: zone, because: .reassigned, by: asker).flatMap { _ in
-                    self.take(
-                        job, for: rider, in: zone, from: former, by: actor, mayRepair: mayRepair, released: other)
-                }
             // By its record it is not that one's: it is being given to it, or what a gateway that died left behind.
-            case .taken(let other) where mayRepair && released == nil:
-                return self.repair([job], of: other, answer.value, job, rider, zone, former, actor)
-            case .full(let jobs) where mayRepair && released == nil:
-                return self.repair(jobs, of: rider, answer.value, job, rider, zone, former, actor)
+            case .taken(let other) where mayRepair: inTheWay = ([job], other)
+            case .full(let jobs) where mayRepair: inTheWay = (jobs, rider)
             case .full, .taken, .offline, .notApproved, .unreachable, .otherRequest:
-                let refused = Refused(rider, cannotTake: answer.value)
-                guard let released else { return loop.makeFailedFuture(refused) }
-                return self.returnTask(job, to: released, in: zone, by: actor).flatMapThrowing { throw refused }
+                return loop.makeFailedFuture(Refused(rider, cannotTake: answer.value))
+            }
+            return self.releaseDone(inTheWay.tasks, of: inTheWay.of, in: zone).flatMap { released in
+                released > 0
+                    ? self.take(job, for: rider, in: zone, from: former, by: actor, mayRepair: false)
+                    : loop.makeFailedFuture(Refused(rider, cannotTake: answer.value))
             }
         }
     }
 
-    /// Tries again when some of the tasks that are in the way were done long ago.
-    private func repair(
-        _ jobs: [JobID], of holder: PersonID, _ refusal: Riders.Assignment, _ job: JobID, _ rider: PersonID,
-        _ zone: ZoneID, _ former: PersonID?, _ actor: PersonID
-    ) -> EventLoopFuture<TakenTask?> {
-        self.releaseDone(jobs, of: holder, in: zone).flatMap { released in
-            released > 0
-                ? self.take(job, for: rider, in: zone, from: former, by: actor, mayRepair: false)
-                : self.loop.makeFailedFuture(Refused(rider, cannotTake: refusal))
-        }
-    }
-
-    /// What could not be given to another stays whose it was. When that one has gone offline in between it is nobody's.
-    private func returnTask(
-        _ job: JobID, to rider: PersonID, in zone: ZoneID, by actor: PersonID
-    ) -> EventLoopFuture<Void> {
-        self.riders.assign(job, to: rider, in: zone, by: Riders.Asker(actor)).flatMap { answer in
-            switch answer.value {
-            case .assigned, .unchanged: self.loop.makeSucceededVoidFuture()
-            default: self.assign(job, to: .some(nil), of: nil, by: actor).map { _ in }
-            }
-        }
-    }
-
+    /// What was refused is not the rider's task, and is its former rider's alone.
     private func giveBack(
         _ job: JobID, _ task: TakenTask?, of rider: PersonID?, by actor: PersonID, because error: any Error
     ) -> EventLoopFuture<Void> {
         // What became of a decision that Redis did not answer is not known: it may have been made, and then the task is due.
         guard error is Refused, let task, task.isNew, let rider else { return self.loop.makeSucceededVoidFuture() }
-        return self.riders.release(job, of: rider, in: task.zone, because: .reassigned, by: Riders.Asker(actor))
-            .flatMap { _ in
-                task.former.map { self.returnTask(job, to: $0, in: task.zone, by: actor) }
-                    ?? self.loop.makeSucceededVoidFuture()
-            }
+        return self.riders.release(job, of: rider, in: task.zone, because: .reassigned, by: .init(actor)).flatMap { _ in
+            guard let former = task.former else { return self.loop.makeSucceededVoidFuture() }
+            // It never ceased to have it; where it is in another zone nothing was changed there.
+            return self.riders.assign(job, to: former, in: task.zone, by: .init(actor)).map { _ in }
+        }
     }
 
     /// Who had the job before has it no more.

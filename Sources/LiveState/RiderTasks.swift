@@ -16,18 +16,20 @@ extension Riders {
         case unreachable
         /// It has as many as it may have.
         case full([JobID])
-        /// The task is another rider's of this zone; release it there first.
+        /// The task is another rider's of this zone, and not of who hands it over.
         case taken(by: PersonID)
         case otherRequest
     }
 
     /// Gives a task to a rider. It begins `accepted`.
+    ///
+    /// - Parameter former: who has it now and hands it over: it stays that one's too, until it is released there.
     package func assign(
-        _ job: JobID, to rider: PersonID, in zone: ZoneID, by asker: Asker
+        _ job: JobID, to rider: PersonID, in zone: ZoneID, insteadOf former: PersonID? = nil, by asker: Asker
     ) -> EventLoopFuture<Durable<Assignment>> {
         self.change(
             Scripts.assignRider, rider, zone, asker, keys: [self.keyspace.taskOwners(in: zone)],
-            [.text(job.text), self.reach]
+            [.text(job.text), self.reach, .text(former?.text ?? "")]
         ) { reply in
             switch reply.code {
             case 1: reply.version.map { .assigned(version: $0) }

@@ -70,6 +70,8 @@ import Testing
                 try await Self.job("a", gateway)
                 _ = try await Self.declare("online", "rider-1", gateway)
                 #expect(try await Self.assign("a", to: "rider-1", gateway).status == 200)
+                // Nobody hears from it any more: it can be given nothing new, and keeps what it has.
+                _ = try await gateway.client.send(["HSET", "rider:{rome}:rider-1", "heartbeat", "1"]).get()
                 let refused = try await Self.assign("a", to: "rider-2", gateway, insteadOf: "rider-1")
                 #expect(refused.status == 409 && refused.member("code") == "rider_offline")
                 let record = try await gateway.ledger.recover(JobID("a")!).get()?.record

@@ -57,9 +57,10 @@ import Testing
 
     @Test func `assign_rider refuses a bad argument`() async throws {
         try await self.stage { stage in
-            let call = GoodCall(Scripts.assignRider, stage, keys: [stage.owners], "job-2", "90000")
+            let call = GoodCall(Scripts.assignRider, stage, keys: [stage.owners], "job-2", "90000", "")
             try await call.refusesNamesAnd(
-                Self.bad(4, badNames + [""], "job must be") + Self.bad(5, Self.badReaches, "reach_ms must be"),
+                Self.bad(4, badNames + [""], "job must be") + Self.bad(5, Self.badReaches, "reach_ms must be")
+                    + Self.bad(6, badNames, "instead_of must be"),
                 on: stage)
         }
     }

@@ -43,6 +43,44 @@ import Testing
         }
     }
 
+    @Test func `a task that is handed over is both riders' until the first one's is released`() async throws {
+        try await ZoneStage.set { stage in
+            let (job, zone) = (ZoneStage.jobs[0], ZoneStage.zone)
+            for rider in [ZoneStage.rider, ZoneStage.other] { try await stage.online(rider) }
+            _ = try await stage.assign(job)
+            // Named is somebody who does not have it.
+            #expect(
+                try await stage.assign(job, to: ZoneStage.other, insteadOf: PersonID("third")!)
+                    == .taken(by: ZoneStage.rider))
+            guard case .assigned = try await stage.assign(job, to: ZoneStage.other, insteadOf: ZoneStage.rider) else {
+                return #expect(Bool(false))
+            }
+            for rider in [ZoneStage.rider, ZoneStage.other] {
+                #expect(try await stage.goOffline(rider, by: .init(rider)) == .activeTasks([job]))
+            }
+            _ = try await stage.release(job)
+            #expect(try await stage.riders.owner(of: job, in: zone).get() == ZoneStage.other)
+            guard case .offline = try await stage.goOffline() else { return #expect(Bool(false)) }
+            #expect(try await stage.goOffline(ZoneStage.other, by: .init(ZoneStage.other)) == .activeTasks([job]))
+        }
+    }
+
+    @Test func `a task that was not handed over after all is the first rider's, whether or not that is there`()
+        async throws
+    {
+        try await ZoneStage.set { stage in
+            let job = ZoneStage.jobs[0]
+            for rider in [ZoneStage.rider, ZoneStage.other] { try await stage.online(rider) }
+            _ = try await stage.assign(job)
+            _ = try await stage.assign(job, to: ZoneStage.other, insteadOf: ZoneStage.rider)
+            try await stage.client.run("HSET", stage.keys[0], "heartbeat", "\(try await stage.base.now() - 90_000)")
+            _ = try await stage.release(job, of: ZoneStage.other)
+            guard case .unchanged = try await stage.assign(job) else { return #expect(Bool(false)) }
+            #expect(try await stage.riders.owner(of: job, in: ZoneStage.zone).get() == ZoneStage.rider)
+            #expect(try await stage.assign(job, to: ZoneStage.other) == .taken(by: ZoneStage.rider))
+        }
+    }
+
     @Test func `who is offline, not approved, unreachable or unknown gets nothing`() async throws {
         try await ZoneStage.set { stage in
             #expect(try await stage.assign(ZoneStage.jobs[0]) == .noSuchRider)

@@ -62,10 +62,11 @@ struct ZoneStage: Sendable {
     }
 
     func assign(
-        _ job: JobID, to rider: PersonID = Self.rider, request: String = ""
+        _ job: JobID, to rider: PersonID = Self.rider, insteadOf former: PersonID? = nil, request: String = ""
     ) async throws -> Riders.Assignment {
-        try await self.riders.assign(job, to: rider, in: Self.zone, by: .init(PersonID("s")!, request: request)).get()
-            .value
+        try await self.riders.assign(
+            job, to: rider, in: Self.zone, insteadOf: former, by: .init(PersonID("s")!, request: request)
+        ).get().value
     }
 
     func release(_ job: JobID, of rider: PersonID = Self.rider) async throws -> Riders.Release {
