@@ -37,7 +37,7 @@ let lua = [
     "assign_rider", "advance_task", "release_rider", "rider_snapshot", "zone_snapshot", "place_rider",
 ]
 let languages = ["en", "de"]
-let pages = ["ops.html", "rider.html", "track.css", "track.html", "track.js"]
+let pages = ["notice.html", "ops.html", "rider.html", "track.css", "track.html", "track.js", "worker.js"]
 let documents = [
     "openapi", "paths", "job-paths", "rider-paths", "page-paths", "components", "schemas", "rest-schemas",
     "rider-schemas", "page-schemas", "asyncapi", "client-messages", "server-messages", "session-security",
@@ -145,7 +145,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Access", "EnrouteWire", "Events", "Fanout", "LiveState", "Redis", "Resilience", "Routing",
+                "Access", "CZlib", "EnrouteWire", "Events", "Fanout", "LiveState", "Redis", "Resilience", "Routing",
                 "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

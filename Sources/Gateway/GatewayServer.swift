@@ -64,10 +64,12 @@ package struct GatewayServer: Service, CustomStringConvertible {
     ///
     /// - Throws: `StartFailure`, `UnusableProvider`, or `RedisError` when Redis can not be reached at the start.
     package func run() async throws {
-        try await ArrivalRouting.with(self.settings.arrivals, self.logger) { try await self.run($0) }
+        try await ArrivalRouting.with(self.settings.arrivals, self.logger) { routing in
+            try await TileProxy.with(self.settings.tiles, self.logger) { try await self.run(routing, $0) }
+        }
     }
 
-    private func run(_ routing: ArrivalRouting) async throws {
+    private func run(_ routing: ArrivalRouting, _ tiles: TileProxy?) async throws {
         let loops = Array(self.group.makeIterator())
         let load = SharedLoad(loops: loops.count)
         let quotas = Quotas(limits: self.settings.limits)
@@ -107,7 +109,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             revocations: revocations, revocationLog: revocationLog, eventCounts: eventCounts,
             loops: LoopMap(states, loops: loops),
             isBlind: { [state = states[0]] in try await loops[0].submit { state.value.isBlind }.get() },
-            geocoder: geocoder)
+            geocoder: geocoder, tiles: tiles)
         let connections = Connections(
             responder: Self.responder(routes.router().buildResponder(), self.logger), settings: self.settings,
             loops: routes.loops)
