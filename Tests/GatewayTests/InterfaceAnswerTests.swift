@@ -214,7 +214,7 @@ import Testing
             try Data("/* leaflet */".utf8).write(to: leaflet.appending(path: file))
             try await conversation.ask(200, try .good(id))
         }
-        try await conversation.ask(200, try .good("trackingPage").with { $0.role = .customer })
+        try await conversation.ask(200, try .good("trackingPage").with { $0.role = .customer; $0.person = "anna" })
         try await conversation.ask(404, try .good("trackingPage").with { $0.role = .rider; $0.person = "rider-9" })
         try await conversation.ask(401, try .good("trackingPage").with { $0.token = "none" })
         try await conversation.ask(204, try .good("readTile").with { $0.path = "/assets/tiles/2/1/0" })

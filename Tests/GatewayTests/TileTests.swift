@@ -10,7 +10,7 @@ import Testing
 @Suite struct TileTests {
     private static let key = "sk-tiles-7f3a"
 
-    private static func picture(_ text: String) -> [UInt8] { Array("RIFF\(text.count)   WEBP\(text)".utf8) }
+    private static func picture(_ text: String) -> [UInt8] { Array("RIFF....WEBP\(text)".utf8) }
 
     private static func run(
         _ behaviour: @escaping ProviderServer.Behaviour,
