@@ -44,7 +44,8 @@ import Testing
         return (width, (0..<width).map { row in Array(bytes[(4 + row * length)..<(4 + (row + 1) * length)]) })
     }
 
-    @Test func `the icons are whole pictures: a pin in the middle, and round corners but where the system cuts its own`()
+    @Test
+    func `the icons are whole pictures: a pin in the middle, and round corners but where the system cuts its own`()
         throws
     {
         for (png, size, isMaskable) in [
@@ -70,7 +71,8 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for page in ["track", "rider", "ops"] {
-                    let html = try await gateway.rest("GET", page == "track" ? "/track/job-1" : "/\(page)", as: nil).text
+                    let html = try await gateway.rest("GET", page == "track" ? "/track/job-1" : "/\(page)", as: nil)
+                        .text
                     let link = #"<link rel="manifest" href="/manifest.webmanifest?page=\#(page)">"#
                     #expect(html.contains(link) && html.matches(of: /rel="manifest"/).count == 1)
                     let answer = try await gateway.rest("GET", "/manifest.webmanifest?page=\(page)", as: nil)
@@ -88,7 +90,9 @@ import Testing
         }
     }
 
-    @Test func `a page that names its manifest itself is told which one, and a deployment may have its own`() async throws {
+    @Test func `a page that names its manifest itself is told which one, and a deployment may have its own`()
+        async throws
+    {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-pages-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -36,7 +36,9 @@ import Testing
 
     @Test func `RDR-014: in an address are six decimals and fixed words, whatever the place`() throws {
         var generator = SystemRandomNumberGenerator()
-        var places = [(90.0, 180.0), (-90, -180), (0.0000001, 0), (-0.0000004, 1e-7), (41.9, 12.5), (-0.5, -179.9999999)]
+        var places = [
+            (90.0, 180.0), (-90, -180), (0.0000001, 0), (-0.0000004, 1e-7), (41.9, 12.5), (-0.5, -179.9999999),
+        ]
         for _ in 0..<300 {
             places.append(
                 (.random(in: -90...90, using: &generator), .random(in: -180...180, using: &generator)))
@@ -95,7 +97,8 @@ import Testing
     }
 
     private static func write(_ gateway: RunningGateway, _ vendor: String) async throws {
-        let job = #"{"kind":"delivery","customer":"anna","rider":"rider-1","destination":{"lat":41.9,"lon":12.5}\#(vendor)}"#
+        let job =
+            #"{"kind":"delivery","customer":"anna","rider":"rider-1","destination":{"lat":41.9,"lon":12.5}\#(vendor)}"#
         let answer = try await gateway.rest("PUT", "/api/v1/jobs/order-1", by: "orders", .service, job)
         #expect([200, 201].contains(answer.status), "\(answer)")
     }

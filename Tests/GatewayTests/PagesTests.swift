@@ -81,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func `every answer tells browsers to load from here alone, to keep quiet and to index nothing`() async throws {
+    @Test func `every answer tells browsers to load from here alone, to keep quiet and to index nothing`() async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for path in ["/track/job-1", "/rider", "/ops", "/assets/track.js", "/none", "/api/v1/jobs/job-1"] {
