@@ -14,6 +14,8 @@ const WISHES = {
   'wish.dismissed': ['dismissed'],
   'wish.insecure': ['insecure'],
   'wish.unsupported': ['unsupported'],
+  // Found out before a map app is opened (RDR-014): the phone, which may locate, does not.
+  'device.off': ['services'],
 };
 
 /** A second tap while a question is open asks no second one. */
