@@ -1,9 +1,10 @@
-// The connection to a gateway: opened, signed in, kept, noticed when it is gone, and opened again. It carries messages and knows
-// none of them but those about itself: welcome, pong, degraded, restored, goaway. When to do what is decided in enroute-pace.js.
+// The connection to a gateway: opened, signed in, kept, noticed when it is gone, and opened again. It carries messages
+// and knows none of them but those about itself: welcome, pong, degraded, restored, goaway. When to do what is decided
+// in enroute-pace.js.
 
 import {
-  CONNECT_WITHIN, GOODBYE, LOOK_EVERY, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PROBE, STEADY_AFTER, closeMeaning,
-  heartbeat, reconnectDelay,
+  CONNECT_WITHIN, GOODBYE, LOOK_EVERY, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PROBE, STEADY_AFTER,
+  closeMeaning, heartbeat, reconnectDelay,
 } from './enroute-pace.js';
 
 const OPEN = 1;

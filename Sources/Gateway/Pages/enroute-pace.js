@@ -1,5 +1,5 @@
-// When to come back, when to ask whether anybody is there, how fast to speak, and which positions wait: decided here from times
-// that are given, so that a test needs neither a clock nor a network.
+// When to come back, when to ask whether anybody is there, how fast to speak, and which positions wait: decided here
+// from times that are given, so that a test needs neither a clock nor a network.
 
 // ---- coming back ----
 
@@ -29,7 +29,8 @@ export function reconnectDelay(failures, notBefore, now, random) {
 }
 
 /**
- * What a close means for who was connected (PROTOCOL.md, "Close codes"): whether coming back is of use, and what it is called.
+ * What a close means for who was connected (PROTOCOL.md, "Close codes"): whether coming back is of use, and what it is
+ * called.
  *
  * @param {number} code
  */
@@ -61,9 +62,11 @@ export const GOODBYE = 2_000;
 export const OFFLINE_DOUBTED_AFTER = 30_000;
 
 /**
- * What a silence asks for: `'wait'`, `'ping'` or `'give up'`. Who slept (a laptop that was shut) asks before it gives up.
+ * What a silence asks for: `'wait'`, `'ping'` or `'give up'`. Who slept (a laptop that was shut) asks before it gives
+ * up.
  *
- * @param {{heard: number, asked: number|null, probing: boolean}} line when something was heard last; when we first asked
+ * @param {{heard: number, asked: number|null, probing: boolean}} line when something was heard last; when we first
+ *     asked
  *     since then; whether an answer is wanted soon
  * @param {number} now ms
  */
@@ -113,8 +116,8 @@ export const FIRST_INTERVAL = 1;
 export const CLOCK_TOLERANCE = 2_000;
 
 /**
- * Readings of a rider's place on their way to the gateway: bounded, the newest first, never faster than the gateway asks for,
- * and none that is too old to be taken.
+ * Readings of a rider's place on their way to the gateway: bounded, the newest first, never faster than the gateway
+ * asks for, and none that is too old to be taken.
  */
 export class FixQueue {
   #waiting = [];
