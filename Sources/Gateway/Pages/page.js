@@ -1,6 +1,7 @@
 // What all pages share: the language they speak, one polite voice for screen readers, the banner that tells of a lost
 // connection, and what the system asks of colours and motion. A page's own words stand in a file of its own
 // (track-words.js and so on), signing in is page-sign-in.js. Pages call `inLanguage(words)` once, before anything else.
+// No private methods here, but private functions: Safari 14.1 knows these alone.
 
 import {words as pageWords} from './page-words.js';
 
@@ -11,7 +12,7 @@ const primary = (tag) => (tag ?? '').toLowerCase().split('-')[0];
 const wished = [new URLSearchParams(location.search).get('lang'), document.documentElement.lang].map(primary);
 
 /** The page's language: the one in its address, or the one that the server chose by `Accept-Language`. */
-export const language = wished.find((tag) => Object.hasOwn(languages, tag)) ?? 'en';
+export const language = wished.find((tag) => Object.keys(languages).includes(tag)) ?? 'en';
 document.documentElement.lang = language;
 
 /** For `Intl`: the reader's own kind of the page's language. British clocks and miles are not American ones. */
@@ -26,7 +27,7 @@ export const shared = pageWords[language] ?? pageWords.en;
  */
 export function inLanguage(words) {
   const chosen = {...shared, ...(words[language] ?? words.en)};
-  for (const place of document.querySelectorAll('[data-word]')) put(place, chosen[place.dataset.word]);
+  for (const place of document.querySelectorAll('[data-word]')) place.textContent = chosen[place.dataset.word];
   for (const place of document.querySelectorAll('[data-label]')) {
     place.setAttribute('aria-label', chosen[place.dataset.label]);
   }
@@ -73,7 +74,9 @@ export class Announcer {
   #spokenAt = -Infinity;
   #timer = null;
 
-  constructor(element, {quiet = 30_000, now = () => performance.now(), later = (act, ms) => setTimeout(act, ms)} = {}) {
+  constructor(
+    element, {quiet = 30_000, now = () => performance.now(), later = (act, ms) => setTimeout(act, ms)} = {},
+  ) {
     Object.assign(this, {element, quiet, now, later});
   }
 
@@ -93,13 +96,13 @@ export class Announcer {
     this.#waiting.delete(topic);
   }
 
-  #speak() {
+  #speak = () => {
     this.#timer = null;
     if (this.#waiting.size === 0) return;
     this.element.textContent = [...this.#waiting.values()].join(' ');
     this.#waiting.clear();
     this.#spokenAt = this.now();
-  }
+  };
 }
 
 /**
@@ -129,7 +132,7 @@ export class ConnectionBanner {
 
   get isLost() { return this.#lostAt !== null; }
 
-  #show() {
+  #show = () => {
     const {state, degraded} = this.#connection;
     const isOver = state === 'refused' || state === 'stopped';
     const isLost = !isOver && (state !== 'open' || navigator.onLine === false);
@@ -137,11 +140,9 @@ export class ConnectionBanner {
     else this.#lostAt ??= Date.now();
     put(this.element, isLost ? this.#sentence() : degraded && !isOver ? shared.degraded : '');
     this.element.dataset.state = isLost ? 'offline' : 'degraded';
-  }
+  };
 
-  #sentence() {
-    return this.hasState() ? shared.offlineSince(clock(this.#lostAt)) : shared.offline;
-  }
+  #sentence = () => (this.hasState() ? shared.offlineSince(clock(this.#lostAt)) : shared.offline);
 }
 
 /** The time of day as the reader's own clocks show it: `2:45 PM`, `14:45`. @param at ms since the epoch */
