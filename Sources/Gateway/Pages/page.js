@@ -3,6 +3,7 @@
 // (track-words.js and so on), signing in is page-sign-in.js. Pages call `inLanguage(words)` once, before anything else.
 // No private methods here, but private functions: Safari 14.1 knows these alone.
 
+import {clockText, readersLocale} from './enroute-words.js';
 import {words as pageWords} from './page-words.js';
 
 /** Languages that every page has words in, by the names they give themselves. */
@@ -16,7 +17,7 @@ export const language = wished.find((tag) => Object.keys(languages).includes(tag
 document.documentElement.lang = language;
 
 /** For `Intl`: the reader's own kind of the page's language. British clocks and miles are not American ones. */
-export const locale = navigator.languages?.find((tag) => primary(tag) === language) ?? language;
+export const locale = readersLocale(language, navigator.languages);
 
 /** The words that all pages share, in the page's language. */
 export const shared = pageWords[language] ?? pageWords.en;
@@ -142,11 +143,8 @@ export class ConnectionBanner {
     this.element.dataset.state = isLost ? 'offline' : 'degraded';
   };
 
-  #sentence = () => (this.hasState() ? shared.offlineSince(clock(this.#lostAt)) : shared.offline);
+  #sentence = () => (this.hasState() ? shared.offlineSince(clockText(this.#lostAt, locale)) : shared.offline);
 }
-
-/** The time of day as the reader's own clocks show it: `2:45 PM`, `14:45`. @param at ms since the epoch */
-export const clock = (at) => new Intl.DateTimeFormat(locale, {hour: 'numeric', minute: '2-digit'}).format(at);
 
 const stillness = matchMedia('(prefers-reduced-motion: reduce)');
 

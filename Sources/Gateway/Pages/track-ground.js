@@ -2,9 +2,9 @@
 // or they do not come, lines of latitude and longitude and the streets that the gateway has. A scale always. Nothing of it
 // is needed to know where somebody is: whatever does not come is left out.
 
+import {usesMiles} from './enroute-words.js';
 import {colour, locale} from './page.js';
 
-const MILES = /-(US|GB|LR|MM)\b/i;
 const SPACING_PX = 110;    // about as far apart are two lines of the graticule
 const STEPS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30];    // degrees
 
@@ -16,8 +16,7 @@ export class Ground {
   constructor(map, words) {
     this.#map = map;
     this.words = words;
-    const isMiles = MILES.test(locale);
-    L.control.scale({imperial: isMiles, metric: !isMiles, maxWidth: 96}).addTo(map);
+    L.control.scale({imperial: usesMiles(locale), metric: !usesMiles(locale), maxWidth: 96}).addTo(map);
     const tiles = document.querySelector('meta[name="enroute-tiles"]')?.content;
     if (tiles === undefined) this.#drawBare();
     else this.#layTiles(tiles);
