@@ -14,8 +14,9 @@ const REASONS = {
 };
 
 /**
- * Who looks at the page. `await credential()` answers `{token}` or `{link}` and, while there is neither, shows the
- * panel and waits; whatever else is on the page stays.
+ * Who looks at the page. A page waits for `credential()` before it starts: while nobody is signed in that shows the panel,
+ * and whatever else is on the page stays. `Enroute` is given `current`, which never waits. When the gateway closes with
+ * 4005 or 4500, the page says `forget(reason)`, waits for `credential()` again and starts again.
  */
 export class SignIn {
   #link = null;
@@ -40,14 +41,19 @@ export class SignIn {
     addEventListener('hashchange', () => location.reload());
   }
 
-  /** What the server gave with the token: `{token, role, person, expiresAt}`, ms since the epoch; null without. */
-  get session() {
+  #kept = () => {
     try {
       const kept = JSON.parse(sessionStorage.getItem(KEPT_AS));
-      return kept?.token && Date.now() < kept.expiresAt - SOON ? kept : null;
+      return kept?.token ? kept : null;
     } catch {
       return null;
     }
+  };
+
+  /** What the server gave with the token: `{token, role, person, expiresAt}`, ms since the epoch; null without. */
+  get session() {
+    const kept = this.#kept();
+    return kept && Date.now() < kept.expiresAt - SOON ? kept : null;
   }
 
   /** For `Authorization`, or null. */
@@ -57,6 +63,13 @@ export class SignIn {
   }
 
   get isGuest() { return this.#link !== null; }
+
+  /** `{link}`, or `{token}` even when it has run out, which the gateway tells; null without either. */
+  get current() {
+    if (this.#link) return {link: this.#link};
+    const kept = this.#kept();
+    return kept && {token: kept.token};
+  }
 
   async credential() {
     await this.#code;
@@ -91,13 +104,13 @@ export class SignIn {
     return true;
   }
 
-  #ask() {
+  #ask = () => {
     if (!this.panel.hasChildNodes()) this.#build();
     put(this.problem, this.#reason);
     this.panel.hidden = false;
-  }
+  };
 
-  #build() {
+  #build = () => {
     const page = document.querySelector('meta[name="enroute-sign-in"]')?.content;
     const input = make('input', {
       id: 'signin-code', name: 'code', autocomplete: 'one-time-code', autocapitalize: 'none', spellcheck: 'false',
@@ -128,5 +141,5 @@ export class SignIn {
         make('p', {class: 'or'}, shared.signInOr));
     }
     this.panel.append(form);
-  }
+  };
 }

@@ -1,7 +1,9 @@
 // What all pages share: the language they speak, one polite voice for screen readers, the banner that tells of a lost
 // connection, and what the system asks of colours and motion. A page's own words stand in a file of its own
 // (track-words.js and so on), signing in is page-sign-in.js. Pages call `inLanguage(words)` once, before anything else.
+// No private methods here, but private functions: Safari 14.1 knows these alone.
 
+import {clockText, readersLocale} from './enroute-words.js';
 import {words as pageWords} from './page-words.js';
 
 /** Languages that every page has words in, by the names they give themselves. */
@@ -11,11 +13,11 @@ const primary = (tag) => (tag ?? '').toLowerCase().split('-')[0];
 const wished = [new URLSearchParams(location.search).get('lang'), document.documentElement.lang].map(primary);
 
 /** The page's language: the one in its address, or the one that the server chose by `Accept-Language`. */
-export const language = wished.find((tag) => Object.hasOwn(languages, tag)) ?? 'en';
+export const language = wished.find((tag) => Object.keys(languages).includes(tag)) ?? 'en';
 document.documentElement.lang = language;
 
 /** For `Intl`: the reader's own kind of the page's language. British clocks and miles are not American ones. */
-export const locale = navigator.languages?.find((tag) => primary(tag) === language) ?? language;
+export const locale = readersLocale(language, navigator.languages);
 
 /** The words that all pages share, in the page's language. */
 export const shared = pageWords[language] ?? pageWords.en;
@@ -26,7 +28,7 @@ export const shared = pageWords[language] ?? pageWords.en;
  */
 export function inLanguage(words) {
   const chosen = {...shared, ...(words[language] ?? words.en)};
-  for (const place of document.querySelectorAll('[data-word]')) put(place, chosen[place.dataset.word]);
+  for (const place of document.querySelectorAll('[data-word]')) place.textContent = chosen[place.dataset.word];
   for (const place of document.querySelectorAll('[data-label]')) {
     place.setAttribute('aria-label', chosen[place.dataset.label]);
   }
@@ -73,7 +75,9 @@ export class Announcer {
   #spokenAt = -Infinity;
   #timer = null;
 
-  constructor(element, {quiet = 30_000, now = () => performance.now(), later = (act, ms) => setTimeout(act, ms)} = {}) {
+  constructor(
+    element, {quiet = 30_000, now = () => performance.now(), later = (act, ms) => setTimeout(act, ms)} = {},
+  ) {
     Object.assign(this, {element, quiet, now, later});
   }
 
@@ -93,13 +97,13 @@ export class Announcer {
     this.#waiting.delete(topic);
   }
 
-  #speak() {
+  #speak = () => {
     this.#timer = null;
     if (this.#waiting.size === 0) return;
     this.element.textContent = [...this.#waiting.values()].join(' ');
     this.#waiting.clear();
     this.#spokenAt = this.now();
-  }
+  };
 }
 
 /**
@@ -129,7 +133,7 @@ export class ConnectionBanner {
 
   get isLost() { return this.#lostAt !== null; }
 
-  #show() {
+  #show = () => {
     const {state, degraded} = this.#connection;
     const isOver = state === 'refused' || state === 'stopped';
     const isLost = !isOver && (state !== 'open' || navigator.onLine === false);
@@ -137,15 +141,10 @@ export class ConnectionBanner {
     else this.#lostAt ??= Date.now();
     put(this.element, isLost ? this.#sentence() : degraded && !isOver ? shared.degraded : '');
     this.element.dataset.state = isLost ? 'offline' : 'degraded';
-  }
+  };
 
-  #sentence() {
-    return this.hasState() ? shared.offlineSince(clock(this.#lostAt)) : shared.offline;
-  }
+  #sentence = () => (this.hasState() ? shared.offlineSince(clockText(this.#lostAt, locale)) : shared.offline);
 }
-
-/** The time of day as the reader's own clocks show it: `2:45 PM`, `14:45`. @param at ms since the epoch */
-export const clock = (at) => new Intl.DateTimeFormat(locale, {hour: 'numeric', minute: '2-digit'}).format(at);
 
 const stillness = matchMedia('(prefers-reduced-motion: reduce)');
 
