@@ -3,7 +3,8 @@
 // What is shown follows from three things: the rider as the gateway knows it, each job's view, and travel mode.
 
 import {Enroute} from './enroute.js';
-import {Announcer, ConnectionBanner, clock, inLanguage, keepForLater, languageSwitch, locale, put, shared} from './page.js';
+import {clockText} from './enroute-words.js';
+import {Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, locale, put, shared} from './page.js';
 import {SignIn} from './page-sign-in.js';
 import {Availability} from './rider-availability.js';
 import {deviceName} from './rider-device.js';
@@ -32,7 +33,7 @@ languageSwitch(element('language'));
 
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
 const signIn = new SignIn({panel: element('signin')});
-const enroute = new Enroute({credential: () => signIn.credential()});
+const enroute = new Enroute({credential: async () => signIn.current});
 const banner = new ConnectionBanner(element('offline'), {hasState: () => jobs.size > 0 || rider !== undefined});
 
 /** As the gateway knows it; null without a zone, undefined until it was asked. */
@@ -260,7 +261,7 @@ function renderSharing() {
   sharing.dataset.state = isShared ? 'on' : 'interrupted';
   put(element('sharing-text'), !isShared ? words.interrupted : all.length === 1 ? words.sharingOne : words.sharingMany(all.length));
   const deadline = Math.min(...[...travel.travelling.values()].filter(Boolean));
-  const until = Number.isFinite(deadline) ? `, ${words.until(clock(deadline))}` : '';
+  const until = Number.isFinite(deadline) ? `, ${words.until(clockText(deadline, locale))}` : '';
   put(element('rate'), !isShared ? '' : (travel.lastFixAt === null ? words.waitingForFix : words.rate(seconds.format(reportEvery))) + until);
   const {battery} = travel;
   put(element('sharing-note'), travel.note ? words[travel.note] : travel.wasHidden ? words.wasHidden
@@ -297,7 +298,7 @@ enroute.on('connection', (connection) => {
   if (code === 4007) {
     enroute.stop();
     put(element('offline'), words.otherDevice);
-  } else if (connection.state === 'refused' && SIGNED_OUT.includes(code)) {
+  } else if (SIGNED_OUT.includes(code)) {
     signInAnew();
   }
 });
