@@ -122,6 +122,13 @@ export class Travel {
     if (isPresent) this.#beginPresence();
   }
 
+  /** Nobody is signed in: the location is not read until somebody is, and then goes on. */
+  pause() {
+    this.location.unwatch();
+    this.#screen.want(false);
+    this.on.changed();
+  }
+
   /** The journey of a job is over, whoever ended it. */
   ended(job) {
     if (!this.travelling.delete(job)) return;

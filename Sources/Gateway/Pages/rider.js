@@ -23,6 +23,8 @@ const MOST_JOBS = 10;
 const QUIET = 800;
 /** Words of the gateway for a journey that is over. */
 const JOURNEY_OVER = ['paused', 'arrived', 'ended'];
+/** Words of the gateway for a job that is not this rider's. */
+const NOT_THEIRS = ['not_found', 'forbidden'];
 /** Closes after which signing in anew is of use. */
 const SIGNED_OUT = [4005, 4500, 4501, 4502];
 
@@ -192,8 +194,11 @@ function follow(job) {
 function heard(known, view, change) {
   const {job} = known;
   if (view.refused) {
-    travel.ended(job);
-    jobs.delete(job);
+    // A connection that is refused says so of all jobs: what is on the page stays until somebody is signed in again.
+    if (NOT_THEIRS.includes(view.refused.code)) {
+      travel.ended(job);
+      jobs.delete(job);
+    }
     return render();
   }
   const isWhole = change === 'snapshot' || change === 'reset';
@@ -275,6 +280,7 @@ async function signInAnew(reason = shared.signInExpired) {
   if (isSigningIn) return;
   isSigningIn = true;
   enroute.stop();
+  travel.pause();
   signIn.forget(reason);
   await begin();
   isSigningIn = false;
