@@ -39,7 +39,8 @@ class RiderPage:
     def __init__(self, orders: OrderSystem, devices: Devices, person: str, *jobs: Job, scripts=(), words="", **options):
         """`jobs`: of a rider without a zone, who is told them by the address. `words`: of the address, `lang=de`."""
         self.orders, self.person = orders, person
-        self.page: Page = devices.open(None, **{"width": 390, "height": 844, "is_phone": True, "geolocation": ROME} | options)
+        phone = {"width": 390, "height": 844, "is_phone": True, "geolocation": ROME}
+        self.page: Page = devices.open(None, **phone | options)
         for script in (SPY, *scripts):
             self.page.context.add_init_script(script)
         query = "&".join([f"job={job.name}" for job in jobs] + ([words] if words else []))
@@ -106,13 +107,12 @@ class RiderPage:
         self.page.context.grant_permissions(["geolocation"])
 
     def deny(self) -> None:
-        """As in the browser's settings: Playwright only grants, the browser itself also takes back."""
+        """As in the browser's settings: Playwright only grants, the browser itself also takes back, as long as
+        who told it so stays (the session is left open)."""
         session = self.page.context.browser.new_browser_cdp_session()
         for context in session.send("Target.getBrowserContexts")["browserContextIds"]:
             session.send("Browser.setPermission", {
-                "permission": {"name": "geolocation"}, "setting": "denied", "origin": self.orders.site.url,
-                "browserContextId": context})
-        session.detach()
+                "permission": {"name": "geolocation"}, "setting": "denied", "browserContextId": context})
 
     def move(self, lat: float, lon: float) -> None:
         self.page.context.set_geolocation({"latitude": lat, "longitude": lon, "accuracy": 8})
@@ -124,14 +124,30 @@ class RiderPage:
           document.dispatchEvent(new Event('visibilitychange'));
         }""", is_hidden)
 
+    def listen(self) -> None:
+        """From now on the page's messages are written down, with the page's clock, ms."""
+        self.page.evaluate("""() => {
+          const real = WebSocket.prototype.send;
+          spy.sent = [];
+          WebSocket.prototype.send = function (text) {
+            spy.sent.push({at: performance.now(), message: JSON.parse(text)});
+            return real.call(this, text);
+          };
+        }""")
+
+    def said(self, kind: str) -> list[dict]:
+        """The page's messages of a type since `listen`."""
+        return [each for each in self.page.evaluate("spy.sent") if each["message"]["type"] == kind]
+
+    @property
+    def dark_reasons(self) -> list[str]:
+        return [each["message"]["reason"] for each in self.said("dark")]
+
     # What the gateway knows
 
     @property
     def known(self) -> dict:
         return self.orders.ask("GET", f"riders/{self.person}")
-
-    def why_dark(self, job: Job) -> str | None:
-        return self.orders.ask("GET", f"jobs/{job.name}/verdicts").get("dark")
 
 
 def eventually(page: Page, look, what: str):

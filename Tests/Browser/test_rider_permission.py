@@ -10,6 +10,7 @@ from order_system import OrderSystem
 from rider_page import ANDROID, INSECURE, IPHONE, RiderPage, eventually
 
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
+FIREFOX = "Mozilla/5.0 (Android 14; Mobile; rv:127.0) Gecko/127.0 Firefox/127.0"
 ACTIVATE = "Activate Travel Mode"
 DEACTIVATE = "Deactivate Travel Mode"
 
@@ -108,7 +109,7 @@ def test_us_122_ac_003_after_a_no_the_browser_is_not_asked_again(open_rider, job
     (ANDROID, "Tap “Permissions”, then “Location”"),
     (IPHONE, "While Using the App"),
     (ANDROID.replace("Chrome/126", "SamsungBrowser/25.0 Chrome/121"), "Tap the lock to the left of the address"),
-    ("Mozilla/5.0 (Android 14; Mobile; rv:127.0) Gecko/127.0 Firefox/127.0", "Tap “Location” until it says “Allowed”"),
+    (FIREFOX, "Tap “Location” until it says “Allowed”"),
 ], ids=["chrome", "safari", "samsung", "firefox"])
 def test_us_122_ac_003_the_way_to_the_settings_is_this_browsers(open_rider, job, agent, step):
     rider = open_rider(user_agent=agent)
@@ -211,23 +212,21 @@ def test_us_072_ac_002_what_the_phone_reads_is_what_the_gateway_knows(open_rider
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
     is_live(rider, job)
-    rider.move(41.8905, 12.4806)
-    eventually(rider.page, lambda: job.state["position"]["lat"] == 41.8905, "the new place")
+    rider.move(41.8902, 12.4802)
+    eventually(rider.page, lambda: job.state["position"]["lat"] == 41.8902, "the new place")
     expect(rider.page.locator("#sharing-text")).to_have_text("Sharing your location")
     expect(rider.page.locator("#rate")).to_contain_text("Reported every")
 
 
 def test_us_072_ac_002_the_page_reports_as_often_as_the_gateway_asks(open_rider, job):
     rider = open_rider(**LOCATED)
-    rider.page.evaluate("""() => { const real = WebSocket.prototype.send; spy.sent = [];
-      WebSocket.prototype.send = function (text) { spy.sent.push([performance.now(), text]); return real.call(this, text); }; }""")
+    rider.listen()
     rider.travel(job).click()
     is_live(rider, job)
     expect(rider.page.locator("#rate")).to_contain_text("Reported every")
-    seen = "() => spy.sent.filter(([, text]) => text.includes('\"location\"')).map(([at]) => at)"
     for step in range(30):
         rider.move(41.89 + step / 10_000, 12.48)
-    times = rider.page.evaluate(seen)
+    times = [each["at"] for each in rider.said("location")]
     assert all(later - earlier >= 900 for earlier, later in zip(times, times[1:]))
 
 
@@ -254,13 +253,12 @@ def test_us_072_br_002_the_end_of_the_time_is_told(make_site, open_devices):
 
 def test_us_072_ac_005_a_hidden_page_says_why_nothing_comes(open_rider, job):
     rider = open_rider(**LOCATED)
-    rider.page.evaluate("""() => { const real = WebSocket.prototype.send; spy.sent = [];
-      WebSocket.prototype.send = function (text) { spy.sent.push(JSON.parse(text)); return real.call(this, text); }; }""")
+    rider.listen()
     rider.travel(job).click()
     is_live(rider, job)
     expect(rider.page.locator("#sharing")).to_contain_text("A page in the background can not report where you are.")
     rider.hide(True)
-    assert {"type": "dark", "reason": "hidden"} in rider.page.evaluate("spy.sent")
+    assert "hidden" in rider.dark_reasons
     rider.hide(False)
     expect(rider.page.locator("#sharing-note")).to_have_text(
         "While this page was in the background your location was not shared.")
@@ -270,13 +268,12 @@ def test_us_072_a_low_battery_is_told_to_rider_and_gateway(open_rider, job):
     battery = """navigator.getBattery = async () => window.battery ??= Object.assign(new EventTarget(),
       {charging: false, level: 0.5})"""
     rider = open_rider(scripts=[battery], **LOCATED)
-    rider.page.evaluate("""() => { const real = WebSocket.prototype.send; spy.sent = [];
-      WebSocket.prototype.send = function (text) { spy.sent.push(JSON.parse(text)); return real.call(this, text); }; }""")
+    rider.listen()
     rider.travel(job).click()
     is_live(rider, job)
     rider.page.evaluate("battery.level = 0.04; battery.dispatchEvent(new Event('levelchange'))")
     expect(rider.page.locator("#sharing-note")).to_contain_text("Battery at 4%")
-    assert {"type": "dark", "reason": "low_battery"} in rider.page.evaluate("spy.sent")
+    assert "low_battery" in rider.dark_reasons
 
 
 @pytest.mark.lean
@@ -297,8 +294,8 @@ def test_travel_mode_goes_on_after_the_network_was_away(open_rider, job):
     expect(rider.page.locator("#offline")).to_be_visible()
     rider.page.context.set_offline(False)
     expect(rider.page.locator("#offline")).to_be_hidden()
-    rider.move(41.8911, 12.4811)
-    eventually(rider.page, lambda: job.state["position"]["lat"] == 41.8911, "the place after the outage")
+    rider.move(41.8903, 12.4803)
+    eventually(rider.page, lambda: job.state["position"]["lat"] == 41.8903, "the place after the outage")
 
 
 def test_activating_without_a_network_fails_with_a_word(open_rider, job):

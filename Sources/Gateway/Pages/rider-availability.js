@@ -22,7 +22,9 @@ function sentences(error, words) {
 /** Why the rider is offered no task although it is online; '' when it is. */
 function shiftDetail(rider, words) {
   if (!rider.approved) return words.notApproved;
-  if (rider.status === 'offline') return rider.reason === 'expired' || !rider.reason ? words.shiftOffline : words.forcedOffline;
+  if (rider.status === 'offline') {
+    return rider.reason && rider.reason !== 'expired' ? words.forcedOffline : words.shiftOffline;
+  }
   if (rider.draining) return words.shiftDraining;
   if (!rider.reachable) return words.notHeard;
   return rider.tasks.length >= rider.capacity ? words.shiftFull : words.shiftOnline;
@@ -98,7 +100,8 @@ export class Availability {
     const [text] = sentences(error, this.words);
     message.replaceChildren(make('p', {}, text));
     if (error.code === 'active_task' && error.tasks?.length) {
-      const links = error.tasks.flatMap((job, at) => [at ? ', ' : ' ', make('a', {href: `#task-${job}`, 'data-task': job}, job)]);
+      const links = error.tasks.flatMap((job, at) => [
+        at ? ', ' : ' ', make('a', {href: `#task-${job}`, 'data-task': job}, job)]);
       message.append(make('p', {}, this.words.activeTasks, ...links));
       for (const link of message.querySelectorAll('a')) {
         link.addEventListener('click', (event) => {

@@ -18,7 +18,7 @@ export function deviceName() {
   return name;
 }
 
-/** Keeps the screen on while it is wanted. The system takes the lock away when the page is hidden: it is asked for again. */
+/** Keeps the screen on while it is wanted. The system takes the lock away when the page is hidden: it is asked anew. */
 export class ScreenLock {
   #wanted = false;
   #lock = null;

@@ -62,8 +62,9 @@ export class TaskList {
     const {words} = this;
     const part = (tag, attributes, ...children) => make(tag, attributes, ...children);
     const card = {
-      kind: part('span', {class: 'kind'}), title: part('h3', {tabindex: '-1', id: `title-${job}`}), status: part('p', {class: 'quiet'}),
-      steps: part('div', {class: 'steps', role: 'img'}), main: part('div', {class: 'buttons'}), hint: part('p', {class: 'hint quiet', id: `hint-${job}`}),
+      kind: part('span', {class: 'kind'}), title: part('h3', {tabindex: '-1', id: `title-${job}`}),
+      status: part('p', {class: 'quiet'}), steps: part('div', {class: 'steps', role: 'img'}),
+      main: part('div', {class: 'buttons'}), hint: part('p', {class: 'hint quiet', id: `hint-${job}`}),
       navigate: part('button', {type: 'button', class: 'navigate', id: `navigate-${job}`}),
       travel: part('button', {type: 'button', class: 'travel', id: `travel-${job}`}),
       message: part('p', {class: 'message', hidden: true}),
@@ -139,7 +140,8 @@ export class TaskList {
     const waits = isWaitingForVendor(state) && main?.verb === 'picked_up';
     // While nobody sees the rider coming, that comes first.
     const isSecond = job.travel === 'off' && allowsTravel(state.status);
-    const label = !main ? '' : (state.kind === 'service' && this.words.serviceVerbs[main.verb]) || this.words.verbs[main.verb];
+    const names = {...this.words.verbs, ...(state.kind === 'service' && this.words.serviceVerbs)};
+    const label = names[main?.verb] ?? '';
     if (card.drawn !== (main?.verb ?? '')) {
       const hadFocus = card.main.contains(document.activeElement);
       card.drawn = main?.verb ?? '';
@@ -176,7 +178,7 @@ export class TaskList {
     card.travel.hidden = state.kind === 'delivery' && !mayTravel;
     card.travel.dataset.state = job.travel;
     card.travel.classList.toggle('primary', job.travel === 'off' && mayTravel);
-    put(card.travel.lastChild, job.travel === 'off' ? words.activate : job.travel === 'starting' ? words.activating : words.deactivate);
+    put(card.travel.lastChild, {off: words.activate, starting: words.activating}[job.travel] ?? words.deactivate);
     card.travel.setAttribute('aria-disabled', String(!mayTravel || job.travel === 'starting'));
     if (!mayTravel) card.travel.setAttribute('aria-describedby', card.hint.id);
     else card.travel.removeAttribute('aria-describedby');

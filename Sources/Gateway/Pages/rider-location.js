@@ -107,7 +107,8 @@ export class Location {
       if (this.#watch === null) return;
       if (!document.hidden) {
         navigator.geolocation.getCurrentPosition(
-          (position) => { if (this.#watch !== null) this.onReading({fix: fixOf(position)}); }, () => { /* the watch says why */ },
+          (position) => { if (this.#watch !== null) this.onReading({fix: fixOf(position)}); },
+          () => { /* the watch says why */ },
           {enableHighAccuracy: true, timeout: FIRST_FIX_WITHIN, maximumAge: 0});
       }
       this.#lookAgain();

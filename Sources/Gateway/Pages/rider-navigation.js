@@ -1,6 +1,6 @@
 // "Navigate to …" (RDR-014): hands a job's stored place over to a map app of the rider's choice. The addresses are the
-// gateway's (`GET jobs/{job}/navigation`) and hold coordinates and nothing else; the rider's choice of an app is the one
-// thing this page keeps beyond the tab. A web page can not know which apps are there: it opens one and sees whether
+// gateway's (`GET jobs/{job}/navigation`) and hold coordinates and nothing else; the rider's choice of an app is the
+// one thing this page keeps beyond the tab. A web page can not know which apps are there: it opens one and sees whether
 // the page is left.
 
 import {platformOf} from './rider-permission.js';

@@ -1,5 +1,6 @@
 // The panel that speaks of the permission (US-122): why, before the browser asks; how to allow it, after a no. What it
-// says follows from the phase alone. It is a dialog: Escape and "Not now" put it away, and focus goes back to where it was.
+// says follows from the phase alone. It is a dialog: Escape and "Not now" put it away, and focus goes back to where it
+// was.
 
 import {PANELS, browserOf, platformOf} from './rider-permission.js';
 import {PRESENCE} from './rider-travel.js';
@@ -19,7 +20,8 @@ const IS_BAD = ['refused', 'dismissed', 'services', 'revoked', 'insecure', 'unsu
 function steps(phase) {
   const {userAgent, maxTouchPoints} = navigator;
   if (phase === 'services') return words.devices[platformOf(userAgent, maxTouchPoints)];
-  return ['refused', 'dismissed', 'revoked'].includes(phase) ? words.settings[browserOf(userAgent, maxTouchPoints)] : [];
+  const isRefusal = ['refused', 'dismissed', 'revoked'].includes(phase);
+  return isRefusal ? words.settings[browserOf(userAgent, maxTouchPoints)] : [];
 }
 
 export class Panel {

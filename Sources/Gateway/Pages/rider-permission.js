@@ -100,7 +100,9 @@ export const TABLE = {
 };
 
 /** Phases that tell the rider something in a panel. */
-export const PANELS = ['explaining', 'asking', 'refused', 'dismissed', 'services', 'revoked', 'insecure', 'unsupported'];
+export const PANELS = [
+  'explaining', 'asking', 'refused', 'dismissed', 'services', 'revoked', 'insecure', 'unsupported',
+];
 
 /**
  * @param {string} phase

@@ -1,6 +1,6 @@
-// What a rider can do next with a job: from its kind, its status and, where the rider has a zone, the state of its task.
-// A task moves the order along with it (PROTOCOL.md, "Riders"); without a zone there are no tasks, and the status is said
-// itself. Pure, so that Tests/JavaScript/rider-tasks.test.mjs asks for every one of them.
+// What a rider can do next with a job: from its kind, its status and, where the rider has a zone, the state of its
+// task. A task moves the order along with it (PROTOCOL.md, "Riders"); without a zone there are no tasks, and the status
+// is said itself. Pure, so that Tests/JavaScript/rider-tasks.test.mjs asks for every one of them.
 
 /** Statuses in which a position may be shared: the rider is underway to the customer. */
 const UNDERWAY = ['in_transit', 'on_the_way'];
@@ -23,7 +23,7 @@ const DELIVERY = {
 const RETURNABLE = ['accepted', 'arrived_at_store'];
 
 /**
- * @param {{kind: 'delivery'|'service', status: string, task?: string|null}} job `task`: state of the rider's task, if it has one
+ * @param {{kind: 'delivery'|'service', status: string, task?: string|null}} job `task`: state of the rider's, if any
  * @returns {{verb: string, isMain: boolean, path: 'task'|'status', body: object}[]} the next step first
  */
 export function verbsOf({kind, status, task = null}) {

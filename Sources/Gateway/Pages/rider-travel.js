@@ -1,22 +1,15 @@
 // Travel mode: carries out what the table of rider-permission.js says, for as many jobs as the rider travels for, and
-// tells the gateway why nothing comes when nothing comes. The location is read while a job travels and at no other time,
-// but for a rough look now and then of a rider who is online and allowed it.
+// tells the gateway why nothing comes when nothing comes. The location is read while a job travels and at no other
+// time, but for a rough look now and then of a rider who is online and allowed it.
 
 import {failEvent, step, wishEvent} from './rider-permission.js';
-import {Battery, ScreenLock} from './rider-device.js';
+import {ScreenLock} from './rider-device.js';
 import {Location, PRESENCE_EVERY} from './rider-location.js';
+import {Silence} from './rider-silence.js';
 
 /** What the rider answered, and which jobs it travels for, in this tab: both outlive a reload, neither is a place. */
 const ANSWER_KEPT_AS = 'enroute.location';
 const JOBS_KEPT_AS = 'enroute.travelling';
-/** ms after a map app was opened in which a page that is hidden is hidden by it. */
-const HANDOFF_WITHIN = 10_000;
-/** ms between two reports of the same reason. */
-const SAME_REASON_AFTER = 30_000;
-/** ms for which the rider is told that nothing was shared while the page was hidden. */
-const HIDDEN_TOLD_FOR = 20_000;
-/** m: the gateway shows nothing that is less exact (`implausible_position`). */
-const TOO_COARSE = 200;
 /** What is wished for without a job: to be offered tasks nearby. */
 export const PRESENCE = null;
 
@@ -26,22 +19,14 @@ export class Travel {
   wish = PRESENCE;
   /** Job → when its time is over, ms since the epoch, by the gateway's clock. */
   travelling = new Map();
-  /** What is the matter with the location: a key of the words, or null. */
-  note = null;
-  /** The page was in the background a moment ago, and shared nothing. */
-  wasHidden = false;
   lastFixAt = null;
   /** What the rider wanted when it was told that its device does not locate; null: travel mode. */
   anyway = null;
-  battery = new Battery();
 
   #wanted = new Set();
   #starting = new Set();
   #isPresent = false;
   #presence = null;
-  #handedOffAt = -Infinity;
-  #told = new Map();
-  #forgetHidden = null;
   #screen = new ScreenLock();
 
   /**
@@ -52,8 +37,7 @@ export class Travel {
   constructor(enroute, on) {
     Object.assign(this, {enroute, on});
     this.location = new Location((reading) => this.#read(reading), (state) => this.#happened(`changed.${state}`));
-    document.addEventListener('visibilitychange', () => this.#seen());
-    this.battery.watch(() => this.#charged());
+    this.silence = new Silence((reason) => enroute.dark(reason), () => this.travelling.size > 0, on.changed);
     // Asks nobody; from here on the browser tells when it changes.
     this.location.permission();
     enroute.on('welcome', () => this.#again());
@@ -66,10 +50,7 @@ export class Travel {
   async activate(job) {
     this.wish = job;
     this.anyway = null;
-    const event = wishEvent({
-      isSecure: isSecureContext, isSupported: this.location.isSupported, permission: await this.location.permission(),
-      before: sessionStorage.getItem(ANSWER_KEPT_AS),
-    });
+    const event = this.#wishEvent(await this.location.permission());
     // Who is merely online is explained to, once; it is not bothered with anything else.
     if (job === PRESENCE && !['wish.prompt', 'wish.granted'].includes(event)) return;
     this.#wanted.add(job);
@@ -103,14 +84,8 @@ export class Travel {
     this.#wanted.add(this.wish);
     for (const job of this.travelling.keys()) this.#wanted.add(job);
     const mayAsk = ['refused', 'dismissed'].includes(this.phase) && ['prompt', 'unknown'].includes(permission);
-    this.#happened(mayAsk ? 'consent' : wishEvent({isSecure: isSecureContext, isSupported: this.location.isSupported, permission}));
+    this.#happened(mayAsk ? 'consent' : this.#wishEvent(permission));
     return this.phase === 'sharing';
-  }
-
-  /** A map app was opened: it may hide us, and have the receiver for itself. */
-  handedOff() {
-    this.#handedOffAt = performance.now();
-    this.#tell('navigation_handoff');
   }
 
   /** Online or not: who is, is offered what is near. */
@@ -136,7 +111,7 @@ export class Travel {
     if (this.travelling.size === 0) {
       this.location.unwatch();
       this.#screen.want(false);
-      this.note = null;
+      this.silence.over();
       this.#happened('stop');
     }
     this.on.changed();
@@ -174,6 +149,12 @@ export class Travel {
 
   // ---- what happens ----
 
+  #wishEvent(permission) {
+    const {isSupported} = this.location;
+    const before = sessionStorage.getItem(ANSWER_KEPT_AS);
+    return wishEvent({isSecure: isSecureContext, isSupported, permission, before});
+  }
+
   #isOn(job) { return this.travelling.has(job) && this.phase === 'sharing'; }
 
   #happened(event) {
@@ -193,9 +174,7 @@ export class Travel {
       case 'unwatch':
         this.location.unwatch();
         return this.#screen.want(false);
-      case 'report':
-        this.note = detail === 'no_fix' ? 'noFix' : null;
-        return this.#tell(detail);
+      case 'report': return this.silence.because(detail);
       case 'remember': return sessionStorage.setItem(ANSWER_KEPT_AS, detail);
       case 'forget': return sessionStorage.removeItem(ANSWER_KEPT_AS);
       case 'tell': return this.on.allowed();
@@ -242,42 +221,10 @@ export class Travel {
   #read({fix, code, permission}) {
     if (!fix) return this.#happened(failEvent(code, permission));
     this.lastFixAt = performance.now();
-    this.note = fix.acc > TOO_COARSE ? 'coarse' : null;
-    this.#told.clear();
+    this.silence.found(fix.acc);
     const jobs = [...this.travelling.keys()];
     if (jobs.length > 0 && this.location.isWatching) this.enroute.publish(jobs, fix);
     this.#happened('fix');
-  }
-
-  // ---- why nothing comes ----
-
-  #seen() {
-    if (this.travelling.size === 0) return;
-    if (!document.hidden) {
-      this.wasHidden = true;
-      clearTimeout(this.#forgetHidden);
-      this.#forgetHidden = setTimeout(() => {
-        this.wasHidden = false;
-        this.on.changed();
-      }, HIDDEN_TOLD_FOR);
-      this.#told.clear();
-    } else if (performance.now() - this.#handedOffAt > HANDOFF_WITHIN) {
-      this.#tell('hidden');
-    }
-    this.on.changed();
-  }
-
-  #charged() {
-    if (this.battery.isCritical) this.#tell('low_battery');
-    this.on.changed();
-  }
-
-  #tell(reason) {
-    if (this.travelling.size === 0) return;
-    const now = performance.now();
-    if (now - (this.#told.get(reason) ?? -Infinity) < SAME_REASON_AFTER) return;
-    this.#told.set(reason, now);
-    this.enroute.dark(reason);
   }
 
   // ---- who is online ----
