@@ -20,7 +20,7 @@ from evidence import Evidence
 from measured import Measured
 from order_system import OrderSystem
 from riders import Rider
-from stage import BUILD, Site, forget
+from stage import BUILD, Site, enroute, forget
 
 FAILURES = BUILD / "failures"
 expect.set_options(timeout=bounds.PAGE_MS)
@@ -30,6 +30,15 @@ def pytest_configure(config):
     BUILD.mkdir(exist_ok=True)
     shutil.rmtree(FAILURES, ignore_errors=True)
     config.measured = Measured()
+
+
+def pytest_collection_finish(session):
+    """Without a gateway no test is worth starting."""
+    if session.items and not session.config.option.collectonly:
+        try:
+            enroute()
+        except FileNotFoundError as reason:
+            pytest.exit(str(reason), returncode=pytest.ExitCode.USAGE_ERROR)
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -84,6 +84,17 @@ def test_point_8_when_its_gateway_is_killed_the_page_goes_on_with_another(relaye
     arrive(visit, page)
 
 
+def test_point_8_a_gateway_that_stops_in_order_hands_its_pages_over(make_site, open_devices, followed):
+    """It says when to come back, and where one comes to then is another gateway."""
+    site = make_site(has_relay=True, DRAIN_SECONDS=3)
+    devices = open_devices(site)
+    visit, _, page = followed(OrderSystem(site), devices.phone)
+    site.start_gateway()
+    with page.expect_websocket():
+        site.gateways[0].process.child.terminate()
+    arrive(visit, page)
+
+
 def test_point_8_while_no_gateway_is_there_the_page_keeps_what_it_knows_and_says_so(relayed, open_devices, followed):
     visit, _, page = followed(OrderSystem(relayed), open_devices(relayed).phone)
     headline = page.locator("#headline").text_content()
@@ -137,10 +148,10 @@ def test_point_8_through_cuts_the_marker_never_goes_back(order_system, rider, ph
     page = phone(visit.guest_url)
     markers = Markers(page)
     driver.drive(straight, every=1.0, from_second=1)
-    for cut in range(3):
-        seen = len(markers.seen)
-        cut_browser(site.port)
-        page.wait_for_function("(count) => window.recorded.length > count + 40", arg=seen)
+    for _ in range(3):
+        with page.expect_websocket():
+            assert cut_browser(site.port) >= 1
+        page.wait_for_function("(count) => window.recorded.length > count + 120", arg=len(markers.seen))
     driver.halt()
     distances = [each.distance() for each in markers.seen]
     back = max(later - sooner for sooner, later in zip(distances, distances[1:]))
