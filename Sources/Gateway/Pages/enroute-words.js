@@ -85,11 +85,12 @@ export function updatedText(age, locale) {
  * `350 m`, `2.5 km`, `500 ft`, `2.5 mi`; spoken `2.5 miles`.
  *
  * @param {number} metres
+ * @param {string} locale
  * @param {{spoken?: boolean}} how
  */
-export function distanceText(metres, locale, {spoken = false} = {}) {
+export function distanceText(metres, locale, how = {}) {
   const say = (value, unit, digits) => formatter('NumberFormat', locale, {
-    style: 'unit', unit, unitDisplay: spoken ? 'long' : 'short', maximumFractionDigits: digits,
+    style: 'unit', unit, unitDisplay: how.spoken ? 'long' : 'short', maximumFractionDigits: digits,
   }).format(value);
   const rounded = (value, step) => Math.round(value / step) * step;
   if (usesMiles(locale)) {

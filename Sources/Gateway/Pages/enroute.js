@@ -134,7 +134,9 @@ export class Enroute {
     this.#reportWhenDue();
   }
 
-  availability(status, {device = undefined} = {}) { return this.#ask({type: 'availability', status, ...(device && {device})}); }
+  availability(status, {device = undefined} = {}) {
+    return this.#ask({type: 'availability', status, ...(device && {device})});
+  }
 
   dark(reason, job) { return this.#tell({type: 'dark', ...(job && {job}), reason}); }
 
