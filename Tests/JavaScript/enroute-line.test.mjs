@@ -1,4 +1,5 @@
-// The connection: every way it begins, stands, goes quiet and ends, with a clock, a chance and a socket in the test's hand.
+// The connection: every way it begins, stands, goes quiet and ends, with a clock, a chance and a socket in the test's
+// hand.
 
 import assert from 'node:assert/strict';
 import {afterEach, test} from 'node:test';

@@ -1,7 +1,8 @@
-// A gateway and its redis-server for tests: both real, both of this test alone, both gone with it. A gateway may be killed, frozen
-// and started again at the same port, as in life.
+// A gateway and its redis-server for tests: both real, both of this test alone, both gone with it. A gateway may be
+// killed, frozen and started again at the same port, as in life.
 
 import {execFile, spawn} from 'node:child_process';
+import {createHmac} from 'node:crypto';
 import {existsSync, mkdtempSync, rmSync} from 'node:fs';
 import {createServer, connect} from 'node:net';
 import {tmpdir} from 'node:os';
@@ -90,6 +91,15 @@ export class Stage {
         env: {PATH: process.env.PATH, ENROUTE_TOKEN_SECRET: SECRET},
       }, (error, out) => (error ? reject(error) : resolve(out.trim())));
     });
+  }
+
+  /** The same token, a minute past its end. */
+  expired(token) {
+    const [head, claims] = token.split('.');
+    const said = JSON.parse(Buffer.from(claims, 'base64url'));
+    const end = Math.floor(Date.now() / 1000) - 60;
+    const past = Buffer.from(JSON.stringify({...said, iat: end - 60, exp: end})).toString('base64url');
+    return `${head}.${past}.${createHmac('sha256', SECRET).update(`${head}.${past}`).digest('base64url')}`;
   }
 
   async close() {
