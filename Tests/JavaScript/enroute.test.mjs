@@ -14,7 +14,8 @@ async function open(more = {}) {
   const sockets = playedSockets();
   const {now, wall, random, timers} = clock;
   const enroute = new Enroute({
-    url: 'wss://gw.example/v1', credential: () => ({token: 't'}), WebSocket: sockets, now, wall, random, timers, ...more,
+    url: 'wss://gw.example/v1', credential: () => ({token: 't'}), WebSocket: sockets, now, wall, random, timers,
+      ...more,
   });
   begun.push(enroute);
   enroute.start();
@@ -34,7 +35,8 @@ async function open(more = {}) {
 }
 
 const snapshot = (more = {}) => ({
-  kind: 'service', status: 'on_the_way', statusAt: 1, steps: [], epoch: 'e', id: '5-0', tracking: 'waiting', text: 'waiting',
+  kind: 'service', status: 'on_the_way', statusAt: 1, steps: [], epoch: 'e', id: '5-0', tracking: 'waiting',
+    text: 'waiting',
   position: null, missed: [], ...more,
 });
 const subscribed = (job, more) => ({type: 'subscribed', job, snapshot: snapshot(more)});
@@ -78,7 +80,8 @@ test('a new connection asks for what was missed since the last status, and keeps
   const {enroute, peer, comeBack} = await open();
   const follow = enroute.follow('j');
   enroute.follow('new');
-  peer.says(subscribed('j'), {type: 'status', job: 'j', epoch: 'e', prev: '5-0', id: '6-0', status: 'work_in_progress', at: 6});
+  peer.says(subscribed('j'), {type: 'status', job: 'j', epoch: 'e', prev: '5-0', id: '6-0',
+    status: 'work_in_progress', at: 6});
   const next = await comeBack();
   assert.equal(follow.view.status, 'work_in_progress');
   assert.deepEqual(next.heard().slice(1), [
@@ -89,7 +92,8 @@ test('a new connection asks for what was missed since the last status, and keeps
 test('what has ended or was refused is not asked for again, but followed anew it is', async () => {
   const {enroute, peer, comeBack} = await open();
   const [done, foreign] = [enroute.follow('done'), enroute.follow('foreign')];
-  peer.says(subscribed('done'), {type: 'ended', job: 'done', reason: 'completed'}, refusal('subscribe', 'not_found', {job: 'foreign'}));
+  peer.says(subscribed('done'), {type: 'ended', job: 'done', reason: 'completed'}, refusal('subscribe', 'not_found',
+    {job: 'foreign'}));
   assert.deepEqual([done.view.ended, foreign.view.refused.code], ['completed', 'not_found']);
   const next = await comeBack();
   assert.equal(typesOf(next.heard()), 'auth');
@@ -155,7 +159,8 @@ test('a question is kept by its answer, in the order of questions about the same
   const off = enroute.travel('j', false);
   const other = enroute.travel('k', true);
   peer.says({type: 'ok', re: 'travel', job: 'k', deadline: 9});
-  peer.says({type: 'ok', re: 'travel', job: 'j', deadline: 7}, refusal('travel', 'forbidden', {job: 'j', tasks: ['x']}));
+  peer.says({type: 'ok', re: 'travel', job: 'j', deadline: 7}, refusal('travel', 'forbidden', {job: 'j',
+    tasks: ['x']}));
   assert.equal((await on).deadline, 7);
   assert.equal((await other).deadline, 9);
   await assert.rejects(off, (error) => error instanceof EnrouteError && error.code === 'forbidden' && !error.retry
@@ -165,7 +170,8 @@ test('a question is kept by its answer, in the order of questions about the same
 test('availability, refresh, presence and darkness say what they are given, and nothing else', async () => {
   const {enroute, peer, errors} = await open();
   const answers = [
-    enroute.availability('online', {device: 'd'}), enroute.availability('offline'), enroute.refresh('t2'), enroute.presence(),
+    enroute.availability('online', {device: 'd'}), enroute.availability('offline'), enroute.refresh('t2'),
+      enroute.presence(),
     enroute.presence({lat: 1, lon: 2}), enroute.dark('hidden', 'j'), enroute.dark('network'),
   ];
   assert.deepEqual(peer.heard(), [
@@ -179,9 +185,11 @@ test('availability, refresh, presence and darkness say what they are given, and 
   assert.deepEqual(errors.map(({re, code}) => [re, code]), [['dark', 'forbidden']]);
 });
 
-test('a question without a connection, without an answer, or across its end is refused as the network\u2019s', async () => {
+test('a question without a connection, without an answer or across its end is refused as the network\u2019s',
+  async () => {
   const {enroute, peer, clock} = await open();
-  const unanswered = assert.rejects(enroute.travel('j', true), {code: 'network', retry: true, message: /may have been done/});
+  const unanswered = assert.rejects(enroute.travel('j', true), {code: 'network', retry: true,
+    message: /may have been done/});
   await clock.pass(15_000);
   await unanswered;
   const cut = assert.rejects(enroute.travel('j', true), {code: 'network', message: /lost before the answer/});
@@ -340,13 +348,15 @@ test('a problem is thrown with its code, its members and when to come back', asy
   const {fetch} = answering(409, problem, {'Retry-After': '3'});
   const {enroute} = await open({fetch});
   await assert.rejects(enroute.rest('PATCH', '/riders/me/status', {body: {}}), {
-    name: 'EnrouteError', code: 'active_task', message: 'Not now.', retry: false, status: 409, retryIn: 3_000, tasks: ['order-1'],
+    name: 'EnrouteError', code: 'active_task', message: 'Not now.', retry: false, status: 409, retryIn: 3_000,
+    tasks: ['order-1'],
   });
 });
 
 test('what is no problem document is one all the same; nobody there is the network\u2019s', async () => {
   const odd = await open({fetch: answering(502, '<html>').fetch});
-  await assert.rejects(odd.enroute.rest('GET', '/x'), {code: 'internal', message: 'HTTP 502', retry: true, status: 502});
+  await assert.rejects(odd.enroute.rest('GET', '/x'), {code: 'internal', message: 'HTTP 502', retry: true,
+    status: 502});
   const nobody = await open({fetch: async () => { throw new TypeError('fetch failed'); }});
   await assert.rejects(nobody.enroute.rest('GET', '/x'), {code: 'network', retry: true});
   const empty = await open({fetch: async () => new Response(null, {status: 204})});

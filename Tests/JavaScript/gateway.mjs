@@ -36,6 +36,15 @@ async function freePort() {
   return port;
 }
 
+/** Ends with this process, however that ends. */
+function started(...all) {
+  const child = spawn(...all);
+  const end = () => child.kill('SIGKILL');
+  process.once('exit', end);
+  child.once('exit', () => process.off('exit', end));
+  return child;
+}
+
 const answers = (port) => new Promise((resolve) => {
   const socket = connect(port, '127.0.0.1', () => { socket.destroy(); resolve(true); });
   socket.on('error', () => resolve(false));
@@ -50,7 +59,7 @@ export class Stage {
     stage.#settings = settings;
     stage.redisPort = await freePort();
     stage.port = await freePort();
-    stage.#redis = spawn('redis-server', [
+    stage.#redis = started('redis-server', [
       '--port', stage.redisPort, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', stage.#folder,
     ], {stdio: 'ignore'});
     await until('redis-server answers', () => answers(stage.redisPort));
@@ -61,7 +70,7 @@ export class Stage {
   get url() { return `http://127.0.0.1:${this.port}/v1`; }
 
   async startGateway() {
-    this.#gateway = spawn(executable, ['serve'], {
+    this.#gateway = started(executable, ['serve'], {
       stdio: ['ignore', 'ignore', process.env.ENROUTE_TEST_LOG ? 'inherit' : 'ignore'],
       env: {
         PATH: process.env.PATH, ENROUTE_MODE: 'development', ENROUTE_TLS: 'off', ENROUTE_HOST: '127.0.0.1',

@@ -21,6 +21,8 @@ function begin(credential, {speed = 1, url = stage.url} = {}) {
   const enroute = new Enroute({
     url, WebSocket: Kept, credential: async () => credential,
     now: () => performance.now() * speed,
+    // Soon, but not at once.
+    random: () => 0.1,
     timers: {
       setTimeout: (action, delay) => setTimeout(action, delay / speed), clearTimeout: (timer) => clearTimeout(timer),
     },
@@ -146,7 +148,8 @@ claim('a rider goes online, and not offline with a task; the pool is told of it'
   assert.ok(await rider.presence({lat: 41.9, lon: 12.5, device: 'phone-1'}));
   const job = `order-${++jobs}`;
   await service.rest('POST', '/jobs', {body: {job, kind: 'delivery', customer: 'anna', rider: 'rider-9'}});
-  await assert.rejects(rider.availability('offline'), (error) => error.code === 'active_task' && error.tasks[0] === job);
+  await assert.rejects(rider.availability('offline'),
+    (error) => error.code === 'active_task' && error.tasks[0] === job);
   await until('the pool knows', () => changes.includes('assigned'));
 });
 
