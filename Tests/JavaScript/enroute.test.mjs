@@ -97,8 +97,15 @@ test('what has ended or was refused is not asked for again, but followed anew it
   assert.deepEqual([done.view.ended, foreign.view.refused.code], ['completed', 'not_found']);
   const next = await comeBack();
   assert.equal(typesOf(next.heard()), 'auth');
-  assert.equal(enroute.follow('foreign').view.refused, null);
+  let told = 0;
+  const anew = enroute.follow('foreign', () => { told += 1; });
+  assert.equal(anew.view.refused, null);
   assert.deepEqual(next.heard(), [{type: 'subscribe', job: 'foreign'}]);
+  next.says(subscribed('foreign'));
+  foreign.stop();
+  assert.deepEqual([told, foreign.view.known, next.heard()], [1, false, []]);
+  anew.stop();
+  assert.equal(typesOf(next.heard()), 'unsubscribe');
 });
 
 test('a subscription that is refused for now is asked for again when it was said', async () => {

@@ -74,7 +74,7 @@ export class Enroute {
     let follow = this.#follows.get(job);
     const isNew = !follow || follow.view.ended || follow.view.refused;
     if (isNew) {
-      follow = {view: this.#timed(unknownView(job)), listeners: follow?.listeners ?? new Set(), isAnswered: false};
+      follow = {view: this.#timed(unknownView(job)), listeners: new Set(), isAnswered: false};
       this.#follows.set(job, follow);
       this.#subscribe(follow);
     } else if (follow.view.known) {
