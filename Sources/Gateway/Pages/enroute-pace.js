@@ -52,8 +52,6 @@ export const PING_AFTER = 20_000;
 export const GIVE_UP_AFTER = 40_000;
 /** ms for an answer once the network is back. */
 export const PROBE = 4_000;
-/** ms between two looks. */
-export const LOOK_EVERY = 5_000;
 /** ms from the attempt to the welcome. */
 export const CONNECT_WITHIN = 15_000;
 /** ms for a gateway that is going away to close, after the time it named. */
@@ -62,8 +60,8 @@ export const GOODBYE = 2_000;
 export const OFFLINE_DOUBTED_AFTER = 30_000;
 
 /**
- * What a silence asks for: `'wait'`, `'ping'` or `'give up'`. Who slept (a laptop that was shut) asks before it gives
- * up.
+ * What a silence asks for: `'wait'`, `'ping'` or `'give up'`, and in how many ms to look again. Who slept (a laptop
+ * that was shut) asks before it gives up.
  *
  * @param {{heard: number, asked: number|null, probing: boolean}} line when something was heard last; when we first
  *     asked
@@ -71,8 +69,13 @@ export const OFFLINE_DOUBTED_AFTER = 30_000;
  * @param {number} now ms
  */
 export function heartbeat({heard, asked, probing}, now) {
-  if (asked === null) return probing || now - heard >= PING_AFTER ? 'ping' : 'wait';
-  return now - asked >= (probing ? PROBE : GIVE_UP_AFTER - PING_AFTER) ? 'give up' : 'wait';
+  const answer = probing ? PROBE : GIVE_UP_AFTER - PING_AFTER;
+  if (asked !== null) {
+    const rest = asked + answer - now;
+    return rest <= 0 ? {what: 'give up', lookIn: 0} : {what: 'wait', lookIn: rest};
+  }
+  const quiet = heard + PING_AFTER - now;
+  return probing || quiet <= 0 ? {what: 'ping', lookIn: answer} : {what: 'wait', lookIn: quiet};
 }
 
 // ---- how fast to speak ----

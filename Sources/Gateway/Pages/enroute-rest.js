@@ -5,7 +5,7 @@ export const ANSWER_WITHIN = 15_000;
 
 /** What was not done: `code` of PROTOCOL.md, or `network` when nobody could be asked or nobody answered. */
 export class EnrouteError extends Error {
-  /** @param {{code: string, message: string, retry?: boolean, retryIn?: number}} what and whatever else is known of it */
+  /** @param {{code: string, message: string, retry?: boolean, retryIn?: number}} what and what else is known of it */
   constructor({code, message, retry = false, retryIn, ...more}) {
     super(message);
     this.name = 'EnrouteError';
