@@ -1,9 +1,9 @@
-// What the customer is shown, as a value: of a job's view, the texts of its statuses and a moment it makes every sentence of
-// the page. Nothing here knows a document or a clock. Who shows it only writes it down (track.js), and every state of the
-// stories can be tried without a browser.
+// What the customer is shown, as a value: of a job's view, the texts of its statuses and a moment it makes every
+// sentence of the page. Nothing here knows a document or a clock. Who shows it only writes it down (track.js), and
+// every state of the stories can be tried without a browser.
 
 import {distance} from './enroute-view.js';
-import {arrival, arrivalText, clockText, twinText, updatedText} from './enroute-words.js';
+import {arrival, arrivalText, clockText, distanceText, twinText, updatedText} from './enroute-words.js';
 
 /** ms without a position from which on a marker is grey, whoever notices first. */
 export const STALE_AFTER = 30_000;
@@ -21,11 +21,12 @@ export const isTracked = (view) =>
 
 /**
  * @param view of enroute.js
- * @param moment `{now, wall}`: ms of the clock that never goes back, and since the epoch; `locale` and `timeZone` for Intl
+ * @param moment `{now, wall, isLost, locale, timeZone}`: ms of the clock that never goes back, ms since the epoch,
+ *   whether the connection is lost, and for Intl
  * @param texts of `GET texts`, null while they are not there
  * @param words of this page, in its language
  */
-export function picture(view, {now, wall, locale, timeZone}, texts, words) {
+export function picture(view, {now, wall, isLost = false, locale, timeZone}, texts, words) {
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
   const isMapped = isTracked(view);
@@ -37,17 +38,16 @@ export function picture(view, {now, wall, locale, timeZone}, texts, words) {
   const closing = words.ends[view.ended];
   return {
     kind, isMapped, isStale,
-    title: words.title[kind],
+    title: view.kind ? words.title[kind] : words.brand,
     headline: closing?.[0] ?? headline(view, kind, texts, words),
     detail: closing?.[1] ?? detail(view, {kind, isMapped, isStale, serverTime, clock}, texts, words),
     tone: closing ? 'warn' : TONES[view.status] ?? null,
-    age: !isMapped ? '' : isStale ? updatedText(Math.max(STALE_AFTER, age), locale) : words.live,
+    isOld: isStale || isLost,
+    age: !isMapped ? '' : isStale ? updatedText(Math.max(STALE_AFTER, age), locale)
+      : isLost ? updatedText(age, locale) : words.live,
     eta: etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words),
     isEtaQuiet: ['recalculating', 'unavailable', 'afterStop'].includes(when.kind),
-    twin: isMapped && view.destination ? twinText({
-      who: words.riderOnMap[kind], metres: distance(view.position, view.destination), eta, serverTime,
-      clockOffset: view.clockOffset, timeZone,
-    }, locale) : '',
+    twin: isMapped && view.destination ? twin(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) : '',
     steps: closing ? [] : steps(view, clock, texts, words),
     facts: {
       name: words.order[kind], job: view.job, vendor: vendorName(view.vendor),
@@ -92,6 +92,14 @@ function etaText(eta, when, {serverTime, locale, timeZone, clockOffset}, words) 
   if (!eta) return '';
   const text = arrivalText(eta, serverTime, locale, {clockOffset, timeZone});
   return eta.after && when.kind !== 'afterStop' && eta.state === 'ok' ? `${text}, ${words.afterStop}` : text;
+}
+
+/** The map in a sentence; of a place that is no news it says that it was there. */
+function twin(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) {
+  const metres = distance(view.position, view.destination);
+  const who = words.riderOnMap[kind];
+  if (isStale) return words.lastSeen(who, distanceText(metres, locale, {spoken: true}));
+  return twinText({who, metres, eta, serverTime, clockOffset: view.clockOffset, timeZone}, locale);
 }
 
 /** The steps as they stand. A job that was cancelled ends in a step of its own, and what holds it up is one too. */
