@@ -1,5 +1,5 @@
-// When to come back, when to ask whether anybody is there, how fast to speak, and which positions wait: decided here from times
-// that are given, so that a test needs neither a clock nor a network.
+// When to come back, when to ask whether anybody is there, how fast to speak, and which positions wait: decided here
+// from times that are given, so that a test needs neither a clock nor a network.
 
 // ---- coming back ----
 
@@ -29,7 +29,8 @@ export function reconnectDelay(failures, notBefore, now, random) {
 }
 
 /**
- * What a close means for who was connected (PROTOCOL.md, "Close codes"): whether coming back is of use, and what it is called.
+ * What a close means for who was connected (PROTOCOL.md, "Close codes"): whether coming back is of use, and what it is
+ * called.
  *
  * @param {number} code
  */
@@ -51,8 +52,6 @@ export const PING_AFTER = 20_000;
 export const GIVE_UP_AFTER = 40_000;
 /** ms for an answer once the network is back. */
 export const PROBE = 4_000;
-/** ms between two looks. */
-export const LOOK_EVERY = 5_000;
 /** ms from the attempt to the welcome. */
 export const CONNECT_WITHIN = 15_000;
 /** ms for a gateway that is going away to close, after the time it named. */
@@ -61,15 +60,21 @@ export const GOODBYE = 2_000;
 export const OFFLINE_DOUBTED_AFTER = 30_000;
 
 /**
- * What a silence asks for: `'wait'`, `'ping'` or `'give up'`. Who slept (a laptop that was shut) asks before it gives up.
+ * What a silence asks for: `'wait'`, `'ping'` or `'give up'`, and in how many ms to look again. Who slept (a laptop that was
+ * shut) asks before it gives up.
  *
  * @param {{heard: number, asked: number|null, probing: boolean}} line when something was heard last; when we first asked
  *     since then; whether an answer is wanted soon
  * @param {number} now ms
  */
 export function heartbeat({heard, asked, probing}, now) {
-  if (asked === null) return probing || now - heard >= PING_AFTER ? 'ping' : 'wait';
-  return now - asked >= (probing ? PROBE : GIVE_UP_AFTER - PING_AFTER) ? 'give up' : 'wait';
+  const answer = probing ? PROBE : GIVE_UP_AFTER - PING_AFTER;
+  if (asked !== null) {
+    const rest = asked + answer - now;
+    return rest <= 0 ? {what: 'give up', lookIn: 0} : {what: 'wait', lookIn: rest};
+  }
+  const quiet = heard + PING_AFTER - now;
+  return probing || quiet <= 0 ? {what: 'ping', lookIn: answer} : {what: 'wait', lookIn: quiet};
 }
 
 // ---- how fast to speak ----
@@ -113,8 +118,8 @@ export const FIRST_INTERVAL = 1;
 export const CLOCK_TOLERANCE = 2_000;
 
 /**
- * Readings of a rider's place on their way to the gateway: bounded, the newest first, never faster than the gateway asks for,
- * and none that is too old to be taken.
+ * Readings of a rider's place on their way to the gateway: bounded, the newest first, never faster than the gateway
+ * asks for, and none that is too old to be taken.
  */
 export class FixQueue {
   #waiting = [];
