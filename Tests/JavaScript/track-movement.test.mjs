@@ -9,7 +9,7 @@ const ROME = {lat: 41.9, lon: 12.5};
 const T = 1_000_000;
 
 /** Somebody who drives steadily from Rome, and is heard every second. */
-const driving = (second, {spd = 10, hdg = 90} = {}) => ({...onward(ROME, hdg, spd * second), at: second * 1000, spd, hdg});
+const driving = (second) => ({...onward(ROME, 90, 10 * second), at: second * 1000, spd: 10, hdg: 90});
 const metresApart = (a, b) => distance(a, b);
 
 test('the first position is shown where it is, and drives on from there', () => {

@@ -1,11 +1,13 @@
-// What a screen reader is told: pages.md 12. Status, arrivals that moved, arriving; never a position, never a countdown.
+// What a screen reader is told: pages.md 12. Status, arrivals that moved, arriving; no position, no countdown.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Speech} from '../../Sources/Gateway/Pages/track-speech.js';
 
 const MINUTE = 60_000;
-const tracked = {spoken: 'On the way.', isMapped: true, eta: 'Arriving in 12 min', arrivesAt: 12 * MINUTE, isArriving: false};
+const tracked = {
+  spoken: 'On the way.', isMapped: true, eta: 'Arriving in 12 min', arrivesAt: 12 * MINUTE, isArriving: false,
+};
 
 function heard(...pictures) {
   const said = [];

@@ -35,26 +35,25 @@ export function picture(view, {now, wall, isLost = false, locale, timeZone}, tex
   const eta = isMapped && view.eta && isStale ? {...view.eta, state: 'recalculating'} : isMapped ? view.eta : null;
   const serverTime = wall + view.clockOffset;
   const when = arrival(eta, serverTime);
-  const closing = words.ends[view.ended];
   return {
     kind, isMapped, isStale,
     title: view.kind ? words.title[kind] : words.brand,
-    headline: closing?.[0] ?? headline(view, kind, texts, words),
-    detail: closing?.[1] ?? detail(view, {kind, isMapped, isStale, serverTime, clock}, texts, words),
-    tone: closing ? 'warn' : TONES[view.status] ?? null,
+    headline: headline(view, kind, texts, words),
+    detail: detail(view, {kind, isMapped, isStale, serverTime}, texts, words),
+    tone: TONES[view.status] ?? null,
     isOld: isStale || isLost,
     age: !isMapped ? '' : isStale ? updatedText(Math.max(STALE_AFTER, age), locale)
       : isLost ? updatedText(age, locale) : words.live,
     eta: etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words),
     isEtaQuiet: ['recalculating', 'unavailable', 'afterStop'].includes(when.kind),
     twin: isMapped && view.destination ? twin(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) : '',
-    steps: closing ? [] : steps(view, clock, texts, words),
+    steps: steps(view, clock, texts, words),
     facts: {
       name: words.order[kind], job: view.job, vendor: vendorName(view.vendor),
       arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? clock(eta.arrivesAt - view.clockOffset) : '',
       since: view.statusAt ? sinceText(view.statusAt - view.clockOffset, wall, locale, timeZone) : '',
     },
-    spoken: spoken(view, kind, isMapped, closing, texts, words),
+    spoken: spoken(view, kind, isMapped, texts, words),
     arrivesAt: eta?.state === 'ok' ? eta.arrivesAt ?? null : null,
     isArriving: when.kind === 'now',
   };
@@ -133,9 +132,8 @@ function sinceText(at, wall, locale, timeZone) {
 }
 
 /** What is said aloud of the state, and only of the state: the same words until it is another. */
-function spoken(view, kind, isMapped, closing, texts, words) {
+function spoken(view, kind, isMapped, texts, words) {
   if (!view.known) return '';
-  if (closing) return closing.join(' ');
   const status = statusText(view.status, texts)?.spoken ?? readable(view.status);
   if (!TRAVELLING.includes(view.status) || isMapped || view.tracking === 'waiting') return status;
   return detail(view, {kind, isMapped: false, isStale: false, serverTime: -Infinity}, texts, words) || status;

@@ -31,11 +31,8 @@ export const words = {
     statesOver: 'Ended here',
     sinceTime: (time) => `Since ${time}`,
     afterStop: 'after another stop',
-    ends: {
-      revoked: ['You can not follow this any more.', 'Whoever shared it with you has ended it.'],
-      reassigned: ['You can not follow this any more.', 'It is somebody else’s now.'],
-    },
     refusals: {
+      revoked: ['You can not follow this any more.', 'It is no longer shared with you.'],
       expired: [
         'This link is not valid any more.',
         'It has ended with the delivery or visit, or after its time. Please ask for a new one.',
@@ -82,11 +79,8 @@ export const words = {
     statesOver: 'Hier beendet',
     sinceTime: (time) => `Seit ${time}`,
     afterStop: 'nach einem anderen Halt',
-    ends: {
-      revoked: ['Sie können dies nicht mehr verfolgen.', 'Wer es mit Ihnen geteilt hat, hat das beendet.'],
-      reassigned: ['Sie können dies nicht mehr verfolgen.', 'Es gehört jetzt jemand anderem.'],
-    },
     refusals: {
+      revoked: ['Sie können dies nicht mehr verfolgen.', 'Es wird nicht mehr mit Ihnen geteilt.'],
       expired: [
         'Dieser Link gilt nicht mehr.',
         'Er endet mit der Lieferung oder dem Termin, oder nach seiner Zeit. Bitte fragen Sie nach einem neuen.',

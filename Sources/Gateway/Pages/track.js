@@ -33,6 +33,9 @@ let texts = null;
 let refusal = null;    // a name of `words.refusals`
 let shownID = null;    // of the position that the map has
 
+/** Ends of following that the job's status does not explain. */
+const TAKEN_AWAY = ['revoked', 'reassigned'];
+
 /** Closes after which nobody comes back, and what they mean to who looks; a token's end asks to sign in again. */
 const CLOSES = {4502: 'expired', 4504: 'full', 4505: 'other'};
 
@@ -41,6 +44,7 @@ const CLOSES = {4502: 'expired', 4504: 'full', 4505: 'other'};
 function take(newer, change) {
   view = newer;
   if (view.refused && !isSignInNeeded()) refusal ??= refusalOf(view.refused.code);
+  if (TAKEN_AWAY.includes(view.ended)) refusal = 'revoked';
   if (!isTracked(view)) {
     shownID = null;
   } else if (view.position.id !== shownID || change === 'reset') {
@@ -112,7 +116,8 @@ async function begin() {
 // ---- what is shown ----
 
 function render() {
-  const isRefused = refusal !== null && (!view.known || view.refused);
+  const isShown = view.known && view.refused === null && !TAKEN_AWAY.includes(view.ended);
+  const isRefused = refusal !== null && !isShown;
   element('order').hidden = isRefused || (!view.known && !element('signin').hidden);
   renderRefusal(isRefused);
   if (element('order').hidden) {
