@@ -89,15 +89,18 @@ def test_point_04_it_goes_on_for_five_seconds_and_then_stands(coming, phone):
 
 
 @pytest.mark.lean
-def test_point_05_what_is_inaccurate_is_not_drawn(coming, phone):
-    visit, technician = coming(Spot(*away(HOME, 1_000, 180), 0, 0))
-    page = phone(visit.guest_url)
+def test_point_05_what_is_inaccurate_or_faster_than_60_m_per_s_is_not_drawn(coming, phone):
+    start = away(HOME, 1_000, 180)
+    visit, technician = coming(Spot(*start, 0, 0))
+    page, wire = wired(phone, visit)
     markers = Markers(page)
     at_first = markers.settle()
-    technician.report(Spot(*away(HOME, 850, 180), 0, 0), accuracy=150, is_answered=True)
-    technician.report(Spot(*away(HOME, 990, 180), 0, 0), accuracy=5, is_answered=True)
+    wire.position(visit.name, away(start, 150, 0), accuracy=120)
+    wire.position(visit.name, away(start, 800, 0), accuracy=5)
+    technician.report(Spot(*away(start, 20, 0), 0, 0), is_answered=True)
     moved(page, len(markers.seen))
     end = markers.settle()
+    assert at_first.distance(end) > 1
     assert max(at_first.distance(seen) for seen in markers.seen) <= at_first.distance(end) + 1
 
 
@@ -137,10 +140,10 @@ def test_point_08_after_an_outage_nothing_is_there_twice_and_nothing_goes_back(c
     markers = Markers(page)
     page.context.set_offline(True)
     expect(page.locator("#offline")).to_be_visible()
-    technician.report(Spot(*away(HOME, 1_900, 180), 0, 0), is_answered=True)
+    technician.report(Spot(*away(HOME, 1_970, 180), 0, 0), is_answered=True)
     page.context.set_offline(False)
     expect(page.locator("#offline")).to_be_hidden()
-    technician.report(Spot(*away(HOME, 1_800, 180), 0, 0), is_answered=True)
+    technician.report(Spot(*away(HOME, 1_940, 180), 0, 0), is_answered=True)
     moved(page, 3)
     markers.settle()
     away_px = [seen.distance() for seen in markers.seen]

@@ -32,6 +32,12 @@ class Wire:
         when = {} if minutes is None else {"arrivesAt": now + round(minutes * 60_000), "seconds": round(minutes * 60)}
         self.say("eta", job=job, state=state, at=now, **when, **members)
 
+    def position(self, job: str, place: tuple[float, float], accuracy: float) -> None:
+        """The newest position of the rider, which no gateway of ours would let through."""
+        now = time.time_ns() // 1_000
+        self.say("location", id=str(now), job=job, at=now // 1_000, received=now // 1_000, lat=place[0], lon=place[1],
+                 acc=accuracy)
+
     def _connect(self, route: WebSocketRoute) -> None:
         self._route = route
         server = route.connect_to_server()
