@@ -154,6 +154,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            exclude: ["Pages/enroute.d.ts"],
             resources: pages.map { .embedInCode("Pages/\($0)") }
                 + documents.map { .embedInCode("Documents/\($0).json") },
             swiftSettings: hot),
@@ -203,7 +204,9 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ], path: "Tests/TestSupport", swiftSettings: strict),
-        .testTarget(name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], swiftSettings: testing),
+        .testTarget(
+            name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], exclude: ["Golden"],
+            swiftSettings: testing),
         .testTarget(
             name: "RedisTests",
             dependencies: [

@@ -1,4 +1,5 @@
-// The connection: every way it begins, stands, goes quiet and ends, with a clock, a chance and a socket in the test's hand.
+// The connection: every way it begins, stands, goes quiet and ends, with a clock, a chance and a socket in the test's
+// hand.
 
 import assert from 'node:assert/strict';
 import {afterEach, test} from 'node:test';
@@ -24,7 +25,8 @@ function stage({credential = async () => ({token: 't1'}), inBrowser = false} = {
   const clock = new Clock();
   const sockets = playedSockets();
   const {now, wall, random, timers} = clock;
-  const enroute = new Enroute({url: 'https://gw.example/v1', credential, WebSocket: sockets, now, wall, random, timers});
+  const enroute = new Enroute({url: 'https://gw.example/v1', credential, WebSocket: sockets, now, wall, random,
+    timers});
   const states = [];
   enroute.on('connection', ({state}) => states.push(state));
   begun.push(enroute);
@@ -124,7 +126,7 @@ test('a gateway that does not close after its goaway is left', async () => {
   assert.deepEqual([sockets.all.length, states.at(-1)], [2, 'connecting']);
 });
 
-test('a silence is asked about, and a connection that does not answer is given up, whatever its socket says', async () => {
+test('a silence is asked about, and one that does not answer is given up, whatever its socket says', async () => {
   const {clock, sockets, states} = await open();
   sockets.last.heard();
   await clock.pass(20_000);
@@ -166,7 +168,8 @@ test('a token that ran out is renewed at once; the same again is refused, and wh
   const {enroute, clock, sockets} = await open({credential: async () => ({token})});
   const follow = enroute.follow('j');
   sockets.last.says({
-    type: 'subscribed', job: 'j', snapshot: {status: 'on_the_way', epoch: 'e', id: '1-0', tracking: 'waiting', position: null},
+    type: 'subscribed', job: 'j', snapshot: {status: 'on_the_way', epoch: 'e', id: '1-0', tracking: 'waiting',
+      position: null},
   });
   token = 't2';
   sockets.last.closes(4005, 'expired');
@@ -234,7 +237,8 @@ test('stopped is stopped: no timer, no socket, no news', async () => {
 test('a WebSocket that can not be made is a connection that was lost', async () => {
   const {now, wall, random, timers} = new Clock();
   class Refusing { constructor() { throw new SyntaxError('no such address'); } }
-  const enroute = new Enroute({url: 'wss://x/v1', credential: () => ({token: 't'}), WebSocket: Refusing, now, wall, random, timers});
+  const enroute = new Enroute({url: 'wss://x/v1', credential: () => ({token: 't'}), WebSocket: Refusing, now, wall,
+    random, timers});
   enroute.start();
   await settled();
   assert.deepEqual(enroute.connection.close, {code: 1006, reason: 'no such address'});
@@ -269,7 +273,8 @@ test('a connection that did not survive is left 4 s after the network is back', 
 });
 
 test('who waits to come back comes at once when the network or the page is back', async () => {
-  for (const back of [() => page.dispatchEvent(event('online')), () => document.dispatchEvent(event('visibilitychange'))]) {
+  for (const back of [() => page.dispatchEvent(event('online')),
+    () => document.dispatchEvent(event('visibilitychange'))]) {
     const {sockets, enroute} = await open({inBrowser: true});
     sockets.last.closes(1006);
     back();

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {
-  FIXES_PER_REPORT, FIX_LIFETIME, FixQueue, GIVE_UP_AFTER, MESSAGES_BURST, MESSAGES_PER_SECOND, MOST_FIXES, MessageBudget,
+  FIXES_PER_REPORT, FIX_LIFETIME, FixQueue, GIVE_UP_AFTER, MESSAGES_BURST, MESSAGES_PER_SECOND, MOST_FIXES,
+    MessageBudget,
   PATIENCE, PING_AFTER, PROBE, SPREAD, closeMeaning, heartbeat, reconnectDelay,
 } from '../../Sources/Gateway/Pages/enroute-pace.js';
 
@@ -21,7 +22,8 @@ test('a time that the gateway named is kept to, spread a little, and believed on
 });
 
 test('4500 to 4999 end it, everything else comes back', () => {
-  for (const code of [1000, 1001, 1006, 1011, 4000, 4004, 4005, 4499]) assert.ok(closeMeaning(code).comesBack, `${code}`);
+  for (const code of [1000, 1001, 1006, 1011, 4000, 4004, 4005, 4499]) assert.ok(closeMeaning(code).comesBack,
+    `${code}`);
   for (const code of [4500, 4501, 4502, 4503, 4504, 4505, 4999]) assert.ok(!closeMeaning(code).comesBack, `${code}`);
   assert.equal(closeMeaning(4504).error, 'limit_exceeded');
   assert.equal(closeMeaning(4777).error, 'unavailable');

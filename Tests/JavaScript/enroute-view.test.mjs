@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {distance, reduce, reducePool, stepsAt, unknownPool, unknownView} from '../../Sources/Gateway/Pages/enroute-view.js';
+import {distance, reduce, reducePool, stepsAt, unknownPool,
+  unknownView} from '../../Sources/Gateway/Pages/enroute-view.js';
 import {seeded} from './clock.mjs';
 
 const JOB = 'visit-1';
@@ -96,7 +97,8 @@ test('standing still within the accuracy is no travel, however short the time', 
 
 test('a position ends what was dark and stale', () => {
   const silent = after(
-    subscribed(), {type: 'tracking', job: JOB, state: 'stale', text: 'stale'}, {type: 'dark', job: JOB, text: 'dark_network'});
+    subscribed(), {type: 'tracking', job: JOB, state: 'stale', text: 'stale'}, {type: 'dark', job: JOB,
+      text: 'dark_network'});
   assert.deepEqual([silent.tracking, silent.dark], ['stale', 'dark_network']);
   const {view} = reduce(silent, positionAt(2, 40, 5), NOW);
   assert.deepEqual([view.tracking, view.dark], ['live', null]);
@@ -134,7 +136,8 @@ test('the end completes all steps, a cancellation those that are not, a branch l
 test('an arrival is shown while somebody is, and not after', () => {
   const eta = {type: 'eta', job: JOB, state: 'ok', arrivesAt: 5, seconds: 1, at: 2};
   assert.deepEqual(after(subscribed(), eta).eta, {state: 'ok', arrivesAt: 5, seconds: 1, at: 2});
-  const paused = after(subscribed(), {type: 'tracking', job: JOB, state: 'paused', reason: 'deactivated', text: 'paused'});
+  const paused = after(subscribed(), {type: 'tracking', job: JOB, state: 'paused', reason: 'deactivated',
+    text: 'paused'});
   assert.equal(reduce(paused, eta, NOW).change, null);
 });
 
@@ -149,13 +152,15 @@ test('a reset wins, even where it goes back', () => {
   const view = after(subscribed(), positionAt(9, 1, 10), statusEvent(7, 'work_in_progress'));
   const {view: fresh, change} = reduce(view, reset({position: positionAt(2, 0)}), NOW);
   assert.equal(change, 'reset');
-  assert.deepEqual([fresh.position.id, fresh.status, fresh.newestID], [positionAt(2).id, 'on_the_way', positionAt(2).id]);
+  assert.deepEqual([fresh.position.id, fresh.status, fresh.newestID], [positionAt(2).id, 'on_the_way',
+    positionAt(2).id]);
   assert.equal(reduce(fresh, positionAt(3, 1, 3), NOW).change, 'location');
 });
 
 test('who is refused, or at the end, sees nobody, and hears nothing more', () => {
   const gone = [
-    {type: 'ended', job: JOB, reason: 'completed'}, {type: 'error', re: 'subscribe', job: JOB, code: 'not_found', message: 'no'},
+    {type: 'ended', job: JOB, reason: 'completed'}, {type: 'error', re: 'subscribe', job: JOB, code: 'not_found',
+      message: 'no'},
   ];
   for (const message of gone) {
     const {view, change} = reduce(after(subscribed()), message, NOW);
@@ -181,13 +186,15 @@ test('in random histories the view never goes back, repetition does nothing, and
       now += Math.floor(random() * 2_000);
       const place = positionAt(id, count, count * 20 + random() * 30, {acc: random() < 0.1 ? 300 : 8});
       const state = {
-        id: `${1_795_248_617_000 + id}-0`, tracking: any(['live', 'stale', 'paused', 'waiting']), position: any([place, null]),
+        id: `${1_795_248_617_000 + id}-0`, tracking: any(['live', 'stale', 'paused', 'waiting']),
+          position: any([place, null]),
         epoch: any(['e1', 'e1', 'e1', 'e2']),
       };
       const message = any([
         place, place, place, statusEvent(id, any(['on_the_way', 'work_in_progress'])), any([place, ...history]),
         {type: 'tracking', job: JOB, state: any(['live', 'stale', 'paused', 'arrived']), text: 'x'}, subscribed(state),
-        reset(state), {type: 'eta', job: JOB, state: 'recalculating', at: id}, {type: 'dark', job: JOB, text: 'dark_network'},
+        reset(state), {type: 'eta', job: JOB, state: 'recalculating', at: id}, {type: 'dark', job: JOB,
+          text: 'dark_network'},
         ...history.slice(-2),
       ]);
       history.push(message);
@@ -195,7 +202,8 @@ test('in random histories the view never goes back, repetition does nothing, and
       const context = `seed ${seed}, message ${count}: ${JSON.stringify(message)}`;
       assert.ok(Object.isFrozen(next), context);
       if (change === null && next.known) {
-        assert.deepEqual([next.position, next.status, next.tracking], [view.position, view.status, view.tracking], context);
+        assert.deepEqual([next.position, next.status, next.tracking], [view.position, view.status, view.tracking],
+          context);
       }
       if (message.type === 'reset') {
         const {clockOffset: _, ...alone} = reduce(unknownView(JOB), message, now).view;
@@ -228,7 +236,8 @@ const poolOf = (...messages) => messages.reduce((pool, message) => reducePool(po
 const all = {type: 'pool', zone: 'rome', version: 10, riders: [{rider: 'a', heartbeat: 1}], count: 1};
 
 test('a pool is shown whole, then by each change, each once', () => {
-  const pool = poolOf(all, change(11, 10, 'b', true), change(11, 10, 'b', true), change(12, 11, 'a', false, 'assigned'));
+  const pool = poolOf(all, change(11, 10, 'b', true), change(11, 10, 'b', true), change(12, 11, 'a', false,
+    'assigned'));
   assert.deepEqual([...pool.riders].map(([name, {available}]) => [name, available]), [['a', false], ['b', true]]);
   assert.deepEqual([pool.version, pool.count], [12, 1]);
   assert.equal(reducePool(pool, change(9, 8, 'c', true)).change, null);
@@ -244,6 +253,7 @@ test('changes that were missed give the same pool as those that were seen', () =
 });
 
 test('a pool that is refused says why', () => {
-  const {pool, change: what} = reducePool(unknownPool('rome'), {type: 'error', re: 'watch', code: 'forbidden', message: 'no'});
+  const {pool, change: what} = reducePool(unknownPool('rome'), {type: 'error', re: 'watch', code: 'forbidden',
+    message: 'no'});
   assert.deepEqual([what, pool.refused.code], ['refused', 'forbidden']);
 });

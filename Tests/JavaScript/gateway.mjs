@@ -1,7 +1,8 @@
-// A gateway and its redis-server for tests: both real, both of this test alone, both gone with it. A gateway may be killed, frozen
-// and started again at the same port, as in life.
+// A gateway and its redis-server for tests: both real, both of this test alone, both gone with it. A gateway may be
+// killed, frozen and started again at the same port, as in life.
 
 import {execFile, spawn} from 'node:child_process';
+import {createHmac} from 'node:crypto';
 import {existsSync, mkdtempSync, rmSync} from 'node:fs';
 import {createServer, connect} from 'node:net';
 import {tmpdir} from 'node:os';
@@ -35,6 +36,15 @@ async function freePort() {
   return port;
 }
 
+/** Ends with this process, however that ends. */
+function started(...all) {
+  const child = spawn(...all);
+  const end = () => child.kill('SIGKILL');
+  process.once('exit', end);
+  child.once('exit', () => process.off('exit', end));
+  return child;
+}
+
 const answers = (port) => new Promise((resolve) => {
   const socket = connect(port, '127.0.0.1', () => { socket.destroy(); resolve(true); });
   socket.on('error', () => resolve(false));
@@ -49,7 +59,7 @@ export class Stage {
     stage.#settings = settings;
     stage.redisPort = await freePort();
     stage.port = await freePort();
-    stage.#redis = spawn('redis-server', [
+    stage.#redis = started('redis-server', [
       '--port', stage.redisPort, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', stage.#folder,
     ], {stdio: 'ignore'});
     await until('redis-server answers', () => answers(stage.redisPort));
@@ -60,7 +70,7 @@ export class Stage {
   get url() { return `http://127.0.0.1:${this.port}/v1`; }
 
   async startGateway() {
-    this.#gateway = spawn(executable, ['serve'], {
+    this.#gateway = started(executable, ['serve'], {
       stdio: ['ignore', 'ignore', process.env.ENROUTE_TEST_LOG ? 'inherit' : 'ignore'],
       env: {
         PATH: process.env.PATH, ENROUTE_MODE: 'development', ENROUTE_TLS: 'off', ENROUTE_HOST: '127.0.0.1',
@@ -90,6 +100,15 @@ export class Stage {
         env: {PATH: process.env.PATH, ENROUTE_TOKEN_SECRET: SECRET},
       }, (error, out) => (error ? reject(error) : resolve(out.trim())));
     });
+  }
+
+  /** The same token, a minute past its end. */
+  expired(token) {
+    const [head, claims] = token.split('.');
+    const said = JSON.parse(Buffer.from(claims, 'base64url'));
+    const end = Math.floor(Date.now() / 1000) - 60;
+    const past = Buffer.from(JSON.stringify({...said, iat: end - 60, exp: end})).toString('base64url');
+    return `${head}.${past}.${createHmac('sha256', SECRET).update(`${head}.${past}`).digest('base64url')}`;
   }
 
   async close() {

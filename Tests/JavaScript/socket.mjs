@@ -1,5 +1,6 @@
-// A WebSocket like a browser's, as far as enroute.js needs one: Node 18 and 20 have none. Text messages over TCP (RFC 6455), what
-// the peer sends unmasked, its pings answered. For tests on loopback, so without TLS, extensions or messages in fragments.
+// A WebSocket like a browser's, as far as enroute.js needs one: Node 18 and 20 have none. Text messages over TCP (RFC
+// 6455), what the peer sends unmasked, its pings answered. For tests on loopback, so without TLS, extensions or
+// messages in fragments.
 
 import {createHash, randomBytes} from 'node:crypto';
 import {connect} from 'node:net';

@@ -76,7 +76,7 @@ export class Line {
       this.#failures = 0;
       this.#connect();
     } else if (this.isOpen) {
-      this.#beat.probing = true;
+      this.#beat = {...this.#beat, asked: null, probing: true};
       this.#look();
     }
   }

@@ -60,10 +60,11 @@ export const GOODBYE = 2_000;
 export const OFFLINE_DOUBTED_AFTER = 30_000;
 
 /**
- * What a silence asks for: `'wait'`, `'ping'` or `'give up'`, and in how many ms to look again. Who slept (a laptop that was
- * shut) asks before it gives up.
+ * What a silence asks for: `'wait'`, `'ping'` or `'give up'`, and in how many ms to look again. Who slept (a laptop
+ * that was shut) asks before it gives up.
  *
- * @param {{heard: number, asked: number|null, probing: boolean}} line when something was heard last; when we first asked
+ * @param {{heard: number, asked: number|null, probing: boolean}} line when something was heard last; when we first
+ *     asked
  *     since then; whether an answer is wanted soon
  * @param {number} now ms
  */
