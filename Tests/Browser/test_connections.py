@@ -84,6 +84,17 @@ def test_point_8_when_its_gateway_is_killed_the_page_goes_on_with_another(relaye
     arrive(visit, page)
 
 
+def test_point_8_a_gateway_that_stops_in_order_hands_its_pages_over(make_site, open_devices, followed):
+    """It says when to come back, and where one comes to then is another gateway."""
+    site = make_site(has_relay=True, DRAIN_SECONDS=3)
+    devices = open_devices(site)
+    visit, _, page = followed(OrderSystem(site), devices.phone)
+    site.start_gateway()
+    with page.expect_websocket():
+        site.gateways[0].process.child.terminate()
+    arrive(visit, page)
+
+
 def test_point_8_while_no_gateway_is_there_the_page_keeps_what_it_knows_and_says_so(relayed, open_devices, followed):
     visit, _, page = followed(OrderSystem(relayed), open_devices(relayed).phone)
     headline = page.locator("#headline").text_content()

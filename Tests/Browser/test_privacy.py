@@ -5,9 +5,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+import bounds
 from assets import fetch
 from markers import RIDER
-from order_system import HOME
+from order_system import HOME, Refused
 from trips import to_the_door
 
 PAGES = ["/track/nothing", "/rider", "/ops"]
@@ -80,6 +81,12 @@ def test_point_22_a_revoked_link_ends_at_once_wherever_it_is_open(on_the_way, or
         is_refused(page)
     page.reload()
     is_refused(page)
+
+
+def test_point_22_no_link_lives_longer_than_four_hours(on_the_way):
+    with pytest.raises(Refused) as refusal:
+        on_the_way.link(expires_in=bounds.LINK_SECONDS + 1)
+    assert refusal.value.status == 422
 
 
 def test_point_22_a_link_ends_with_its_job(on_the_way, phone):

@@ -19,9 +19,13 @@ def test_point_24_a_page_has_at_most_60_kB_of_our_own(name, site, measured):
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize("name", PAGES)
-def test_point_24_a_page_needs_nobody_else(name, devices, site):
-    page = devices.phone(PAGES[name], service_workers="allow")
+@pytest.mark.parametrize("role", PAGES)
+def test_point_24_a_page_that_somebody_uses_asks_nobody_else(role, order_system, devices):
+    """Signed in, with a job on it, the service worker at work."""
+    visit = order_system.visit("on_the_way")
+    path = {"customer": f"/track/{visit.name}", "rider": f"/rider?job={visit.name}", "ops": "/ops"}[role]
+    person = {"customer": visit.customer, "rider": visit.rider, "ops": "ops-1"}[role]
+    page = devices.phone(order_system.sign_in_url(path, role, person), service_workers="allow")
     page.wait_for_load_state("networkidle")
     assert devices.evidence.requests
     assert devices.evidence.to_others == []
