@@ -1,5 +1,5 @@
-"""The customer's page against the acceptance criteria of US-072 and CUS-027: each test's name begins with the story and the criterion.
-Their sentences stand word for word."""
+"""The customer's page against the acceptance criteria of US-072 and CUS-027: each test's name begins with the story and
+the criterion. Their sentences stand word for word."""
 
 import re
 
@@ -12,8 +12,9 @@ from trips import meters, to_the_door
 from wire import Wire, moved
 
 TRIP = to_the_door(HOME, meters_away=3_000)
-LINES = {"pending_vendor_acceptance": "Waiting for vendor", "accepted": "Order accepted", "preparing": "Preparing your order",
-         "ready_for_pickup": "Ready for pickup", "in_transit": "On its way", "delivered": "Delivered"}
+LINES = {"pending_vendor_acceptance": "Waiting for vendor", "accepted": "Order accepted",
+         "preparing": "Preparing your order", "ready_for_pickup": "Ready for pickup", "in_transit": "On its way",
+         "delivered": "Delivered"}
 STATUSES = list(LINES)
 
 
@@ -250,7 +251,8 @@ def test_CUS_027_AC_008_without_a_network_the_last_status_stays_with_its_time(or
 
 def test_CUS_027_BR_01_only_the_customer_and_whoever_administers_see_an_order(order_system, phone):
     delivery = order_system.delivery("accepted")
-    for role, person, sees in [("customer", delivery.customer, True), ("ops", "anna", True), ("customer", "other", False)]:
+    people = [("customer", delivery.customer, True), ("ops", "anna", True), ("customer", "somebody-else", False)]
+    for role, person, sees in people:
         page = phone(order_system.sign_in_url(f"/track/{delivery.name}", role, person))
         shown = page.locator("#headline" if sees else "#refusal h1")
         expect(shown).to_have_text("Your order is accepted" if sees else "There is nothing to follow here.")

@@ -1,5 +1,5 @@
-"""How the customer's page looks and is used: points 13 to 21 and 23 of design/pages.md. Sizes, keyboards, motion, themes, and the
-pages that are shown in the place of an order."""
+"""How the customer's page looks and is used: points 13 to 23 of design/pages.md. Sizes, keyboards, motion, themes, and
+the pages that are shown in the place of an order."""
 
 import re
 
@@ -202,7 +202,8 @@ def test_point_21_not_yours_is_the_same_page_as_not_there(order_system, phone):
     assert seen[0] == seen[1]
 
 
-@pytest.mark.parametrize(("status", "sentence"), [(429, "Too many requests."), (503, "We can not show this at the moment.")])
+@pytest.mark.parametrize(
+    ("status", "sentence"), [(429, "Too many requests."), (503, "We can not show this at the moment.")])
 def test_point_21_too_many_requests_and_a_server_that_is_down_have_pages_of_their_own(status, sentence, coming, phone):
     visit, _ = coming()
     page = phone()

@@ -1,5 +1,6 @@
-"""The customer's page against the points of design/pages.md that are its own; each test's name says the number. Points 2 and 3 in
-numbers are in test_measures.py, 8 with broken connections in test_connections.py, 22 and 24 in test_privacy.py and test_weight.py."""
+"""The customer's page against points 1 to 12 of design/pages.md; each test's name says the number. Point 2 and the numbers
+of 3 are in test_measures.py, 8 with broken connections in test_connections.py; 13 to 23 in test_customer_looks.py, 22 also
+in test_privacy.py, 24 in test_weight.py."""
 
 import re
 

@@ -1,5 +1,5 @@
-"""Between a page's socket and its gateway: everything passes as it is, and a test may say to the page what a gateway would say
-when something outside it is so or so: an arrival in 72 minutes, a service that does not answer."""
+"""Between a page's socket and its gateway: everything passes as it is, and a test may say to the page what a gateway would
+say when something outside it is so or so: an arrival in 72 minutes, a service that does not answer."""
 
 import json
 import time
@@ -8,12 +8,13 @@ from playwright.sync_api import Page, WebSocketRoute
 
 
 class Wire:
-    """Of one page; it must be there before the page opens its socket."""
+    """Of one page that follows one job; it must be there before the page opens its socket."""
 
     def __init__(self, page: Page):
-        self._page = page
         self._route: WebSocketRoute | None = None
         self._held: set[str] = set()
+        self._follows = False
+        self._waiting: list[str] = []
         page.route_web_socket("**/v1", self._connect)
 
     def hold_back(self, kind: str) -> None:
@@ -21,9 +22,12 @@ class Wire:
         self._held.add(kind)
 
     def say(self, kind: str, **members) -> None:
-        """To the page, as if the gateway had."""
-        assert self._route, "the page has no socket yet"
-        self._route.send(json.dumps({"type": kind} | members))
+        """To the page, as if the gateway had; once the page follows, since before that nothing is said of a job."""
+        message = json.dumps({"type": kind} | members)
+        if self._follows:
+            self._route.send(message)
+        else:
+            self._waiting.append(message)
 
     def arrival(self, job: str, minutes: float | None = None, state: str = "ok", **members) -> None:
         """The rider arrives in so many minutes by this machine's clock."""
@@ -39,13 +43,19 @@ class Wire:
                  acc=accuracy)
 
     def _connect(self, route: WebSocketRoute) -> None:
-        self._route = route
+        self._route, self._follows = route, False
         server = route.connect_to_server()
         server.on_message(lambda message: self._pass_on(route, message))
 
     def _pass_on(self, route: WebSocketRoute, message: str | bytes) -> None:
-        if json.loads(message).get("type") not in self._held:
+        kind = json.loads(message).get("type")
+        if kind not in self._held:
             route.send(message)
+        if kind == "subscribed":
+            self._follows = True
+            for waiting in self._waiting:
+                route.send(waiting)
+            self._waiting.clear()
 
 
 def moved(page: Page, frames: int) -> None:

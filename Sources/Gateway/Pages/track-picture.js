@@ -74,7 +74,8 @@ function headline(view, kind, texts, words) {
 function detail(view, {kind, isMapped, isStale, serverTime}, texts, words) {
   if (!view.known) return '';
   const tracking = (name) => texts?.tracking?.[name]?.spoken ?? '';
-  if (isStale) return tracking(view.dark ?? 'stale');
+  const dark = view.dark === 'dark_unknown' ? null : view.dark;
+  if (isStale) return tracking(dark ?? 'stale');
   if (isMapped) return '';
   if (!TRAVELLING.includes(view.status)) return statusText(view.status, texts)?.next ?? '';
   const isTimeUp = view.travelDeadline !== null && view.travelDeadline <= serverTime;
@@ -82,7 +83,7 @@ function detail(view, {kind, isMapped, isStale, serverTime}, texts, words) {
   switch (view.tracking) {
     case 'arrived': return words.arrived[kind];
     case 'paused': case 'ended': return tracking(view.text ?? view.tracking);
-    case 'waiting': return view.dark && view.dark !== 'dark_unknown' ? tracking(view.dark) : words.notSharedYet[kind];
+    case 'waiting': return dark ? tracking(dark) : words.notSharedYet[kind];
     default: return tracking('dark_unknown');
   }
 }
