@@ -74,7 +74,7 @@ export class Availability {
     this.#render();
   }
 
-  #render() {
+  #render = () => {
     const {button, title, detail, state, card} = this.places;
     const rider = this.#rider;
     const isOnline = rider?.status === 'online';
@@ -93,9 +93,9 @@ export class Availability {
       ? this.#pending === 'online' ? this.words.goingOnline : this.words.goingOffline
       : isOnline ? this.words.youAreOnline : this.words.youAreOffline);
     put(detail, this.#pending ? this.words.oneMoment : shiftDetail(rider, this.words));
-  }
+  };
 
-  #tell(error) {
+  #tell = (error) => {
     const {snack, message} = this.places;
     const [text] = sentences(error, this.words);
     message.replaceChildren(make('p', {}, text));
@@ -114,14 +114,14 @@ export class Availability {
     }
     snack.hidden = false;
     this.on.say(message.textContent);
-  }
+  };
 
-  #closeSnack() {
+  #closeSnack = () => {
     const hadFocus = this.places.snack.contains(document.activeElement);
     this.places.snack.hidden = true;
     this.places.message.replaceChildren();
     if (hadFocus) this.places.button.focus();
-  }
+  };
 }
 
 /** @throws {{code: 'network'}} when no answer came in so many ms. */

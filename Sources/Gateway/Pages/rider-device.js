@@ -33,7 +33,7 @@ export class ScreenLock {
     this.#hold();
   }
 
-  async #hold() {
+  #hold = async () => {
     if (!this.#wanted) {
       this.#lock?.release().catch(() => { /* it is gone already */ });
       this.#lock = null;
@@ -41,7 +41,7 @@ export class ScreenLock {
       // An old phone, or one that saves its battery, says no: then the screen goes off as it always does.
       this.#lock = await navigator.wakeLock?.request('screen').catch(() => null) ?? null;
     }
-  }
+  };
 }
 
 /** How full the battery is. Chrome and Samsung Internet say so; elsewhere it stays unknown. */

@@ -109,7 +109,7 @@ export class Jobs {
     this.on.changed();
   }
 
-  #heard(known, view, change) {
+  #heard = (known, view, change) => {
     const {job} = known;
     if (view.refused) {
       // A connection that is refused says so of all jobs: what is shown stays until somebody is signed in again.
@@ -126,10 +126,10 @@ export class Jobs {
       this.navigation.prepare(job, headingFor({...view, task: known.task}), version);
     }
     this.on.changed();
-  }
+  };
 
   /** Travel mode ends with the journey, whoever ended it, and goes on after the page was loaded again. */
-  #journey(job, view, change) {
+  #journey = (job, view, change) => {
     const isWhole = change === 'snapshot' || change === 'reset';
     const isUnderway = allowsTravel(view.status) && !view.ended;
     if (isUnderway && !(JOURNEY_OVER.includes(view.tracking) && (isWhole || change === 'tracking'))) {
@@ -138,12 +138,12 @@ export class Jobs {
     }
     if (this.travel.travelling.has(job) && view.reason === 'time_limit') this.note(job, this.words.timeLimit);
     this.travel.ended(job);
-  }
+  };
 
-  #hint({task}, {kind, status, approach}) {
+  #hint = ({task}, {kind, status, approach}) => {
     const {words} = this;
     if (approach === 'arrived' || approach === 'approaching') return words[approach];
     if (task && isWaitingForVendor({kind, status, task})) return words.notReady(words.statuses[status]);
     return kind === 'service' && status === 'assigned' ? words.travelLater : '';
-  }
+  };
 }

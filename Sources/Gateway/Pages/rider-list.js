@@ -58,7 +58,7 @@ export class TaskList {
     this.list.append(...items);
   }
 
-  #build(job) {
+  #build = (job) => {
     const {words} = this;
     const part = (tag, attributes, ...children) => make(tag, attributes, ...children);
     const card = {
@@ -91,9 +91,9 @@ export class TaskList {
     card.back.addEventListener('click', () => this.#giveBack(card));
     card.back.addEventListener('blur', () => this.#calm(card));
     return card;
-  }
+  };
 
-  #fill(card, job) {
+  #fill = (card, job) => {
     const {words} = this;
     const {view, task} = job;
     const isClosed = Boolean(job.gone) || isOver(view.status);
@@ -115,9 +115,9 @@ export class TaskList {
     put(card.hint, isClosed ? '' : job.hint ?? '');
     this.#two(card, job, state, isClosed || !view.known);
     card.dismiss.hidden = !isClosed;
-  }
+  };
 
-  #segments(card, state, isShown) {
+  #segments = (card, state, isShown) => {
     card.steps.hidden = !isShown;
     if (!isShown) return;
     const {count, at} = progress(state);
@@ -128,9 +128,9 @@ export class TaskList {
     card.steps.replaceChildren(...Array.from({length: count}, (_, index) => make('span', {
       'data-state': index < at ? 'complete' : index === at ? 'active' : 'upcoming',
     })));
-  }
+  };
 
-  #verbs(card, job, state, isClosed) {
+  #verbs = (card, job, state, isClosed) => {
     const verbs = isClosed || !job.view.known ? [] : verbsOf(state);
     const main = verbs.find(({isMain}) => isMain);
     const other = verbs.find(({isMain}) => !isMain);
@@ -164,9 +164,9 @@ export class TaskList {
     card.next.setAttribute('aria-disabled', String(waits || Boolean(job.busy)));
     if (waits) card.next.setAttribute('aria-describedby', card.hint.id);
     else card.next.removeAttribute('aria-describedby');
-  }
+  };
 
-  #two(card, job, state, isHidden) {
+  #two = (card, job, state, isHidden) => {
     const {words} = this;
     card.two.hidden = isHidden;
     card.why.hidden = isHidden || !job.canWhy;
@@ -182,10 +182,10 @@ export class TaskList {
     card.travel.setAttribute('aria-disabled', String(!mayTravel || job.travel === 'starting'));
     if (!mayTravel) card.travel.setAttribute('aria-describedby', card.hint.id);
     else card.travel.removeAttribute('aria-describedby');
-  }
+  };
 
   /** The first tap asks, the second does it; who looks elsewhere has not meant it. */
-  #giveBack(card) {
+  #giveBack = (card) => {
     if (!card.back.dataset.sure) {
       card.back.dataset.sure = 'true';
       put(card.back, this.words.giveBackSure);
@@ -193,10 +193,10 @@ export class TaskList {
     }
     this.#calm(card);
     this.on.verb(card.job.job, card.giveBack);
-  }
+  };
 
-  #calm(card) {
+  #calm = (card) => {
     delete card.back.dataset.sure;
     put(card.back, this.words.verbs.cancelled);
-  }
+  };
 }

@@ -96,12 +96,12 @@ export class Location {
     });
   }
 
-  #read(position) {
+  #read = (position) => {
     this.onReading({fix: fixOf(position)});
     this.#lookAgain();
-  }
+  };
 
-  #lookAgain() {
+  #lookAgain = () => {
     clearTimeout(this.#again);
     this.#again = setTimeout(() => {
       if (this.#watch === null) return;
@@ -113,9 +113,9 @@ export class Location {
       }
       this.#lookAgain();
     }, LOOK_AGAIN_AFTER);
-  }
+  };
 
-  async #failed({code}) {
+  #failed = async ({code}) => {
     this.onReading({code, permission: await this.permission()});
-  }
+  };
 }

@@ -5,6 +5,7 @@
 
 import {platformOf} from './rider-permission.js';
 import {make, put} from './page.js';
+import {closeSheet, openSheet} from './rider-sheet.js';
 
 const APP_KEPT_AS = 'enroute.navigation';
 /** ms in which an app takes over from the page; after them there is none. */
@@ -37,7 +38,7 @@ export class Navigation {
    */
   constructor(dialog, words, ask, on) {
     Object.assign(this, {dialog, words, ask, on});
-    dialog.addEventListener('click', (event) => { if (event.target === dialog) dialog.close(); });
+    dialog.addEventListener('click', (event) => { if (event.target === dialog) closeSheet(dialog); });
   }
 
   /** The app that was chosen before; null without. */
@@ -83,34 +84,34 @@ export class Navigation {
     return chosen ? this.#open(chosen) : this.#choose(apps);
   }
 
-  async #fetch(job, to) {
+  #fetch = async (job, to) => {
     const {body} = await this.ask(`/jobs/${encodeURIComponent(job)}/navigation?to=${to}`);
     return body;
-  }
+  };
 
-  #choose(apps) {
+  #choose = (apps) => {
     return new Promise((resolve) => {
       const list = make('ul');
       for (const each of apps) {
         const button = make('button', {type: 'button', class: 'app', 'data-app': each.app}, each.label);
         button.addEventListener('click', () => {
           try { localStorage.setItem(APP_KEPT_AS, each.app); } catch { /* asked again next time */ }
-          this.dialog.close();
           resolve(this.#open(each));
+          closeSheet(this.dialog);
         });
         list.append(make('li', {}, button));
       }
       const cancel = make('button', {type: 'button', class: 'plain app'}, this.words.cancel);
-      cancel.addEventListener('click', () => this.dialog.close());
-      this.dialog.onclose = () => resolve(null);
+      cancel.addEventListener('click', () => closeSheet(this.dialog));
+      this.dialog.addEventListener('close', () => resolve(null), {once: true});
       const hint = make('p', {class: 'quiet'});
       put(hint, this.words.chooseMapWhy);
       this.dialog.replaceChildren(make('h2', {id: 'maps-title'}, this.words.chooseMap), hint, list, cancel);
-      this.dialog.showModal();
+      openSheet(this.dialog);
     });
-  }
+  };
 
-  #open({address}) {
+  #open = ({address}) => {
     this.on.handedOff();
     const link = make('a', {href: address, rel: 'noopener noreferrer', referrerpolicy: 'no-referrer'});
     if (address.startsWith('https:')) {
@@ -122,10 +123,10 @@ export class Navigation {
     const left = this.#isLeft();
     link.click();
     return left.then((isLeft) => (isLeft ? null : this.words.noMapApp));
-  }
+  };
 
   /** Whether an app took over. */
-  #isLeft() {
+  #isLeft = () => {
     return new Promise((resolve) => {
       const settle = (isLeft) => {
         clearTimeout(timer);
@@ -139,5 +140,5 @@ export class Navigation {
       document.addEventListener('visibilitychange', hidden);
       addEventListener('blur', blurred);
     });
-  }
+  };
 }

@@ -5,6 +5,7 @@
 import {PANELS, browserOf, platformOf} from './rider-permission.js';
 import {PRESENCE} from './rider-travel.js';
 import {language, make} from './page.js';
+import {closeSheet, isOpen, openSheet} from './rider-sheet.js';
 import {permissionWords} from './rider-permission-words.js';
 
 const words = permissionWords[language] ?? permissionWords.en;
@@ -44,18 +45,18 @@ export class Panel {
     const {phase} = this.travel;
     if (!PANELS.includes(phase)) {
       this.#shown = null;
-      if (this.dialog.open) this.dialog.close();
+      closeSheet(this.dialog);
       return;
     }
     const saying = phase === 'explaining' && this.travel.wish === PRESENCE ? 'presence' : phase;
-    if (this.#shown === saying && this.dialog.open) return;
+    if (this.#shown === saying && isOpen(this.dialog)) return;
     this.#shown = saying;
     this.#build(saying, phase);
-    if (!this.dialog.open) this.dialog.showModal();
+    openSheet(this.dialog);
     this.dialog.querySelector('h2').focus();
   }
 
-  #build(saying, phase) {
+  #build = (saying, phase) => {
     const {title, text, points, last, main, other} = words[saying];
     const glyph = make('span', {class: 'glyph'});
     // Our own picture, in which nothing comes from outside.
@@ -78,26 +79,26 @@ export class Panel {
     }
     buttons.append(this.#button(other, main ? '' : 'primary', () => this.#put(() => this.travel.cancel())));
     this.dialog.replaceChildren(...parts, this.still, buttons);
-  }
+  };
 
-  #button(text, kind, action) {
+  #button = (text, kind, action) => {
     const button = make('button', {type: 'button', class: kind}, text);
     button.addEventListener('click', action);
     return button;
-  }
+  };
 
-  async #answer(phase) {
+  #answer = async (phase) => {
     // The question of the browser belongs to this tap.
     if (phase === 'explaining') return this.travel.consent();
     const isAllowed = await this.travel.retry();
-    if (!isAllowed && this.dialog.open && this.travel.phase === phase) this.still.hidden = false;
-  }
+    if (!isAllowed && isOpen(this.dialog) && this.travel.phase === phase) this.still.hidden = false;
+  };
 
-  #put(tell) {
+  #put = (tell) => {
     this.#shown = null;
     tell();
-    if (this.dialog.open) this.dialog.close();
-  }
+    closeSheet(this.dialog);
+  };
 }
 
 /** Said when the rider has allowed the location in the settings. */

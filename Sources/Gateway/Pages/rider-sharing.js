@@ -33,10 +33,10 @@ export class Sharing {
     keep.hidden = !isShared;
   }
 
-  #rate() {
+  #rate = () => {
     const {words, travel} = this;
     const deadline = Math.min(...[...travel.travelling.values()].filter(Boolean));
     const until = Number.isFinite(deadline) ? `, ${words.until(clockText(deadline, locale))}` : '';
     return (travel.lastFixAt === null ? words.waitingForFix : words.rate(seconds.format(this.pace))) + until;
-  }
+  };
 }

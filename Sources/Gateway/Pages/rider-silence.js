@@ -61,7 +61,7 @@ export class Silence {
   /** Nothing is shared any more, so nothing is missing. */
   over() { this.#finding = null; }
 
-  #seen() {
+  #seen = () => {
     if (!this.isTravelling()) return;
     if (document.hidden) {
       if (performance.now() - this.#handedOffAt > HANDOFF_WITHIN) this.#report('hidden');
@@ -75,17 +75,17 @@ export class Silence {
       this.changed();
     }, HIDDEN_TOLD_FOR);
     this.changed();
-  }
+  };
 
-  #charged() {
+  #charged = () => {
     if (this.battery.isCritical) this.#report('low_battery');
     this.changed();
-  }
+  };
 
-  #report(reason) {
+  #report = (reason) => {
     const now = performance.now();
     if (!this.isTravelling() || now - (this.#told.get(reason) ?? -Infinity) < SAME_REASON_AFTER) return;
     this.#told.set(reason, now);
     this.tell(reason);
-  }
+  };
 }

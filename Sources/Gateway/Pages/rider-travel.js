@@ -149,24 +149,24 @@ export class Travel {
 
   // ---- what happens ----
 
-  #wishEvent(permission) {
+  #wishEvent = (permission) => {
     const {isSupported} = this.location;
     const before = sessionStorage.getItem(ANSWER_KEPT_AS);
     return wishEvent({isSecure: isSecureContext, isSupported, permission, before});
-  }
+  };
 
-  #isOn(job) { return this.travelling.has(job) && this.phase === 'sharing'; }
+  #isOn = (job) => { return this.travelling.has(job) && this.phase === 'sharing'; };
 
-  #happened(event) {
+  #happened = (event) => {
     const {phase, actions} = step(this.phase, event);
     const isOther = phase !== this.phase;
     this.phase = phase;
     for (const action of actions) this.#do(...action.split('.'));
     if (isOther) this.on.panel();
     this.on.changed();
-  }
+  };
 
-  #do(action, detail) {
+  #do = (action, detail) => {
     switch (action) {
       case 'ask': return this.location.ask();
       case 'begin': return this.#begin();
@@ -179,18 +179,18 @@ export class Travel {
       case 'forget': return sessionStorage.removeItem(ANSWER_KEPT_AS);
       case 'tell': return this.on.allowed();
     }
-  }
+  };
 
-  #begin() {
+  #begin = () => {
     const wanted = [...this.#wanted, ...this.travelling.keys()].filter((job) => job !== PRESENCE);
     this.#wanted.clear();
     this.#beginPresence();
     // Who is only online is looked for now and then; nothing is shared that could be taken back.
     if (wanted.length === 0) this.#happened('stop');
     for (const job of new Set(wanted)) this.#start(job);
-  }
+  };
 
-  async #start(job) {
+  #start = async (job) => {
     if (this.#starting.has(job)) return;
     this.#starting.add(job);
     this.on.changed();
@@ -210,26 +210,26 @@ export class Travel {
       this.#starting.delete(job);
       this.on.changed();
     }
-  }
+  };
 
   /** The connection is another one: the gateway is told anew that we travel, which costs no time of the four hours. */
-  #again() {
+  #again = () => {
     if (this.phase !== 'sharing') return;
     for (const job of this.travelling.keys()) this.#start(job);
-  }
+  };
 
-  #read({fix, code, permission}) {
+  #read = ({fix, code, permission}) => {
     if (!fix) return this.#happened(failEvent(code, permission));
     this.lastFixAt = performance.now();
     this.silence.found(fix.acc);
     const jobs = [...this.travelling.keys()];
     if (jobs.length > 0 && this.location.isWatching) this.enroute.publish(jobs, fix);
     this.#happened('fix');
-  }
+  };
 
   // ---- who is online ----
 
-  #beginPresence() {
+  #beginPresence = () => {
     if (!this.#isPresent || this.#presence !== null || this.location.lastPermission !== 'granted') return;
     const look = () => {
       if (document.hidden || this.travelling.size > 0 || this.location.lastPermission !== 'granted') return;
@@ -237,9 +237,9 @@ export class Travel {
     };
     look();
     this.#presence = setInterval(look, PRESENCE_EVERY);
-  }
+  };
 
-  #keep() { sessionStorage.setItem(JOBS_KEPT_AS, JSON.stringify([...this.travelling.keys()])); }
+  #keep = () => { sessionStorage.setItem(JOBS_KEPT_AS, JSON.stringify([...this.travelling.keys()])); };
 }
 
 function kept() {
