@@ -11,7 +11,7 @@ from devices import ROME
 from rider_page import ANDROID, IPHONE, RiderPage, eventually
 
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
-VENDOR = {"lat": 41.8986, "lon": 12.4768}
+VENDOR = {"lat": 41.8986, "lon": 12.4768, "name": "Da Remo"}
 # What an address may hold beside fixed words: a latitude and a longitude of six decimals at most.
 PLACE = re.compile(r"41\.8986\d*(%2C|,)12\.4768\d*")
 
@@ -34,49 +34,53 @@ def open_rider(order_system, devices):
     return open_page
 
 
-def choose(rider: RiderPage, app: str) -> None:
+def choose(rider: RiderPage, job, app: str) -> None:
+    rider.card(job).get_by_role("button", name="Other map app").click()
     rider.page.locator("#maps").locator(f'[data-app="{app}"]').click()
+    expect(rider.page.locator("#maps")).to_be_hidden()
+
+
+def opened(rider: RiderPage, count: int = 1) -> list[str]:
+    """What was opened, once it is so many addresses."""
+    return eventually(rider.page, lambda: len(rider.opened) == count and rider.opened, f"{count} addresses")
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize("agent", [ANDROID, IPHONE], ids=["android", "ios"])
-def test_rdr_014_ac_001_one_tap_opens_the_way_in_the_riders_map_app(open_rider, agent, axe):
+@pytest.mark.parametrize("agent, scheme", [(ANDROID, "google.navigation:q="), (IPHONE, "https://maps.apple.com/?daddr=")],
+                         ids=["android", "ios"])
+def test_rdr_014_ac_001_one_tap_opens_the_way_in_the_phones_map_app(open_rider, agent, scheme):
     rider, job = open_rider(user_agent=agent)
-    expect(rider.navigate(job)).to_have_accessible_name(re.compile("^Navigate to "))
+    expect(rider.navigate(job)).to_have_accessible_name("Navigate to Da Remo")
     rider.navigate(job).click()
+    address = opened(rider)[0]
+    assert address.startswith(scheme) and PLACE.search(address)
+
+
+@pytest.mark.lean
+def test_rdr_014_ac_001_the_choice_is_remembered_and_can_be_changed(open_rider, axe):
+    rider, job = open_rider(user_agent=ANDROID)
+    rider.card(job).get_by_role("button", name="Other map app").click()
     expect(rider.page.locator("#maps")).to_be_visible()
     axe(rider.page)
-    choose(rider, "google")
-    opened = eventually(rider.page, lambda: rider.opened, "an address")
-    assert len(opened) == 1 and PLACE.search(opened[0])
-
-
-@pytest.mark.lean
-def test_rdr_014_ac_001_the_choice_is_remembered_and_can_be_changed(open_rider):
-    rider, job = open_rider(user_agent=ANDROID)
-    rider.navigate(job).click()
-    choose(rider, "waze")
-    expect(rider.page.locator("#maps")).to_be_hidden()
+    rider.page.keyboard.press("Escape")
+    choose(rider, job, "waze")
+    assert "waze.com" in opened(rider)[0]
     rider.page.reload()
     rider.navigate(job).click()
-    opened = eventually(rider.page, lambda: rider.opened, "an address")
-    assert "waze" in opened[0]
+    assert "waze.com" in opened(rider)[0]
     assert rider.page.evaluate("Object.entries(localStorage)") == [["enroute.navigation", "waze"]]
-    rider.card(job).get_by_role("button", name="Other map app").click()
-    choose(rider, "google")
-    eventually(rider.page, lambda: len(rider.opened) == 2, "the other app")
+    choose(rider, job, "google")
+    opened(rider, 2)
     assert rider.page.evaluate("localStorage.getItem('enroute.navigation')") == "google"
 
 
 def test_rdr_014_an_address_holds_coordinates_and_nothing_about_people(open_rider):
     rider, job = open_rider(user_agent=ANDROID)
-    for app in ("google", "waze"):
-        name = "Other map app" if rider.opened else None
-        (rider.card(job).get_by_role("button", name=name) if name else rider.navigate(job)).click()
-        choose(rider, app)
-    opened = eventually(rider.page, lambda: len(rider.opened) == 2 and rider.opened, "two addresses")
-    for address in opened:
-        for secret in (job.name, job.customer, rider.person, "token", "origin"):
+    for app in ("google", "waze", "geo"):
+        choose(rider, job, app)
+    for address in opened(rider, 3):
+        assert PLACE.search(address)
+        for secret in (job.name, job.customer, rider.person, "Remo", "token", "origin"):
             assert secret not in address
 
 
@@ -91,8 +95,7 @@ def test_rdr_014_ac_002_location_that_is_off_is_prompted_for(open_rider):
     rider.page.evaluate("spy.failsWith = null")
     panel.get_by_role("button", name="OK").click()
     rider.navigate(job).click()
-    choose(rider, "google")
-    eventually(rider.page, lambda: rider.opened, "an address once location is on")
+    opened(rider)
 
 
 def test_rdr_014_ac_002_who_wants_to_can_go_on_without(open_rider):
@@ -100,8 +103,7 @@ def test_rdr_014_ac_002_who_wants_to_can_go_on_without(open_rider):
     rider.page.evaluate("spy.failsWith = 2")
     rider.navigate(job).click()
     rider.panel_says("services").get_by_role("button", name="Navigate anyway").click()
-    choose(rider, "google")
-    eventually(rider.page, lambda: rider.opened, "an address")
+    opened(rider)
 
 
 @pytest.mark.lean
@@ -126,8 +128,7 @@ def test_rdr_014_ac_004_the_page_is_as_it_was_when_the_rider_comes_back(open_rid
     expect(rider.travel(visit)).to_have_attribute("data-state", "on")
     rider.listen()
     rider.navigate(visit).click()
-    choose(rider, "google")
-    eventually(rider.page, lambda: rider.opened, "an address")
+    opened(rider)
     before = rider.card(visit).inner_text()
     rider.hide(True)
     assert "navigation_handoff" in rider.dark_reasons and "hidden" not in rider.dark_reasons
@@ -155,8 +156,8 @@ def test_rdr_014_without_a_network_the_rider_is_told(open_rider):
 
 def test_rdr_014_until_the_goods_are_picked_up_the_way_leads_to_the_vendor_then_to_the_customer(open_rider):
     rider, job = open_rider(user_agent=ANDROID)
-    expect(rider.navigate(job)).to_have_text(re.compile("Vendor"))
+    expect(rider.navigate(job)).to_have_text("Navigate to Da Remo")
     rider.next(job).click()
     job.status("ready_for_pickup")
     rider.next(job).filter(has_text="I have picked it up").click()
-    expect(rider.navigate(job)).to_have_text(re.compile("customer"))
+    expect(rider.navigate(job)).to_have_text("Navigate to customer")

@@ -27,7 +27,7 @@ export class Jobs {
 
   get count() { return this.#jobs.size; }
 
-  /** Each as its card shows it: `{job, task, view, travel, canWhy, hasMap, gone, message, hint, busy, names}`. */
+  /** Each as its card shows it: `{job, task, view, travel, canWhy, gone, message, hint, busy, names}`. */
   get all() {
     const {words} = this;
     const endings = {delivered: words.jobDone, completed: words.jobDone, cancelled: words.jobCancelled};
@@ -35,7 +35,7 @@ export class Jobs {
       const {view} = known.follow;
       const travel = this.travel.stateOf(known.job);
       return {
-        ...known, view, travel, canWhy: travel === 'interrupted', hasMap: this.navigation.chosen !== null,
+        ...known, view, travel, canWhy: travel === 'interrupted',
         message: known.message || known.gone || endings[view.status], hint: view.known ? this.#hint(known, view) : '',
       };
     });

@@ -38,7 +38,7 @@ export class TaskList {
   }
 
   /**
-   * @param {object[]} jobs `{job, task, view, travel, canWhy, message, hint, busy, names, hasMap, gone}`; see rider.js
+   * @param {object[]} jobs `{job, task, view, travel, canWhy, message, hint, busy, names, gone}`; see rider.js
    */
   show(jobs) {
     for (const [name, card] of this.#cards) {
@@ -170,7 +170,7 @@ export class TaskList {
     const {words} = this;
     card.two.hidden = isHidden;
     card.why.hidden = isHidden || !job.canWhy;
-    card.other.hidden = isHidden || !job.hasMap;
+    card.other.hidden = isHidden;
     if (isHidden) return;
     const to = headingFor(state);
     put(card.navigate.lastChild, words.navigateTo(nameOf(job, to, words)));

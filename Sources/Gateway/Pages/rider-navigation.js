@@ -3,28 +3,14 @@
 // one thing this page keeps beyond the tab. A web page can not know which apps are there: it opens one and sees whether
 // the page is left.
 
-import {platformOf} from './rider-permission.js';
 import {make, put} from './page.js';
+import {refusalWord, usable} from './rider-maps.js';
+import {platformOf} from './rider-permission.js';
 import {closeSheet, openSheet} from './rider-sheet.js';
 
 const APP_KEPT_AS = 'enroute.navigation';
 /** ms in which an app takes over from the page; after them there is none. */
 export const APP_OPENS_WITHIN = 2_500;
-
-/** The address that opens an app on this platform; undefined where there is none. */
-export const addressFor = (candidate, platform) => candidate[platform] ?? candidate.web;
-
-/** The candidates that this platform can open, with their addresses, best first. */
-export const usable = (candidates, platform) => candidates
-  .map((candidate) => ({app: candidate.app, label: candidate.label, address: addressFor(candidate, platform)}))
-  .filter(({address}) => typeof address === 'string' && !/^\s*(javascript|data|blob|file):/i.test(address));
-
-/** Which sentence says why there are no directions. */
-export function refusalWord(error, to) {
-  if (error.code === 'network') return 'navigateNetwork';
-  if (error.code === 'destination_unresolvable') return to === 'vendor' ? 'badVendorAddress' : 'badAddress';
-  return 'navigateFailed';
-}
 
 export class Navigation {
   #known = new Map();
@@ -64,7 +50,11 @@ export class Navigation {
     }
   }
 
-  /** @returns {Promise<string|null>} why there are no directions, or null when a map was opened or is being chosen. */
+  /**
+   * @param {{again?: boolean, anyway?: boolean, onAnyway?: () => void}} how `again`: the rider wants another app;
+   *   `anyway`: also where the phone does not locate; `onAnyway`: what does that
+   * @returns {Promise<string|null>} why there are no directions, or null when a map was opened or is being chosen
+   */
   async navigate(job, to, {again = false, anyway = false, onAnyway} = {}) {
     let way;
     try {
@@ -80,8 +70,9 @@ export class Navigation {
     }
     const apps = usable(way.candidates ?? [], this.#platform);
     if (apps.length === 0) return this.words.noMapApp;
-    const chosen = again ? undefined : apps.length === 1 ? apps[0] : apps.find(({app}) => app === this.chosen);
-    return chosen ? this.#open(chosen) : this.#choose(apps);
+    if (again) return this.#choose(apps);
+    // One tap is enough: the gateway names the platform's usual app first.
+    return this.#open(apps.find(({app}) => app === this.chosen) ?? apps[0]);
   }
 
   #fetch = async (job, to) => {
