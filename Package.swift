@@ -38,6 +38,7 @@ let lua = [
 ]
 let languages = ["en", "de"]
 let pages = ["ops.html", "rider.html", "track.css", "track.html", "track.js"]
+let panel = ["panel.html", "panel.js", "panel.css"]
 let documents = [
     "openapi", "paths", "job-paths", "rider-paths", "page-paths", "components", "schemas", "rest-schemas",
     "rider-schemas", "page-schemas", "asyncapi", "client-messages", "server-messages", "session-security",
@@ -189,7 +190,12 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "SystemPackage", package: "swift-system"),
-            ], swiftSettings: strict),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Subprocess", package: "swift-subprocess"), nio("NIOFoundationCompat"), nio("NIOHTTP1"),
+            ], resources: panel.map { .embedInCode("Demo/Panel/\($0)") }, swiftSettings: strict),
 
         // tests: one target for each target, one for the commands, one for the project's own rules
         .target(
@@ -283,7 +289,8 @@ let package = Package(
             dependencies: [
                 "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", "enroute", nio("NIOCore"),
                 nio("NIOPosix"),
-                .product(name: "Logging", package: "swift-log"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"), nio("NIOFoundationCompat"),
+                nio("NIOHTTP1"), .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ], swiftSettings: testing),
