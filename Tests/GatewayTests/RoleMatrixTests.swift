@@ -15,7 +15,7 @@ import Testing
         .createJob: [.service],
         .changeStatus: [.customer, .rider, .ops, .service],
         .reportLocation: [.rider],
-        .readVerdicts: [.ops, .service],
+        .readVerdicts: [.rider, .ops, .service],
         .switchTravel: [.rider],
         .makeTicket: [.customer, .rider, .ops, .service],
         .assignJob: [.service],
