@@ -40,15 +40,15 @@ final class JudgedTrips {
     init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
 
     /// - Returns: `nil` when what followers have been shown has to be read first.
-    func judge(_ fixes: [Fix], _ key: Key) -> Judgement? {
+    func judge(_ fixes: [Fix], strays: [StrayFix], _ key: Key) -> Judged? {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
         let now = NIODeadline.now()
         self.entries.values[index].usedAt = now
         self.countLater(key)
-        let judgement = self.entries.values[index].trip.judge(
-            fixes, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
-        if case .refused = judgement { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
-        return judgement
+        let judged = self.entries.values[index].trip.judge(
+            fixes, strays: strays, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
+        if case .refused = judged.judgement { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
+        return judged
     }
 
     /// The destination may be another after so long.

@@ -43,9 +43,6 @@ import Testing
 
     @Test(
         arguments: [
-            (#""lat":90.1,"lon":1"#, "lat must be"), (#""lat":-90.1,"lon":1"#, "lat must be"),
-            (#""lat":1,"lon":180.1"#, "lon -180 to 180"), (#""lat":1,"lon":-180.1"#, "lon -180 to 180"),
-            (#""lat":0,"lon":0"#, "not both 0"), (#""lat":-0.0,"lon":0e5"#, "not both 0"),
             (#""lat":1"#, "lat and lon"), (#""lon":1"#, "lat and lon"),
             (#""lat":null,"lon":1"#, "a number was expected"),
             (#""lat":"1","lon":1"#, "a number was expected"), (#""lat":NaN,"lon":1"#, "a number was expected"),
@@ -69,6 +66,23 @@ import Testing
     func `T2: a fix that can not be is refused with the reason`(members: String, reason: String) {
         let given = refusal { _ = try self.report(Self.fix(#""at":1700000000000,"# + members)) }
         #expect(given?.contains(reason) == true, "\(given ?? "accepted")")
+    }
+
+    @Test(
+        arguments: [
+            (#""lat":90.1,"lon":1"#, .outOfRange), (#""lat":-90.1,"lon":1"#, .outOfRange),
+            (#""lat":1,"lon":180.1"#, .outOfRange), (#""lat":1e300,"lon":-180.1"#, .outOfRange),
+            (#""lat":0,"lon":0"#, .zeroZero), (#""lat":-0.0,"lon":0e5"#, .zeroZero),
+        ] as [(String, StrayFix.Fault)])
+    func `T2: numbers that are no place make a stray reading, and are not kept`(
+        members: String, fault: StrayFix.Fault
+    ) throws {
+        let report = try #require(
+            try self.report(Self.message(#"{"at":1700000000000,\#(members)},\#(Self.fix)"#)))
+        #expect(report.strays == [StrayFix(at: 1_700_000_000_000, fault: fault)] && report.fixes.count == 1)
+        let again = try self.report(String(decoding: report.encoded, as: UTF8.self))
+        #expect(again == report)
+        #expect(try self.report(Self.fix(#""at":1700000000000,"# + members))?.fixes == [])
     }
 
     @Test(arguments: [
