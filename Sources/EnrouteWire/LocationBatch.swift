@@ -11,12 +11,17 @@ public struct LocationBatch: Hashable, Sendable {
     public var fixes: [Fix]
     /// Readings of no place, which are refused and counted.
     public var strays: [StrayFix]
+    /// As in a `LocationReport`.
+    public var battery: Double?
 
-    public init(sequence: Int64? = nil, alsoFor: [JobID] = [], fixes: [Fix], strays: [StrayFix] = []) {
+    public init(
+        sequence: Int64? = nil, alsoFor: [JobID] = [], fixes: [Fix], strays: [StrayFix] = [], battery: Double? = nil
+    ) {
         self.sequence = sequence
         self.alsoFor = alsoFor
         self.fixes = fixes
         self.strays = strays
+        self.battery = battery
     }
 
     /// The only one that followers are shown.
@@ -37,6 +42,7 @@ extension LocationBatch {
         var others: [JobID] = []
         var fixes: [Fix] = []
         var strays: [StrayFix] = []
+        var battery: Double?
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("seq") {
                 try members.once(0)
@@ -61,6 +67,9 @@ extension LocationBatch {
                     case .stray(let stray): strays.append(stray)
                     }
                 }
+            } else if name.equals("battery") {
+                try members.once(3)
+                battery = try reader.batteryLevel()
             } else {
                 try reader.value()
             }
@@ -68,7 +77,7 @@ extension LocationBatch {
         try reader.end()
         guard sequence ?? 0 >= 0 else { throw BadMessage("seq is a whole number from 0") }
         guard !fixes.isEmpty || !strays.isEmpty else { throw BadMessage("fixes holds at least one fix") }
-        self.init(sequence: sequence, alsoFor: others, fixes: fixes, strays: strays)
+        self.init(sequence: sequence, alsoFor: others, fixes: fixes, strays: strays, battery: battery)
     }
 
     /// Whether these bytes are JSON at all, as strictly as everywhere here: what tells a broken text from an impossible

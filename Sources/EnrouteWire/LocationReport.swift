@@ -41,17 +41,23 @@ public struct LocationReport: Hashable, Sendable {
     public var fixes: [Fix]
     /// Readings of no place, which are refused and counted.
     public var strays: [StrayFix]
+    /// What is left in the phone's battery, 0 to 1; `nil` when it does not say, or is being charged.
+    public var battery: Double?
 
     public static let mostFixes = 50
     /// As many as a connection may follow.
     public static let mostJobs = 10
 
-    public init(job: JobID, alsoFor: [JobID] = [], sequence: Int64, fixes: [Fix], strays: [StrayFix] = []) {
+    public init(
+        job: JobID, alsoFor: [JobID] = [], sequence: Int64, fixes: [Fix], strays: [StrayFix] = [],
+        battery: Double? = nil
+    ) {
         self.job = job
         self.alsoFor = alsoFor
         self.sequence = sequence
         self.fixes = fixes
         self.strays = strays
+        self.battery = battery
     }
 
     /// The newest fix: the only one that followers are shown.
@@ -75,6 +81,7 @@ extension LocationReport {
         var sequence: Int64?
         var fixes: [Fix] = []
         var strays: [StrayFix] = []
+        var battery: Double?
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("job") {
                 try members.once(0)
@@ -107,6 +114,9 @@ extension LocationReport {
                     case .stray(let stray): strays.append(stray)
                     }
                 }
+            } else if name.equals("battery") {
+                try members.once(3)
+                battery = try reader.batteryLevel()
             } else {
                 try reader.value()
             }
@@ -114,7 +124,8 @@ extension LocationReport {
         guard let sequence, sequence >= 0 else { throw BadMessage("location needs seq, a whole number from 0") }
         guard !fixes.isEmpty || !strays.isEmpty else { throw BadMessage("location needs at least one fix") }
         self.init(
-            job: try members.required(job, "job"), alsoFor: others, sequence: sequence, fixes: fixes, strays: strays)
+            job: try members.required(job, "job"), alsoFor: others, sequence: sequence, fixes: fixes, strays: strays,
+            battery: battery)
     }
 
     /// The message as a rider sends it.
@@ -127,6 +138,7 @@ extension LocationReport {
             }
             writer.field("seq", self.sequence)
             let sent = self.fixes.map { SentFix.fix($0) } + self.strays.map { .stray($0) }
+            writer.field("battery", self.battery, decimals: 2)
             writer.array("fixes", sent) { writer, fix in writer.object { fix.write(into: &$0) } }
         }
     }

@@ -40,11 +40,12 @@ final class JudgedTrips {
     init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
 
     /// - Returns: `nil` when what followers have been shown has to be read first.
-    func judge(_ fixes: [Fix], strays: [StrayFix], _ key: Key) -> Judged? {
+    func judge(_ fixes: [Fix], strays: [StrayFix], battery: Double?, _ key: Key) -> Judged? {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
         let now = NIODeadline.now()
         self.entries.values[index].usedAt = now
         self.countLater(key)
+        self.entries.values[index].trip.power(battery)
         let judged = self.entries.values[index].trip.judge(
             fixes, strays: strays, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
         if case .refused = judged.judgement { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
@@ -126,10 +127,13 @@ final class JudgedTrips {
 
     /// What the rider is to be asked for, by all its trips here.
     func circumstances(of rider: PersonID) -> ReportRate.Circumstances {
-        let trips = self.entries.filter { $0.key.rider == rider }.map(\.value.trip)
+        let entries = self.entries.filter { $0.key.rider == rider }.map(\.value)
+        let trips = entries.map(\.trip)
         return ReportRate.Circumstances(
             isFollowed: trips.contains { $0.isFollowed }, metersToGo: trips.compactMap(\.metersToGo).min(),
-            speedMetersPerSecond: trips.map(\.speedMetersPerSecond).max() ?? 0)
+            speedMetersPerSecond: trips.map(\.speedMetersPerSecond).max() ?? 0,
+            // One phone for all of them: what it said last.
+            batteryPercent: entries.max { $0.usedAt < $1.usedAt }?.trip.batteryPercent)
     }
 
     /// Travel mode was switched on.

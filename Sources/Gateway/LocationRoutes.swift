@@ -111,7 +111,8 @@ extension Routes {
             let bound = NIOLoopBound(loop, eventLoop: loop.eventLoop)
             // Each time: the batch before this one may have gone to another gateway.
             return loop.backgroundTrips.read(trip, again: true).map {
-                bound.value.backgroundTrips.judge(batch.fixes, strays: batch.strays, trip) ?? Judged(judgement: .held)
+                bound.value.backgroundTrips.judge(
+                    batch.fixes, strays: batch.strays, battery: batch.battery, trip) ?? Judged(judgement: .held)
             }
         }.get()
         switch judged.judgement {

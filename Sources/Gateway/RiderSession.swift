@@ -64,7 +64,8 @@ final class RiderSession {
         }
         guard grant.covers(report.job) else { return self.session.refuse("location", report.job, .noSuchJob) }
         let trip = JudgedTrips.Key(rider: grant.person, job: report.job)
-        guard let judged = self.trips.judge(report.fixes, strays: report.strays, trip) else {
+        guard let judged = self.trips.judge(report.fixes, strays: report.strays, battery: report.battery, trip)
+        else {
             return self.judgeLater(report, grant)
         }
         // What was held was answered ok.

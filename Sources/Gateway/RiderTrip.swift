@@ -37,6 +37,9 @@ struct RiderTrip: Sendable {
     /// Somebody heard the last position.
     private(set) var isFollowed = false
 
+    /// 0 to 100; `nil` when the phone does not say.
+    private(set) var batteryPercent: Int?
+
     init(bounds: FixJudge.Bounds) { self.judge = FixJudge(bounds: bounds) }
 
     /// - Parameters:
@@ -69,6 +72,12 @@ struct RiderTrip: Sendable {
         if newest({ $0 == .held }) != nil { return .held }
         guard case .refused(let reason)? = newest({ _ in true }) else { return .held }
         return .refused(reason)
+    }
+
+    /// What the phone says of its battery with each report, 0 to 1.
+    mutating func power(_ battery: Double?) {
+        self.batteryPercent = battery.map { Int(($0 * 100).rounded()) }
+        self.darkness.battery(percent: self.batteryPercent)
     }
 
     /// Redis refused what was accepted here.

@@ -128,6 +128,18 @@ import Testing
                 == 999_999_999_999_999_999)
     }
 
+    @Test func `a battery's level is between nothing and all of it, or not said`() throws {
+        func report(_ level: String) throws -> LocationReport? {
+            try self.report(Self.message(Self.fix, seq: #""seq":1,"battery":\#(level),"#))
+        }
+        #expect(try report("0")?.battery == 0 && report("1")?.battery == 1 && report("0.625")?.battery == 0.625)
+        #expect(try report("null")?.battery == nil)
+        for level in ["-0.01", "1.01", "42"] {
+            #expect(refusal { _ = try report(level) } == "battery is a level of 0 to 1", "\(level)")
+        }
+        #expect(refusal { _ = try report(#"1,"battery":1"#) } == "location names a member twice")
+    }
+
     @Test func `the newest fix is the one taken last, in whatever order they come`() throws {
         let times = [3, 1, 7, 2].map { 1_700_000_000_000 + Int64($0) }
         let report = LocationReport(
