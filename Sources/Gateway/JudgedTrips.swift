@@ -45,7 +45,7 @@ final class JudgedTrips {
         let now = NIODeadline.now()
         self.entries.values[index].usedAt = now
         self.countLater(key)
-        self.entries.values[index].trip.power(battery)
+        self.entries.values[index].trip.heard(battery: battery)
         let judged = self.entries.values[index].trip.judge(
             fixes, strays: strays, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
         if case .refused = judged.judgement { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
@@ -125,9 +125,9 @@ final class JudgedTrips {
         return state
     }
 
-    /// What the rider is to be asked for, by all its trips here.
-    func circumstances(of rider: PersonID) -> ReportRate.Circumstances {
-        let entries = self.entries.filter { $0.key.rider == rider }.map(\.value)
+    /// What the rider of these trips is to be asked for.
+    func circumstances(of keys: some Sequence<Key>) -> ReportRate.Circumstances {
+        let entries = keys.compactMap { self.entries[$0] }
         let trips = entries.map(\.trip)
         return ReportRate.Circumstances(
             isFollowed: trips.contains { $0.isFollowed }, metersToGo: trips.compactMap(\.metersToGo).min(),
@@ -178,10 +178,26 @@ final class JudgedTrips {
         }
     }
 
+    /// Nothing comes of a trip any more, and no session's end says so: its rider's connection is gone, unless positions come
+    /// on another way, or somebody said why not.
+    func fellSilent(_ key: Key) {
+        guard self.entries[key]?.isTheirs == true else { return }
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.loop.jobs.view(key.job).whenSuccess { view in
+            let now = NIODeadline.now()
+            guard let view, view.record.rider == key.rider, view.snapshot.tracking == .stale, view.dark == nil else {
+                return
+            }
+            bound.value.entries[key]?.trip.resume(from: view, now: now.uptimeNanoseconds)
+            bound.value.entries[key]?.trip.disconnected()
+            bound.value.tellDarkness(of: key, at: now + bound.value.untilDark)
+        }
+    }
+
     /// After so long what was shown last is old for sure.
     private let untilDark = TimeAmount.nanoseconds(Int64(ViewFacts.freshness) + 1)
 
-    private func tellDarkness(of key: Key, at time: NIODeadline, isOver: Bool = false) {
+    func tellDarkness(of key: Key, at time: NIODeadline = .now(), isOver: Bool = false) {
         guard self.entries[key]?.isTheirs == true,
             let reason = self.entries[key]?.trip.takeDarkness(now: time.uptimeNanoseconds, isOver: isOver)
         else { return }

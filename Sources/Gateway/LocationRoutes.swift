@@ -63,6 +63,11 @@ extension Routes {
             case .refused(let refusal, let reason): refused.append((job, refusal, reason))
             }
         }
+        let (all, shown) = (jobs, accepted)
+        let rate = try await self.loops.atHome(of: grant.person) { loop in
+            loop.eventLoop.makeSucceededFuture(
+                loop.backgroundRiders.took(all, accepted: shown, of: grant.person))
+        }.get()
         if refused.count == jobs.count, let first = refused.first { throw Problem(first.refusal) }
         // The rider is there, as far as its zone is concerned; what is wrong with that does not concern the batch.
         let place = batch.newest?.place
@@ -76,7 +81,9 @@ extension Routes {
             + #""accepted":\#(Self.list(accepted)),"stale":\#(Self.list(stale)),"#
             + (held.isEmpty ? "" : #""held":\#(Self.list(held)),"#)
             + (refuted.isEmpty ? "" : #""refuted":\#(Self.list(refuted)),"#)
-            + #""refused":[\#(refusals.joined(separator: ","))]}"#
+            + #""refused":[\#(refusals.joined(separator: ","))]"#
+            // Whole seconds, all of them.
+            + (rate.map { #","rate":\#(Int($0))"# } ?? "") + "}"
         return Self.json(Array(json.utf8))
     }
 
@@ -128,10 +135,7 @@ extension Routes {
             self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: .now))
         switch verdict {
         case .accepted(_, let listeners):
-            try await self.loops.atHome(of: trip.rider) { loop in
-                _ = loop.backgroundTrips.published(fix, trip, listeners: listeners)
-                return loop.eventLoop.makeSucceededVoidFuture()
-            }.get()
+            try await self.tellHome(of: trip.rider) { _ = $0.published(fix, trip, listeners: listeners) }
             return .accepted
         case .stale: return try await self.overrule(.outOfOrder, trip)
         case .future: return try await self.overrule(.future, trip)
@@ -153,11 +157,16 @@ extension Routes {
 
     /// Redis knows more than this gateway.
     private func overrule(_ reason: FixRefusal, _ trip: JudgedTrips.Key) async throws -> Intake {
-        try await self.loops.atHome(of: trip.rider) { loop in
-            loop.backgroundTrips.overrule(reason, trip)
+        try await self.tellHome(of: trip.rider) { $0.overrule(reason, trip) }
+        return Intake(reason)
+    }
+
+    /// Does something to a rider's trips, where they are known.
+    func tellHome(of rider: PersonID, _ action: @escaping @Sendable (JudgedTrips) -> Void) async throws {
+        try await self.loops.atHome(of: rider) { loop in
+            action(loop.backgroundTrips)
             return loop.eventLoop.makeSucceededVoidFuture()
         }.get()
-        return Intake(reason)
     }
 }
 

@@ -74,8 +74,11 @@ struct RiderTrip: Sendable {
         return .refused(reason)
     }
 
-    /// What the phone says of its battery with each report, 0 to 1.
-    mutating func power(_ battery: Double?) {
+    /// A report came, whatever becomes of it.
+    ///
+    /// - Parameter battery: what the phone says of it, 0 to 1.
+    mutating func heard(battery: Double?) {
+        self.darkness.connection(isOpen: true)
         self.batteryPercent = battery.map { Int(($0 * 100).rounded()) }
         self.darkness.battery(percent: self.batteryPercent)
     }
@@ -123,7 +126,7 @@ struct RiderTrip: Sendable {
 
     mutating func refused(now: UInt64) { self.darkness.refused(now: now) }
 
-    /// Its session is gone.
+    /// Its session is gone, or it fell silent.
     mutating func disconnected() { self.darkness.connection(isOpen: false) }
 
     /// What followers are to be told of a silence, if it is another than they were told: why, or `nil` that it is over.
@@ -147,7 +150,9 @@ struct RiderTrip: Sendable {
         if view.isTracking { self.toldDark = view.dark }
         guard let location = view.snapshot.location else { return }
         let age = UInt64(clamping: view.snapshot.positionAgeMilliseconds ?? 0) * 1_000_000
-        self.judge.resume(from: Reading(location.fix), at: now - min(now, age))
+        let shownAt = now - min(now, age)
+        self.judge.resume(from: Reading(location.fix), at: shownAt)
+        self.darkness.resumed(shownAt: shownAt)
     }
 
     /// What is to be noted since the last time.
