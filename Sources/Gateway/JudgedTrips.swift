@@ -113,13 +113,17 @@ final class JudgedTrips {
         guard let state = approach, entry.isTheirs else { return nil }
         self.loop.logger.info(
             "a rider's place suggests", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
+        self.loop.trail.record(.suggested(state, key.job, by: key.rider))
         let stops = state == .arrived && self.loop.settings.arrivalStopsTravel
         let noted = self.loop.notes.note(
             key.job, words: [.approach(state)] + (stops ? [.stoppedByArrival(true)] : []),
             message: .approach(job: key.job, state))
         if stops {
             let jobs = self.loop.jobs
-            _ = noted.flatMap { jobs.stopTravel(key.job, by: key.rider, because: .arrived) }
+            let trail = NIOLoopBound(self.loop.trail, eventLoop: self.loop.eventLoop)
+            noted.flatMap { jobs.stopTravel(key.job, by: key.rider, because: .arrived) }.whenSuccess {
+                trail.value.record(.stopped(key.job, of: key.rider, because: .arrived))
+            }
             self.restart(key)
         }
         return state
