@@ -110,7 +110,7 @@ let package = Package(
         .target(
             name: "Access",
             dependencies: [
-                "EnrouteWire", .product(name: "JWTKit", package: "jwt-kit"),
+                "EnrouteWire", "Resilience", .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -121,7 +121,7 @@ let package = Package(
         .target(
             name: "Routing",
             dependencies: [
-                "EnrouteWire", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "EnrouteWire", "Resilience", .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
             ], swiftSettings: strict),
         .target(
