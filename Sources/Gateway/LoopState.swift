@@ -136,7 +136,7 @@ final class LoopState {
             arrivals: ArrivalTimes(
                 eventLoop: eventLoop, arrivals: JobArrivals(live: self.live, settings: state),
                 before: StopsBefore(rounds: self.rounds, ledger: self.jobs.ledger), settings: settings.arrivals,
-                routing: routing, logger: logger),
+                freshness: settings.freshness, routing: routing, logger: logger),
             freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness), logger: logger)
         self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
         self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
