@@ -34,6 +34,12 @@ struct PageFiles: Sendable {
 
     /// Every file of Pages/. One more is a line here and a name in Package.swift; a test compares the three.
     private static let builtIn: [String: File] = Self.files([
+        "enroute-line.js": PackageResources.enroute_line_js,
+        "enroute-pace.js": PackageResources.enroute_pace_js,
+        "enroute-rest.js": PackageResources.enroute_rest_js,
+        "enroute-view.js": PackageResources.enroute_view_js,
+        "enroute-words.js": PackageResources.enroute_words_js,
+        "enroute.js": PackageResources.enroute_js,
         "ops.html": PackageResources.ops_html,
         "rider.html": PackageResources.rider_html,
         "track.css": PackageResources.track_css,
