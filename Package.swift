@@ -37,10 +37,15 @@ let lua = [
     "assign_rider", "advance_task", "release_rider", "rider_snapshot", "zone_snapshot", "place_rider",
 ]
 let languages = ["en", "de"]
-let pages = ["track.html", "track.js", "track.css"]
+let pages = [
+    "enroute-line.js", "enroute-pace.js", "enroute-rest.js", "enroute-view.js", "enroute-words.js", "enroute.js",
+    "ops.html", "page-sign-in.js", "page-words.js", "page.css", "page.js", "rider.html", "track-first.js",
+    "track-ground.js", "track-icons.js", "track-map.js", "track-movement.js", "track-picture.js", "track-speech.js",
+    "track-words.js", "track.css", "track.html", "track.js",
+]
 let documents = [
-    "openapi", "paths", "job-paths", "rider-paths", "components", "schemas", "rest-schemas", "rider-schemas", "asyncapi",
-    "client-messages", "server-messages", "session-security",
+    "openapi", "paths", "job-paths", "rider-paths", "page-paths", "components", "schemas", "rest-schemas",
+    "rider-schemas", "page-schemas", "asyncapi", "client-messages", "server-messages", "session-security",
 ]
 
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two

@@ -52,7 +52,7 @@ test('distances are in the units of the reader\u2019s roads', () => {
   assert.equal(said(4_523, 'de', {spoken: true}), '4,5 Kilometer');
   assert.equal(said(12_340, 'en-AU'), '12 km');
   assert.equal(said(997, 'fr'), '1 km');
-  assert.ok(usesMiles('en') && !usesMiles('en-IE') && !usesMiles('de'));
+  assert.ok(usesMiles('en') && usesMiles('en-Latn-GB') && !usesMiles('en-IE') && !usesMiles('de'));
 });
 
 test('an age is in seconds, minutes and hours', () => {

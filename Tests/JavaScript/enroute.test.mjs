@@ -97,8 +97,33 @@ test('what has ended or was refused is not asked for again, but followed anew it
   assert.deepEqual([done.view.ended, foreign.view.refused.code], ['completed', 'not_found']);
   const next = await comeBack();
   assert.equal(typesOf(next.heard()), 'auth');
-  assert.equal(enroute.follow('foreign').view.refused, null);
+  let told = 0;
+  const anew = enroute.follow('foreign', () => { told += 1; });
+  assert.equal(anew.view.refused, null);
   assert.deepEqual(next.heard(), [{type: 'subscribe', job: 'foreign'}]);
+  next.says(subscribed('foreign'));
+  foreign.stop();
+  assert.deepEqual([told, foreign.view.known, next.heard()], [1, false, []]);
+  anew.stop();
+  assert.equal(typesOf(next.heard()), 'unsubscribe');
+});
+
+test('a job that can not be is not asked for', async () => {
+  const {enroute, peer, comeBack} = await open();
+  const told = [];
+  const follow = enroute.follow('no such/job', (view, change) => told.push(change));
+  await settled();
+  assert.deepEqual([peer.heard(), told, follow.view.refused.code], [[], ['refused'], 'not_found']);
+  assert.equal(typesOf((await comeBack()).heard()), 'auth');
+});
+
+test('who follows as soon as the connection is open asks once', async () => {
+  const {enroute, peer, sockets, clock} = await open();
+  enroute.on('connection', ({state}) => { if (state === 'open') enroute.follow('late'); });
+  peer.closes(1006);
+  await clock.pass(3_000);
+  sockets.last.welcomes(clock.wall());
+  assert.equal(typesOf(sockets.last.heard()), 'auth subscribe');
 });
 
 test('a subscription that is refused for now is asked for again when it was said', async () => {
@@ -139,8 +164,9 @@ test('a message that was lost to the limit is said again, where it was a questio
   assert.deepEqual(peer.heard(), [{type: 'subscribe', job: 'b'}, {type: 'watch', zone: 'rome'}]);
   assert.equal(errors[0].code, 'rate_limited');
   // Where it had come after all:
-  peer.says(subscribed('b'), refusal('subscribe', 'bad_request', {job: 'b'}));
-  assert.equal(enroute.follow('b').view.refused, null);
+  peer.says(refusal('subscribe', 'bad_request', {job: 'b'}), subscribed('b'));
+  const {view} = enroute.follow('b');
+  assert.deepEqual([view.refused, view.known], [null, true]);
 });
 
 test('many questions go no faster than the gateway takes them', async () => {

@@ -88,6 +88,9 @@ export class Stage {
   /** @param {NodeJS.Signals} name SIGSTOP, SIGCONT, SIGTERM, SIGKILL */
   signal(name) { this.#gateway.kill(name); }
 
+  /** @param {NodeJS.Signals} name SIGSTOP, SIGCONT */
+  signalRedis(name) { this.#redis.kill(name); }
+
   async gatewayEnds() {
     if (this.#gateway.exitCode !== null || this.#gateway.signalCode !== null) return;
     await new Promise((resolve) => { this.#gateway.once('exit', resolve); });

@@ -175,6 +175,20 @@ claim('more follows than may be said at once are all followed', async () => {
   assert.deepEqual([errors, follows.at(-1).view.known], [[], true]);
 });
 
+claim('a gateway that hears nothing of Redis says so, and the connection stays', async () => {
+  const job = await visit();
+  const anna = await person('customer', 'anna');
+  const follow = anna.follow(job);
+  await until('the visit is known', () => follow.view.known);
+  stage.signalRedis('SIGSTOP');
+  await until('it is told', () => anna.connection.degraded);
+  const foreign = anna.follow('visit-0');
+  stage.signalRedis('SIGCONT');
+  await until('it is over', () => !anna.connection.degraded);
+  await until('what was asked meanwhile is answered', () => foreign.view.refused);
+  assert.deepEqual([anna.connection.state, follow.view.status], ['open', 'on_the_way']);
+});
+
 claim('a gateway that stops says when to come back, and is come back to', async () => {
   const job = await visit('assigned');
   const anna = await person('customer', 'anna');

@@ -142,7 +142,8 @@ export class Line {
     }
     this.#believe();
     this.#heard(message);
-    if (['degraded', 'restored'].includes(message.type)) this.#changed();
+    // After whatever follows from it: who hears of the connection finds all in place.
+    if (['welcome', 'degraded', 'restored'].includes(message.type)) this.#changed();
   }
 
   #welcomed(message) {
@@ -154,7 +155,7 @@ export class Line {
     this.#degraded = false;
     this.#offlineSince = null;
     this.#close = undefined;
-    this.#become('open');
+    this.#state = 'open';
     this.#look();
   }
 

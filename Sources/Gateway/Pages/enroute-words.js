@@ -36,7 +36,10 @@ function formatter(kind, locale, options) {
   return made.get(key);
 }
 
-const wordsOf = (locale) => WORDS[new Intl.Locale(locale).language] ?? WORDS.en;
+/** By the text alone: `Intl.Locale` is missing in some engines of React Native. */
+const languageOf = (locale) => locale.split('-')[0].toLowerCase();
+const regionOf = (locale) => /-([a-z]{2})(?:-|$)/i.exec(locale)?.[1].toUpperCase();
+const wordsOf = (locale) => WORDS[languageOf(locale)] ?? WORDS.en;
 const fill = (sentence, values) => sentence.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 /**
@@ -47,15 +50,12 @@ const fill = (sentence, values) => sentence.replace(/\{(\w+)\}/g, (_, name) => v
  * @param {readonly string[]} preferred `navigator.languages`
  */
 export function readersLocale(language, preferred = []) {
-  const isOf = (locale) => {
-    try { return new Intl.Locale(locale).language === new Intl.Locale(language).language; } catch { return false; }
-  };
-  return preferred.find(isOf) ?? language;
+  return preferred.find((locale) => languageOf(locale) === languageOf(language)) ?? language;
 }
 
-/** Whether roads are measured in miles there. */
+/** Whether roads are measured in miles there; English of nowhere in particular is American, as in `Intl`. */
 export function usesMiles(locale) {
-  return MILES.has(new Intl.Locale(locale).maximize().region);
+  return MILES.has(regionOf(locale) ?? (languageOf(locale) === 'en' ? 'US' : ''));
 }
 
 /** `2:45 PM`. `timeZone` is for tests. */

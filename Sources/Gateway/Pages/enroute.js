@@ -9,10 +9,14 @@ import {FixQueue, closeMeaning} from './enroute-pace.js';
 import {ANSWER_WITHIN, EnrouteError, request, unreachable} from './enroute-rest.js';
 import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
 
+/** What a job may be called; a gateway would not understand a question about another. */
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 /** ms until a subscription is asked for again, when the gateway named no time. */
 const ASK_AGAIN_AFTER = 1_000;
 /** ms until a report is tried again while the one before has not left. */
 const CONGESTION_PAUSE = 500;
+
+const noSuchJob = {type: 'error', code: 'not_found', message: 'No job is called that.'};
 
 export {EnrouteError};
 
@@ -74,9 +78,10 @@ export class Enroute {
     let follow = this.#follows.get(job);
     const isNew = !follow || follow.view.ended || follow.view.refused;
     if (isNew) {
-      follow = {view: this.#timed(unknownView(job)), listeners: follow?.listeners ?? new Set(), isAnswered: false};
+      follow = {view: this.#timed(unknownView(job)), listeners: new Set(), isAnswered: false};
       this.#follows.set(job, follow);
-      this.#subscribe(follow);
+      if (NAME.test(job)) this.#subscribe(follow);
+      else queueMicrotask(() => this.#show(follow, reduce(follow.view, noSuchJob, this.#options.now())));
     } else if (follow.view.known) {
       queueMicrotask(() => { if (follow.listeners.has(listener)) this.#call(listener, follow.view, 'snapshot'); });
     }
@@ -259,6 +264,8 @@ export class Enroute {
 
   #refused(message) {
     const unanswered = (waiting) => waiting && !waiting.isAnswered;
+    // Asked for twice, because an answer was late: the first question stands.
+    if (message.code === 'bad_request' && ['subscribe', 'watch'].includes(message.re)) return;
     if (message.re === 'subscribe' && unanswered(this.#follows.get(message.job))) {
       const follow = this.#follows.get(message.job);
       if (message.retry) return this.#later(`job ${message.job}`, message, () => this.#subscribe(follow));
