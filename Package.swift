@@ -37,7 +37,12 @@ let lua = [
     "assign_rider", "advance_task", "release_rider", "rider_snapshot", "zone_snapshot", "place_rider",
 ]
 let languages = ["en", "de"]
-let pages = ["ops.html", "rider.html", "track.css", "track.html", "track.js"]
+let pages = [
+    "enroute-line.js", "enroute-pace.js", "enroute-rest.js", "enroute-view.js", "enroute-words.js", "enroute.js",
+    "ops.html", "page-sign-in.js", "page-words.js", "page.css", "page.js", "rider.html", "track-first.js",
+    "track-ground.js", "track-icons.js", "track-map.js", "track-movement.js", "track-picture.js", "track-speech.js",
+    "track-words.js", "track.css", "track.html", "track.js",
+]
 let panel = ["panel.html", "panel.js", "panel.css"]
 let documents = [
     "openapi", "paths", "job-paths", "rider-paths", "page-paths", "components", "schemas", "rest-schemas",
@@ -155,6 +160,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            exclude: ["Pages/enroute.d.ts"],
             resources: pages.map { .embedInCode("Pages/\($0)") }
                 + documents.map { .embedInCode("Documents/\($0).json") },
             swiftSettings: hot),
@@ -209,7 +215,9 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ], path: "Tests/TestSupport", swiftSettings: strict),
-        .testTarget(name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], swiftSettings: testing),
+        .testTarget(
+            name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], exclude: ["Golden"],
+            swiftSettings: testing),
         .testTarget(
             name: "RedisTests",
             dependencies: [
