@@ -1,5 +1,6 @@
-"""What the stories promise in numbers: how soon a position and a status are seen, how smoothly a page runs while riders move, what a
-page occupies after it has followed for an hour. The numbers are printed at the end of the run and kept for the notes."""
+"""What the stories promise in numbers: how soon a position and a status are seen, how smoothly a page runs while
+riders move, what a page occupies after it has followed for an hour. The numbers are printed at the end of the run
+and kept for the notes."""
 
 import pytest
 from playwright.sync_api import expect
@@ -26,7 +27,8 @@ pytestmark = pytest.mark.measures
 
 
 def test_point_2_a_fix_is_on_the_customers_map_within_2_seconds(order_system, rider, phone, measured):
-    """The rider stands, then stands 50 m further: from the fix to the first frame that moves, and to the frame that is there."""
+    """The rider stands, then stands 50 m further: from the fix to the first frame that moves, and to the one that is
+    there."""
     visit = order_system.visit("on_the_way")
     driver = rider(visit).travel()
     places = [away(HOME, 500 + 50 * (number % 2), 45) for number in range(FIXES + 1)]
