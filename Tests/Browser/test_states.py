@@ -13,6 +13,7 @@ from trips import to_the_door
 
 SCREENS = BUILD / "screens"
 TRIP = to_the_door(HOME, meters_away=1_500)
+VENDOR = {"lat": 41.9102, "lon": 12.4801}
 LOOKS = {
     "phone-light": {"width": 390, "height": 844, "is_phone": True, "scale": 2},
     "small-dark": {"width": 320, "height": 568, "is_phone": True, "scale": 2, "dark": True},
@@ -47,7 +48,8 @@ def headline_is_there(page: Page) -> None:
 
 @pytest.mark.parametrize("kind, statuses", [
     ("delivery", []), ("delivery", ["accepted", "preparing"]),
-    ("delivery", ["accepted", "preparing", "allocation_failed"]), ("service", []), ("service", ["on_the_way"]), ("service", ["on_the_way", "work_in_progress"]),
+    ("delivery", ["accepted", "preparing", "allocation_failed"]), ("service", []),
+    ("service", ["on_the_way"]), ("service", ["on_the_way", "work_in_progress"]),
 ], ids=lambda value: value if isinstance(value, str) else (value[-1] if value else "first"))
 def test_a_customers_page_in_each_status(kind, statuses, order_system, look):
     job = (order_system.visit if kind == "service" else order_system.delivery)(*statuses)
@@ -67,7 +69,7 @@ def signed_in(order_system, visit) -> str:
 
 
 def test_a_customers_page_with_a_rider_on_the_map_and_what_may_become_of_it(order_system, rider, look):
-    visit = order_system.visit("on_the_way", vendor={"name": "Bakery & Sons"})
+    visit = order_system.visit("on_the_way", vendor=VENDOR)
     driver = rider(visit).travel()
     driver.report(TRIP.at(20), is_answered=True)
 
@@ -100,7 +102,10 @@ def test_a_riders_page_before_and_at_work(order_system, look):
     look("rider-sign-in", "/rider", lambda page: expect(page.locator("#signin")).to_be_visible())
     person = f"rider-{secrets.token_hex(3)}"
     order_system.approve(person, f"zone-{secrets.token_hex(3)}")
-    job = order_system.visit("on_the_way", vendor={"name": "Bakery & Sons"}, rider=person)
+    bearer = order_system.token("rider", person)
+    order_system.ask("PATCH", "riders/me/status", {"status": "online"}, bearer=bearer)
+    order_system.ask("PUT", "riders/me/presence", {"lat": HOME[0], "lon": HOME[1]}, bearer=bearer)
+    job = order_system.visit("on_the_way", vendor=VENDOR, rider=person)
 
     def url() -> str:
         return order_system.sign_in_url(f"/rider?job={job.name}", "rider", person)
