@@ -1,5 +1,5 @@
-"""Every state of every page, on a phone, a small phone and a desktop, light and dark: nothing is cut off, axe finds
-nothing, and a picture of it lies in .build-browser/screens for people to look at."""
+"""Every state of every page, on a phone, a small phone and a desktop, light and dark, English and German: nothing
+is cut off, axe finds nothing, and a picture of it lies in .build-browser/screens for people to look at."""
 
 import secrets
 
@@ -32,6 +32,7 @@ def look(devices, axe):
         for device, options in LOOKS.items():
             page = devices.open(url() if callable(url) else url, **options)
             prepare(page)
+            expect(page.locator("html")).to_have_attribute("lang", options.get("locale", "en")[:2])
             page.screenshot(path=SCREENS / f"{name}-{device}.png")
             assert page.evaluate(REFLOWS), f"{name} on {device} is wider than the screen"
             axe(page)
