@@ -40,7 +40,7 @@ let languages = ["en", "de"]
 let pages = ["track.html", "track.js", "track.css"]
 let documents = [
     "openapi", "paths", "job-paths", "rider-paths", "components", "schemas", "rest-schemas", "rider-schemas", "asyncapi",
-    "client-messages", "server-messages", "session-security",
+    "client-messages", "server-messages", "session-security", "operations-paths", "operations-schemas",
 ]
 
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two
