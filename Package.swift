@@ -37,10 +37,11 @@ let lua = [
     "assign_rider", "advance_task", "release_rider", "rider_snapshot", "zone_snapshot", "place_rider",
 ]
 let languages = ["en", "de"]
-let pages = ["track.html", "track.js", "track.css"]
+let pages = ["ops.html", "rider.html", "track.css", "track.html", "track.js"]
 let documents = [
-    "openapi", "paths", "job-paths", "rider-paths", "components", "schemas", "rest-schemas", "rider-schemas", "asyncapi",
-    "client-messages", "server-messages", "session-security", "operations-paths", "operations-schemas",
+    "openapi", "paths", "job-paths", "rider-paths", "page-paths", "components", "schemas", "rest-schemas",
+    "rider-schemas", "page-schemas", "asyncapi", "client-messages", "server-messages", "session-security",
+    "operations-paths", "operations-schemas",
 ]
 
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two

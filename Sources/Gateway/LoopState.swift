@@ -24,6 +24,7 @@ final class LoopState {
     let jobs: JobControl
     let links: TrackingLinks
     let tickets: Tickets
+    let signInCodes: SignInCodes
     let riders: RiderControl
     let pool: ZonePool
     let rounds: RiderRounds
@@ -93,6 +94,7 @@ final class LoopState {
         self.notes = VerdictNotes(live: self.live, settings: state)
         self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
         self.tickets = Tickets(live: self.live, settings: state)
+        self.signInCodes = SignInCodes(live: self.live, settings: state)
         self.trail = AuditTrail(
             eventLoop: eventLoop, streams: AuditStreams(ledger: self.ledger, settings: state), gateway: settings.name,
             counts: self.counts, logger: logger)

@@ -15,6 +15,7 @@ struct Routes: Sendable {
     let publisher: LocationPublisher
     let notes: VerdictNotes
     let tickets: Tickets
+    let signInCodes: SignInCodes
     let links: TrackingLinks
     let riders: RiderControl
     let pool: ZonePool
@@ -45,6 +46,7 @@ struct Routes: Sendable {
         api.delete("jobs/{job}/travel", use: self.stopTravel)
         api.post("jobs/{job}/links", use: self.makeLink)
         api.post("tickets", use: self.makeTicket)
+        self.addSignIns(to: api)
         self.addJobs(to: api)
         self.addJobWriting(to: api)
         self.addStatus(to: api)

@@ -44,6 +44,7 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["get", travel], ["get", position], ["set", travel, "r", "pxat", "1"],
                 ["set", position, "p", "px", "1"], ["del", travel, position], ["mget", travel, position],
                 ["set", keyspace.ticket("0"), "h", "px", "1"], ["getdel", keyspace.ticket("0")],
+                ["set", keyspace.signIn("0"), "h", "px", "1"], ["getdel", keyspace.signIn("0")],
             ]
             let (eta, lease) = (keyspace.eta(of: Self.job), keyspace.etaLease(of: Self.job))
             self.needed += [

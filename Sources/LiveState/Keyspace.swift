@@ -24,6 +24,8 @@ package struct Keyspace: Sendable, Hashable {
     /// At the live instance: what became of a rider's readings.
     package func verdicts(of job: JobID) -> String { self.job(job) + ":verdicts" }
     package func ticket(_ secret: String) -> String { "\(self.prefix)ticket:\(secret)" }
+    /// What a sign-in code, which is not its name, is good for.
+    package func signIn(_ name: String) -> String { "\(self.prefix)signin:\(name)" }
     package func link(_ id: String) -> String { "\(self.prefix)link:{\(id)}" }
     package func viewers(ofLink id: String) -> String { self.link(id) + ":viewers" }
     // The riders of a zone, at the ledger, all in the zone's slot.

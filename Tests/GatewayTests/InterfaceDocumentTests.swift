@@ -31,6 +31,7 @@ import Testing
             publisher: LocationPublisher(live: client, settings: settings),
             notes: VerdictNotes(live: client, settings: settings),
             tickets: Tickets(live: client, settings: settings),
+            signInCodes: SignInCodes(live: client, settings: settings),
             links: TrackingLinks(ledger: client, settings: settings),
             riders: RiderControl(
                 riders: riders, places: GeoIndex(live: client, settings: settings), jobs: jobs

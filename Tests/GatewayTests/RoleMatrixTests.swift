@@ -58,6 +58,7 @@ import Testing
             (.switchTravel, .socket(.travel(job: job, active: true))),
             (.switchTravel, .socket(.travel(job: job, active: false))),
             (.makeTicket, .rest("POST", "/api/v1/tickets", nil, 201)),
+            (.makeTicket, .rest("POST", "/api/v1/sign-ins", nil, 201)),
             (.makeLink, .rest("POST", "\(path)/\(job)/links", nil, 201)),
             (.revokeGrant, .rest("DELETE", "/api/v1/grants/users/nobody", nil, 204)),
             (.revokeGrant, .rest("DELETE", "/api/v1/grants/tokens/none", nil, 204)),

@@ -37,7 +37,7 @@ import Testing
             "Sources/LiveState/JobFeed.swift", "Sources/LiveState/JobArrivals.swift",
             "Sources/LiveState/RiderRounds.swift", "Sources/LiveState/Tickets.swift",
             "Sources/LiveState/GeoIndex.swift", "Sources/LiveState/VerdictNotes.swift",
-            "Sources/LiveState/GatewayRegistry.swift",
+            "Sources/LiveState/SignInCodes.swift", "Sources/LiveState/GatewayRegistry.swift",
         ],
         .ledger: [
             "Sources/LiveState/JobLedger.swift", "Sources/LiveState/RevocationLog.swift",
