@@ -37,7 +37,11 @@ let lua = [
     "assign_rider", "advance_task", "release_rider", "rider_snapshot", "zone_snapshot", "place_rider",
 ]
 let languages = ["en", "de"]
-let pages = ["ops.html", "rider.html", "track.css", "track.html", "track.js"]
+let pages = [
+    "ops-feed.js", "ops-filter.js", "ops-job.js", "ops-list.js", "ops-panels.js",
+    "ops-table.js", "ops-words.js", "ops.css", "ops.html", "ops.js", "rider.html",
+    "track.css", "track.html", "track.js",
+]
 let documents = [
     "openapi", "paths", "job-paths", "rider-paths", "page-paths", "components", "schemas", "rest-schemas",
     "rider-schemas", "page-schemas", "asyncapi", "client-messages", "server-messages", "session-security",

@@ -34,7 +34,16 @@ struct PageFiles: Sendable {
 
     /// Every file of Pages/. One more is a line here and a name in Package.swift; a test compares the three.
     private static let builtIn: [String: File] = Self.files([
+        "ops-feed.js": PackageResources.ops_feed_js,
+        "ops-filter.js": PackageResources.ops_filter_js,
+        "ops-job.js": PackageResources.ops_job_js,
+        "ops-list.js": PackageResources.ops_list_js,
+        "ops-panels.js": PackageResources.ops_panels_js,
+        "ops-table.js": PackageResources.ops_table_js,
+        "ops-words.js": PackageResources.ops_words_js,
+        "ops.css": PackageResources.ops_css,
         "ops.html": PackageResources.ops_html,
+        "ops.js": PackageResources.ops_js,
         "rider.html": PackageResources.rider_html,
         "track.css": PackageResources.track_css,
         "track.html": PackageResources.track_html,

@@ -14,7 +14,7 @@ import Testing
 @Suite struct OperationsRoutesTests {
     /// Asks until the zone's jobs are as wanted: a zone is read again when the reading before is old enough.
     private static func jobs(
-        _ gateway: RunningGateway, in zone: String, _ claim: Comment, _ isSo: ([String: [String: Any]]) -> Bool
+        _ gateway: RunningGateway, in zone: String, _ claim: String, _ isSo: ([String: [String: Any]]) -> Bool
     ) async throws {
         try await becomes(claim) {
             let answer = try await gateway.rest("GET", "/api/v1/zones/\(zone)/jobs", by: "olga", .ops)
@@ -101,7 +101,7 @@ import Testing
                 try await Self.change(gateway, "job-1", to: "on_the_way")
                 try await gateway.connect("rider-1", .rider) { connection, messages in
                     try await connection.send(.travel(job: JobID("job-1")!, active: true))
-                    try await connection.send(.dark(DarkReason.lowBattery, job: JobID("job-1")!))
+                    try await connection.send(.dark(job: JobID("job-1")!, .lowBattery))
                     try await gateway.connect("anna", .customer) { follower, _ in
                         try await follower.send(.subscribe(job: JobID("job-1")!, since: nil))
                         try await Self.jobs(gateway, in: "rome", "it is dark, and followed") { rows in

@@ -92,29 +92,19 @@ export class VirtualTable {
     const {scrollTop, clientHeight} = this.frame;
     const first = Math.max(0, Math.floor(scrollTop / this.#height) - SPARE);
     const last = Math.min(this.#rows.length, Math.ceil((scrollTop + clientHeight) / this.#height) + SPARE);
-    const names = new Set();
-    for (let at = first; at < last; at += 1) names.add(this.name(this.#rows[at]));
-    // The one with the focus stays there, or whoever reads it would be thrown out.
-    const kept = this.body.contains(document.activeElement) ? document.activeElement.closest('tr') : null;
-    for (const [name, element] of this.#elements) {
-      if (names.has(name)) continue;
-      this.#elements.delete(name);
-      if (element === kept) this.frame.focus({preventScroll: true});
-      element.remove();
-    }
+    const free = this.#free(first, last);
     let before = this.above;
     for (let at = first; at < last; at += 1) {
       const row = this.#rows[at];
       const name = this.name(row);
-      let element = this.#elements.get(name);
-      if (!element) {
-        element = this.#row(name);
-        this.#elements.set(name, element);
-      }
+      const element = this.#elements.get(name) ?? free.shift() ?? this.#row();
+      element.dataset.name = name;
+      this.#elements.set(name, element);
       if (before.nextSibling !== element) this.#place(element, before);
       this.#write(element, row, at);
       before = element;
     }
+    for (const element of free) element.remove();
     size(this.above, first * this.#height);
     size(this.below, (this.#rows.length - last) * this.#height);
     const shown = this.#elements.values().next().value;
@@ -125,6 +115,22 @@ export class VirtualTable {
     }
   };
 
+  /** Elements of rows that are not seen any more, in their order: to be written anew, which is a third of the work of making one.
+   * Whoever had the focus in one of them has it in the frame then, and not in another job. */
+  #free = (first, last) => {
+    const free = [];
+    const names = new Set();
+    for (let at = first; at < last; at += 1) names.add(this.name(this.#rows[at]));
+    const focused = this.body.contains(document.activeElement) ? document.activeElement.closest('tr') : null;
+    for (let element = this.above.nextSibling; element !== this.below; element = element.nextSibling) {
+      if (names.has(element.dataset.name)) continue;
+      this.#elements.delete(element.dataset.name);
+      if (element === focused) this.frame.focus({preventScroll: true});
+      free.push(element);
+    }
+    return free;
+  };
+
   /** Moving an element takes the focus from it. */
   #place = (element, before) => {
     const focused = element.contains(document.activeElement) ? document.activeElement : null;
@@ -132,13 +138,11 @@ export class VirtualTable {
     focused?.focus({preventScroll: true});
   };
 
-  #row = (name) => {
+  #row = () => {
     const cells = this.columns.map(({key}, index) => (index === 0
       ? make('th', {scope: 'row', class: `c-${key}`}, make('a', {}, ''))
       : make('td', {class: `c-${key}`})));
-    const row = make('tr', {}, ...cells);
-    row.dataset.name = name;
-    return row;
+    return make('tr', {}, ...cells);
   };
 
   #write = (element, row, at) => {

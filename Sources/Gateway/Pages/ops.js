@@ -204,7 +204,6 @@ function render() {
     zonesPanel(element('zones'), zones, {words, current: wish.zone, link: (zone) => hrefOf({zone, job: null})});
   }
   if (isDirty) renderRows();
-  filter.count(list.counts(wish), wish);
   const panels = {riders: ridersPanel, verdicts: verdictsPanel, audit: auditPanel, gateways: gatewaysPanel};
   for (const [name, panel] of Object.entries(panels)) {
     if (known[name]) panel(element(name), known[name], {words, now: Date.now(), link: (job) => hrefOf({job})});
@@ -219,6 +218,7 @@ function renderRows() {
   isDirty = false;
   const rows = list.rows(wish);
   table.show(rows);
+  filter.count(list.counts(wish), wish);
   table.sorted(wish.sort, wish.down);
   const empty = !list.isKnown ? words.reading : list.size === 0 ? words.none : words.nothing;
   put(element('nothing'), rows.length === 0 ? empty : '');
