@@ -42,6 +42,7 @@ struct DemoPerformance: Sendable {
                 destination: self.scene.destination, actor: Self.service), epoch: UUID().uuidString
         ).get()
         _ = try await ledger.publish(.onTheWay, of: Self.job, by: Self.service, source: "event").get()
+        try await ledger.listing.heed(Self.job, now: Int64(Date.now.timeIntervalSince1970 * 1000)).get()
         let link = try await TrackingLinks(ledger: client, settings: self.settings.liveState)
             .issue(for: Self.job, of: Self.customer, by: Self.service).get()
 
