@@ -1,9 +1,11 @@
-"""The fixtures of the browser tests: a site, an order system, riders on real sockets, browsers. Tests say what happens in the world
-and what the page then shows; they wait by `expect`, by a rider's `hear` or by the page's own clock, and never for time to pass.
+"""The fixtures of the browser tests: a site, an order system, riders on real sockets, browsers. Tests say what happens
+in the world and what the page then shows; they wait by `expect`, by a rider's `hear` or by the page's own clock, and
+never for time to pass.
 
     ENROUTE_BINARY=… .build-browser/venv/bin/pytest Tests/Browser -m lean -k customer
 
-ENROUTE_BINARY is .build/debug/enroute where it is not set; pages are read from Sources/Gateway/Pages at each request."""
+ENROUTE_BINARY is .build/debug/enroute where it is not set; pages are read from Sources/Gateway/Pages at each
+request."""
 
 import re
 import shutil
@@ -18,7 +20,7 @@ from evidence import Evidence
 from measured import Measured
 from order_system import OrderSystem
 from riders import Rider
-from stage import BUILD, Site, forget
+from stage import BUILD, Site, enroute, forget
 
 FAILURES = BUILD / "failures"
 expect.set_options(timeout=bounds.PAGE_MS)
@@ -28,6 +30,15 @@ def pytest_configure(config):
     BUILD.mkdir(exist_ok=True)
     shutil.rmtree(FAILURES, ignore_errors=True)
     config.measured = Measured()
+
+
+def pytest_collection_finish(session):
+    """Without a gateway no test is worth starting."""
+    if session.items and not session.config.option.collectonly:
+        try:
+            enroute()
+        except FileNotFoundError as reason:
+            pytest.exit(str(reason), returncode=pytest.ExitCode.USAGE_ERROR)
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -61,7 +72,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture
 def make_site(tmp_path, request):
-    """A site of the test's own, to be broken or set otherwise: make_site(has_relay=True, LIMIT_SESSIONS_PER_ADDRESS=2)."""
+    """make_site(has_relay=True, ETA_INTERVAL_SECONDS=10): a site of the test's own, to be broken or set otherwise."""
     sites = []
 
     def make(**settings) -> Site:
@@ -81,7 +92,7 @@ def order_system(site):
 
 @pytest.fixture
 def rider(order_system):
-    """rider(job, …): a signed-in rider of these jobs (their own, where `person` is not named). For another site's jobs too."""
+    """rider(job, …): a signed-in rider of these jobs (theirs, where `person` is not named), also of another site's."""
     riders = []
 
     def sign_in(*jobs, person=None) -> Rider:
@@ -106,7 +117,7 @@ def browser():
 
 @pytest.fixture
 def open_devices(browser, request):
-    """open_devices(site): browsers for a site of the test's own; the evidence of all is judged at the end of the test."""
+    """open_devices(site): browsers for a site of the test's own; what they said is judged at the end of the test."""
     opened: list[tuple[Devices, Evidence]] = []
 
     def open_for(site: Site) -> Devices:

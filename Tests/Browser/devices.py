@@ -1,5 +1,5 @@
-"""Browsers as people have them: a phone, a small phone, a desktop; light or dark, with a language, a clock and a wish for less
-motion. Each page has a context of its own, so nothing is shared but the site."""
+"""Browsers as people have them: a phone, a small phone, a desktop; light or dark, with a language, a clock and a wish
+for less motion. Each page has a context of its own, so nothing is shared but the site."""
 
 from pathlib import Path
 from typing import Literal

@@ -1,6 +1,6 @@
-"""What a browser said while a test ran: its console, uncaught errors, violations of the content policy, every request. It is kept
-beside screenshots when a test fails; and some of it no test may cause: uncaught errors, a policy that was broken, a request to
-somebody else, a token in an address."""
+"""What a browser said while a test ran: its console, uncaught errors, violations of the content policy, every request.
+It is kept beside screenshots when a test fails; and some of it no test may cause: uncaught errors, a policy that was
+broken, a request to somebody else, a token in an address."""
 
 import json
 import re
@@ -63,7 +63,8 @@ class Evidence:
 
     @property
     def offences(self) -> list[str]:
-        uncaught = [error for error in self.errors if not any(re.search(known, error) for known in self.expected_errors)]
+        uncaught = [error for error in self.errors
+                    if not any(re.search(known, error) for known in self.expected_errors)]
         return ([f"uncaught error: {error}" for error in uncaught]
                 + [f"content policy: {line}" for line in self.policy_violations]
                 + [f"request to somebody else: {url}" for url in self.to_others]
@@ -81,7 +82,8 @@ class Evidence:
             if page.is_closed():
                 continue
             try:
-                (folder / f"page-{number}.html").write_text(f"<!-- {JWT.sub('<token>', page.url)} -->\n{page.content()}")
+                address = JWT.sub("<token>", page.url)
+                (folder / f"page-{number}.html").write_text(f"<!-- {address} -->\n{page.content()}")
                 page.screenshot(path=folder / f"page-{number}.png", timeout=5_000)
             except Exception as reason:  # A page that hangs is what the failure may be about.
                 (folder / f"page-{number}.txt").write_text(f"no screenshot: {reason}")

@@ -1,5 +1,5 @@
-"""What an order system does: makes jobs, moves them on, gives them to riders, asks for links. All of it by the REST interface, as
-the role `service`, so that a test says only what happened in the world."""
+"""What an order system does: makes jobs, moves them on, gives them to riders, asks for links. All of it by the REST
+interface, as the role `service`, so that a test says only what happened in the world."""
 
 import http.client
 import itertools

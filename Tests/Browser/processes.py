@@ -1,5 +1,5 @@
-"""Child processes: each is started once, known by its id, and ended by it, whatever happened in between. When pytest itself is
-killed the kernel ends them (PR_SET_PDEATHSIG), so that no redis-server is left behind."""
+"""Child processes: each is started once, known by its id, and ended by it, whatever happened in between. When pytest
+itself is killed the kernel ends them (PR_SET_PDEATHSIG), so that no redis-server is left behind."""
 
 import ctypes
 import os

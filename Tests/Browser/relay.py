@@ -1,5 +1,6 @@
-"""One address in front of the gateways, as a balancer is: a TCP relay whose connections a test can cut, hold and lead
-elsewhere. It passes bytes on and knows nothing of them, so that what a page sees is what it would see of a network."""
+"""One address in front of the gateways, as a balancer is: a TCP relay whose connections a test can cut, hold and
+lead elsewhere. It passes bytes on and knows nothing of them, so that what a page sees is what it would see of a
+network."""
 
 import socket
 import struct

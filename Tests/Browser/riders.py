@@ -1,5 +1,5 @@
-"""A rider's phone: a real socket that travels and reports, beside the browser. What it sent and when is kept, so that a test can say
-how long a fix took to a marker."""
+"""A rider's phone: a real socket that travels and reports, beside the browser. What it sent and when is kept, so that a
+test can say how long a fix took to a marker."""
 
 import threading
 import time
@@ -54,8 +54,9 @@ class Rider:
     def report(
         self, spot: Spot, *, at: int | None = None, accuracy: float = 5.0, is_answered: bool = False, **members,
     ) -> Sent:
-        """Tells where it is; `at` (ms since the epoch) is now where it is not named. `is_answered`: waits for the gateway's
-        word, whatever it is."""
+        """Tells where it is; `at` (ms since the epoch) is now where it is not named.
+
+        `is_answered`: waits for the gateway's word, whatever it is."""
         with self._lock:
             self._seq += 1
             sent = Sent(self._seq, spot, at or now_ms())
@@ -71,7 +72,7 @@ class Rider:
         return sent
 
     def dark(self, reason: str) -> None:
-        """Says why it has no position: no_fix, permission_denied, services_disabled, hidden, low_battery, navigation_handoff."""
+        """Says why it has no position: no_fix, permission_denied, services_disabled, hidden, low_battery …"""
         self.socket.say({"type": "dark", "reason": reason})
 
     def drive(self, trip: Trip, *, every: float = 1.0, from_second: float = 0.0) -> "Rider":

@@ -1,8 +1,9 @@
-"""A site of its own: a redis-server, one or more gateways, and where asked for one address before them (`Relay`). Everything is
-started here and ended here, by process id; what breaks is broken by the test that says so.
+"""A site of its own: a redis-server, one or more gateways, and where asked for one address before them (`Relay`).
+Everything is started here and ended here, by process id; what breaks is broken by the test that says so.
 
-Pages come over plain HTTP on 127.0.0.1: browsers count loopback as a secure context, so geolocation and service workers are
-there, while a service worker refuses a certificate that nobody vouches for. One test goes over TLS (`is_secure=True`)."""
+Pages come over plain HTTP on 127.0.0.1: browsers count loopback as a secure context, so geolocation and service workers
+are there, while a service worker refuses a certificate that nobody vouches for. One test goes over TLS
+(`is_secure=True`)."""
 
 import os
 import re
@@ -49,8 +50,12 @@ class Site:
         self.gateways: list[Gateway] = []
         self.redis: Process | None = None
         self.relay: Relay | None = None
-        self.start_redis()
-        self.start_gateway()
+        try:
+            self.start_redis()
+            self.start_gateway()
+        except Exception:
+            self.close()
+            raise
         if has_relay:
             self.relay = Relay([gateway.port for gateway in self.gateways])
 

@@ -1,4 +1,5 @@
-"""That the stage itself stands: a job, a rider on a socket, a customer's page that shows it. What is broken here is broken for all."""
+"""That the stage itself stands: a job, a rider on a socket, a customer's page that shows it. What is broken here is
+broken for all."""
 
 import pytest
 from playwright.sync_api import expect

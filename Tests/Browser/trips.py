@@ -1,5 +1,5 @@
-"""Where a rider is at a moment: trips as pure functions of time. A trip leads along legs with corners, at a steady speed, and says
-speed and heading as a phone does; its last point is the door."""
+"""Where a rider is at a moment: trips as pure functions of time. A trip leads along legs with corners, at a steady
+speed, and says speed and heading as a phone does; its last point is the door."""
 
 import math
 from dataclasses import dataclass

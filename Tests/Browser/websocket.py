@@ -1,5 +1,5 @@
-"""A WebSocket client of RFC 6455 in the standard library alone: what a rider's app has in the place of a browser. A thread reads;
-messages are kept in their order, and a test waits for one by a condition, never by time."""
+"""A WebSocket client of RFC 6455 in the standard library alone: what a rider's app has in the place of a browser. A
+thread reads; messages are kept in their order, and a test waits for one by a condition, never by time."""
 
 import base64
 import json
