@@ -1,6 +1,6 @@
 // The open jobs of a zone as operations look at them. To read a zone of thousands costs Redis some of its time, so it is read
 // once for all who look at it through this gateway, piece by piece, when somebody asks, and then not again for nine times as
-// long as that took. Nobody looks: nothing is read.
+// long as that took, or 5 s. Nobody looks: nothing is read.
 
 internal import EnrouteWire
 internal import LiveState
@@ -14,9 +14,9 @@ actor ZoneBoard {
     private var boards: [ZoneID: Kept] = [:]
     private var readings: [ZoneID: EventLoopFuture<[Seen]>] = [:]
 
-    /// How long a reading is shown before the next, at least; and how often longer than it took.
-    static let shortestRest: TimeAmount = .seconds(1)
-    static let restShare: Int64 = 9
+    /// How long a reading is shown before the next: so many times as long as it took, within these bounds.
+    static let restShare = 9
+    static let rests: ClosedRange<TimeAmount> = .seconds(1)...(.seconds(5))
     /// Jobs that are read at the same time.
     static let readAtOnce = 250
     /// A zone that nobody has asked for so long is forgotten; and of more than so many the one that was asked for first.
@@ -78,7 +78,7 @@ actor ZoneBoard {
         kept.board.verdicts = kept.board.verdicts.filter { !$0.value.counts.isEmpty }
         kept.board.readAt = .now
         let took = NIODeadline.now() - begun
-        kept.restsUntil = .now() + max(Self.shortestRest, took * Int(Self.restShare))
+        kept.restsUntil = .now() + min(max(took * Self.restShare, Self.rests.lowerBound), Self.rests.upperBound)
         self.boards[zone] = kept
     }
 

@@ -11,6 +11,7 @@ export class JobPanel {
   #log = null;
   #verdicts = null;
   #job = null;
+  #isEntered = false;
 
   /** @param texts of statuses, or null; `close()`: the reader is done. */
   constructor(panel, {words, close}) {
@@ -36,7 +37,8 @@ export class JobPanel {
     [this.#log, this.#verdicts] = answers;
   }
 
-  focus() { this.panel.querySelector('button')?.focus(); }
+  /** The reader goes into it, once it is there. */
+  focus() { this.#isEntered = true; }
 
   /** @param row of the list, or null when it is not open there (any more). */
   show(row, now) {
@@ -65,6 +67,8 @@ export class JobPanel {
             make('dt', {}, verdict), make('dd', {}, number.format(count))]))]),
       ];
     });
+    if (this.#isEntered) this.panel.querySelector('button').focus();
+    this.#isEntered = false;
   }
 
   #status = (status) => this.texts?.statuses?.[status]?.short ?? status;
