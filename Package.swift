@@ -39,14 +39,20 @@ let lua = [
 let languages = ["en", "de"]
 let pages = [
     "enroute-line.js", "enroute-pace.js", "enroute-rest.js", "enroute-view.js", "enroute-words.js", "enroute.js",
-    "ops.html", "page-sign-in.js", "page-words.js", "page.css", "page.js", "rider.html", "track-first.js",
-    "track-ground.js", "track-icons.js", "track-map.js", "track-movement.js", "track-picture.js", "track-speech.js",
-    "track-words.js", "track.css", "track.html", "track.js",
+    "ops-feed.js", "ops-filter.js", "ops-job.js", "ops-list.js", "ops-panels.js", "ops-table.js", "ops-words.js",
+    "ops.css", "ops.html", "ops.js", "page-sign-in.js", "page-words.js", "page.css", "page.js",
+    "rider-availability.js", "rider-device.js", "rider-jobs.js", "rider-list.js", "rider-location.js",
+    "rider-maps.js", "rider-navigation.js", "rider-panel.js", "rider-permission-words.js", "rider-permission.js",
+    "rider-sharing.js", "rider-sheet.js", "rider-silence.js", "rider-tasks.js", "rider-travel.js", "rider-words.js",
+    "rider.css", "rider.html", "rider.js", "track-first.js", "track-ground.js", "track-icons.js", "track-map.js",
+    "track-movement.js", "track-picture.js", "track-speech.js", "track-words.js", "track.css", "track.html",
+    "track.js",
 ]
 let panel = ["panel.html", "panel.js", "panel.css"]
 let documents = [
     "openapi", "paths", "job-paths", "rider-paths", "page-paths", "components", "schemas", "rest-schemas",
     "rider-schemas", "page-schemas", "asyncapi", "client-messages", "server-messages", "session-security",
+    "operations-paths", "operations-schemas",
 ]
 
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two

@@ -74,6 +74,7 @@ extension JobControl {
                 let (outcome, isUnknown): (EventOutcome, Bool) = (EventOutcome(order, record.status), answer.isUnknown)
                 switch answer.value {
                 case .published(let event):
+                    self.list(job)
                     return self.ending(
                         job, status, .applied(event.id, isUnknown: isUnknown, isRepeat: false), actor)
                 case .repeated(let event):

@@ -143,7 +143,7 @@ extension Routes {
                 Refused(
                     code: .illegalTransition, message: "The job is \(status.rawValue): nothing of it changes any more.",
                     status: status))
-        case .changed, .unchanged: break
+        case .changed, .unchanged: self.jobs.list(wish.job)
         }
         var isUnknown = description.isUnknown
         if wish.customer != nil || wish.rider != nil {

@@ -176,6 +176,23 @@ final class LoopState {
             [self.live, self.ledger].map { $0.send(["PING"]).map { _ in } }, on: self.eventLoop)
     }
 
+    /// How long each of them takes to answer; `nil`: it does not.
+    func roundTrips() -> EventLoopFuture<(live: TimeAmount?, ledger: TimeAmount?)> {
+        let begun = NIODeadline.now()
+        let trips = [self.live, self.ledger].map { client in
+            client.send(["PING"]).map { _ -> TimeAmount? in .now() - begun }.flatMapErrorThrowing { _ in nil }
+        }
+        return trips[0].and(trips[1]).map { (live: $0, ledger: $1) }
+    }
+
+    /// What operations look at, as this loop reads it.
+    func lookout(isBlind: @escaping @Sendable () async throws -> Bool) -> Lookout {
+        let state = self.settings.liveState
+        return Lookout(
+            jobs: self.jobs, streams: AuditStreams(ledger: self.ledger, settings: state),
+            registry: GatewayRegistry(live: self.live, settings: state), isBlind: isBlind)
+    }
+
     // MARK: sessions
 
     func nextNumber() -> UInt64 {

@@ -29,6 +29,7 @@ struct Routes: Sendable {
     let isBlind: @Sendable () async throws -> Bool
     /// `nil` where none is configured.
     var geocoder: Geocoder?
+    let lookout: Lookout
 
     /// Bytes of a request's body, at most.
     static let longestBody = 65_536
@@ -55,6 +56,7 @@ struct Routes: Sendable {
         self.addEventStreams(to: api)
         self.addRiders(to: api)
         self.addZones(to: api)
+        self.addOperations(to: api)
         self.addGrants(to: api)
         api.post("events", use: self.takeEvents)
         Pages(settings: self.settings).add(to: router)
