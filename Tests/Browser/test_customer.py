@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from markers import HOME as DOOR, RIDER, Markers
 from order_system import HOME, OrderSystem
-from trips import meters, to_the_door
+from trips import Spot, away, meters, to_the_door
 from wire import Wire, moved
 
 TRIP = to_the_door(HOME, meters_away=3_000)
@@ -31,10 +31,10 @@ def current(page: Page):
 def coming(order_system, rider):
     """coming(): a visit whose technician travels and was seen, and the technician."""
 
-    def make(second: float = 0, **members):
-        visit = order_system.visit("on_the_way", **members)
+    def make(spot: Spot = TRIP.at(0)):
+        visit = order_system.visit("on_the_way")
         technician = rider(visit).travel()
-        technician.report(TRIP.at(second), is_answered=True)
+        technician.report(spot, is_answered=True)
         return visit, technician
 
     return make
@@ -140,7 +140,7 @@ def test_US_072_AC_006_without_a_network_it_says_so_keeps_what_it_knows_and_come
 
 @pytest.mark.lean
 def test_US_072_AC_007_without_an_arrival_the_map_goes_on(coming, phone):
-    visit, technician = coming()
+    visit, technician = coming(Spot(*away(HOME, 1_000, 180)))
     page = phone()
     wire = Wire(page)
     page.goto(visit.guest_url)
@@ -148,7 +148,7 @@ def test_US_072_AC_007_without_an_arrival_the_map_goes_on(coming, phone):
     wire.arrival(visit.name, state="unavailable")
     expect(page.locator("#eta")).to_have_text("ETA unavailable")
     before = markers.settle()
-    technician.report(TRIP.at(5), is_answered=True)
+    technician.report(Spot(*away(HOME, 960, 180)), is_answered=True)
     moved(page, len(markers.seen))
     assert markers.settle().distance(before) > 5
     expect(page.locator("#eta")).to_have_text("ETA unavailable")

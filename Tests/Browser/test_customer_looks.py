@@ -138,7 +138,7 @@ def test_point_17_at_320_px_nothing_is_cut_off(locale, coming, small_phone):
 
 @pytest.mark.lean
 def test_point_18_the_first_view_fits_both_and_after_a_pan_the_map_is_the_readers(coming, phone):
-    visit, technician = coming()
+    visit, technician = coming(Spot(*away(HOME, 1_000, 200)))
     page = phone(visit.guest_url)
     expect(page.locator(RIDER)).to_be_visible()
     assert inside(page, RIDER) and inside(page, DOOR)
@@ -152,7 +152,7 @@ def test_point_18_the_first_view_fits_both_and_after_a_pan_the_map_is_the_reader
     markers = Markers(page)
     markers.settle()
     before = page.locator(DOOR).bounding_box()
-    technician.report(TRIP.at(5), is_answered=True)
+    technician.report(Spot(*away(HOME, 960, 200)), is_answered=True)
     moved(page, len(markers.seen))
     markers.settle()
     assert page.locator(DOOR).bounding_box() == before

@@ -1,5 +1,5 @@
-"""Between a page's socket and its gateway: everything passes as it is, and a test may say to the page what a gateway would
-say when something outside it is so or so: an arrival in 72 minutes, a service that does not answer."""
+"""Between a page's socket and its gateway: everything passes as it is, and a test may say to the page what a gateway
+would say when something outside it is so or so: an arrival in 72 minutes, a service that does not answer."""
 
 import json
 import time

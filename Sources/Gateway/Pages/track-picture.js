@@ -49,7 +49,7 @@ export function picture(view, {now, wall, isLost = false, locale, timeZone}, tex
     twin: isMapped && view.destination ? twin(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) : '',
     steps: steps(view, clock, texts, words),
     facts: {
-      name: words.order[kind], job: view.job, vendor: vendorName(view.vendor),
+      name: words.order[kind], job: view.job, vendor: view.vendor ?? '',
       arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? clock(eta.arrivesAt - view.clockOffset) : '',
       since: view.statusAt ? sinceText(view.statusAt - view.clockOffset, wall, locale, timeZone) : '',
     },
@@ -62,7 +62,6 @@ export function picture(view, {now, wall, isLost = false, locale, timeZone}, tex
 /** What a status is called, or a name that can be read while nobody has told. */
 const statusText = (status, texts) => texts?.statuses[status] ?? null;
 const readable = (status) => (status ?? '').replace(/_/g, ' ').replace(/^./, (letter) => letter.toUpperCase());
-const vendorName = (vendor) => (typeof vendor === 'string' ? vendor : vendor?.name ?? '');
 
 function headline(view, kind, texts, words) {
   if (!view.known) return words.moment;

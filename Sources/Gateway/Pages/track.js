@@ -36,6 +36,9 @@ let shownID = null;    // of the position that the map has
 /** Ends of following that the job's status does not explain. */
 const TAKEN_AWAY = ['revoked', 'reassigned'];
 
+/** Refusals that may be over when one tries again. */
+const PASSING = ['full', 'limited', 'down', 'other'];
+
 /** Closes after which nobody comes back, and what they mean to who looks; a token's end asks to sign in again. */
 const CLOSES = {4502: 'expired', 4504: 'full', 4505: 'other'};
 
@@ -185,9 +188,14 @@ function renderRefusal(isRefused) {
   if (!isRefused || place.dataset.why === refusal) return;
   place.dataset.why = refusal;
   const [what, next] = words.refusals[refusal];
-  const again = make('button', {type: 'button', class: 'primary'}, words.again);
-  again.addEventListener('click', () => location.reload());
-  place.replaceChildren(make('h1', {tabindex: '-1'}, what), make('p', {class: 'quiet'}, next), again);
+  const icon = make('span');
+  icon.innerHTML = stepIcons.failed;
+  place.replaceChildren(icon, make('h1', {tabindex: '-1'}, what), make('p', {class: 'quiet'}, next));
+  if (PASSING.includes(refusal)) {
+    const again = make('button', {type: 'button', class: 'primary'}, words.again);
+    again.addEventListener('click', () => location.reload());
+    place.append(again);
+  }
   document.title = what;
   announcer.say('state', what);
 }
