@@ -172,3 +172,14 @@ test('nothing more is told for a job that is travelled to no longer', () => {
   queue.disconnected();
   assert.equal(queue.count, 0);
 });
+
+test('what is left of the battery goes with a report, and no number that is none', () => {
+  const clock = {wall: 1_000_000, clockOffset: 0};
+  for (const [battery, told] of [[0.42, 0.42], [0, 0], [1, 1], [null, undefined], [undefined, undefined], [1.5, undefined]]) {
+    const queue = new FixQueue();
+    queue.add(['visit-1'], {at: 1_000_000, lat: 41.9, lon: 12.5, battery});
+    const report = queue.next(0, clock);
+    assert.equal(report.battery, told);
+    assert.deepEqual(Object.keys(report.fixes[0]), ['at', 'lat', 'lon']);
+  }
+});
