@@ -175,7 +175,8 @@ test('nothing more is told for a job that is travelled to no longer', () => {
 
 test('what is left of the battery goes with a report, and no number that is none', () => {
   const clock = {wall: 1_000_000, clockOffset: 0};
-  for (const [battery, told] of [[0.42, 0.42], [0, 0], [1, 1], [null, undefined], [undefined, undefined], [1.5, undefined]]) {
+  const none = undefined;
+  for (const [battery, told] of [[0.42, 0.42], [0, 0], [1, 1], [null, none], [none, none], [1.5, none]]) {
     const queue = new FixQueue();
     queue.add(['visit-1'], {at: 1_000_000, lat: 41.9, lon: 12.5, battery});
     const report = queue.next(0, clock);
