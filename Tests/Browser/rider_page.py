@@ -150,6 +150,11 @@ class RiderPage:
         return self.orders.ask("GET", f"riders/{self.person}")
 
 
+def go_online(orders: OrderSystem, person: str) -> None:
+    """A rider in a zone, before its page is opened: what is given to it then is there from the start."""
+    orders.ask("PATCH", "riders/me/status", {"status": "online"}, bearer=orders.token("rider", person))
+
+
 def eventually(page: Page, look, what: str):
     """What `look` finds once it is true; the page goes on meanwhile."""
     for _ in range(int(bounds.ANSWER_SECONDS / bounds.POLL_SECONDS)):

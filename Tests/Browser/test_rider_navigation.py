@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from devices import ROME
-from rider_page import ANDROID, IPHONE, RiderPage, eventually
+from rider_page import ANDROID, IPHONE, RiderPage, eventually, go_online
 
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
 VENDOR = {"lat": 41.8986, "lon": 12.4768, "name": "Da Remo"}
@@ -23,11 +23,10 @@ def open_rider(order_system, devices):
     def open_page(vendor=VENDOR, **options):
         person = f"rider-{secrets.token_hex(3)}"
         order_system.approve(person, f"zone-{secrets.token_hex(3)}")
-        rider = RiderPage(order_system, devices, person, **(LOCATED | options))
-        rider.switch.click()
-        expect(rider.switch).to_have_attribute("aria-checked", "true")
+        go_online(order_system, person)
         job = order_system.delivery(
             "accepted", "preparing", rider=person, **({"vendor": vendor} if vendor else {}))
+        rider = RiderPage(order_system, devices, person, **(LOCATED | options))
         expect(rider.navigate(job)).to_be_visible()
         return rider, job
 
@@ -46,8 +45,9 @@ def opened(rider: RiderPage, count: int = 1) -> list[str]:
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize("agent, scheme", [(ANDROID, "google.navigation:q="), (IPHONE, "https://maps.apple.com/?daddr=")],
-                         ids=["android", "ios"])
+@pytest.mark.parametrize("agent, scheme", [
+    (ANDROID, "google.navigation:q="), (IPHONE, "https://maps.apple.com/?daddr="),
+], ids=["android", "ios"])
 def test_rdr_014_ac_001_one_tap_opens_the_way_in_the_phones_map_app(open_rider, agent, scheme):
     rider, job = open_rider(user_agent=agent)
     expect(rider.navigate(job)).to_have_accessible_name("Navigate to Da Remo")
@@ -120,7 +120,6 @@ def test_rdr_014_ac_003_without_a_map_app_the_rider_is_told_to_install_one(open_
     expect(rider.announcer).to_contain_text("A mapping application is required")
 
 
-@pytest.mark.lean
 def test_rdr_014_ac_004_the_page_is_as_it_was_when_the_rider_comes_back(open_rider, order_system):
     rider, _ = open_rider(user_agent=ANDROID)
     visit = order_system.visit("on_the_way", rider=rider.person)

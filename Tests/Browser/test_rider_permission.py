@@ -118,7 +118,6 @@ def test_us_122_ac_003_the_way_to_the_settings_is_this_browsers(open_rider, job,
     expect(rider.panel_says("refused").locator("ol")).to_contain_text(step)
 
 
-@pytest.mark.lean
 def test_us_122_ac_004_a_permission_that_was_taken_back_is_as_one_that_was_refused(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
@@ -207,7 +206,6 @@ def test_us_122_br_001_a_whole_visit_to_the_page_without_a_yes_locates_nobody(op
 # US-072, the rider's half
 
 
-@pytest.mark.lean
 def test_us_072_ac_002_what_the_phone_reads_is_what_the_gateway_knows(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
