@@ -118,6 +118,12 @@ final class LoopRelay {
     /// Jobs that somebody on this loop follows.
     var followedJobs: Int { self.table.topics.count }
 
+    /// How many follow each job on this loop, of at most `most` jobs. Cost: O(most).
+    func followers(most: Int) -> [JobID: Int] {
+        Dictionary(
+            uniqueKeysWithValues: self.table.topics.prefix(most).map { ($0, self.table.followers(of: $0).count) })
+    }
+
     // MARK: what is said
 
     private func relayFeed(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
