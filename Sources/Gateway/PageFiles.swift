@@ -30,6 +30,7 @@ struct PageFiles: Sendable {
     private static let mediaTypes = [
         "html": "text/html", "js": "text/javascript", "css": "text/css", "json": "application/json",
         "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "webp": "image/webp", "woff2": "font/woff2",
+        "webmanifest": "application/manifest+json",
     ]
 
     /// Every file of Pages/. One more is a line here and a name in Package.swift; a test compares the three.
@@ -40,6 +41,7 @@ struct PageFiles: Sendable {
         "enroute-view.js": PackageResources.enroute_view_js,
         "enroute-words.js": PackageResources.enroute_words_js,
         "enroute.js": PackageResources.enroute_js,
+        "notice.html": PackageResources.notice_html,
         "ops-feed.js": PackageResources.ops_feed_js,
         "ops-filter.js": PackageResources.ops_filter_js,
         "ops-job.js": PackageResources.ops_job_js,
@@ -84,6 +86,7 @@ struct PageFiles: Sendable {
         "track.css": PackageResources.track_css,
         "track.html": PackageResources.track_html,
         "track.js": PackageResources.track_js,
+        "worker.js": PackageResources.worker_js,
     ])
 
     static var builtInNames: Set<String> { Set(Self.builtIn.keys) }
@@ -122,6 +125,17 @@ struct PageFiles: Sendable {
         {
             return File(bytes: Array(content), mediaType: mediaType, tag: nil)
         }
-        return Self.builtIn[name]
+        return Self.builtIn[name] ?? Self.icon(name)
+    }
+
+    private static func icon(_ name: String) -> File? {
+        let bytes: [UInt8]
+        switch name {
+        case "icon-192.png": bytes = PageIcon.small
+        case "icon-512.png": bytes = PageIcon.large
+        case "icon-maskable-512.png": bytes = PageIcon.maskable
+        default: return nil
+        }
+        return File(bytes: bytes, mediaType: "image/png", tag: EntityTag(digestOf: bytes))
     }
 }

@@ -20,10 +20,10 @@ struct Pages: Sendable {
     private static let leaflet = ["leaflet.js": "text/javascript", "leaflet.css": "text/css"]
 
     func add(to router: Router<GatewayRequestContext>) {
-        router.get("track/{job}") { request, _ in try self.page("track.html", request) }
         for page in ["rider", "ops"] {
-            router.get("\(page)") { request, _ in try self.page("\(page).html", request) }
+            router.get("\(page)") { request, _ in self.shell(page, request) }
         }
+        self.addManifest(to: router)
         router.get("assets/{file}") { request, context in
             try self.asset(context.parameters.require("file"), request)
         }
@@ -45,14 +45,47 @@ struct Pages: Sendable {
         }
     }
 
-    private func page(_ name: String, _ request: Request) throws -> Response {
-        guard let file = self.files[name] else { preconditionFailure("\(name) is built in") }
-        return Self.answer(file.bytes, file.contentType, caching: "no-store")
+    /// A page without anybody's state: whoever may see what is asked for by the page itself.
+    func shell(_ name: String, _ request: Request) -> Response {
+        guard let file = self.files["\(name).html"] else { preconditionFailure("\(name).html is built in") }
+        let language = self.language(request).language
+        var response = Self.answer(
+            self.template(file, name, language).bytes, file.contentType, caching: "no-store")
+        response.headers[.contentLanguage] = language
+        return response
+    }
+
+    /// The page in a language, with what this deployment has to say to its script.
+    func template(_ file: PageFiles.File, _ name: String, _ language: String) -> PageTemplate {
+        var page = PageTemplate(file.bytes)
+        page.setLanguage(language)
+        if let url = self.settings.signInURL {
+            page.addToHead(#"<meta name="enroute-sign-in" content="\#(url.escaped)">"#)
+        }
+        if let tiles = self.settings.tiles {
+            page.addToHead(#"<meta name="enroute-tiles" content="\#(tiles.attribution.escaped)">"#)
+        }
+        // The page may name both itself, in the one form that says nothing of which page it is.
+        if Installable(rawValue: name) != nil {
+            let manifest = #"href="/manifest.webmanifest?page=\#(name)""#
+            page.replace(#"href="/manifest.webmanifest""#, with: manifest)
+            if !page.contains(#"rel="manifest""#) { page.addToHead(#"<link rel="manifest" \#(manifest)>"#) }
+            if !page.contains(#"rel="apple-touch-icon""#) {
+                page.addToHead(#"<link rel="apple-touch-icon" href="/assets/icon-192.png">"#)
+            }
+        }
+        return page
+    }
+
+    /// The texts in the language that is asked for by `lang`, or else liked best.
+    func language(_ request: Request) -> StatusTexts {
+        let asked = request.uri.queryParameters["lang"].flatMap { self.settings.languages[String($0)] }
+        return asked ?? self.settings.languages.best(accepting: request.headers[.acceptLanguage] ?? "")
     }
 
     /// A file of the pages. What is built in is asked for again with its tag, so that no page runs with files of two
     /// gateways' versions; what is not, is sent each time.
-    private func asset(_ name: String, _ request: Request) throws -> Response {
+    func asset(_ name: String, _ request: Request) throws -> Response {
         guard let file = self.files[name] else {
             throw Problem(.notFound, status: 404, detail: "There is no such file of the pages.")
         }
@@ -76,9 +109,11 @@ struct Pages: Sendable {
         return response
     }
 
-    static func answer(_ bytes: [UInt8], _ contentType: String, caching: String = "max-age=300") -> Response {
+    static func answer(
+        _ bytes: [UInt8], _ contentType: String, caching: String = "max-age=300", status: HTTPResponse.Status = .ok
+    ) -> Response {
         Response(
-            status: .ok, headers: [.contentType: contentType, .cacheControl: caching],
+            status: status, headers: [.contentType: contentType, .cacheControl: caching],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }
