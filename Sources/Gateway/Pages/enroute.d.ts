@@ -95,6 +95,8 @@ export interface View {
   /** When it was received, by `now` (in a browser `performance.now()`). */
   readonly positionReceivedAt: number | null;
   readonly destination: Place | null;
+  /** What the vendor is called, where the gateway tells it. */
+  readonly vendor: string | null;
   readonly geocoding: 'ok' | 'low' | 'none' | null;
   readonly eta: Eta | null;
   /** Following is over. */
