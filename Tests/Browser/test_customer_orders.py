@@ -1,5 +1,5 @@
-"""The customer's page against the acceptance criteria of CUS-027: each test's name begins with the story and the criterion.
-Its sentences stand word for word."""
+"""The customer's page against the acceptance criteria of CUS-027: each test's name begins with the story and the
+criterion. Its sentences stand word for word."""
 
 import re
 

@@ -1,5 +1,5 @@
-"""Signing in on the customer's page: by a one-time code at the end of the address, by one that is typed, and again when it
-has ended. The same panel is on the other pages (page-sign-in.js)."""
+"""Signing in on the customer's page: by a one-time code at the end of the address, by one that is typed, and again when
+it has ended. The same panel is on the other pages (page-sign-in.js)."""
 
 from playwright.sync_api import expect
 
