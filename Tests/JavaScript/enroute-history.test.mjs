@@ -10,6 +10,7 @@ import {Clock, playedSockets, seeded, settled} from './clock.mjs';
 const SEEDS = Number(process.env.ENROUTE_SEEDS ?? 60);
 const FIRST_SEED = Number(process.env.ENROUTE_FIRST_SEED ?? 1);
 const ACTIONS = 60;
+const CODES = [1006, 4000, 4001, 4002, 4004, 4005, 4006, 4500, 4502];
 const JOBS = ['a', 'b', 'c'];
 
 class History {
@@ -46,7 +47,7 @@ class History {
       () => { if (isConnecting) peer.welcomes(this.clock.wall()); },
       () => { if (isConnecting) peer.welcomes(this.clock.wall()); },
       () => { if (isConnecting) peer.opens(); },
-      () => { if (peer && peer.readyState < 3) peer.closes(this.any([1006, 4000, 4001, 4002, 4004, 4005, 4500, 4502])); },
+      () => { if (peer && peer.readyState < 3) peer.closes(this.any(CODES)); },
       () => { if (isOpen) this.gatewaySays(peer, job); }, () => { if (isOpen) this.gatewaySays(peer, job); },
       () => enroute.start(), () => { if (this.random() < 0.1) enroute.stop(); }, () => enroute.wake(),
       () => { if (!this.follows.has(job)) this.follows.set(job, enroute.follow(job)); },

@@ -109,6 +109,16 @@ test('the same reading twice waits once', () => {
   assert.equal(queue.count, 1);
 });
 
+test('a reading of nowhere is passed over, one for a job that can not be is a mistake', () => {
+  const queue = new FixQueue();
+  for (const [lat, lon] of [[0, 0], [91, 0], [0, 181], [NaN, 1], [null, 1], [undefined, undefined]]) {
+    queue.add(['a'], {at: 1, lat, lon});
+  }
+  queue.add(['a'], {at: NaN, lat: 1, lon: 1});
+  assert.equal(queue.count, 0);
+  assert.throws(() => queue.add(['no/such'], fix(1)), RangeError);
+});
+
 test('a round names its jobs in their order; a report is for those of the newest reading', () => {
   const queue = new FixQueue();
   queue.add(['a', 'b'], fix(90_000));

@@ -1,48 +1,11 @@
-// Who asks for what over a connection: follows, pools, travel, positions, answers and refusals, with a clock and a
-// socket in the test's hand. That real gateways say these things is shown in gateway.test.mjs.
+// Who asks for what over a connection: follows, pools, answers and refusals, with a clock and a socket in the test's
+// hand. That real gateways say these things is shown in gateway.test.mjs.
 
 import assert from 'node:assert/strict';
-import {afterEach, test} from 'node:test';
+import {test} from 'node:test';
 import {Enroute, EnrouteError} from '../../Sources/Gateway/Pages/enroute.js';
 import {Clock, playedSockets, settled} from './clock.mjs';
-
-const begun = [];
-afterEach(() => { for (const enroute of begun.splice(0)) enroute.stop(); });
-
-async function open(more = {}) {
-  const clock = new Clock();
-  const sockets = playedSockets();
-  const {now, wall, random, timers} = clock;
-  const enroute = new Enroute({
-    url: 'wss://gw.example/v1', credential: () => ({token: 't'}), WebSocket: sockets, now, wall, random, timers,
-      ...more,
-  });
-  begun.push(enroute);
-  enroute.start();
-  await settled();
-  const peer = sockets.last;
-  peer.welcomes(clock.wall());
-  peer.heard();
-  const errors = [];
-  enroute.on('error', (error) => errors.push(error));
-  const comeBack = async () => {
-    sockets.last.closes(1006);
-    await clock.pass(30_000);
-    sockets.last.welcomes(clock.wall());
-    return sockets.last;
-  };
-  return {enroute, clock, sockets, peer, errors, comeBack};
-}
-
-const snapshot = (more = {}) => ({
-  kind: 'service', status: 'on_the_way', statusAt: 1, steps: [], epoch: 'e', id: '5-0', tracking: 'waiting',
-    text: 'waiting',
-  position: null, missed: [], ...more,
-});
-const subscribed = (job, more) => ({type: 'subscribed', job, snapshot: snapshot(more)});
-const refusal = (re, code, more = {}) => ({type: 'error', re, code, message: `no: ${code}`, retry: false, ...more});
-const fixAt = (clock, ago = 0) => ({at: clock.wall() - ago, lat: 41, lon: 12});
-const typesOf = (messages) => messages.map(({type}) => type).join(' ');
+import {begin, open, refusal, subscribed, typesOf} from './connected.mjs';
 
 test('a job is subscribed to once for all who follow it here, and left with the last of them', async () => {
   const {enroute, peer} = await open();
@@ -67,8 +30,7 @@ test('a job is subscribed to once for all who follow it here, and left with the 
 test('what is followed before there is a connection is subscribed to with the welcome', async () => {
   const clock = new Clock();
   const sockets = playedSockets();
-  const enroute = new Enroute({url: 'wss://x/v1', credential: () => ({link: 'l'}), WebSocket: sockets, ...clock});
-  begun.push(enroute);
+  const enroute = begin({url: 'wss://x/v1', credential: () => ({link: 'l'}), WebSocket: sockets, ...clock});
   enroute.follow('j');
   enroute.start();
   await settled();
@@ -193,24 +155,6 @@ test('a question is kept by its answer, in the order of questions about the same
     && error.message === 'no: forbidden' && error.tasks[0] === 'x');
 });
 
-test('availability, refresh, presence and darkness say what they are given, and nothing else', async () => {
-  const {enroute, peer, errors} = await open();
-  const answers = [
-    enroute.availability('online', {device: 'd'}), enroute.availability('offline'), enroute.refresh('t2'),
-      enroute.presence(),
-    enroute.presence({lat: 1, lon: 2}), enroute.dark('hidden', 'j'), enroute.dark('network'),
-  ];
-  assert.deepEqual(peer.heard(), [
-    {type: 'availability', status: 'online', device: 'd'}, {type: 'availability', status: 'offline'},
-    {type: 'refresh', token: 't2'}, {type: 'presence'}, {type: 'presence', lat: 1, lon: 2},
-    {type: 'dark', job: 'j', reason: 'hidden'}, {type: 'dark', reason: 'network'},
-  ]);
-  for (const re of ['availability', 'availability', 'refresh', 'presence', 'presence']) peer.says({type: 'ok', re});
-  peer.says({type: 'ok', re: 'dark', job: 'j'}, refusal('dark', 'forbidden'));
-  assert.deepEqual((await Promise.all(answers)).slice(3), [true, true, true, false]);
-  assert.deepEqual(errors.map(({re, code}) => [re, code]), [['dark', 'forbidden']]);
-});
-
 test('a question without a connection, without an answer or across its end is refused as the network\u2019s',
   async () => {
   const {enroute, peer, clock} = await open();
@@ -225,76 +169,16 @@ test('a question without a connection, without an answer or across its end is re
   assert.equal(await enroute.dark('hidden'), false);
 });
 
-test('positions are told at the pace that the gateway asks for', async () => {
-  const {enroute, peer, clock} = await open();
-  for (let second = 0; second < 5; second++) {
-    enroute.publish('j', fixAt(clock));
-    await clock.pass(1_000);
-  }
-  const reports = peer.heard();
-  assert.deepEqual(reports.map(({seq, fixes}) => [seq, fixes.length]), [[1, 1], [2, 1], [3, 1], [4, 1], [5, 1]]);
-  peer.says({type: 'rate', interval: 8});
-  for (let second = 0; second < 16; second++) {
-    enroute.publish(['j'], fixAt(clock));
-    await clock.pass(1_000);
-  }
-  assert.deepEqual(peer.heard().map(({seq, fixes}) => [seq, fixes.length]), [[6, 5], [7, 5]]);
-  peer.says({type: 'rate', interval: 1});
-  assert.equal(peer.heard().length, 1);
-});
-
-test('what was seen without a connection is told with the next one, the newest first', async () => {
-  const {enroute, clock, sockets, peer} = await open();
-  peer.closes(1006);
-  for (let count = 0; count < 40; count++) {
-    enroute.publish('j', fixAt(clock));
-    await clock.pass(10);
-  }
-  await clock.pass(1_500);
-  sockets.last.welcomes(clock.wall());
-  const [, report] = sockets.last.heard();
-  assert.equal(report.fixes.length, 5);
-  assert.ok(report.fixes.every(({at}, index) => index === 0 || at < report.fixes[index - 1].at));
-});
-
-test('a position whose answer was lost with the connection is told again', async () => {
-  const {enroute, clock, peer, comeBack} = await open();
-  enroute.publish('j', fixAt(clock));
-  const [report] = peer.heard();
-  const next = await comeBack();
-  assert.deepEqual(next.heard()[1].fixes, report.fixes);
-  next.says({type: 'ok', re: 'location', job: 'j', seq: 2});
-  assert.equal(typesOf((await comeBack()).heard()), 'auth');
-});
-
-test('while the last report has not left, the next waits, and newer readings with it', async () => {
-  const {enroute, clock, peer} = await open();
-  peer.bufferedAmount = 50_000;
-  enroute.publish('j', fixAt(clock));
-  await clock.pass(3_000);
-  assert.deepEqual(peer.heard(), []);
-  peer.bufferedAmount = 0;
-  await clock.pass(500);
-  assert.equal(typesOf(peer.heard()), 'location');
-});
-
-test('who ends its journey tells no more of it', async () => {
-  const {enroute, clock, peer} = await open();
-  enroute.publish('j', fixAt(clock, 50));
-  enroute.publish('j', fixAt(clock));
-  const off = enroute.travel('j', false);
-  peer.says({type: 'ok', re: 'travel', job: 'j'});
-  await off;
-  peer.heard();
-  await clock.pass(5_000);
-  assert.deepEqual(peer.heard(), []);
-});
-
-test('a refused position is told to whoever listens for errors, and to nobody else', async () => {
-  const {enroute, clock, peer, errors} = await open();
-  enroute.publish('j', fixAt(clock));
-  peer.says(refusal('location', 'travel_mode_off', {job: 'j', reason: 'travel_mode_off'}));
-  assert.deepEqual(errors.map(({re, reason}) => [re, reason]), [['location', 'travel_mode_off']]);
+test('one function that follows twice is told twice, and each may stop', async () => {
+  const {enroute, peer} = await open();
+  let told = 0;
+  const listener = () => { told += 1; };
+  const [first] = [enroute.follow('j', listener), enroute.follow('j', listener)];
+  peer.says(subscribed('j'));
+  first.stop();
+  first.stop();
+  peer.says({type: 'status', job: 'j', epoch: 'e', prev: '5-0', id: '6-0', status: 'completed', at: 6});
+  assert.deepEqual([told, typesOf(peer.heard())], [3, 'subscribe']);
 });
 
 test('messages are told to who listens for their type, until it does not', async () => {
@@ -343,48 +227,4 @@ test('without a WebSocket it says what to do', () => {
   delete globalThis.WebSocket;
   assert.throws(() => new Enroute({url: 'wss://x/v1', credential: () => null}), /give the constructor one/);
   if (theirs) globalThis.WebSocket = theirs;
-});
-
-// ---- REST ----
-
-const answering = (status, body, headers = {}) => {
-  const asked = [];
-  const fetch = async (url, request) => {
-    asked.push([url, request]);
-    return new Response(body, {status, headers});
-  };
-  return {fetch, asked};
-};
-
-test('a request carries the credential, and its answer is what was said', async () => {
-  const {fetch, asked} = answering(201, '{"a":1}', {ETag: '"x"'});
-  const {enroute} = await open({fetch});
-  const answer = await enroute.rest('POST', '/jobs', {body: {b: 2}, headers: {'Idempotency-Key': 'k'}});
-  assert.deepEqual([answer.status, answer.body, answer.headers.get('etag')], [201, {a: 1}, '"x"']);
-  const [[url, {method, headers, body}]] = asked;
-  assert.deepEqual([url, method, body], ['https://gw.example/api/v1/jobs', 'POST', '{"b":2}']);
-  assert.deepEqual(headers, {Authorization: 'Bearer t', 'Content-Type': 'application/json', 'Idempotency-Key': 'k'});
-});
-
-test('a problem is thrown with its code, its members and when to come back', async () => {
-  const problem = JSON.stringify({
-    type: 'urn:enroute:problem:active_task', title: 'Conflict', status: 409, detail: 'Not now.', code: 'active_task',
-    retryable: false, tasks: ['order-1'],
-  });
-  const {fetch} = answering(409, problem, {'Retry-After': '3'});
-  const {enroute} = await open({fetch});
-  await assert.rejects(enroute.rest('PATCH', '/riders/me/status', {body: {}}), {
-    name: 'EnrouteError', code: 'active_task', message: 'Not now.', retry: false, status: 409, retryIn: 3_000,
-    tasks: ['order-1'],
-  });
-});
-
-test('what is no problem document is one all the same; nobody there is the network\u2019s', async () => {
-  const odd = await open({fetch: answering(502, '<html>').fetch});
-  await assert.rejects(odd.enroute.rest('GET', '/x'), {code: 'internal', message: 'HTTP 502', retry: true,
-    status: 502});
-  const nobody = await open({fetch: async () => { throw new TypeError('fetch failed'); }});
-  await assert.rejects(nobody.enroute.rest('GET', '/x'), {code: 'network', retry: true});
-  const empty = await open({fetch: async () => new Response(null, {status: 204})});
-  assert.equal((await empty.enroute.rest('PUT', '/x')).body, null);
 });

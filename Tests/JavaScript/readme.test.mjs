@@ -1,7 +1,8 @@
-// What is written for who builds apps: the example of the README runs, the types say what is there, and the package leads to it.
+// What is written for who builds apps: the example of the README runs, the types say what is there, the package
+// leads to it, and the files are as short as they are to be.
 
 import assert from 'node:assert/strict';
-import {readFileSync} from 'node:fs';
+import {readFileSync, readdirSync} from 'node:fs';
 import {test} from 'node:test';
 import * as library from '../../Sources/Gateway/Pages/enroute.js';
 import {Clock, playedSockets} from './clock.mjs';
@@ -23,7 +24,8 @@ test('the example of the README follows a rider', {skip, timeout: 2 * PATIENCE},
   const lines = [];
   try {
     const tokenOf = (role, name) => stage.token(role, name);
-    const service = new Enroute({url: stage.url, credential: async () => ({token: await tokenOf('service', 'orders')})});
+    const token = await tokenOf('service', 'orders');
+    const service = new Enroute({url: stage.url, credential: async () => ({token})});
     await service.rest('POST', '/jobs', {body: {job: 'visit-1', kind: 'service', customer: 'anna', rider: 'rider-7'}});
     await service.rest('POST', '/jobs/visit-1/status', {body: {status: 'on_the_way'}});
     const code = example.replace(/^import .*$/m, '').replace('https://localhost:8443/v1', stage.url);
@@ -82,4 +84,16 @@ test('all files of the library together are at most 20 kB compressed', async () 
   const bytes = ['', '-line', '-pace', '-rest', '-view', '-words']
     .reduce((sum, part) => sum + gzipSync(text(`Sources/Gateway/Pages/enroute${part}.js`)).length, 0);
   assert.ok(bytes <= 20_000, `${bytes}`);
+});
+
+test('every file opens with its idea, and none is over 400 lines or 120 columns', () => {
+  const library = readdirSync(new URL('../../Sources/Gateway/Pages/', import.meta.url))
+    .filter((name) => name.startsWith('enroute')).map((name) => `Sources/Gateway/Pages/${name}`);
+  const tests = readdirSync(new URL('.', import.meta.url)).map((name) => `Tests/JavaScript/${name}`);
+  for (const path of [...library, ...tests]) {
+    const lines = text(path).split('\n');
+    assert.match(lines[0], /^\/\/ .{30}/, path);
+    assert.ok(lines.length <= 400, `${path}: ${lines.length} lines`);
+    for (const [index, line] of lines.entries()) assert.ok(line.length <= 120, `${path}:${index + 1}`);
+  }
 });

@@ -118,6 +118,15 @@ export const FIRST_INTERVAL = 1;
 /** ms: a clock that is further off than this is put right by the gateway's. */
 export const CLOCK_TOLERANCE = 2_000;
 
+/** What a job may be called. */
+export const JOB_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Whether somebody can be there: (0, 0) is what receivers say that know nothing. */
+export function isPlace({lat, lon}) {
+  return Number.isFinite(lat) && Number.isFinite(lon) && Math.abs(lat) <= 90 && Math.abs(lon) <= 180
+    && (lat !== 0 || lon !== 0);
+}
+
 /**
  * Readings of a rider's place on their way to the gateway: bounded, the newest first, never faster than the gateway
  * asks for, and none that is too old to be taken.
@@ -144,7 +153,9 @@ export class FixQueue {
     if (jobs.length === 0 || jobs.length > MOST_JOBS) {
       throw new RangeError(`A position is reported for 1 to ${MOST_JOBS} jobs, not for ${jobs.length}.`);
     }
-    // One that is as new as another says nothing more.
+    if (!jobs.every((job) => JOB_NAME.test(job))) throw new RangeError(`No job is called ${jobs.join(' or ')}.`);
+    // A gateway takes neither, and what is as new as another says nothing more.
+    if (!isPlace(fix) || !Number.isFinite(fix.at)) return;
     if (this.#waiting.some((waiting) => waiting.fix.at === fix.at)) return;
     this.#waiting.push({jobs: [...jobs], fix});
     this.#waiting.sort((a, b) => b.fix.at - a.fix.at);

@@ -5,17 +5,16 @@
 // enroute.d.ts.
 
 import {Line} from './enroute-line.js';
-import {FixQueue, closeMeaning} from './enroute-pace.js';
+import {FixQueue, JOB_NAME, closeMeaning, isPlace} from './enroute-pace.js';
 import {ANSWER_WITHIN, EnrouteError, request, unreachable} from './enroute-rest.js';
 import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
 
-/** What a job may be called; a gateway would not understand a question about another. */
-const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 /** ms until a subscription is asked for again, when the gateway named no time. */
 const ASK_AGAIN_AFTER = 1_000;
 /** ms until a report is tried again while the one before has not left. */
 const CONGESTION_PAUSE = 500;
 
+/** Instead of asking: a gateway would not understand a question about such a name. */
 const noSuchJob = {type: 'error', code: 'not_found', message: 'No job is called that.'};
 
 export {EnrouteError};
@@ -74,13 +73,15 @@ export class Enroute {
 
   // ---- following ----
 
-  follow(job, listener = () => {}) {
+  follow(job, heard = () => {}) {
+    // Each its own, also where one function follows twice.
+    const listener = (view, change) => heard(view, change);
     let follow = this.#follows.get(job);
     const isNew = !follow || follow.view.ended || follow.view.refused;
     if (isNew) {
       follow = {view: this.#timed(unknownView(job)), listeners: new Set(), isAnswered: false};
       this.#follows.set(job, follow);
-      if (NAME.test(job)) this.#subscribe(follow);
+      if (JOB_NAME.test(job)) this.#subscribe(follow);
       else queueMicrotask(() => this.#show(follow, reduce(follow.view, noSuchJob, this.#options.now())));
     } else if (follow.view.known) {
       queueMicrotask(() => { if (follow.listeners.has(listener)) this.#call(listener, follow.view, 'snapshot'); });
@@ -128,10 +129,10 @@ export class Enroute {
 
   // ---- travelling ----
 
-  async travel(job, active) {
-    const done = await this.#ask({type: 'travel', job, active});
+  travel(job, active) {
+    // Whoever switches it off is not seen from that moment on, whether it can be said or not.
     if (!active) this.#fixes.forget(job);
-    return done;
+    return this.#ask({type: 'travel', job, active});
   }
 
   publish(jobs, fix) {
@@ -146,7 +147,7 @@ export class Enroute {
   dark(reason, job) { return this.#tell({type: 'dark', ...(job && {job}), reason}); }
 
   presence({lat = undefined, lon = undefined, device = undefined} = {}) {
-    return this.#tell({type: 'presence', ...(lat !== undefined && {lat, lon}), ...(device && {device})});
+    return this.#tell({type: 'presence', ...(isPlace({lat, lon}) && {lat, lon}), ...(device && {device})});
   }
 
   #reportWhenDue() {
@@ -170,6 +171,7 @@ export class Enroute {
   /** Says a message and waits for its `ok`. Answers come in the order of the questions about the same. */
   #ask(message) {
     return new Promise((resolve, reject) => {
+      if (message.job !== undefined && !JOB_NAME.test(message.job)) return reject(new EnrouteError(noSuchJob));
       if (!this.#line.say(message)) return reject(unreachable('There is no connection at the moment.'));
       const key = `${message.type} ${message.job ?? ''}`;
       const question = {resolve, reject};
