@@ -97,7 +97,8 @@ struct PageFiles: Sendable {
                 guard let mediaType = Self.mediaType(of: name) else {
                     preconditionFailure("\(name) is no name of a file that pages ask for")
                 }
-                return (name, File(bytes: bytes, mediaType: mediaType, tag: EntityTag(digestOf: bytes)))
+                let sent = Self.sent(bytes, as: mediaType)
+                return (name, File(bytes: sent, mediaType: mediaType, tag: EntityTag(digestOf: sent)))
             })
     }
 
@@ -117,13 +118,18 @@ struct PageFiles: Sendable {
         }
     }
 
+    /// Scripts and styles go without their comments.
+    private static func sent(_ bytes: [UInt8], as mediaType: String) -> [UInt8] {
+        mediaType == "text/javascript" || mediaType == "text/css" ? PageText.withoutComments(bytes) : bytes
+    }
+
     /// `nil` when there is none.
     subscript(name: String) -> File? {
         guard let mediaType = Self.mediaType(of: name) else { return nil }
         if let folder, let content = FileManager.default.contents(atPath: "\(folder)/\(name)"),
             content.count <= Self.longestFile
         {
-            return File(bytes: Array(content), mediaType: mediaType, tag: nil)
+            return File(bytes: Self.sent(Array(content), as: mediaType), mediaType: mediaType, tag: nil)
         }
         return Self.builtIn[name] ?? Self.icon(name)
     }

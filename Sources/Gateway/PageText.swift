@@ -27,8 +27,9 @@ enum PageText {
         switch text[text.startIndex + 1] {
         case UInt8(ascii: "/"): return first
         case UInt8(ascii: "*"):
-            // `/*/` ends nothing.
+            // `/*/` ends nothing; `/*!` is kept by custom: whose work it is.
             var rest = text.dropFirst(2)
+            if rest.first == UInt8(ascii: "!") { return nil }
             for line in first..<lines.count {
                 if line > first { rest = Self.trimmed(lines[line]) }
                 guard let end = Self.blockEnd(in: rest) else { continue }

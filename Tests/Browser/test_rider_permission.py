@@ -274,6 +274,9 @@ def test_us_072_a_low_battery_is_told_to_rider_and_gateway(open_rider, job):
     rider.page.evaluate("battery.level = 0.04; battery.dispatchEvent(new Event('levelchange'))")
     expect(rider.page.locator("#sharing-note")).to_contain_text("Battery at 4%")
     assert "low_battery" in rider.dark_reasons
+    rider.move(41.8901, 12.4801)
+    eventually(rider.page, lambda: any(each["message"].get("battery") == 0.04 for each in rider.said("location")),
+               "a report with what is left of the battery")
 
 
 @pytest.mark.lean

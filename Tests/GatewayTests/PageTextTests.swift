@@ -17,6 +17,7 @@ import Testing
     @Test(arguments: [
         "let a = 1;  // of a line of code", "fetch('https://a/b')", "a { b: c; }  /* d */", "/* a */ let b;",
         "/* a\n b */ let c;", "/* never ends\nlet a;", "/*/ neither\n", "/", "", "\n", "a /\n/ b", "*/",
+        "/*! (c) whose */",
     ])
     func `what shares a line with code is sent as it is`(source: String) {
         #expect(self.sent(source) == source)

@@ -172,3 +172,15 @@ test('nothing more is told for a job that is travelled to no longer', () => {
   queue.disconnected();
   assert.equal(queue.count, 0);
 });
+
+test('what is left of the battery goes with a report, and no number that is none', () => {
+  const clock = {wall: 1_000_000, clockOffset: 0};
+  const none = undefined;
+  for (const [battery, told] of [[0.42, 0.42], [0, 0], [1, 1], [null, none], [none, none], [1.5, none]]) {
+    const queue = new FixQueue();
+    queue.add(['visit-1'], {at: 1_000_000, lat: 41.9, lon: 12.5, battery});
+    const report = queue.next(0, clock);
+    assert.equal(report.battery, told);
+    assert.deepEqual(Object.keys(report.fixes[0]), ['at', 'lat', 'lon']);
+  }
+});

@@ -186,7 +186,9 @@ export class FixQueue {
     this.#seq += 1;
     this.#unanswered = {seq: this.#seq, jobs, fix: told[0].fix};
     const fixes = told.map(({fix}) => withoutGaps(fix, correction));
-    return {type: 'location', ...(jobs.length === 1 ? {job: jobs[0]} : {jobs}), seq: this.#seq, fixes};
+    const {battery} = told[0].fix;
+    const report = {type: 'location', ...(jobs.length === 1 ? {job: jobs[0]} : {jobs}), seq: this.#seq, fixes};
+    return within(battery, 0, 1) ? {...report, battery} : report;
   }
 
   /** The gateway took the report, and all before it; or refused it. */
@@ -207,9 +209,10 @@ export class FixQueue {
   }
 }
 
+const within = (value, least, most) => Number.isFinite(value) && value >= least && value <= most;
+
 /** What a browser does not know is `null` there, and missing here; what a gateway would refuse is left out. */
 function withoutGaps({at, lat, lon, acc, spd, hdg}, correction) {
-  const within = (value, least, most) => Number.isFinite(value) && value >= least && value <= most;
   const digits = (degrees) => Math.round(degrees * 1e7) / 1e7;
   return {
     at: Math.round(at + correction), lat: digits(lat), lon: digits(lon),

@@ -150,6 +150,7 @@ export interface Fix extends Place {
   /** m */ readonly acc?: number | null;
   /** m/s */ readonly spd?: number | null;
   /** Degrees clockwise from north. */ readonly hdg?: number | null;
+  /** What is left of the phone's, 0 to 1; left out while it is charged. */ readonly battery?: number | null;
 }
 
 export interface Ok { readonly type: 'ok'; readonly re: string; readonly job?: string; readonly deadline?: number }

@@ -223,7 +223,9 @@ export class Travel {
     this.lastFixAt = performance.now();
     this.silence.found(fix.acc);
     const jobs = [...this.travelling.keys()];
-    if (jobs.length > 0 && this.location.isWatching) this.enroute.publish(jobs, fix);
+    // With little battery the gateway asks for fewer reports.
+    const {level: battery} = this.silence.battery;
+    if (jobs.length > 0 && this.location.isWatching) this.enroute.publish(jobs, {...fix, battery});
     this.#happened('fix');
   };
 
