@@ -74,7 +74,7 @@ extension Grant {
         case (_, .changeStatus): true
         case (.customer, .followJob), (.customer, .readJob), (.customer, .makeLink): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
-        case (.rider, .beAvailable): true
+        case (.rider, .beAvailable), (.rider, .readVerdicts): true
         case (.ops, .readRiders), (.service, .readRiders), (.ops, .forceOffline), (.service, .forceOffline): true
         case (.service, .describeRider): true
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant), (.ops, .readVerdicts): true

@@ -45,7 +45,8 @@ extension JobControl {
     ) -> EventLoopFuture<EventOutcome> {
         let new = NewJob(
             job: created.job, kind: created.kind, customer: created.customer, rider: created.rider,
-            zone: created.zone, destination: created.destination, vendor: created.vendor, actor: actor)
+            zone: created.zone, destination: created.destination, geocoded: created.geocoded,
+            vendor: created.vendor, actor: actor)
         return self.create(new, epoch: event.epoch).map { creation in
             switch creation.value {
             case .created: .applied(nil, isUnknown: creation.isUnknown, isRepeat: false)

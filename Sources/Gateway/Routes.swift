@@ -51,6 +51,7 @@ struct Routes: Sendable {
         self.addJobWriting(to: api)
         self.addStatus(to: api)
         self.addLocations(to: api)
+        self.addDarkness(to: api)
         self.addVerdicts(to: api)
         self.addEventStreams(to: api)
         self.addRiders(to: api)
@@ -110,6 +111,7 @@ struct Routes: Sendable {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
         let deadline = try await self.answer(self.jobs.startTravel(job, by: grant.person))
+        try await self.tellHome(of: grant.person) { $0.started(.init(rider: grant.person, job: job)) }
         return Self.json(Array(#"{"job":"\#(job)","active":true,"deadline":\#(deadline)}"#.utf8))
     }
 
@@ -117,6 +119,7 @@ struct Routes: Sendable {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
         try await self.answer(self.jobs.stopTravel(job, by: grant.person))
+        try await self.tellHome(of: grant.person) { $0.restart(.init(rider: grant.person, job: job)) }
         return Self.json(Array(#"{"job":"\#(job)","active":false}"#.utf8))
     }
 

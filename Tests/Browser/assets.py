@@ -1,5 +1,5 @@
-"""What a page is made of: everything of our own that its HTML leads to, directly or by imports, found by reading the files as the
-gateway serves them. Leaflet is not ours; streets and texts are data."""
+"""What a page is made of: everything of our own that its HTML leads to, directly or by imports, found by reading
+the files as the gateway serves them. Leaflet is not ours; streets and texts are data."""
 
 import gzip
 import re

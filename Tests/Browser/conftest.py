@@ -1,6 +1,6 @@
-"""The fixtures of the browser tests: a site, an order system, riders on real sockets, browsers. Tests say what happens
-in the world and what the page then shows; they wait by `expect`, by a rider's `hear` or by the page's own clock, and
-never for time to pass.
+"""The fixtures of the browser tests: a site, an order system, riders on real sockets, browsers. Tests say what
+happens in the world and what the page then shows; they wait by `expect`, by a rider's `hear` or by the page's own
+clock, and never for time to pass.
 
     ENROUTE_BINARY=… .build-browser/venv/bin/pytest Tests/Browser -m lean -k customer
 

@@ -1,6 +1,6 @@
-"""What a browser said while a test ran: its console, uncaught errors, violations of the content policy, every request.
-It is kept beside screenshots when a test fails; and some of it no test may cause: uncaught errors, a policy that was
-broken, a request to somebody else, a token in an address."""
+"""What a browser said while a test ran: its console, uncaught errors, violations of the content policy, every
+request. It is kept beside screenshots when a test fails; and some of it no test may cause: uncaught errors, a
+policy that was broken, a request to somebody else, a token in an address."""
 
 import json
 import re

@@ -1,4 +1,5 @@
-"""What a page occupies, by the DevTools protocol: JavaScript heap after a collection, nodes and listeners that are alive."""
+"""What a page occupies, by the DevTools protocol: JavaScript heap after a collection, nodes and listeners that are
+alive."""
 
 from dataclasses import dataclass
 

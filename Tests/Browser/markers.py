@@ -1,5 +1,6 @@
-"""Where the markers are on a page, frame by frame: a recorder in the page looks at each animation frame and keeps what changed, with
-the wall clock's time, which on one machine is the rider's too. A test asks for what was recorded, and judges it here."""
+"""Where the markers are on a page, frame by frame: a recorder in the page looks at each animation frame and keeps
+what changed, with the wall clock's time, which on one machine is the rider's too. A test asks for what was
+recorded, and judges it here."""
 
 from dataclasses import dataclass
 
@@ -27,7 +28,7 @@ RECORDER = """() => {
 
 @dataclass(frozen=True)
 class Seen:
-    """One frame in which something had moved: when (ms since the epoch), and where the rider was from its destination (px)."""
+    """One frame in which something had moved: when (ms since the epoch), and where the rider was from its door (px)."""
 
     at: int
     east: float

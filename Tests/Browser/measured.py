@@ -1,4 +1,5 @@
-"""Numbers that tests measure: printed at the end of the run, and kept in .build-browser/measured.json for the notes."""
+"""Numbers that tests measure: printed at the end of the run, and kept in .build-browser/measured.json for the
+notes."""
 
 import json
 import math

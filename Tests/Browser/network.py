@@ -1,4 +1,5 @@
-"""The machine's own network tools: `ss -K` ends a TCP connection of a browser in the kernel, which neither side asked for."""
+"""The machine's own network tools: `ss -K` ends a TCP connection of a browser in the kernel, which neither side
+asked for."""
 
 import os
 import re

@@ -1,5 +1,5 @@
-"""How long a page's main thread is busy at once. The browser's trace says for each task how long it took by the clock and how much of
-that it computed: on a machine that others use, only the second is the page's own doing."""
+"""How long a page's main thread is busy at once. The browser's trace says for each task how long it took by the
+clock and how much of that it computed: on a machine that others use, only the second is the page's own doing."""
 
 import json
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
-"""A rider's phone: a real socket that travels and reports, beside the browser. What it sent and when is kept, so that a
-test can say how long a fix took to a marker."""
+"""A rider's phone: a real socket that travels and reports, beside the browser. What it sent and when is kept, so
+that a test can say how long a fix took to a marker."""
 
 import threading
 import time

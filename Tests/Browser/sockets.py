@@ -1,5 +1,5 @@
-"""What goes over the sockets of a page, and when: a page's WebSocket is listened to from within, before any of its own scripts runs, so
-that the times are those at which the page itself was told."""
+"""What goes over the sockets of a page, and when: a page's WebSocket is listened to from within, before any of its
+own scripts runs, so that the times are those at which the page itself was told."""
 
 from dataclasses import dataclass
 

@@ -1,8 +1,8 @@
 """A site of its own: a redis-server, one or more gateways, and where asked for one address before them (`Relay`).
 Everything is started here and ended here, by process id; what breaks is broken by the test that says so.
 
-Pages come over plain HTTP on 127.0.0.1: browsers count loopback as a secure context, so geolocation and service workers
-are there, while a service worker refuses a certificate that nobody vouches for. One test goes over TLS
+Pages come over plain HTTP on 127.0.0.1: browsers count loopback as a secure context, so geolocation and service
+workers are there, while a service worker refuses a certificate that nobody vouches for. One test goes over TLS
 (`is_secure=True`)."""
 
 import os

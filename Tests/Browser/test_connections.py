@@ -1,5 +1,5 @@
-"""Connections end in all the ways they do: cut by the kernel, cut by a balancer, dead without a word, with their gateway, without
-Redis. In each the page says so, comes back by itself, and has missed nothing."""
+"""Connections end in all the ways they do: cut by the kernel, cut by a balancer, dead without a word, with their
+gateway, without Redis. In each the page says so, comes back by itself, and has missed nothing."""
 
 import re
 
@@ -39,8 +39,8 @@ def followed(rider):
 
 
 def arrive(visit, page: Page) -> None:
-    """The visit goes on in the world, and the page knows: other words, and no map any more. (A status that ends the job would
-    end the link too.)"""
+    """The visit goes on in the world, and the page knows: other words, and no map any more. (A status that ends the
+    job would end the link too.)"""
     before = page.locator("#headline").text_content()
     visit.status("work_in_progress")
     expect(page.locator("#tracking")).to_be_hidden()

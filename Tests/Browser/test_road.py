@@ -1,5 +1,6 @@
-"""The whole road, with nothing between: a rider's page and a customer's page side by side, one gateway, one redis-server. Permission
-is asked for, travel mode goes on, the marker moves, the rider's network is lost and comes back, the rider arrives."""
+"""The whole road, with nothing between: a rider's page and a customer's page side by side, one gateway, one
+redis-server. Permission is asked for, travel mode goes on, the marker moves, the rider's network is lost and comes
+back, the rider arrives."""
 
 import pytest
 from playwright.sync_api import Page, expect

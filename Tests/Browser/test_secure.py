@@ -1,5 +1,5 @@
-"""Over TLS, as in production: pages come by https, their socket by wss, and nothing of it is asked in the clear. One test, since the
-certificate is nobody's and a service worker would refuse it."""
+"""Over TLS, as in production: pages come by https, their socket by wss, and nothing of it is asked in the clear.
+One test, since the certificate is nobody's and a service worker would refuse it."""
 
 import pytest
 from playwright.sync_api import expect

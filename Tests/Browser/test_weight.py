@@ -1,4 +1,5 @@
-"""Point 24: what a phone in a weak network has to load before it shows anything. Counted from the files as they are served."""
+"""Point 24: what a phone in a weak network has to load before it shows anything. Counted from the files as they are
+served."""
 
 import pytest
 

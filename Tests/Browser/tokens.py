@@ -1,5 +1,5 @@
-"""Tokens of the identity provider, which here is us: HS256 with the site's secret. `enroute token` makes the same ones;
-these may also be about to expire, or be for one job only."""
+"""Tokens of the identity provider, which here is us: HS256 with the site's secret. `enroute token` makes the same
+ones; these may also be about to expire, or be for one job only."""
 
 import base64
 import hashlib

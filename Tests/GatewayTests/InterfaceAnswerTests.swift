@@ -110,6 +110,9 @@ import Testing
         let read = try await conversation.ask(200, try .good("readJob"))
         #expect(read.text.contains(#""tracking":"live""#))
         try await conversation.ask(422, report.with { $0.body = #"{"fixes":[]}"# })
+        let dark = try SampleRequest.good("explainDarkness")
+        try await conversation.ask(204, dark)
+        try await conversation.ask(422, dark.with { $0.body = #"{"reason":"midnight"}"# })
         try await conversation.ask(200, try .good("readVerdicts"))
         try await conversation.ask(200, try .good("stopTravel"))
     }

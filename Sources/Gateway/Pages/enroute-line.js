@@ -1,9 +1,10 @@
-// The connection to a gateway: opened, signed in, kept, noticed when it is gone, and opened again. It carries messages and knows
-// none of them but those about itself: welcome, pong, degraded, restored, goaway. When to do what is decided in enroute-pace.js.
+// The connection to a gateway: opened, signed in, kept, noticed when it is gone, and opened again. It carries messages
+// and knows none of them but those about itself: welcome, pong, degraded, restored, goaway. When to do what is decided
+// in enroute-pace.js.
 
 import {
-  CONNECT_WITHIN, GOODBYE, LOOK_EVERY, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PROBE, STEADY_AFTER, closeMeaning,
-  heartbeat, reconnectDelay,
+  CONNECT_WITHIN, GOODBYE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, STEADY_AFTER, closeMeaning, heartbeat,
+  reconnectDelay,
 } from './enroute-pace.js';
 
 const OPEN = 1;
@@ -75,7 +76,7 @@ export class Line {
       this.#failures = 0;
       this.#connect();
     } else if (this.isOpen) {
-      this.#beat.probing = true;
+      this.#beat = {...this.#beat, asked: null, probing: true};
       this.#look();
     }
   }
@@ -141,7 +142,8 @@ export class Line {
     }
     this.#believe();
     this.#heard(message);
-    if (['degraded', 'restored'].includes(message.type)) this.#changed();
+    // After whatever follows from it: who hears of the connection finds all in place.
+    if (['welcome', 'degraded', 'restored'].includes(message.type)) this.#changed();
   }
 
   #welcomed(message) {
@@ -153,7 +155,7 @@ export class Line {
     this.#degraded = false;
     this.#offlineSince = null;
     this.#close = undefined;
-    this.#become('open');
+    this.#state = 'open';
     this.#look();
   }
 
@@ -173,14 +175,14 @@ export class Line {
   #look() {
     if (!this.isOpen) return;
     const now = this.#options.now();
-    switch (heartbeat(this.#beat, now)) {
-      case 'give up': return this.#lost(1006, 'nothing was heard');
-      case 'ping':
-        this.#beat.asked = now;
-        this.#askedAt = this.#options.wall();
-        this.#socket.send('{"type":"ping"}');
+    const {what, lookIn} = heartbeat(this.#beat, now);
+    if (what === 'give up') return this.#lost(1006, 'nothing was heard');
+    if (what === 'ping') {
+      this.#beat.asked = now;
+      this.#askedAt = this.#options.wall();
+      this.#socket.send('{"type":"ping"}');
     }
-    this.#plan('look', this.#beat.probing ? PROBE : LOOK_EVERY, () => this.#look());
+    this.#plan('look', lookIn, () => this.#look());
   }
 
   #drain() {

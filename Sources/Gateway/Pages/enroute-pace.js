@@ -1,5 +1,5 @@
-// When to come back, when to ask whether anybody is there, how fast to speak, and which positions wait: decided here from times
-// that are given, so that a test needs neither a clock nor a network.
+// When to come back, when to ask whether anybody is there, how fast to speak, and which positions wait: decided here
+// from times that are given, so that a test needs neither a clock nor a network.
 
 // ---- coming back ----
 
@@ -29,7 +29,8 @@ export function reconnectDelay(failures, notBefore, now, random) {
 }
 
 /**
- * What a close means for who was connected (PROTOCOL.md, "Close codes"): whether coming back is of use, and what it is called.
+ * What a close means for who was connected (PROTOCOL.md, "Close codes"): whether coming back is of use, and what it is
+ * called.
  *
  * @param {number} code
  */
@@ -51,8 +52,6 @@ export const PING_AFTER = 20_000;
 export const GIVE_UP_AFTER = 40_000;
 /** ms for an answer once the network is back. */
 export const PROBE = 4_000;
-/** ms between two looks. */
-export const LOOK_EVERY = 5_000;
 /** ms from the attempt to the welcome. */
 export const CONNECT_WITHIN = 15_000;
 /** ms for a gateway that is going away to close, after the time it named. */
@@ -61,15 +60,22 @@ export const GOODBYE = 2_000;
 export const OFFLINE_DOUBTED_AFTER = 30_000;
 
 /**
- * What a silence asks for: `'wait'`, `'ping'` or `'give up'`. Who slept (a laptop that was shut) asks before it gives up.
+ * What a silence asks for: `'wait'`, `'ping'` or `'give up'`, and in how many ms to look again. Who slept (a laptop
+ * that was shut) asks before it gives up.
  *
- * @param {{heard: number, asked: number|null, probing: boolean}} line when something was heard last; when we first asked
+ * @param {{heard: number, asked: number|null, probing: boolean}} line when something was heard last; when we first
+ *     asked
  *     since then; whether an answer is wanted soon
  * @param {number} now ms
  */
 export function heartbeat({heard, asked, probing}, now) {
-  if (asked === null) return probing || now - heard >= PING_AFTER ? 'ping' : 'wait';
-  return now - asked >= (probing ? PROBE : GIVE_UP_AFTER - PING_AFTER) ? 'give up' : 'wait';
+  const answer = probing ? PROBE : GIVE_UP_AFTER - PING_AFTER;
+  if (asked !== null) {
+    const rest = asked + answer - now;
+    return rest <= 0 ? {what: 'give up', lookIn: 0} : {what: 'wait', lookIn: rest};
+  }
+  const quiet = heard + PING_AFTER - now;
+  return probing || quiet <= 0 ? {what: 'ping', lookIn: answer} : {what: 'wait', lookIn: quiet};
 }
 
 // ---- how fast to speak ----
@@ -112,9 +118,18 @@ export const FIRST_INTERVAL = 1;
 /** ms: a clock that is further off than this is put right by the gateway's. */
 export const CLOCK_TOLERANCE = 2_000;
 
+/** What a job may be called. */
+export const JOB_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Whether somebody can be there: (0, 0) is what receivers say that know nothing. */
+export function isPlace({lat, lon}) {
+  return Number.isFinite(lat) && Number.isFinite(lon) && Math.abs(lat) <= 90 && Math.abs(lon) <= 180
+    && (lat !== 0 || lon !== 0);
+}
+
 /**
- * Readings of a rider's place on their way to the gateway: bounded, the newest first, never faster than the gateway asks for,
- * and none that is too old to be taken.
+ * Readings of a rider's place on their way to the gateway: bounded, the newest first, never faster than the gateway
+ * asks for, and none that is too old to be taken.
  */
 export class FixQueue {
   #waiting = [];
@@ -138,7 +153,9 @@ export class FixQueue {
     if (jobs.length === 0 || jobs.length > MOST_JOBS) {
       throw new RangeError(`A position is reported for 1 to ${MOST_JOBS} jobs, not for ${jobs.length}.`);
     }
-    // One that is as new as another says nothing more.
+    if (!jobs.every((job) => JOB_NAME.test(job))) throw new RangeError(`No job is called ${jobs.join(' or ')}.`);
+    // A gateway takes neither, and what is as new as another says nothing more.
+    if (!isPlace(fix) || !Number.isFinite(fix.at)) return;
     if (this.#waiting.some((waiting) => waiting.fix.at === fix.at)) return;
     this.#waiting.push({jobs: [...jobs], fix});
     this.#waiting.sort((a, b) => b.fix.at - a.fix.at);

@@ -1,13 +1,13 @@
-// What a follower sees of one job, as a value: each message of the gateway gives the next view, and what changed. Nothing here
-// knows of a socket or a clock, so that every order of messages can be tried. Four rules hold whatever comes:
-// a view never goes back, what comes twice does nothing, a reset always wins, and what nobody could have travelled is not shown.
+// What a follower sees of one job, as a value: each message of the gateway gives the next view, and what changed.
+// Nothing here knows of a socket or a clock, so that every order of messages can be tried. Four rules hold whatever
+// comes: a view never goes back, what comes twice does nothing, a reset always wins, and what nobody could have
+// travelled is not shown.
 
 /** m: a reading that says less than this about where it is, is not shown. */
 export const LEAST_ACCURACY = 100;
 /** m/s: nobody gets there that fast. */
 export const FASTEST = 60;
-/** ms of readings that agree with each other, until they are believed against the one that is shown: the gateway has held
- * them for ten seconds before. */
+/** ms of readings that agree with each other until they are believed: the gateway has held them for 10 s before. */
 export const BELIEVED_AFTER = 3_000;
 
 const TRACKED = new Set(['live', 'stale']);
@@ -15,10 +15,10 @@ const OVER = new Set(['paused', 'arrived', 'ended']);
 
 /** Before anything is known of the job. */
 export const unknownView = (job) => Object.freeze({
-  job, known: false, kind: null, status: null, statusAt: null, steps: Object.freeze([]), tracking: 'waiting', reason: null,
-  text: null, dark: null, approach: null, position: null, positionReceivedAt: null, destination: null, geocoding: null,
-  eta: null, ended: null, refused: null, epoch: null, id: null, travelDeadline: null, clockOffset: 0,
-  newestID: null, doubted: null,
+  job, known: false, kind: null, status: null, statusAt: null, steps: Object.freeze([]), tracking: 'waiting',
+  reason: null, text: null, dark: null, approach: null, position: null, positionReceivedAt: null, destination: null,
+  geocoding: null, eta: null, ended: null, refused: null, epoch: null, id: null, travelDeadline: null, clockOffset: 0,
+  vendor: null, newestID: null, doubted: null,
 });
 
 /**
@@ -35,7 +35,7 @@ export function reduce(view, message, now, {fastest = FASTEST} = {}) {
     case 'subscribed': return changed(view, 'snapshot', snapshot(view, message.snapshot, now, false));
     case 'reset': return changed(view, 'reset', snapshot(view, message.snapshot, now, true));
     case 'ended': return changed(view, 'ended', {ended: message.reason, ...nobodyToSee});
-    case 'error': return changed(view, 'refused', {refused: {code: message.code, message: message.message}, ...nobodyToSee});
+    case 'error': return changed(view, 'refused', {refused: refusal(message), ...nobodyToSee});
   }
   // What is no whole state belongs to one: it came late, or before it.
   if (!view.known || view.ended || view.refused) return {view, change: null};
@@ -43,7 +43,7 @@ export function reduce(view, message, now, {fastest = FASTEST} = {}) {
     case 'status': return status(view, message);
     case 'location': return location(view, message, now, fastest);
     case 'tracking': return tracking(view, message);
-    case 'eta': return OVER.has(view.tracking) ? {view, change: null} : changed(view, 'eta', {eta: withoutNames(message)});
+    case 'eta': return OVER.has(view.tracking) ? {view, change: null} : changed(view, 'eta', {eta: arrival(message)});
     case 'dark': return changed(view, 'dark', {dark: message.text});
     case 'approach': return changed(view, 'approach', {approach: message.state});
     default: return {view, change: null};
@@ -60,9 +60,8 @@ function changed(view, change, parts) {
 
 const isSame = (a, b) => a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));
 
-function withoutNames({type, job, ...rest}) {
-  return Object.freeze(rest);
-}
+const refusal = ({code, message}) => Object.freeze({code, message});
+const arrival = ({type, job, ...rest}) => Object.freeze(rest);
 
 /** The whole state: what is in it, and of a resumed view whatever was newer. */
 function snapshot(view, state, now, isReset) {
@@ -78,7 +77,7 @@ function snapshot(view, state, now, isReset) {
   const position = keepsOurs ? view.position : freeze(offered);
   return {
     known: true, ended: null, refused: null, kind: state.kind, epoch: state.epoch, ...heading,
-    destination: freeze(state.destination), geocoding: state.geocoding ?? null,
+    destination: freeze(state.destination), geocoding: state.geocoding ?? null, vendor: state.vendor ?? null,
     tracking: state.tracking, reason: state.reason ?? null, text: state.text ?? null, dark: state.dark ?? null,
     travelDeadline: state.travelDeadline ?? null, eta: freeze(state.eta), position,
     positionReceivedAt: keepsOurs ? view.positionReceivedAt : position && now - (state.positionAge ?? 0),
@@ -182,13 +181,15 @@ export function bearing(a, b) {
 
 // ---- the pool of a zone ----
 
-/** Before anything is known of the zone. `riders` are by their name: those that may get a task, and whose change was seen. */
+/** Before anything is known of the zone. `riders` are by their name: those that may get a task, and whose change was
+ * seen. */
 export const unknownPool = (zone) => Object.freeze({
   zone, known: false, version: null, riders: new Map(), count: 0, refused: null,
 });
 
 /**
- * The pool after a message, and what changed: `'pool'`, `'refused'`, the change of a rider, or `null` when it is no news.
+ * The pool after a message, and what changed: `'pool'`, `'refused'`, the change of a rider, or `null` when it is no
+ * news.
  *
  * @param {object} pool
  * @param {object} message of the gateway, about the pool's zone
@@ -196,7 +197,7 @@ export const unknownPool = (zone) => Object.freeze({
 export function reducePool(pool, message) {
   switch (message.type) {
     case 'error':
-      return {pool: Object.freeze({...pool, refused: {code: message.code, message: message.message}}), change: 'refused'};
+      return {pool: Object.freeze({...pool, refused: refusal(message)}), change: 'refused'};
     case 'rider': {
       if (!pool.known || message.version <= pool.version) return {pool, change: null};
       return {pool: afterChanges(pool, [message], message.version), change: message};
@@ -207,10 +208,8 @@ export function reducePool(pool, message) {
         return {pool: afterChanges(pool, news, message.version), change: 'pool'};
       }
       const riders = new Map(message.riders.map((rider) => [rider.rider, Object.freeze({...rider, available: true})]));
-      return {
-        pool: Object.freeze({...pool, known: true, refused: null, version: message.version, riders, count: message.count}),
-        change: 'pool',
-      };
+      const {version, count} = message;
+      return {pool: Object.freeze({...pool, known: true, refused: null, version, riders, count}), change: 'pool'};
     }
     default: return {pool, change: null};
   }
@@ -224,7 +223,10 @@ function afterChanges(pool, changes, version) {
     // Of a rider that is not among those shown it is not known whether it was counted.
     count += (change.available ? 1 : 0) - (before?.available ? 1 : 0);
     if (change.change === 'removed') riders.delete(change.rider);
-    else riders.set(change.rider, Object.freeze({...change, heartbeat: change.available ? change.at : before?.heartbeat}));
+    else {
+      const heartbeat = change.available ? change.at : before?.heartbeat;
+      riders.set(change.rider, Object.freeze({...change, heartbeat}));
+    }
   }
   return Object.freeze({...pool, known: true, refused: null, version, riders, count: Math.max(0, count)});
 }

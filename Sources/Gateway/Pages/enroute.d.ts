@@ -1,9 +1,11 @@
-// Types of enroute.js. Times are ms; `at`, `received`, `statusAt` and `arrivesAt` since the epoch, by the gateway's clock.
+// Types of enroute.js. Times are ms; `at`, `received`, `statusAt` and `arrivesAt` since the epoch, by the gateway's
+// clock.
 
 export interface EnrouteOptions {
   /** Where the WebSocket is: `https://host/v1` or `wss://host/v1`; without it, of the page's own origin. */
   url?: string;
-  /** Who signs in, asked at each connection and request. `null`: nobody, and the connection is refused. May throw: asked again. */
+  /** Who signs in, asked at each connection and request. `null`: nobody, and the connection is refused. May throw:
+   * asked again. */
   credential: () => Promise<Credential | null> | Credential | null;
   /** The REST interface, `/api/v1` where not named. */
   rest?: string;
@@ -23,7 +25,8 @@ export interface EnrouteOptions {
 export type Credential = {token: string} | {link: string};
 
 export interface Connection {
-  /** `waiting`: gone, and coming back at `retryAt`, or the system says that it is offline. `refused`: coming back is of no use. */
+  /** `waiting`: gone, and coming back at `retryAt`, or the system says that it is offline. `refused`: coming back is of
+   * no use. */
   readonly state: 'connecting' | 'open' | 'waiting' | 'refused' | 'stopped';
   /** The gateway hears nothing from Redis: what is shown may be old. */
   readonly degraded: boolean;
@@ -66,6 +69,11 @@ export interface Eta {
   /** Stops before. */ readonly after?: number;
 }
 
+export interface Step {
+  readonly status: Status;
+  readonly state: 'complete' | 'active' | 'upcoming' | 'cancelled';
+}
+
 /** What a follower sees of one job; frozen, a new one for each change. */
 export interface View {
   readonly job: string;
@@ -74,7 +82,7 @@ export interface View {
   readonly kind: 'delivery' | 'service' | null;
   readonly status: Status | null;
   readonly statusAt: number | null;
-  readonly steps: readonly {readonly status: Status; readonly state: 'complete' | 'active' | 'upcoming' | 'cancelled'}[];
+  readonly steps: readonly Step[];
   readonly tracking: Tracking;
   readonly reason: EndReason | null;
   /** Names words of `GET texts`, under `tracking`. */
@@ -87,6 +95,8 @@ export interface View {
   /** When it was received, by `now` (in a browser `performance.now()`). */
   readonly positionReceivedAt: number | null;
   readonly destination: Place | null;
+  /** What the vendor is called, where the gateway tells it. */
+  readonly vendor: string | null;
   readonly geocoding: 'ok' | 'low' | 'none' | null;
   readonly eta: Eta | null;
   /** Following is over. */
@@ -131,6 +141,8 @@ export interface Pool {
   readonly count: number;
   readonly refused: {readonly code: string; readonly message: string} | null;
 }
+
+export interface Watch { readonly pool: Pool; stop(): void }
 
 /** One reading. `at` is by `Date.now()`, as browsers say it; a clock that is off is put right on the way. */
 export interface Fix extends Place {
@@ -188,11 +200,12 @@ export class Enroute {
 
   follow(job: string, listener?: (view: View, change: Change) => void): Follow;
   /** @param listener is told the change of a rider, or `'pool'`, or `'refused'` */
-  watch(zone: string, listener?: (pool: Pool, change: object | 'pool' | 'refused') => void): {readonly pool: Pool; stop(): void};
+  watch(zone: string, listener?: (pool: Pool, change: object | 'pool' | 'refused') => void): Watch;
 
   /** Travel mode on or off. @throws EnrouteError */
   travel(job: string, active: boolean): Promise<Ok>;
-  /** For 1 to 10 jobs, in the order of their stops. Waits for a connection, the newest first, and for the pace asked for. */
+  /** For 1 to 10 jobs, in the order of their stops. Waits for a connection, the newest first, and for the pace asked
+   * for. */
   publish(jobs: string | readonly string[], fix: Fix): void;
   /** @throws EnrouteError: `active_task` with `tasks`, `forbidden`, `rate_limited`, `network` */
   availability(status: 'online' | 'offline', options?: {device?: string}): Promise<Ok>;

@@ -1,36 +1,30 @@
-// Enroute for pages and apps: follow jobs, travel, watch pools, over one WebSocket that comes back by itself. One ES module and
-// its three neighbours, without a build step or a dependency; in a browser, in Node and in React Native. What is shown is a value
-// (enroute-view.js), when to do what is decided from times (enroute-pace.js), the socket is kept by enroute-line.js; this file
-// is who may ask for what. The protocol: Sources/EnrouteWire/PROTOCOL.md. Types: enroute.d.ts.
+// Enroute for pages and apps: follow jobs, travel, watch pools, over one WebSocket that comes back by itself. One ES
+// module and its neighbours, without a build step or a dependency; in a browser, in Node and in React Native.
+// What is shown is a value (enroute-view.js), when to do what is decided from times (enroute-pace.js), the socket is
+// kept by enroute-line.js; this file is who may ask for what. The protocol: Sources/EnrouteWire/PROTOCOL.md. Types:
+// enroute.d.ts.
 
 import {Line} from './enroute-line.js';
-import {FixQueue, closeMeaning} from './enroute-pace.js';
+import {FixQueue, JOB_NAME, closeMeaning, isPlace} from './enroute-pace.js';
+import {ANSWER_WITHIN, EnrouteError, request, unreachable} from './enroute-rest.js';
 import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
 
-/** ms for an answer, over the socket or by REST. */
-const ANSWER_WITHIN = 15_000;
 /** ms until a subscription is asked for again, when the gateway named no time. */
 const ASK_AGAIN_AFTER = 1_000;
 /** ms until a report is tried again while the one before has not left. */
 const CONGESTION_PAUSE = 500;
 
-/** What was not done: `code` of PROTOCOL.md, or `network` when nobody could be asked or nobody answered. */
-export class EnrouteError extends Error {
-  constructor({code, message, retry = false, retryIn, ...more}) {
-    super(message);
-    this.name = 'EnrouteError';
-    Object.assign(this, {code, retry, retryIn, ...more});
-  }
-}
+/** Instead of asking: a gateway would not understand a question about such a name. */
+const noSuchJob = {type: 'error', code: 'not_found', message: 'No job is called that.'};
 
-const unreachable = (message) => new EnrouteError({code: 'network', message, retry: true});
+export {EnrouteError};
 
 export class Enroute {
   #options; #line; #listeners = new Map(); #asked = new Map();
   #follows = new Map(); #pools = new Map(); #retries = new Map();
   #fixes = new FixQueue(); #report; #last = {};
 
-  /** @param {import('./enroute.d.ts').EnrouteOptions} options */
+  /** @param {import('./enroute').EnrouteOptions} options */
   constructor(options) {
     const {url = '/v1', rest = '/api/v1'} = options;
     const origin = /^(?:ws|http)s?:\/\/[^/]+/.exec(url)?.[0] ?? globalThis.location?.origin ?? '';
@@ -38,12 +32,14 @@ export class Enroute {
     this.#options = {
       now: () => performance.now(), wall: () => Date.now(), random: Math.random,
       // Bound: a browser's own refuse to be called as somebody else's.
-      timers: {setTimeout: (...all) => setTimeout(...all), clearTimeout: (timer) => clearTimeout(timer)},
-      fetch: (...all) => globalThis.fetch(...all), WebSocket: globalThis.WebSocket,
+      timers: {setTimeout: (action, delay) => setTimeout(action, delay), clearTimeout: (timer) => clearTimeout(timer)},
+      fetch: (url, request) => globalThis.fetch(url, request), WebSocket: globalThis.WebSocket,
       ...options,
       url: absolute(url).replace(/^http/, 'ws'), rest: absolute(rest).replace(/^ws/, 'http'),
     };
-    if (!this.#options.WebSocket) throw new TypeError('There is no WebSocket here: give the constructor one, as `WebSocket`.');
+    if (!this.#options.WebSocket) {
+      throw new TypeError('There is no WebSocket here: give the constructor one, as `WebSocket`.');
+    }
     this.#line = new Line(this.#options, (message) => this.#heard(message), () => this.#connectionChanged());
   }
 
@@ -51,7 +47,7 @@ export class Enroute {
 
   start() {
     for (const follow of this.#follows.values()) {
-      if (follow.isRefusedByConnection) this.#show(follow, {view: Object.freeze({...follow.view, refused: null}), change: null});
+      if (follow.isRefusedByConnection) follow.view = Object.freeze({...follow.view, refused: null});
       follow.isRefusedByConnection = false;
     }
     this.#line.start();
@@ -77,13 +73,16 @@ export class Enroute {
 
   // ---- following ----
 
-  follow(job, listener = () => {}) {
+  follow(job, heard = () => {}) {
+    // Each its own, also where one function follows twice.
+    const listener = (view, change) => heard(view, change);
     let follow = this.#follows.get(job);
     const isNew = !follow || follow.view.ended || follow.view.refused;
     if (isNew) {
-      follow = {view: this.#timed(unknownView(job)), listeners: follow?.listeners ?? new Set(), isAnswered: false};
+      follow = {view: this.#timed(unknownView(job)), listeners: new Set(), isAnswered: false};
       this.#follows.set(job, follow);
-      this.#subscribe(follow);
+      if (JOB_NAME.test(job)) this.#subscribe(follow);
+      else queueMicrotask(() => this.#show(follow, reduce(follow.view, noSuchJob, this.#options.now())));
     } else if (follow.view.known) {
       queueMicrotask(() => { if (follow.listeners.has(listener)) this.#call(listener, follow.view, 'snapshot'); });
     }
@@ -91,7 +90,8 @@ export class Enroute {
     return {
       get view() { return follow.view; },
       stop: () => {
-        if (!follow.listeners.delete(listener) || follow.listeners.size > 0 || this.#follows.get(job) !== follow) return;
+        if (!follow.listeners.delete(listener) || follow.listeners.size > 0) return;
+        if (this.#follows.get(job) !== follow) return;
         this.#follows.delete(job);
         if (!follow.view.ended && !follow.view.refused) this.#line.say({type: 'unsubscribe', job});
       },
@@ -129,10 +129,10 @@ export class Enroute {
 
   // ---- travelling ----
 
-  async travel(job, active) {
-    const done = await this.#ask({type: 'travel', job, active});
+  travel(job, active) {
+    // Whoever switches it off is not seen from that moment on, whether it can be said or not.
     if (!active) this.#fixes.forget(job);
-    return done;
+    return this.#ask({type: 'travel', job, active});
   }
 
   publish(jobs, fix) {
@@ -140,12 +140,14 @@ export class Enroute {
     this.#reportWhenDue();
   }
 
-  availability(status, {device} = {}) { return this.#ask({type: 'availability', status, ...(device && {device})}); }
+  availability(status, {device = undefined} = {}) {
+    return this.#ask({type: 'availability', status, ...(device && {device})});
+  }
 
   dark(reason, job) { return this.#tell({type: 'dark', ...(job && {job}), reason}); }
 
-  presence({lat, lon, device} = {}) {
-    return this.#tell({type: 'presence', ...(lat !== undefined && {lat, lon}), ...(device && {device})});
+  presence({lat = undefined, lon = undefined, device = undefined} = {}) {
+    return this.#tell({type: 'presence', ...(isPlace({lat, lon}) && {lat, lon}), ...(device && {device})});
   }
 
   #reportWhenDue() {
@@ -169,6 +171,7 @@ export class Enroute {
   /** Says a message and waits for its `ok`. Answers come in the order of the questions about the same. */
   #ask(message) {
     return new Promise((resolve, reject) => {
+      if (message.job !== undefined && !JOB_NAME.test(message.job)) return reject(new EnrouteError(noSuchJob));
       if (!this.#line.say(message)) return reject(unreachable('There is no connection at the moment.'));
       const key = `${message.type} ${message.job ?? ''}`;
       const question = {resolve, reject};
@@ -186,7 +189,8 @@ export class Enroute {
       await this.#ask(message);
       return true;
     } catch (error) {
-      this.#emit('error', {re: message.type, job: message.job, code: error.code, message: error.message, retry: error.retry});
+      const {code, retry} = error;
+      this.#emit('error', {re: message.type, job: message.job, code, message: error.message, retry});
       return false;
     }
   }
@@ -201,39 +205,7 @@ export class Enroute {
     return true;
   }
 
-  async rest(method, path, {body, headers = {}} = {}) {
-    const {fetch, rest, timers, credential} = this.#options;
-    const signedIn = await credential();
-    const abort = new AbortController();
-    const timer = timers.setTimeout(() => abort.abort(), ANSWER_WITHIN);
-    let response, text;
-    try {
-      response = await fetch(rest + path, {
-        method, signal: abort.signal,
-        headers: {
-          ...(signedIn?.token && {Authorization: `Bearer ${signedIn.token}`}),
-          ...(signedIn?.link && {Authorization: `Link ${signedIn.link}`}),
-          ...(body !== undefined && {'Content-Type': 'application/json'}), ...headers,
-        },
-        ...(body !== undefined && {body: JSON.stringify(body)}),
-      });
-      text = await response.text();
-    } catch (error) {
-      throw unreachable(`${method} ${path} was not answered: ${error.message}`);
-    } finally {
-      timers.clearTimeout(timer);
-    }
-    let answer = text;
-    try { answer = text === '' ? null : JSON.parse(text); } catch { /* No JSON: told as it is. */ }
-    if (response.ok || response.status === 304) return {status: response.status, headers: response.headers, body: answer};
-    const problem = answer !== null && typeof answer === 'object' ? answer : {};
-    const after = Number(response.headers.get('Retry-After'));
-    throw new EnrouteError({
-      ...problem, code: problem.code ?? 'internal', message: problem.detail ?? problem.title ?? `HTTP ${response.status}`,
-      retry: problem.retryable ?? response.status >= 500, status: response.status,
-      ...(after > 0 && {retryIn: after * 1000}),
-    });
-  }
+  rest(method, path, options) { return request(this.#options, method, path, options); }
 
   // ---- what is heard ----
 
@@ -294,6 +266,8 @@ export class Enroute {
 
   #refused(message) {
     const unanswered = (waiting) => waiting && !waiting.isAnswered;
+    // Asked for twice, because an answer was late: the first question stands.
+    if (message.code === 'bad_request' && ['subscribe', 'watch'].includes(message.re)) return;
     if (message.re === 'subscribe' && unanswered(this.#follows.get(message.job))) {
       const follow = this.#follows.get(message.job);
       if (message.retry) return this.#later(`job ${message.job}`, message, () => this.#subscribe(follow));

@@ -14,9 +14,9 @@ const REASONS = {
 };
 
 /**
- * Who looks at the page. A page waits for `credential()` before it starts: while nobody is signed in that shows the panel,
- * and whatever else is on the page stays. `Enroute` is given `current`, which never waits. When the gateway closes with
- * 4005 or 4500, the page says `forget(reason)`, waits for `credential()` again and starts again.
+ * Who looks at the page. A page waits for `credential()` before it starts: while nobody is signed in that shows the
+ * panel, and whatever else is on the page stays. `Enroute` is given `current`, which never waits. When the gateway
+ * closes with 4005 or 4500, the page says `forget(reason)`, waits for `credential()` again and starts again.
  */
 export class SignIn {
   #link = null;

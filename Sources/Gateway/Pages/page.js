@@ -81,7 +81,7 @@ export class Announcer {
     Object.assign(this, {element, quiet, now, later});
   }
 
-  /** Says it now, or as soon as the last words are `quiet` ms ago, unless something newer of its topic takes its place. */
+  /** Says it now, or once the last words are `quiet` ms ago, unless something newer of its topic takes its place. */
   say(topic, text) {
     if (!text) return;
     this.#waiting.delete(topic);

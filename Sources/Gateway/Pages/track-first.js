@@ -1,5 +1,5 @@
-// The first state, before a socket is open: the page that the server renders for who is signed in holds it as JSON. A page
-// that was loaded with the header has it already; otherwise it is fetched by the same address.
+// The first state, before a socket is open: the page that the server renders for who is signed in holds it as JSON. A
+// page that was loaded with the header has it already; otherwise it is fetched by the same address.
 
 const FIRST = 'script#first[type="application/json"]';
 const GIVE_UP = 8_000;    // ms: by then the socket has told more

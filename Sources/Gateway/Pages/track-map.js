@@ -1,6 +1,6 @@
-// The map of the customer's page: two markers and a camera. The first view fits both; while nobody has touched the map the
-// camera keeps both in it; once somebody has, it is theirs until they press "Follow". Leaflet (`L`) draws, track-movement.js
-// says where, track-ground.js is what lies below. A frame is drawn only while something moves.
+// The map of the customer's page: two markers and a camera. The first view fits both; while nobody has touched the map
+// the camera keeps both in it; once somebody has, it is theirs until they press "Follow". Leaflet (`L`) draws,
+// track-movement.js says where, track-ground.js is what lies below. A frame is drawn only while something moves.
 
 import {colour, wantsStillness} from './page.js';
 import {Ground} from './track-ground.js';
@@ -8,7 +8,8 @@ import {homeIcon, riderIcon} from './track-icons.js';
 import {Movement} from './track-movement.js';
 
 const CLOSEST = 17;             // zoom that the camera does not go beyond by itself
-const EDGE = [56, 64];          // px that stay free around what has to be seen
+/** px that stay free around what has to be seen: the age and the zoom buttons stand in the upper corners. */
+const FREE = {paddingTopLeft: [44, 80], paddingBottomRight: [80, 44]};
 const LOOK_EVERY = 1_000;       // ms between two looks whether the camera has to move
 const WORTH = 1;                // steps of zoom that make coming closer worth a movement
 
@@ -55,11 +56,11 @@ export class TrackMap {
   /** Shows a rider of this kind and where it goes; what has not changed stays. */
   open(kind, destination) {
     if (!this.#map) this.#build(kind);
-    const isElsewhere = destination?.lat !== this.#home?.getLatLng().lat || destination?.lon !== this.#home?.getLatLng().lng;
-    if (!isElsewhere) return;
+    const there = this.#home?.getLatLng();
+    if (destination?.lat === there?.lat && destination?.lon === there?.lng) return;
     this.#home?.remove();
     this.#home = destination ? L.marker([destination.lat, destination.lon], {
-      icon: L.divIcon({className: 'home', html: homeIcon, iconSize: [44, 53], iconAnchor: [22, 51]}),
+      icon: L.divIcon({className: 'home', html: homeIcon, iconSize: [40, 48], iconAnchor: [20, 47]}),
       alt: this.words.homeOnMap, keyboard: false, interactive: false,
     }).addTo(this.#map) : null;
     if (!this.movement.isEmpty) this.#fit(false);
@@ -110,10 +111,11 @@ export class TrackMap {
     map.on('dragstart', this.#taken);
     map.on('zoomanim', () => { this.#isZooming = true; });
     map.on('zoomend', () => { this.#isZooming = false; this.#draw(this.now()); });
-    this.element.querySelector('.leaflet-control-zoom').addEventListener('click', this.#taken);
+    this.element.querySelector('.leaflet-control-zoom').addEventListener('click', this.#taken, {capture: true});
     this.element.addEventListener('wheel', this.#taken, {passive: true});
     this.element.addEventListener('dblclick', this.#taken);
-    this.element.addEventListener('touchmove', (event) => { if (event.touches.length > 1) this.#taken(); }, {passive: true});
+    this.element.addEventListener(
+      'touchmove', (event) => { if (event.touches.length > 1) this.#taken(); }, {passive: true});
     this.element.addEventListener('keydown', (event) => {
       if (/^(Arrow|[+=\-_]$)/.test(event.key)) this.#taken();
     });
@@ -136,7 +138,7 @@ export class TrackMap {
     if (!this.#map || !place || this.#isZooming) return;
     if (!this.#rider) {
       this.#rider = smooth([place.lat, place.lon], {
-        icon: L.divIcon({className: 'rider', html: riderIcon(this.kind), iconSize: [56, 56]}),
+        icon: L.divIcon({className: 'rider', html: riderIcon(this.kind), iconSize: [60, 60]}),
         alt: this.words.riderOnMap[this.kind], keyboard: false, interactive: false, zIndexOffset: 1000,
       }).addTo(this.#map);
       this.beak = this.#rider.getElement().querySelector('.beak');
@@ -182,7 +184,7 @@ export class TrackMap {
     if (!this.#map || this.movement.isEmpty) return;
     this.#lookedAt = 0;
     this.#map.fitBounds(this.#bounds(), {
-      padding: EDGE, maxZoom: CLOSEST, animate: isAnimated && !wantsStillness(), duration: 0.6,
+      ...FREE, maxZoom: CLOSEST, animate: isAnimated && !wantsStillness(), duration: 0.6,
     });
   };
 
@@ -192,7 +194,8 @@ export class TrackMap {
     const at = map.latLngToContainerPoint([place.lat, place.lon]);
     const size = map.getSize();
     const isInside = at.x > 40 && at.y > 40 && at.x < size.x - 40 && at.y < size.y - 40;
-    const best = Math.min(CLOSEST, map.getBoundsZoom(this.#bounds(), false, L.point(EDGE).multiplyBy(2)));
+    const free = L.point(FREE.paddingTopLeft).add(FREE.paddingBottomRight);
+    const best = Math.min(CLOSEST, map.getBoundsZoom(this.#bounds(), false, free));
     if (!isInside || best - map.getZoom() >= WORTH) this.#fit(true);
   };
 }

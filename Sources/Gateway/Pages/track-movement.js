@@ -1,6 +1,6 @@
 // Where the marker is between two positions. Positions come once a second or once in twenty; people see a vehicle that
-// drives. From its last position it goes on as it went (dead reckoning), for five seconds at most; when the next one shows
-// where it really is, the difference is glided away in less than a second. Nothing here knows a map or a clock.
+// drives. From its last position it goes on as it went (dead reckoning), for five seconds at most; when the next one
+// shows where it really is, the difference is glided away in less than a second. Nothing here knows a map or a clock.
 
 import {bearing, distance} from './enroute-view.js';
 
@@ -79,7 +79,7 @@ export class Movement {
     }
   }
 
-  /** How fast and where to it goes: as its phone says, else as two positions tell; no course when it can not be known. */
+  /** How fast it goes and where to: as its phone says, else as two positions tell; no course when neither does. */
   #motion = (before, position) => {
     const seconds = before ? (position.at - before.at) / 1000 : 0;
     const metres = before ? distance(before, position) : 0;

@@ -1,9 +1,9 @@
-// What the customer is shown, as a value: of a job's view, the texts of its statuses and a moment it makes every sentence of
-// the page. Nothing here knows a document or a clock. Who shows it only writes it down (track.js), and every state of the
-// stories can be tried without a browser.
+// What the customer is shown, as a value: of a job's view, the texts of its statuses and a moment it makes every
+// sentence of the page. Nothing here knows a document or a clock. Who shows it only writes it down (track.js), and
+// every state of the stories can be tried without a browser.
 
 import {distance} from './enroute-view.js';
-import {arrival, arrivalText, clockText, twinText, updatedText} from './enroute-words.js';
+import {arrival, arrivalText, clockText, distanceText, twinText, updatedText} from './enroute-words.js';
 
 /** ms without a position from which on a marker is grey, whoever notices first. */
 export const STALE_AFTER = 30_000;
@@ -21,11 +21,12 @@ export const isTracked = (view) =>
 
 /**
  * @param view of enroute.js
- * @param moment `{now, wall}`: ms of the clock that never goes back, and since the epoch; `locale` and `timeZone` for Intl
+ * @param moment `{now, wall, isLost, locale, timeZone}`: ms of the clock that never goes back, ms since the epoch,
+ *   whether the connection is lost, and for Intl
  * @param texts of `GET texts`, null while they are not there
  * @param words of this page, in its language
  */
-export function picture(view, {now, wall, locale, timeZone}, texts, words) {
+export function picture(view, {now, wall, isLost = false, locale, timeZone}, texts, words) {
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
   const isMapped = isTracked(view);
@@ -34,27 +35,25 @@ export function picture(view, {now, wall, locale, timeZone}, texts, words) {
   const eta = isMapped && view.eta && isStale ? {...view.eta, state: 'recalculating'} : isMapped ? view.eta : null;
   const serverTime = wall + view.clockOffset;
   const when = arrival(eta, serverTime);
-  const closing = words.ends[view.ended];
   return {
     kind, isMapped, isStale,
-    title: words.title[kind],
-    headline: closing?.[0] ?? headline(view, kind, texts, words),
-    detail: closing?.[1] ?? detail(view, {kind, isMapped, isStale, serverTime, clock}, texts, words),
-    tone: closing ? 'warn' : TONES[view.status] ?? null,
-    age: !isMapped ? '' : isStale ? updatedText(Math.max(STALE_AFTER, age), locale) : words.live,
+    title: view.kind ? words.title[kind] : words.brand,
+    headline: headline(view, kind, texts, words),
+    detail: detail(view, {kind, isMapped, isStale, serverTime}, texts, words),
+    tone: TONES[view.status] ?? null,
+    isOld: isStale || isLost,
+    age: !isMapped ? '' : isStale ? updatedText(Math.max(STALE_AFTER, age), locale)
+      : isLost ? updatedText(age, locale) : words.live,
     eta: etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words),
     isEtaQuiet: ['recalculating', 'unavailable', 'afterStop'].includes(when.kind),
-    twin: isMapped && view.destination ? twinText({
-      who: words.riderOnMap[kind], metres: distance(view.position, view.destination), eta, serverTime,
-      clockOffset: view.clockOffset, timeZone,
-    }, locale) : '',
-    steps: closing ? [] : steps(view, clock, texts, words),
+    twin: isMapped && view.destination ? twin(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) : '',
+    steps: steps(view, clock, texts, words),
     facts: {
-      name: words.order[kind], job: view.job, vendor: vendorName(view.vendor),
+      name: words.order[kind], job: view.job, vendor: view.vendor ?? '',
       arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? clock(eta.arrivesAt - view.clockOffset) : '',
       since: view.statusAt ? sinceText(view.statusAt - view.clockOffset, wall, locale, timeZone) : '',
     },
-    spoken: spoken(view, kind, isMapped, closing, texts, words),
+    spoken: spoken(view, kind, isMapped, texts, words),
     arrivesAt: eta?.state === 'ok' ? eta.arrivesAt ?? null : null,
     isArriving: when.kind === 'now',
   };
@@ -63,7 +62,6 @@ export function picture(view, {now, wall, locale, timeZone}, texts, words) {
 /** What a status is called, or a name that can be read while nobody has told. */
 const statusText = (status, texts) => texts?.statuses[status] ?? null;
 const readable = (status) => (status ?? '').replace(/_/g, ' ').replace(/^./, (letter) => letter.toUpperCase());
-const vendorName = (vendor) => (typeof vendor === 'string' ? vendor : vendor?.name ?? '');
 
 function headline(view, kind, texts, words) {
   if (!view.known) return words.moment;
@@ -75,7 +73,8 @@ function headline(view, kind, texts, words) {
 function detail(view, {kind, isMapped, isStale, serverTime}, texts, words) {
   if (!view.known) return '';
   const tracking = (name) => texts?.tracking?.[name]?.spoken ?? '';
-  if (isStale) return tracking(view.dark ?? 'stale');
+  const dark = view.dark === 'dark_unknown' ? null : view.dark;
+  if (isStale) return tracking(dark ?? 'stale');
   if (isMapped) return '';
   if (!TRAVELLING.includes(view.status)) return statusText(view.status, texts)?.next ?? '';
   const isTimeUp = view.travelDeadline !== null && view.travelDeadline <= serverTime;
@@ -83,7 +82,7 @@ function detail(view, {kind, isMapped, isStale, serverTime}, texts, words) {
   switch (view.tracking) {
     case 'arrived': return words.arrived[kind];
     case 'paused': case 'ended': return tracking(view.text ?? view.tracking);
-    case 'waiting': return view.dark && view.dark !== 'dark_unknown' ? tracking(view.dark) : words.notSharedYet[kind];
+    case 'waiting': return dark ? tracking(dark) : words.notSharedYet[kind];
     default: return tracking('dark_unknown');
   }
 }
@@ -92,6 +91,14 @@ function etaText(eta, when, {serverTime, locale, timeZone, clockOffset}, words) 
   if (!eta) return '';
   const text = arrivalText(eta, serverTime, locale, {clockOffset, timeZone});
   return eta.after && when.kind !== 'afterStop' && eta.state === 'ok' ? `${text}, ${words.afterStop}` : text;
+}
+
+/** The map in a sentence; of a place that is no news it says that it was there. */
+function twin(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) {
+  const metres = distance(view.position, view.destination);
+  const who = words.riderOnMap[kind];
+  if (isStale) return words.lastSeen(who, distanceText(metres, locale, {spoken: true}));
+  return twinText({who, metres, eta, serverTime, clockOffset: view.clockOffset, timeZone}, locale);
 }
 
 /** The steps as they stand. A job that was cancelled ends in a step of its own, and what holds it up is one too. */
@@ -125,9 +132,8 @@ function sinceText(at, wall, locale, timeZone) {
 }
 
 /** What is said aloud of the state, and only of the state: the same words until it is another. */
-function spoken(view, kind, isMapped, closing, texts, words) {
+function spoken(view, kind, isMapped, texts, words) {
   if (!view.known) return '';
-  if (closing) return closing.join(' ');
   const status = statusText(view.status, texts)?.spoken ?? readable(view.status);
   if (!TRAVELLING.includes(view.status) || isMapped || view.tracking === 'waiting') return status;
   return detail(view, {kind, isMapped: false, isStale: false, serverTime: -Infinity}, texts, words) || status;

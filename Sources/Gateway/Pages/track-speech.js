@@ -1,6 +1,6 @@
-// What is worth saying aloud: another state, an arrival that moved by two minutes or more, and that somebody arrives. What
-// was there when the page came is read by the page itself, positions are never spoken, and a countdown is no news. How
-// often something is said is the Announcer's business (page.js).
+// What is worth saying aloud: another state, an arrival that moved by two minutes or more, and that somebody arrives.
+// What was there when the page came is read by the page itself, positions are never spoken, and a countdown is no news.
+// How often something is said is the Announcer's business (page.js).
 
 /** ms by which an arrival has to move before it is spoken of. */
 export const TELLING = 120_000;

@@ -1,5 +1,5 @@
-// The customer's page: follows one job and shows it. enroute.js knows what is so, track-picture.js how it is put; this file
-// writes it down, and decides nothing but what is there: the order, the sign-in, or why neither can be.
+// The customer's page: follows one job and shows it. enroute.js knows what is so, track-picture.js how it is put; this
+// file writes it down, and decides nothing but what is there: the order, the sign-in, or why neither can be.
 
 import {Enroute} from './enroute.js';
 import {reduce, unknownView} from './enroute-view.js';
@@ -33,6 +33,12 @@ let texts = null;
 let refusal = null;    // a name of `words.refusals`
 let shownID = null;    // of the position that the map has
 
+/** Ends of following that the job's status does not explain. */
+const TAKEN_AWAY = ['revoked', 'reassigned'];
+
+/** Refusals that may be over when one tries again. */
+const PASSING = ['full', 'limited', 'down', 'other'];
+
 /** Closes after which nobody comes back, and what they mean to who looks; a token's end asks to sign in again. */
 const CLOSES = {4502: 'expired', 4504: 'full', 4505: 'other'};
 
@@ -41,13 +47,14 @@ const CLOSES = {4502: 'expired', 4504: 'full', 4505: 'other'};
 function take(newer, change) {
   view = newer;
   if (view.refused && !isSignInNeeded()) refusal ??= refusalOf(view.refused.code);
-  const isAnew = change === 'reset' || change === 'snapshot';
+  if (TAKEN_AWAY.includes(view.ended)) refusal = 'revoked';
   if (!isTracked(view)) {
     shownID = null;
   } else if (view.position.id !== shownID || change === 'reset') {
     map.open(view.kind, view.destination);
     map.take(view.position, {
-      age: performance.now() - view.positionReceivedAt, atOnce: change === 'reset' || (isAnew && shownID === null),
+      age: performance.now() - view.positionReceivedAt,
+      atOnce: change === 'reset' || (change === 'snapshot' && shownID === null),
     });
     shownID = view.position.id;
   } else {
@@ -56,7 +63,7 @@ function take(newer, change) {
   render();
 }
 
-/** Whoever came by a link is told of the link; whoever is signed in is told the same of what is not there and not theirs. */
+/** Who came by a link is told of the link; who is signed in is told the same of what is not there and not theirs. */
 function refusalOf(code) {
   if (code === 'limit_exceeded') return 'full';
   return signIn.isGuest ? 'expired' : 'unknown';
@@ -112,7 +119,8 @@ async function begin() {
 // ---- what is shown ----
 
 function render() {
-  const isRefused = refusal !== null && (!view.known || view.refused);
+  const isShown = view.known && view.refused === null && !TAKEN_AWAY.includes(view.ended);
+  const isRefused = refusal !== null && !isShown;
   element('order').hidden = isRefused || (!view.known && !element('signin').hidden);
   renderRefusal(isRefused);
   if (element('order').hidden) {
@@ -121,7 +129,7 @@ function render() {
   }
   // Until the texts are here what the server wrote stays.
   if (view.known && !texts) return;
-  const seen = picture(view, {now: performance.now(), wall: Date.now(), locale}, texts, words);
+  const seen = picture(view, {now: performance.now(), wall: Date.now(), isLost: banner.isLost, locale}, texts, words);
   document.title = seen.headline;
   document.body.classList.toggle('is-tracked', seen.isMapped);
   if (!seen.isMapped) hideMap();
@@ -132,7 +140,7 @@ function render() {
   element('eta').classList.toggle('is-quiet', seen.isEtaQuiet);
   put(element('detail'), seen.detail);
   put(element('age'), seen.age);
-  element('age').classList.toggle('is-stale', seen.isStale);
+  element('age').classList.toggle('is-stale', seen.isOld);
   put(element('twin'), seen.twin);
   map.mark(seen.isStale);
   if (seen.tone) element('summary').dataset.tone = seen.tone;
@@ -180,9 +188,14 @@ function renderRefusal(isRefused) {
   if (!isRefused || place.dataset.why === refusal) return;
   place.dataset.why = refusal;
   const [what, next] = words.refusals[refusal];
-  const again = make('button', {type: 'button', class: 'primary'}, words.again);
-  again.addEventListener('click', () => location.reload());
-  place.replaceChildren(make('h1', {tabindex: '-1'}, what), make('p', {class: 'quiet'}, next), again);
+  const icon = make('span');
+  icon.innerHTML = stepIcons.failed;
+  place.replaceChildren(icon, make('h1', {tabindex: '-1'}, what), make('p', {class: 'quiet'}, next));
+  if (PASSING.includes(refusal)) {
+    const again = make('button', {type: 'button', class: 'primary'}, words.again);
+    again.addEventListener('click', () => location.reload());
+    place.append(again);
+  }
   document.title = what;
   announcer.say('state', what);
 }
