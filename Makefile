@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-long test-failover test-api test-browser simulate install build release check fuzz bench bench-riders bench-recovery bench-status bench-pool bench-availability \
+.PHONY: run test test-javascript test-long test-failover test-api test-browser simulate install build release check fuzz bench bench-riders bench-recovery bench-status bench-pool bench-availability \
     bench-peers bench-tools bench-instructions instructions twin format lint clean
 
 run: install build
@@ -13,7 +13,7 @@ run: install build
 
 # One after the other: who measures how long a peer may take is not to wait for six servers electing a master.
 TEST = swift test --skip-build --disable-xctest
-FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|BlindGateway|WaitingPosition|TravelEnd|TicketRace|DisclosureTests|TransitionRace|GatewayTests.Queue|InterfaceAnswer
+FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|BlindGateway|BlindArrival|RecordedShape|ArrivalLease|WaitingPosition|TravelEnd|TicketRace|DisclosureTests|TransitionRace|GatewayTests.Queue|InterfaceAnswer
 # At nice 19, so that what moves much beside it is not held up.
 SIMULATION = SimulationTests|TimeLimitTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests|SlowReaderRevocation|LinearizabilityTests
 
@@ -22,7 +22,13 @@ test: install
 	$(TEST) --skip '$(FLEETS)|$(SIMULATION)'
 	$(TEST) --filter '$(FLEETS)'
 	$(TEST) --filter '$(SIMULATION)'
+	@$(MAKE) --no-print-directory test-javascript
 	@$(MAKE) --no-print-directory test-browser BROWSER="-m lean"
+
+# enroute.js: its rules, and the library with the gateway that was built. Node 18 or newer; Debian has one.
+test-javascript: build
+	@command -v node >/dev/null || $(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) nodejs"
+	node --test Tests/JavaScript/*.test.mjs
 
 build: install
 	swift build

@@ -71,11 +71,21 @@ public struct Limits: Hashable, Sendable {
     /// Tokens that were refused, of one address, per second; more is answered 429 without a look at the token.
     public var refusalsPerAddressPerSecond = 2
     public var refusalsPerAddressBurst = 20
+    /// Requests of an address by who has not said who it is per second: sign-in codes shown, a page's first state by a link;
+    /// more is answered 429.
+    public var visitsPerAddressPerSecond = 10
+    public var visitsPerAddressBurst = 60
+    /// Tiles of the map that an address may ask for per second; more is answered 429.
+    public var tilesPerAddressPerSecond = 50
+    public var tilesPerAddressBurst = 500
     /// New connections of a gateway per second; more wait in the kernel until it is their turn. 0: no bound.
     public var handshakesPerSecond = 1000
     public var handshakesBurst = 1000
 
     public init() {}
+
+    /// What is left in a phone's battery, of 1; a message that says something else is refused.
+    public static let batteryLevels = 0.0...1.0
 
     /// Name of the WebSocket subprotocol.
     public static let subprotocol = "enroute.v1"

@@ -26,7 +26,8 @@ struct InterfaceDocument: Sendable {
                 "paths",
                 Self.object([
                     (nil, PackageResources.job_paths_json), (nil, PackageResources.rider_paths_json),
-                    (nil, PackageResources.paths_json),
+                    (nil, PackageResources.operations_paths_json),
+                    (nil, PackageResources.page_paths_json), (nil, PackageResources.paths_json),
                 ])
             ),
             (
@@ -37,7 +38,8 @@ struct InterfaceDocument: Sendable {
                         "schemas",
                         Self.object([
                             (nil, PackageResources.schemas_json), (nil, PackageResources.rest_schemas_json),
-                            (nil, PackageResources.rider_schemas_json),
+                            (nil, PackageResources.rider_schemas_json), (nil, PackageResources.page_schemas_json),
+                            (nil, PackageResources.operations_schemas_json),
                         ])
                     ),
                 ])

@@ -46,6 +46,8 @@ package struct GatewaySettings: Sendable {
     package var testEcho = false
     /// Folder of Leaflet's files, from Debian's libjs-leaflet.
     package var leafletFolder = "/usr/share/javascript/leaflet"
+    /// Folder of files that take the place of the pages' own; `nil`: none do.
+    package var pagesFolder: String?
     /// Texts of statuses, in the languages that are there.
     package var languages = StatusLanguages()
     /// Streets to draw where there are no tiles, a GeoJSON FeatureCollection.

@@ -8,7 +8,6 @@ internal import Hummingbird
 internal import LiveState
 internal import NIOCore
 internal import Redis
-internal import Routing
 
 extension Routes {
     func addJobWriting(to api: RouterGroup<GatewayRequestContext>) {
@@ -63,8 +62,8 @@ extension Routes {
         }
 
         private static func address(_ text: String) throws -> String {
-            guard !text.allSatisfy(\.isWhitespace), text.count <= MapboxGeocoding.longestAddress else {
-                throw Routes.impossible("address must be 1 to \(MapboxGeocoding.longestAddress) characters.")
+            guard GeocodedAddress.isAddress(text) else {
+                throw Routes.impossible("address must be 1 to \(GeocodedAddress.longest) characters.")
             }
             return text
         }
@@ -73,13 +72,17 @@ extension Routes {
     /// The wish with the place of its address, where it names none itself; as it is, where the address is known already.
     private func located(_ wish: Wish) async throws -> Wish {
         guard wish.destination == nil, let address = wish.address else { return wish }
-        let digest = Geocoder.digest(of: address)
         let known = try await self.answer(self.jobs.ledger.recover(wish.job))?.record.geocoded
-        guard known?.digest != digest || known?.state == .nothing else { return wish }
+        guard known?.digest != Geocoder.digest(of: address) || known?.state == .nothing else { return wish }
         var wish = wish
-        let (place, state) = await self.geocoder?.find(address) ?? (nil, .nothing)
-        (wish.destination, wish.geocoded) = (place, GeocodedAddress(state: state, digest: digest))
+        (wish.destination, wish.geocoded) = await self.place(of: address)
         return wish
+    }
+
+    /// Looks an address up.
+    func place(of address: String) async -> (Coordinate?, GeocodedAddress) {
+        let (place, state) = await self.geocoder?.find(address) ?? (nil, .nothing)
+        return (place, GeocodedAddress(state: state, digest: Geocoder.digest(of: address)))
     }
 
     @Sendable private func create(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -140,7 +143,7 @@ extension Routes {
                 Refused(
                     code: .illegalTransition, message: "The job is \(status.rawValue): nothing of it changes any more.",
                     status: status))
-        case .changed, .unchanged: break
+        case .changed, .unchanged: self.jobs.list(wish.job)
         }
         var isUnknown = description.isUnknown
         if wish.customer != nil || wish.rider != nil {

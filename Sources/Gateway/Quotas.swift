@@ -24,6 +24,9 @@ final class Quotas: Sendable {
         /// What a rider declares, by the slower clock of `availability`.
         var declarations = RateTable<SessionOwner>()
         var refusals = RateTable<ClientAddress>()
+        /// What an address asks for without saying who it is, and the tiles it asks for.
+        var visits = RateTable<ClientAddress>()
+        var tiles = RateTable<ClientAddress>()
     }
 
     enum Refusal: Error {
@@ -97,6 +100,18 @@ final class Quotas: Sendable {
                 burst: self.limits.availabilityPerMinute, at: now / 60)
         }
         return wait.map { $0 * 60 }
+    }
+
+    /// A request of somebody who has not said who it is; the answer is like that of `request`.
+    func visit(of address: ClientAddress, at now: UInt64) -> Int64? {
+        let (rate, burst) = (self.limits.visitsPerAddressPerSecond, self.limits.visitsPerAddressBurst)
+        return self.state.withLock { $0.visits.take(address, perSecond: rate, burst: burst, at: now) }
+    }
+
+    /// A tile of the map; the answer is like that of `request`.
+    func tile(of address: ClientAddress, at now: UInt64) -> Int64? {
+        let (rate, burst) = (self.limits.tilesPerAddressPerSecond, self.limits.tilesPerAddressBurst)
+        return self.state.withLock { $0.tiles.take(address, perSecond: rate, burst: burst, at: now) }
     }
 
     /// Whether this address has sent too many tokens that were refused: ms to wait, or `nil`.

@@ -15,6 +15,7 @@ struct Routes: Sendable {
     let publisher: LocationPublisher
     let notes: VerdictNotes
     let tickets: Tickets
+    let signInCodes: SignInCodes
     let links: TrackingLinks
     let riders: RiderControl
     let pool: ZonePool
@@ -28,6 +29,7 @@ struct Routes: Sendable {
     let isBlind: @Sendable () async throws -> Bool
     /// `nil` where none is configured.
     var geocoder: Geocoder?
+    let lookout: Lookout
 
     /// Bytes of a request's body, at most.
     static let longestBody = 65_536
@@ -44,14 +46,17 @@ struct Routes: Sendable {
         api.delete("jobs/{job}/travel", use: self.stopTravel)
         api.post("jobs/{job}/links", use: self.makeLink)
         api.post("tickets", use: self.makeTicket)
+        self.addSignIns(to: api)
         self.addJobs(to: api)
         self.addJobWriting(to: api)
         self.addStatus(to: api)
         self.addLocations(to: api)
+        self.addDarkness(to: api)
         self.addVerdicts(to: api)
         self.addEventStreams(to: api)
         self.addRiders(to: api)
         self.addZones(to: api)
+        self.addOperations(to: api)
         self.addGrants(to: api)
         api.post("events", use: self.takeEvents)
         Pages(settings: self.settings).add(to: router)
@@ -106,6 +111,7 @@ struct Routes: Sendable {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
         let deadline = try await self.answer(self.jobs.startTravel(job, by: grant.person))
+        try await self.tellHome(of: grant.person) { $0.started(.init(rider: grant.person, job: job)) }
         return Self.json(Array(#"{"job":"\#(job)","active":true,"deadline":\#(deadline)}"#.utf8))
     }
 
@@ -113,6 +119,7 @@ struct Routes: Sendable {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
         try await self.answer(self.jobs.stopTravel(job, by: grant.person))
+        try await self.tellHome(of: grant.person) { $0.restart(.init(rider: grant.person, job: job)) }
         return Self.json(Array(#"{"job":"\#(job)","active":false}"#.utf8))
     }
 

@@ -24,6 +24,8 @@ package struct Keyspace: Sendable, Hashable {
     /// At the live instance: what became of a rider's readings.
     package func verdicts(of job: JobID) -> String { self.job(job) + ":verdicts" }
     package func ticket(_ secret: String) -> String { "\(self.prefix)ticket:\(secret)" }
+    /// What a sign-in code, which is not its name, is good for.
+    package func signIn(_ name: String) -> String { "\(self.prefix)signin:\(name)" }
     package func link(_ id: String) -> String { "\(self.prefix)link:{\(id)}" }
     package func viewers(ofLink id: String) -> String { self.link(id) + ":viewers" }
     // The riders of a zone, at the ledger, all in the zone's slot.
@@ -56,6 +58,16 @@ package struct Keyspace: Sendable, Hashable {
     package func home(of rider: PersonID) -> String { "\(self.prefix)home:{\(rider.text)}" }
     /// Every zone there is, at the ledger.
     package var zones: String { "\(self.prefix)zones" }
+
+    // Which jobs are open in a zone, and which zones have any, at the ledger: for operations, not for deciding.
+    package func jobs(in zone: ZoneID) -> String { "\(self.prefix)zone:{\(zone.text)}:jobs" }
+    package var zonesOfJobs: String { "\(self.prefix)zones:jobs" }
+
+    // What gateways say of themselves, at the live instance.
+    package var gateways: String { "\(self.prefix)gateways" }
+    package func gateway(_ id: String) -> String { "\(self.prefix)gateway:{\(id)}" }
+    /// How many follow which job at a gateway.
+    package func followed(atGateway id: String) -> String { self.gateway(id) + ":followed" }
 
     /// Streams, at the ledger.
     package func stream(_ stream: AuditEntry.Stream) -> String { self.prefix + stream.rawValue }

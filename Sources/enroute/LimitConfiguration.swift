@@ -49,6 +49,10 @@ struct LimitSetting: @unchecked Sendable {
         LimitSetting("REQUESTS_PER_PERSON_BURST", \.requestsPerPersonBurst, 1...100_000),
         LimitSetting("REFUSALS_PER_ADDRESS_PER_SECOND", \.refusalsPerAddressPerSecond, 1...100_000),
         LimitSetting("REFUSALS_PER_ADDRESS_BURST", \.refusalsPerAddressBurst, 1...100_000),
+        LimitSetting("VISITS_PER_ADDRESS_PER_SECOND", \.visitsPerAddressPerSecond, 1...100_000),
+        LimitSetting("VISITS_PER_ADDRESS_BURST", \.visitsPerAddressBurst, 1...100_000),
+        LimitSetting("TILES_PER_ADDRESS_PER_SECOND", \.tilesPerAddressPerSecond, 1...100_000),
+        LimitSetting("TILES_PER_ADDRESS_BURST", \.tilesPerAddressBurst, 1...100_000),
         LimitSetting("HANDSHAKES_PER_SECOND", \.handshakesPerSecond, 0...1_000_000),
         LimitSetting("HANDSHAKES_BURST", \.handshakesBurst, 1...1_000_000),
     ]

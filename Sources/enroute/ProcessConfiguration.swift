@@ -135,6 +135,7 @@ struct ProcessConfiguration {
         settings.origins = try AllowedOrigins(self.list("ENROUTE_ORIGINS"))
         settings.management = try self.management()
         settings.leafletFolder = self.text("ENROUTE_LEAFLET_FOLDER") ?? settings.leafletFolder
+        settings.pagesFolder = try self.pagesFolder()
         settings.languages = try self.languages()
         settings.streets = try self.text("ENROUTE_STREETS").map { try Streets.load(path: $0) }
         return settings
@@ -155,6 +156,8 @@ struct ProcessConfiguration {
                     throw ConfigurationError(description: "ENROUTE_TEXTS names \(file), which can not be read.")
                 }
                 do throws(BadMessage) {
+                    // Both sections: a page asks for the whole file.
+                    _ = try TrackingTexts(json: Array(json))
                     return try StatusTexts(json: Array(json))
                 } catch {
                     throw ConfigurationError(

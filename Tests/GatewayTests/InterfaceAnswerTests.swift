@@ -39,6 +39,7 @@ import Testing
             try await Self.grant(conversation)
             try await Self.sendEvents(conversation)
             try await Self.load(conversation, folder)
+            try await Self.signIn(conversation)
             try await Self.refuseAlike(conversation)
             let (given, wanted) = (
                 await conversation.exercised, conversation.documented { ![202, 429, 503].contains($0) }
@@ -109,6 +110,9 @@ import Testing
         let read = try await conversation.ask(200, try .good("readJob"))
         #expect(read.text.contains(#""tracking":"live""#))
         try await conversation.ask(422, report.with { $0.body = #"{"fixes":[]}"# })
+        let dark = try SampleRequest.good("explainDarkness")
+        try await conversation.ask(204, dark)
+        try await conversation.ask(422, dark.with { $0.body = #"{"reason":"midnight"}"# })
         try await conversation.ask(200, try .good("readVerdicts"))
         try await conversation.ask(200, try .good("stopTravel"))
     }
@@ -131,6 +135,9 @@ import Testing
         let nearest = try await conversation.ask(200, try .good("readPool"))
         #expect(nearest.text.contains(#""rider":"rider-1""#))
         try await conversation.ask(200, try .good("readPool").with { $0.path = "/api/v1/zones/rome/riders/available" })
+        for id in ["readZones", "readZoneJobs", "readZoneRiders", "readZoneVerdicts", "readZoneAudit", "readGateways"] {
+            try await conversation.ask(200, try .good(id))
+        }
 
         let order = #"{"job":"order-1","kind":"delivery","customer":"anna","rider":"rider-1"}"#
         try await conversation.ask(201, SampleRequest("POST", "/api/v1/jobs", by: .service, order))
@@ -177,8 +184,21 @@ import Testing
         try await conversation.ask(415, created.with { $0.mediaType = "text/plain" })
     }
 
+    private static func signIn(_ conversation: Conversation) async throws {
+        let (make, redeem) = (try SampleRequest.good("makeSignInCode"), try SampleRequest.good("redeemSignInCode"))
+        try await conversation.ask(422, make.with { $0.body = #"{"expiresIn":601}"# })
+        try await conversation.ask(201, make.with { $0.body = nil })
+        let code: String = try #require(try await conversation.ask(201, make).member("code"))
+        try await conversation.ask(200, redeem.with { $0.body = #"{"code":"\#(code)"}"# })
+        try await conversation.ask(404, redeem)
+        try await conversation.ask(422, redeem.with { $0.body = "{}" })
+        try await conversation.ask(400, redeem.with { $0.body = "{" })
+        try await conversation.ask(
+            413, redeem.with { $0.body = String(repeating: " ", count: Routes.longestBody + 1) })
+    }
+
     private static func load(_ conversation: Conversation, _ leaflet: URL) async throws {
-        for id in ["readTexts", "trackingPage", "trackingScript", "trackingStyle", "streets"] {
+        for id in ["readTexts", "trackingPage", "riderPage", "operationsPage", "streets"] {
             try await conversation.ask(200, try .good(id))
         }
         for (id, file) in [("leafletScript", "leaflet.js"), ("leafletStyle", "leaflet.css")] {
@@ -186,7 +206,8 @@ import Testing
             try Data("/* leaflet */".utf8).write(to: leaflet.appending(path: file))
             try await conversation.ask(200, try .good(id))
         }
-        for id in ["openAPI", "asyncAPI"] {
+        try await conversation.ask(404, try .good("readAsset").with { $0.path = "/assets/none.css" })
+        for id in ["openAPI", "asyncAPI", "readAsset"] {
             let answer = try await conversation.ask(200, try .good(id))
             try await conversation.ask(
                 304, try .good(id).with { $0.headers = ["If-None-Match: \(answer.headers["etag"] ?? "")"] })
@@ -224,6 +245,7 @@ import Testing
             settings.streets = nil
             (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (1, 1)
         } _: { conversation in
+            while try await conversation.ask(nil, try .good("redeemSignInCode")).status != 429 {}
             for operation in conversation.openAPI.operations where operation.needsToken {
                 let guess = try SampleRequest.good(operation.id).with { $0.token = "guess" }
                 while try await conversation.ask(nil, guess).status != 429 {}

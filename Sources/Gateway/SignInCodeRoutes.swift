@@ -1,0 +1,93 @@
+// Signing a page in without a token in its URL: who has a token gets a code for it, and the page changes the code for the
+// token, once. So a link from a mail, an app or a terminal opens the page as the person it was made for.
+
+internal import Access
+internal import EnrouteWire
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+
+extension Routes {
+    func addSignIns(to api: RouterGroup<GatewayRequestContext>) {
+        api.post("sign-ins", use: self.makeSignInCode)
+        api.post("sign-ins/redeem", use: self.redeemSignInCode)
+    }
+
+    private struct CodeWish: Decodable {
+        /// s
+        var expiresIn: Int?
+    }
+
+    @Sendable private func makeSignInCode(
+        _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Response {
+        _ = try self.grant(request, context, .makeTicket)
+        guard let token = request.headers[.authorization].flatMap({ TokenVerifier.token(bearer: $0) }) else {
+            throw Problem(.forbidden, status: 403, detail: "Only for tokens.")
+        }
+        let wish = try await self.optionalBody(CodeWish.self, request, context)
+        let seconds = wish?.expiresIn ?? SignInCodes.usualLifetime
+        guard SignInCodes.lifetimes.contains(seconds) else {
+            throw Self.impossible(
+                "expiresIn must be \(SignInCodes.lifetimes.lowerBound) to \(SignInCodes.lifetimes.upperBound) s.")
+        }
+        let code = try await self.answer(self.signInCodes.issue(for: token, seconds: seconds))
+        return Self.json(Array(#"{"code":"\#(code)","expiresIn":\#(seconds)}"#.utf8), status: .created)
+    }
+
+    private struct ShownCode: Decodable { var code: String }
+
+    private struct SignedIn: Encodable {
+        var token: String
+        var role: String
+        var person: String
+        /// ms since the epoch
+        var expiresAt: Int64
+    }
+
+    /// What is no code, was one, or is one of a token that is over: all the same to who shows it.
+    @Sendable private func redeemSignInCode(
+        _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Response {
+        let address = try self.visitor(request, context)
+        let shown = try await self.body(ShownCode.self, request, context)
+        let token = try await self.answer(self.signInCodes.redeem(shown.code))
+        if token == nil, let address {
+            self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds)
+        }
+        guard let token, let grant = try? self.settings.tokens.verify(token, now: .now / 1000),
+            !self.revocations.isRevoked(grant), let expiresAt = grant.expiresAt
+        else {
+            throw Problem(
+                .notFound, status: 404, detail: "The code is not valid any more: each is good once, and not for long.")
+        }
+        return Self.json(
+            JSONDocument.bytes(
+                SignedIn(
+                    token: token, role: grant.role.rawValue, person: grant.person.text, expiresAt: expiresAt * 1000)))
+    }
+
+    /// Where somebody comes from who has not said who it is, if they may ask at the moment.
+    ///
+    /// - Returns: `nil` where addresses are not limited.
+    func visitor(_ request: Request, _ context: GatewayRequestContext) throws -> ClientAddress? {
+        let now = NIODeadline.now().uptimeNanoseconds
+        let address = self.settings.trustedProxies.client(
+            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
+        guard let address else { return nil }
+        if let wait = self.quotas.isLockedOut(address, at: now) { throw Problem(guessesFor: wait) }
+        if let wait = self.quotas.visit(of: address, at: now) { throw Problem(rateFor: wait) }
+        return address
+    }
+
+    /// - Returns: `nil` for no body at all.
+    private func optionalBody<Body: Decodable>(
+        _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Body? {
+        var request = request
+        let bytes = try await request.body.collect(upTo: Self.longestBody)
+        guard bytes.readableBytes > 0 else { return nil }
+        request.body = RequestBody(buffer: bytes)
+        return try await self.body(type, request, context)
+    }
+}

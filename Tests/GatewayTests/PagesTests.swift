@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+
+@testable import Gateway
+
+/// The pages' files, and what a browser is told with each.
+@Suite struct PagesTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// A folder of a deployment's own.
+    private static func withFolder(_ body: (URL) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-pages-\(UUID())")
+        try FileManager.default.createDirectory(
+            at: folder.appending(path: "pages"), withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder)
+    }
+
+    @Test func `every file of Pages is built in, and named in the manifest`() throws {
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: Self.root.appending(path: "Sources/Gateway/Pages").path
+        ).filter { !$0.hasSuffix(".d.ts") }
+        #expect(Set(names) == PageFiles.builtInNames)
+        let manifest = try String(contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
+        for name in names { #expect(manifest.contains("\"\(name)\""), "\(name) is not in Package.swift") }
+    }
+
+    @Test func `a file of the folder takes the place of the built-in one, and is read at each request`() async throws {
+        try await Self.withFolder { folder in
+            let pages = folder.appending(path: "pages")
+            try await within {
+                try await RunningGateway.run(isSecure: false, { $0.pagesFolder = pages.path }) { gateway in
+                    let before = try await gateway.rest("GET", "/assets/track.css", as: nil)
+                    #expect(before.status == 200 && before.headers["cache-control"] == "no-cache")
+                    let tag = try #require(before.headers["etag"])
+                    let again = try await gateway.rest(
+                        "GET", "/assets/track.css", as: nil, headers: ["If-None-Match: \(tag)"])
+                    #expect(again.status == 304 && again.text.isEmpty)
+                    for colour in ["red", "blue"] {
+                        try Data("body { color: \(colour) }".utf8).write(to: pages.appending(path: "track.css"))
+                        let own = try await gateway.rest(
+                            "GET", "/assets/track.css", as: nil, headers: ["If-None-Match: \(tag)"])
+                        #expect(own.status == 200 && own.text == "body { color: \(colour) }")
+                        #expect(own.headers["content-type"] == "text/css; charset=utf-8")
+                        #expect(own.headers["cache-control"] == "no-store" && own.headers["etag"] == nil)
+                    }
+                    try Data("<!doctype html><html><p>ours".utf8).write(to: pages.appending(path: "rider.html"))
+                    let page = try await gateway.rest("GET", "/rider", as: nil)
+                    #expect(page.status == 200 && page.text.contains("<p>ours"))
+                    try Data([1, 2, 3]).write(to: pages.appending(path: "logo.png"))
+                    let logo = try await gateway.rest("GET", "/assets/logo.png", as: nil)
+                    #expect(logo.status == 200 && logo.headers["content-type"] == "image/png")
+                }
+            }
+        }
+    }
+
+    @Test func `nothing outside the folder is to be had, nor anything hidden in it`() async throws {
+        try await Self.withFolder { folder in
+            let pages = folder.appending(path: "pages")
+            for place in [folder.appending(path: "secret.css"), pages.appending(path: ".secret.css")] {
+                try Data("secret".utf8).write(to: place)
+            }
+            try Data("secret".utf8).write(to: pages.appending(path: "key.pem"))
+            try FileManager.default.createDirectory(
+                at: pages.appending(path: "folder.css"), withIntermediateDirectories: true)
+            try await within {
+                try await RunningGateway.run(isSecure: false, { $0.pagesFolder = pages.path }) { gateway in
+                    for path in [
+                        "../secret.css", "..%2Fsecret.css", "..%2fsecret.css", "%2e%2e%2fsecret.css",
+                        "%2e%2e/secret.css", "..%5Csecret.css", ".secret.css", "%2Esecret.css", "key.pem",
+                        "folder.css", "secret.css%00.css", "x..css", ".", "..", "css",
+                        String(repeating: "a", count: 80) + ".css",
+                    ] {
+                        let answer = try await gateway.rest("GET", "/assets/\(path)", as: nil)
+                        #expect(answer.status >= 400 && !answer.text.contains("secret"), "\(path): \(answer)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `every answer tells browsers to load from here alone, to keep quiet and to index nothing`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for path in ["/track/job-1", "/rider", "/ops", "/assets/track.js", "/none", "/api/v1/jobs/job-1"] {
+                    let headers = try await gateway.rest("GET", path, as: nil).headers
+                    let policy = try #require(headers["content-security-policy"])
+                    for directive in [
+                        "default-src 'none'", "script-src 'self';", "img-src 'self' data:", "connect-src 'self'",
+                        "manifest-src 'self'", "worker-src 'self'", "frame-ancestors 'none'",
+                    ] {
+                        #expect(policy.contains(directive), "\(path): \(policy)")
+                    }
+                    #expect(headers["permissions-policy"] == "geolocation=(self)")
+                    #expect(headers["referrer-policy"] == "no-referrer" && headers["x-robots-tag"] == "noindex")
+                    #expect(headers["x-content-type-options"] == "nosniff")
+                }
+            }
+        }
+    }
+}
