@@ -13,6 +13,19 @@ struct PageFiles: Sendable {
         let mediaType: String
         /// Of a built-in file: changes with the gateway. `nil` for one of the folder, which may change at any time.
         let tag: EntityTag?
+        /// The same by gzip, with a tag of its own (RFC 9110 section 8.8.3.3); `nil` where that is no shorter.
+        var gzip: (bytes: [UInt8], tag: EntityTag)?
+
+        /// One that is as it is until the gateway ends.
+        init(lasting bytes: [UInt8], mediaType: String) {
+            (self.bytes, self.mediaType, self.tag) = (bytes, mediaType, EntityTag(digestOf: bytes))
+            self.gzip = PageCompression.gzip(bytes).map { ($0, EntityTag(digestOf: $0)) }
+        }
+
+        /// One that may be another at the next request.
+        init(passing bytes: [UInt8], mediaType: String) {
+            (self.bytes, self.mediaType, self.tag, self.gzip) = (bytes, mediaType, nil, nil)
+        }
 
         /// With its charset, where it is text.
         var contentType: String {
@@ -97,8 +110,7 @@ struct PageFiles: Sendable {
                 guard let mediaType = Self.mediaType(of: name) else {
                     preconditionFailure("\(name) is no name of a file that pages ask for")
                 }
-                let sent = Self.sent(bytes, as: mediaType)
-                return (name, File(bytes: sent, mediaType: mediaType, tag: EntityTag(digestOf: sent)))
+                return (name, File(lasting: Self.sent(bytes, as: mediaType), mediaType: mediaType))
             })
     }
 
@@ -129,7 +141,7 @@ struct PageFiles: Sendable {
         if let folder, let content = FileManager.default.contents(atPath: "\(folder)/\(name)"),
             content.count <= Self.longestFile
         {
-            return File(bytes: Self.sent(Array(content), as: mediaType), mediaType: mediaType, tag: nil)
+            return File(passing: Self.sent(Array(content), as: mediaType), mediaType: mediaType)
         }
         return Self.builtIn[name] ?? Self.icon(name)
     }
@@ -142,6 +154,6 @@ struct PageFiles: Sendable {
         case "icon-maskable-512.png": bytes = PageIcon.maskable
         default: return nil
         }
-        return File(bytes: bytes, mediaType: "image/png", tag: EntityTag(digestOf: bytes))
+        return File(lasting: bytes, mediaType: "image/png")
     }
 }
