@@ -89,7 +89,7 @@ import Testing
             _ = try await links.join(try #require(TrackingLinks.id(of: secret)), as: "somebody").get()
             let full = try await gateway.rest("GET", "/track/\(job)", as: nil, headers: link)
             #expect(full.status == 200)
-            #expect(try Self.first(full)["position"] == .null && !full.text.contains("41.9,"))
+            #expect(try Self.first(full)["position"] == .null)
             let other = try await gateway.travellingJob("job-2")
             let foreign = try await gateway.rest("GET", "/track/\(other)", as: nil, headers: link)
             #expect(foreign.status == 404)
