@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-javascript test-long test-failover test-api test-browser simulate install build release check fuzz bench bench-riders bench-recovery bench-status bench-pool bench-availability \
+.PHONY: run test test-javascript test-long test-failover test-api test-browser simulate install build release check fuzz bench bench-tracking bench-riders bench-recovery bench-status bench-pool bench-availability \
     bench-peers bench-tools bench-instructions instructions twin format lint clean
 
 run: install build
@@ -71,6 +71,11 @@ install:
 test-failover: install
 	swift build --build-tests
 	ENROUTE_FAILOVERS=10 ENROUTE_REPORT=1 swift test --skip-build --disable-xctest --filter 'FailoverTests|GatewayTests.OutageTests'
+
+# What Tracking decides of a reading, for 5,000 followed jobs that report once a second: fails above 2 us of CPU a reading.
+bench-tracking: install
+	swift build --build-tests
+	ENROUTE_REPORT=1 swift test --skip-build --disable-xctest --filter TrackingTests.CostTests
 
 # From a change of status to its follower, under a minute.
 bench-status: release

@@ -39,14 +39,14 @@ let lua = [
 let languages = ["en", "de"]
 let pages = [
     "enroute-line.js", "enroute-pace.js", "enroute-rest.js", "enroute-view.js", "enroute-words.js", "enroute.js",
-    "ops-feed.js", "ops-filter.js", "ops-job.js", "ops-list.js", "ops-panels.js", "ops-table.js", "ops-words.js",
-    "ops.css", "ops.html", "ops.js", "page-sign-in.js", "page-words.js", "page.css", "page.js",
+    "notice.html", "ops-feed.js", "ops-filter.js", "ops-job.js", "ops-list.js", "ops-panels.js", "ops-table.js",
+    "ops-words.js", "ops.css", "ops.html", "ops.js", "page-sign-in.js", "page-words.js", "page.css", "page.js",
     "rider-availability.js", "rider-device.js", "rider-jobs.js", "rider-list.js", "rider-location.js",
     "rider-maps.js", "rider-navigation.js", "rider-panel.js", "rider-permission-words.js", "rider-permission.js",
     "rider-sharing.js", "rider-sheet.js", "rider-silence.js", "rider-tasks.js", "rider-travel.js", "rider-words.js",
     "rider.css", "rider.html", "rider.js", "track-first.js", "track-ground.js", "track-icons.js", "track-map.js",
     "track-movement.js", "track-picture.js", "track-speech.js", "track-words.js", "track.css", "track.html",
-    "track.js",
+    "track.js", "worker.js",
 ]
 let panel = ["panel.html", "panel.js", "panel.css"]
 let documents = [
@@ -157,7 +157,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Access", "EnrouteWire", "Events", "Fanout", "LiveState", "Redis", "Resilience", "Routing",
+                "Access", "CZlib", "EnrouteWire", "Events", "Fanout", "LiveState", "Redis", "Resilience", "Routing",
                 "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

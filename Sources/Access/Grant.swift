@@ -54,6 +54,7 @@ package enum Verb: Sendable, CaseIterable {
     case assignJob, makeLink, revokeGrant, sendEvents
     case followPool, lookAtZones
     case beAvailable, readRiders, describeRider, forceOffline
+    case navigate
 
     var isReading: Bool { self == .followJob || self == .readJob }
 }
@@ -74,7 +75,7 @@ extension Grant {
         case (_, .changeStatus): true
         case (.customer, .followJob), (.customer, .readJob), (.customer, .makeLink): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
-        case (.rider, .beAvailable), (.rider, .readVerdicts): true
+        case (.rider, .beAvailable), (.rider, .readVerdicts), (.rider, .navigate): true
         case (.ops, .readRiders), (.service, .readRiders), (.ops, .forceOffline), (.service, .forceOffline): true
         case (.service, .describeRider): true
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant), (.ops, .readVerdicts): true

@@ -28,6 +28,8 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     case preconditionFailed = "precondition_failed"
     /// REST: the body is JSON, and says what can not be.
     case unprocessable
+    /// REST: where the job begins or ends is not known well enough to send anybody there.
+    case destinationUnresolvable = "destination_unresolvable"
     case unavailable
     case `internal`
 

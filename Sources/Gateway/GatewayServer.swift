@@ -64,10 +64,12 @@ package struct GatewayServer: Service, CustomStringConvertible {
     ///
     /// - Throws: `StartFailure`, `UnusableProvider`, or `RedisError` when Redis can not be reached at the start.
     package func run() async throws {
-        try await ArrivalRouting.with(self.settings.arrivals, self.logger) { try await self.run($0) }
+        try await ArrivalRouting.with(self.settings.arrivals, self.logger) { routing in
+            try await TileProxy.with(self.settings.tiles, self.logger) { try await self.run(routing, $0) }
+        }
     }
 
-    private func run(_ routing: ArrivalRouting) async throws {
+    private func run(_ routing: ArrivalRouting, _ tiles: TileProxy?) async throws {
         let loops = Array(self.group.makeIterator())
         let load = SharedLoad(loops: loops.count)
         let quotas = Quotas(limits: self.settings.limits)
@@ -112,7 +114,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             links: links, riders: riders, pool: pool, settings: self.settings, quotas: quotas,
             revocations: revocations, revocationLog: revocationLog, eventCounts: eventCounts,
             loops: LoopMap(states, loops: loops),
-            isBlind: isBlind, geocoder: geocoder, lookout: lookout)
+            isBlind: isBlind, geocoder: geocoder, lookout: lookout, tiles: tiles)
         let connections = Connections(
             responder: Self.responder(routes.router().buildResponder(), self.logger), settings: self.settings,
             loops: routes.loops)

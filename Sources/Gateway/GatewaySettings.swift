@@ -48,6 +48,10 @@ package struct GatewaySettings: Sendable {
     package var leafletFolder = "/usr/share/javascript/leaflet"
     /// Folder of files that take the place of the pages' own; `nil`: none do.
     package var pagesFolder: String?
+    /// Where people sign in, an address that may stand in a page; `nil`: by a code alone.
+    package var signInURL: String?
+    /// Tiles of the pages' map; `nil`: it is drawn without.
+    package var tiles: TileSettings?
     /// Texts of statuses, in the languages that are there.
     package var languages = StatusLanguages()
     /// Streets to draw where there are no tiles, a GeoJSON FeatureCollection.

@@ -13,6 +13,19 @@ struct PageFiles: Sendable {
         let mediaType: String
         /// Of a built-in file: changes with the gateway. `nil` for one of the folder, which may change at any time.
         let tag: EntityTag?
+        /// The same by gzip, with a tag of its own (RFC 9110 section 8.8.3.3); `nil` where that is no shorter.
+        var gzip: (bytes: [UInt8], tag: EntityTag)?
+
+        /// One that is as it is until the gateway ends.
+        init(lasting bytes: [UInt8], mediaType: String) {
+            (self.bytes, self.mediaType, self.tag) = (bytes, mediaType, EntityTag(digestOf: bytes))
+            self.gzip = PageCompression.gzip(bytes).map { ($0, EntityTag(digestOf: $0)) }
+        }
+
+        /// One that may be another at the next request.
+        init(passing bytes: [UInt8], mediaType: String) {
+            (self.bytes, self.mediaType, self.tag, self.gzip) = (bytes, mediaType, nil, nil)
+        }
 
         /// With its charset, where it is text.
         var contentType: String {
@@ -30,6 +43,7 @@ struct PageFiles: Sendable {
     private static let mediaTypes = [
         "html": "text/html", "js": "text/javascript", "css": "text/css", "json": "application/json",
         "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "webp": "image/webp", "woff2": "font/woff2",
+        "webmanifest": "application/manifest+json",
     ]
 
     /// Every file of Pages/. One more is a line here and a name in Package.swift; a test compares the three.
@@ -40,6 +54,7 @@ struct PageFiles: Sendable {
         "enroute-view.js": PackageResources.enroute_view_js,
         "enroute-words.js": PackageResources.enroute_words_js,
         "enroute.js": PackageResources.enroute_js,
+        "notice.html": PackageResources.notice_html,
         "ops-feed.js": PackageResources.ops_feed_js,
         "ops-filter.js": PackageResources.ops_filter_js,
         "ops-job.js": PackageResources.ops_job_js,
@@ -84,6 +99,7 @@ struct PageFiles: Sendable {
         "track.css": PackageResources.track_css,
         "track.html": PackageResources.track_html,
         "track.js": PackageResources.track_js,
+        "worker.js": PackageResources.worker_js,
     ])
 
     static var builtInNames: Set<String> { Set(Self.builtIn.keys) }
@@ -94,8 +110,7 @@ struct PageFiles: Sendable {
                 guard let mediaType = Self.mediaType(of: name) else {
                     preconditionFailure("\(name) is no name of a file that pages ask for")
                 }
-                let sent = Self.sent(bytes, as: mediaType)
-                return (name, File(bytes: sent, mediaType: mediaType, tag: EntityTag(digestOf: sent)))
+                return (name, File(lasting: Self.sent(bytes, as: mediaType), mediaType: mediaType))
             })
     }
 
@@ -126,8 +141,19 @@ struct PageFiles: Sendable {
         if let folder, let content = FileManager.default.contents(atPath: "\(folder)/\(name)"),
             content.count <= Self.longestFile
         {
-            return File(bytes: Self.sent(Array(content), as: mediaType), mediaType: mediaType, tag: nil)
+            return File(passing: Self.sent(Array(content), as: mediaType), mediaType: mediaType)
         }
-        return Self.builtIn[name]
+        return Self.builtIn[name] ?? Self.icon(name)
+    }
+
+    private static func icon(_ name: String) -> File? {
+        let bytes: [UInt8]
+        switch name {
+        case "icon-192.png": bytes = PageIcon.small
+        case "icon-512.png": bytes = PageIcon.large
+        case "icon-maskable-512.png": bytes = PageIcon.maskable
+        default: return nil
+        }
+        return File(lasting: bytes, mediaType: "image/png")
     }
 }

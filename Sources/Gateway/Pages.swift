@@ -10,58 +10,114 @@ internal import NIOCore
 struct Pages: Sendable {
     let settings: GatewaySettings
     let files: PageFiles
+    /// Files of Leaflet that pages may ask for; `nil`: it is not installed.
+    private let leaflet: [String: PageFiles.File?]
+    private let streets: PageFiles.File?
 
     init(settings: GatewaySettings) {
         self.settings = settings
         self.files = PageFiles(folder: settings.pagesFolder)
+        self.leaflet = [
+            "leaflet.js": Self.leaflet("leaflet.js", "text/javascript", settings),
+            "leaflet.css": Self.leaflet("leaflet.css", "text/css", settings),
+        ]
+        self.streets = settings.streets.map { PageFiles.File(lasting: $0, mediaType: "application/geo+json") }
     }
 
-    /// Files of Leaflet that pages may ask for.
-    private static let leaflet = ["leaflet.js": "text/javascript", "leaflet.css": "text/css"]
+    private static func leaflet(_ name: String, _ type: String, _ settings: GatewaySettings) -> PageFiles.File? {
+        FileManager.default.contents(atPath: "\(settings.leafletFolder)/\(name)").map {
+            PageFiles.File(lasting: Array($0), mediaType: type)
+        }
+    }
 
     func add(to router: Router<GatewayRequestContext>) {
-        router.get("track/{job}") { request, _ in try self.page("track.html", request) }
         for page in ["rider", "ops"] {
-            router.get("\(page)") { request, _ in try self.page("\(page).html", request) }
+            router.get("\(page)") { request, _ in self.shell(page, request) }
         }
+        self.addManifest(to: router)
         router.get("assets/{file}") { request, context in
             try self.asset(context.parameters.require("file"), request)
         }
         router.get("api/v1/texts") { request, _ in Self.texts(self.settings.languages, request) }
-        router.get("assets/streets.geojson") { _, _ in
-            guard let streets = self.settings.streets else { return Response(status: .noContent) }
-            return Self.answer(streets, "application/geo+json; charset=utf-8")
+        router.get("assets/streets.geojson") { request, _ in
+            self.streets.map { Self.answer($0, request) } ?? Response(status: .noContent)
         }
-        for (name, type) in Self.leaflet {
-            let path = "\(self.settings.leafletFolder)/\(name)"
-            router.get("assets/leaflet/\(name)") { _, _ in
-                guard let bytes = FileManager.default.contents(atPath: path) else {
+        for (name, file) in self.leaflet {
+            router.get("assets/leaflet/\(name)") { request, _ in
+                guard let file else {
                     throw Problem(
                         .notFound, status: 404,
-                        detail: "\(path) is not there. Install it: apt-get install libjs-leaflet.")
+                        detail: "\(self.settings.leafletFolder)/\(name) was not there when this gateway began. "
+                            + "Install it: apt-get install libjs-leaflet.")
                 }
-                return Self.answer(Array(bytes), "\(type); charset=utf-8")
+                return Self.answer(file, request)
             }
         }
     }
 
-    private func page(_ name: String, _ request: Request) throws -> Response {
-        guard let file = self.files[name] else { preconditionFailure("\(name) is built in") }
-        return Self.answer(file.bytes, file.contentType, caching: "no-store")
+    /// A page without anybody's state: whoever may see what is asked for by the page itself.
+    func shell(_ name: String, _ request: Request) -> Response {
+        guard let file = self.files["\(name).html"] else { preconditionFailure("\(name).html is built in") }
+        let language = self.language(request).language
+        var response = Self.answer(
+            self.template(file, name, language).bytes, file.contentType, caching: "no-store")
+        response.headers[.contentLanguage] = language
+        return response
+    }
+
+    /// The page in a language, with what this deployment has to say to its script.
+    func template(_ file: PageFiles.File, _ name: String, _ language: String) -> PageTemplate {
+        var page = PageTemplate(file.bytes)
+        page.setLanguage(language)
+        if let url = self.settings.signInURL {
+            page.addToHead(#"<meta name="enroute-sign-in" content="\#(url.escaped)">"#)
+        }
+        if let tiles = self.settings.tiles {
+            page.addToHead(#"<meta name="enroute-tiles" content="\#(tiles.attribution.escaped)">"#)
+        }
+        // The page may name both itself, in the one form that says nothing of which page it is.
+        if Installable(rawValue: name) != nil {
+            let manifest = #"href="/manifest.webmanifest?page=\#(name)""#
+            page.replace(#"href="/manifest.webmanifest""#, with: manifest)
+            if !page.contains(#"rel="manifest""#) { page.addToHead(#"<link rel="manifest" \#(manifest)>"#) }
+            if !page.contains(#"rel="apple-touch-icon""#) {
+                page.addToHead(#"<link rel="apple-touch-icon" href="/assets/icon-192.png">"#)
+            }
+        }
+        return page
+    }
+
+    /// The texts in the language that is asked for by `lang`, or else liked best.
+    func language(_ request: Request) -> StatusTexts {
+        let asked = request.uri.queryParameters["lang"].flatMap { self.settings.languages[String($0)] }
+        return asked ?? self.settings.languages.best(accepting: request.headers[.acceptLanguage] ?? "")
     }
 
     /// A file of the pages. What is built in is asked for again with its tag, so that no page runs with files of two
     /// gateways' versions; what is not, is sent each time.
-    private func asset(_ name: String, _ request: Request) throws -> Response {
+    func asset(_ name: String, _ request: Request) throws -> Response {
         guard let file = self.files[name] else {
             throw Problem(.notFound, status: 404, detail: "There is no such file of the pages.")
         }
-        guard let tag = file.tag else { return Self.answer(file.bytes, file.contentType, caching: "no-store") }
-        let headers: HTTPFields = [.cacheControl: "no-cache", .eTag: "\(tag)"]
+        return Self.answer(file, request)
+    }
+
+    /// As whoever asks takes it, or that it is what they have.
+    private static func answer(_ file: PageFiles.File, _ request: Request) -> Response {
+        guard var tag = file.tag else { return Self.answer(file.bytes, file.contentType, caching: "no-store") }
+        var bytes = file.bytes
+        var headers: HTTPFields = [.cacheControl: "no-cache", .vary: "Accept-Encoding"]
+        let taken = request.headers[values: .acceptEncoding].joined(separator: ",")
+        if let gzip = file.gzip, PageCompression.isTaken(by: taken) {
+            (bytes, tag) = gzip
+            headers[.contentEncoding] = "gzip"
+        }
+        headers[.eTag] = "\(tag)"
         guard !tag.isNamed(by: request.headers[values: .ifNoneMatch].joined(separator: ",")) else {
+            headers[.contentEncoding] = nil
             return Response(status: .notModified, headers: headers)
         }
-        var response = Self.answer(file.bytes, file.contentType)
+        var response = Self.answer(bytes, file.contentType)
         for field in headers { response.headers[field.name] = field.value }
         return response
     }
@@ -76,9 +132,11 @@ struct Pages: Sendable {
         return response
     }
 
-    static func answer(_ bytes: [UInt8], _ contentType: String, caching: String = "max-age=300") -> Response {
+    static func answer(
+        _ bytes: [UInt8], _ contentType: String, caching: String = "max-age=300", status: HTTPResponse.Status = .ok
+    ) -> Response {
         Response(
-            status: .ok, headers: [.contentType: contentType, .cacheControl: caching],
+            status: status, headers: [.contentType: contentType, .cacheControl: caching],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }

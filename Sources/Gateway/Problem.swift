@@ -136,7 +136,7 @@ extension ErrorCode {
         case .notFound: 404
         case .illegalTransition, .conflict, .activeTask, .riderOffline, .riderBusy: 409
         case .preconditionFailed: 412
-        case .stalePosition, .futurePosition, .implausiblePosition, .unprocessable: 422
+        case .stalePosition, .futurePosition, .implausiblePosition, .unprocessable, .destinationUnresolvable: 422
         case .rateLimited, .limitExceeded: 429
         case .internal: 500
         case .unavailable: 503

@@ -30,13 +30,17 @@ struct Routes: Sendable {
     /// `nil` where none is configured.
     var geocoder: Geocoder?
     let lookout: Lookout
+    /// `nil` where none are configured.
+    var tiles: TileProxy?
 
     /// Bytes of a request's body, at most.
     static let longestBody = 65_536
 
     func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
+        let pages = Pages(settings: self.settings)
         router.add(middleware: SecurityHeaders())
+        router.add(middleware: NoticesForPeople(pages: pages))
         router.add(middleware: TokenFreeURLs())
         if let keys = self.settings.issuerKeys { router.add(middleware: KeysAwaited(keys: keys, routes: self)) }
         let api = router.group("api/v1")
@@ -53,13 +57,16 @@ struct Routes: Sendable {
         self.addLocations(to: api)
         self.addDarkness(to: api)
         self.addVerdicts(to: api)
+        self.addNavigation(to: api)
         self.addEventStreams(to: api)
         self.addRiders(to: api)
         self.addZones(to: api)
         self.addOperations(to: api)
         self.addGrants(to: api)
         api.post("events", use: self.takeEvents)
-        Pages(settings: self.settings).add(to: router)
+        pages.add(to: router)
+        self.addTrackingPage(pages, to: router)
+        self.addTiles(to: router)
         InterfaceDocument.add(to: router)
         router.add(middleware: AllowedMethods(router.routes))
         return router

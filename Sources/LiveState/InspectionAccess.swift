@@ -88,6 +88,7 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["ssubscribe", keyspace.control],
                 ["hmget", link, "f"], ["hset", link, "f", "v"], ["pexpireat", link, "1"], ["del", link, viewers],
                 ["zadd", viewers, "1", "s"], ["zcard", viewers], ["zscore", viewers, "s"], ["zrem", viewers, "s"],
+                ["zrangebyscore", viewers, "1", "+inf"],
                 ["zremrangebyscore", viewers, "-inf", "1"], ["pexpireat", viewers, "1"],
             ]
             self.needed += Self.ofRiders(keyspace)

@@ -21,14 +21,15 @@ extension JobLedger {
     ///   - geocoded: what the destination's address came to, also where that is no place.
     package func describe(
         _ job: JobID, kind: JobKind, zone: ZoneID?, destination: Coordinate?, geocoded: GeocodedAddress? = nil,
-        vendor: Coordinate?
+        vendor: PickupPlace?
     ) -> EventLoopFuture<Durable<Description>> {
         func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
         return self.writes.evaluateDurably(
             Scripts.describeJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
             arguments: [
                 .text(kind.rawValue), .text(zone?.text ?? ""),
-                geocoded.map { .bytes($0.json(with: destination)) } ?? place(destination), place(vendor),
+                geocoded.map { .bytes($0.json(with: destination)) } ?? place(destination),
+                vendor.map { .bytes($0.json) } ?? "",
                 .text(JobStatus.allCases.filter { $0.end != nil }.map(\.rawValue).joined(separator: ",")),
                 self.retention,
             ]

@@ -43,7 +43,7 @@ package struct JobLedger: Sendable {
                 .text(new.kind.rawValue), .text(new.customer.text), .text(new.rider?.text ?? ""),
                 .text(new.zone?.text ?? ""),
                 new.geocoded.map { .bytes($0.json(with: new.destination)) } ?? place(new.destination),
-                place(new.vendor),
+                new.vendor.map { .bytes($0.json) } ?? "",
                 .text(new.kind.firstStatus.rawValue), .text(epoch), .text(new.actor.text), self.retention,
             ]
         ).flatMapThrowing { answer in

@@ -13,13 +13,13 @@ package struct NewJob: Sendable {
     package var destination: Coordinate?
     /// What its address came to; `nil` when it was not given as one.
     package var geocoded: GeocodedAddress?
-    package var vendor: Coordinate?
+    package var vendor: PickupPlace?
     /// Who creates it.
     package var actor: PersonID
 
     package init(
         job: JobID, kind: JobKind, customer: PersonID, rider: PersonID? = nil, zone: ZoneID? = nil,
-        destination: Coordinate? = nil, geocoded: GeocodedAddress? = nil, vendor: Coordinate? = nil, actor: PersonID
+        destination: Coordinate? = nil, geocoded: GeocodedAddress? = nil, vendor: PickupPlace? = nil, actor: PersonID
     ) {
         self.job = job
         self.kind = kind
@@ -41,7 +41,7 @@ package struct JobRecord: Sendable, Hashable {
     package var zone: ZoneID?
     package var destination: Coordinate?
     package var geocoded: GeocodedAddress?
-    package var vendor: Coordinate?
+    package var vendor: PickupPlace?
     package var status: JobStatus
     /// ms since the epoch
     package var statusAt: Int64
@@ -69,7 +69,7 @@ extension JobRecord {
         self.zone = ZoneID(texts[3])
         self.destination = Self.place(texts[4])
         self.geocoded = Array(texts[4].utf8).withUnsafeBytes { GeocodedAddress(json: $0) }
-        self.vendor = Self.place(texts[5])
+        self.vendor = Array(texts[5].utf8).withUnsafeBytes { PickupPlace(json: $0) }
         self.status = status
         self.statusAt = statusAt
         self.epoch = texts[8]

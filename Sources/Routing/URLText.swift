@@ -3,9 +3,9 @@
 
 import EnrouteWire
 
-enum URLText {
+package enum URLText {
     /// Six decimals, a tenth of a metre, POSIX.
-    static func degrees(_ value: Double) -> String {
+    package static func degrees(_ value: Double) -> String {
         let millionths = Int((value * 1e6).rounded())
         let fraction = String(abs(millionths) % 1_000_000)
         return (millionths < 0 ? "-" : "") + String(abs(millionths) / 1_000_000) + "."

@@ -90,7 +90,7 @@ extension ProcessConfiguration {
     }
 
     /// The file itself is read by who trusts it; here it is only found to be one.
-    private func authorities(_ name: String) throws -> String? {
+    func authorities(_ name: String) throws -> String? {
         guard let file = self.text(name) else { return nil }
         guard try self.content(of: name)?.contains("-----BEGIN CERTIFICATE-----") == true else {
             throw ConfigurationError(description: "\(name) names \(file), which holds no certificate in PEM.")

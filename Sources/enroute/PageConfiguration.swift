@@ -1,7 +1,8 @@
-// What of the pages is the deployment's own: files in the place of ours.
+// What of the pages is the deployment's own: files in the place of ours, and where people sign in.
 
 import Foundation
 import Gateway
+import Routing
 
 extension ProcessConfiguration {
     func pagesFolder() throws -> String? {
@@ -13,5 +14,33 @@ extension ProcessConfiguration {
                     + "take the place of the pages' own, by their names: page.css, for example.")
         }
         return folder
+    }
+
+    func tiles() throws -> TileSettings? {
+        guard let template = self.text("ENROUTE_TILE_URL") else { return nil }
+        let source: TileSource
+        do {
+            source = try TileSource(template: template)
+        } catch {
+            throw ConfigurationError(description: "ENROUTE_TILE_URL can not be used. \(error.description)")
+        }
+        let attribution = try self.required(
+            "ENROUTE_TILE_ATTRIBUTION", "who made the tiles, as their licence wants it said on the map.")
+        return TileSettings(
+            source: source, attribution: attribution, authorities: try self.authorities("ENROUTE_TILE_CA"))
+    }
+
+    func signInURL() throws -> String? {
+        guard let text = self.text("ENROUTE_SIGN_IN_URL") else { return nil }
+        let url = URLComponents(string: text)
+        let isHere = ["localhost", "127.0.0.1", "[::1]"].contains(url?.host ?? "")
+        guard let url, let host = url.host, !host.isEmpty, url.user == nil, url.fragment == nil,
+            url.scheme == "https" || url.scheme == "http" && isHere
+        else {
+            throw ConfigurationError(
+                description: "ENROUTE_SIGN_IN_URL is \(text); it must be an address of a page, https://… (http on this "
+                    + "machine alone), without a user or a #.")
+        }
+        return text
     }
 }

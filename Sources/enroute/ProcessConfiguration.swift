@@ -136,6 +136,8 @@ struct ProcessConfiguration {
         settings.management = try self.management()
         settings.leafletFolder = self.text("ENROUTE_LEAFLET_FOLDER") ?? settings.leafletFolder
         settings.pagesFolder = try self.pagesFolder()
+        settings.signInURL = try self.signInURL()
+        settings.tiles = try self.tiles()
         settings.languages = try self.languages()
         settings.streets = try self.text("ENROUTE_STREETS").map { try Streets.load(path: $0) }
         return settings

@@ -14,6 +14,7 @@ LEADS = re.compile(r"""(?:src|href)\s*=\s*["']([^"'#]+)["']|from\s*["']([^"']+)[
                    r"""|url\(["']?([^"')]+)["']?\)|["'](/assets/[\w./-]+|/worker\.js)["']""")
 NOT_OURS = re.compile(r"^/assets/(leaflet/|tiles/|streets\.geojson)|^/api/")
 TEXT = ("text/", "application/json", "application/javascript", "application/manifest", "image/svg")
+MANIFEST = "application/manifest+json"
 BEST = 9
 
 
@@ -53,7 +54,8 @@ def own_assets(site_url: str, page: str) -> list[Asset]:
         assert status == 200, f"{page} leads to {path}, which is {status}"
         kind = headers.get("content-type", "").split(";")[0]
         found[path] = Asset(path, kind, body)
-        if not kind.startswith(TEXT):
+        # The manifest's icons are loaded when somebody installs the page.
+        if not kind.startswith(TEXT) or kind == MANIFEST:
             continue
         text = without_comments(body.decode())
         for match in LEADS.finditer(text):

@@ -43,7 +43,8 @@ class Site:
     """A running Enroute."""
 
     def __init__(self, folder: Path, is_secure: bool = False, has_relay: bool = False, **settings):
-        """`settings` are environment variables of the gateways without `ENROUTE_`."""
+        """`settings` are environment variables of the gateways without `ENROUTE_`; None leaves one out that we set:
+        with PAGES=None the pages are those that are built in."""
         self.folder, self.is_secure, self.settings = folder, is_secure, settings
         folder.mkdir(parents=True, exist_ok=True)
         self.secret = secrets.token_hex(32)
@@ -118,9 +119,9 @@ class Site:
         if self.is_secure:
             ours |= {"TLS_CERTIFICATE": str(self._certificate()), "TLS_KEY": str(self.folder / "key.pem")}
         ours |= {f"LIMIT_{name}": str(value) for name, value in UNBOUNDED.items()}
-        ours |= {name: str(value) for name, value in self.settings.items()}
+        ours |= self.settings
         theirs = {name: value for name, value in os.environ.items() if not name.startswith("ENROUTE_")}
-        return theirs | {f"ENROUTE_{name}": value for name, value in ours.items()}
+        return theirs | {f"ENROUTE_{name}": str(value) for name, value in ours.items() if value is not None}
 
     def _certificate(self) -> Path:
         """Nobody vouches for it: browsers are told to take it (`ignore_https_errors`)."""

@@ -231,26 +231,3 @@ def test_point_23_forced_colours_leave_every_shape_to_be_seen(coming, phone):
     fills = page.evaluate("""() => ['.rider .beak', '.home .glyph', '#steps [data-state=complete] .fill']
       .map((each) => getComputedStyle(document.querySelector(each)).fill)""")
     assert all(fill in ("rgb(0, 0, 0)", "rgb(255, 255, 255)") for fill in fills), fills
-
-
-def test_a_code_signs_in_once_and_leaves_the_address_bar(order_system, phone):
-    delivery = order_system.delivery("accepted")
-    address = order_system.sign_in_url(f"/track/{delivery.name}", "customer", delivery.customer)
-    page = phone(address)
-    expect(page.locator("#headline")).to_have_text("Your order is accepted")
-    assert "#" not in page.url
-    page.reload()
-    expect(page.locator("#headline")).to_have_text("Your order is accepted")
-    again = phone(address)
-    expect(again.locator("#signin-problem")).to_contain_text("This code is not valid any more")
-    expect(again.locator("#order")).to_be_hidden()
-
-
-def test_who_signs_in_by_typing_a_code_goes_on_where_it_was(order_system, phone):
-    delivery = order_system.delivery("accepted")
-    code = order_system.sign_in_url("", "customer", delivery.customer)
-    page = phone(f"/track/{delivery.name}")
-    page.locator("#signin-code").fill(code)
-    page.keyboard.press("Enter")
-    expect(page.locator("#headline")).to_have_text("Your order is accepted")
-    expect(page.locator("#signin")).to_be_hidden()

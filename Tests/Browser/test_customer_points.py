@@ -152,6 +152,25 @@ def test_point_08_after_an_outage_nothing_is_there_twice_and_nothing_goes_back(c
     expect(page.locator(RIDER)).to_have_count(1)
 
 
+def test_point_08_opened_without_a_network_the_last_state_is_there_with_its_time_and_without_a_place(coming, phone):
+    visit, _ = coming()
+    page = phone(visit.guest_url, service_workers="allow")
+    expect(page.locator(RIDER)).to_be_visible()
+    page.wait_for_function("async () => (await navigator.serviceWorker.ready) && navigator.serviceWorker.controller")
+    # What came before there was a worker is kept from the second visit on.
+    page.reload()
+    expect(page.locator(RIDER)).to_be_visible()
+    page.context.set_offline(True)
+    page.route("**/api/v1/texts*", lambda route: route.abort())
+    page.reload()
+    expect(page.locator("#headline")).to_have_text("Your technician is on the way")
+    expect(page.locator("#offline")).to_have_text(re.compile(r"known at \d+:\d\d"))
+    expect(page.locator("#detail")).to_have_text("The location can be seen again once there is a connection.")
+    expect(page.locator(RIDER)).to_have_count(0)
+    page.context.set_offline(False)
+    expect(page.locator(RIDER)).to_be_visible()
+
+
 @pytest.mark.lean
 def test_point_09_an_arrival_is_now_in_minutes_or_at_a_time(coming, phone):
     visit, _ = coming()
@@ -220,7 +239,7 @@ def test_point_12_one_polite_region_speaks_of_states_and_arrivals_every_30_s_at_
     technician.report(TRIP.at(2), is_answered=True)
     expect(page.locator("#age")).to_have_text("Live")
     wire.arrival(visit.name, 20)
-    expect(page.locator("#announcer")).to_have_text("Arriving in 20 min.")
+    expect(page.locator("#announcer")).to_have_text(re.compile(r"^Arriving in \d+ min\.$"))
     wire.arrival(visit.name, 21)
     wire.arrival(visit.name, 30)
     visit.status("work_in_progress")

@@ -184,6 +184,21 @@ def test_who_is_not_of_operations_is_told_so_and_sees_nothing(order_system, look
     expect(page.locator("#signin")).to_be_visible()
 
 
+def test_when_the_sign_in_ends_what_is_seen_stays_and_a_new_code_goes_on(order_system, look, zone):
+    visit = order_system.visit(zone=zone)
+    page = look(f"?zone={zone}")
+    expect(row(page, visit)).to_be_visible()
+    page.evaluate("sessionStorage.setItem('enroute.token', JSON.stringify({token: 'over', expiresAt: 0}))")
+    expect(page.locator("#signin")).to_contain_text("Your sign-in has ended")
+    expect(row(page, visit)).to_be_visible()
+    code = order_system.sign_in_url("/ops", "ops", "olga").split("#in.")[1]
+    page.fill("#signin-code", code)
+    page.keyboard.press("Enter")
+    expect(page.locator("#signin")).to_be_hidden()
+    late = order_system.visit(zone=zone)
+    expect(row(page, late)).to_be_visible()
+
+
 def test_when_the_gateway_is_gone_what_was_known_stays_with_its_time_and_goes_on_by_itself(
     make_site, open_devices, zone
 ):

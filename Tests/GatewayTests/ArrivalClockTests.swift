@@ -129,6 +129,42 @@ import Testing
         }
     }
 
+    @Test func `who goes on is calculated every minute, and who turns round sooner`() async throws {
+        try await Self.run { client, feed, stage, view in
+            let publisher = LocationPublisher(live: client, settings: LiveStateSettings())
+            /// Hears a position so far north, and lets 20 s pass.
+            ///
+            /// - Returns: the arrival that is known then, all questions to Redis answered.
+            func pass(north: Double) async throws -> ArrivalEstimate {
+                let place = Coordinate(latitude: 41.9 + north, longitude: 12.5)!
+                // Whoever wants to calculate may.
+                _ = try await client.run("DEL", "job:{job-1}:eta:lease")
+                _ = try await publisher.publish(
+                    Fix(at: .now, place: place), for: Self.job, by: Self.rider, receivedAt: .now
+                ).get()
+                let position = try #require(try await feed.read(Self.job).get().position)
+                try await client.eventLoop.submit {
+                    stage.value.arrivals.heard(
+                        position: position.withUnsafeBytes { Frame.text($0) }, of: Self.job)
+                    for _ in 0..<20 { stage.value.passSecond() }
+                }.get()
+                // Stops, lease and answer are three questions, one after the other on this connection.
+                for _ in 0..<4 { _ = try await feed.read(Self.job).get() }
+                return try #require(try await feed.read(Self.job).get().eta)
+            }
+            try await client.eventLoop.submit {
+                _ = stage.value.arrivals.saw(view.value, of: Self.job)
+                stage.value.passSecond()
+            }.get()
+            while try await feed.read(Self.job).get().eta == nil {}
+            let first = try #require(try await feed.read(Self.job).get().eta)
+            let on = try await pass(north: 0.0149)
+            #expect(on == first)
+            let back = try await pass(north: 0.0249)
+            #expect(back.at > first.at && back.at < first.at + 60_000)
+        }
+    }
+
     @Test func `in an hour of positions nothing is calculated for a job nobody follows, nor for one that was left`()
         async throws
     {

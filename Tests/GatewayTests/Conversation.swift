@@ -167,7 +167,11 @@ struct SampleRequest: Sendable {
         case "trackingPage": .init("GET", "/track/visit-1")
         case "riderPage": .init("GET", "/rider")
         case "operationsPage": .init("GET", "/ops")
+        case "readManifest": .init("GET", "/manifest.webmanifest?page=rider")
+        case "readWorker": .init("GET", "/worker.js")
+        case "readTile": .init("GET", "/assets/tiles/1/1/0")
         case "readAsset": .init("GET", "/assets/track.css")
+        case "navigate": .init("GET", "\(Self.job)/navigation?to=vendor", by: .rider)
         case "makeSignInCode": .init("POST", "/api/v1/sign-ins", by: .rider, #"{"expiresIn":300}"#)
         case "redeemSignInCode":
             .init("POST", "/api/v1/sign-ins/redeem", by: nil, #"{"code":"\#(String(repeating: "0", count: 32))"}"#)

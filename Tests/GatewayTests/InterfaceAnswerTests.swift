@@ -2,6 +2,7 @@ import Access
 import EnrouteWire
 import Foundation
 import LiveState
+import Routing
 import TestSupport
 import Testing
 
@@ -30,8 +31,16 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-leaflet-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
+        let picture = Array("RIFF....WEBP".utf8)
+        try await ProviderServer.running({ $0.uri == "/1/1/0" ? .raw(picture) : .json("", status: 404) }) { server in
+            let source = try TileSource(template: "\(server.url)/{z}/{x}/{y}")
+            try await Self.askAll(folder, TileSettings(source: source, attribution: "somebody"))
+        }
+    }
+
+    private static func askAll(_ folder: URL, _ tiles: TileSettings) async throws {
         try await Self.run {
-            $0.leafletFolder = folder.path
+            ($0.leafletFolder, $0.tiles) = (folder.path, tiles)
         } _: { conversation in
             try await Self.makeAndChange(conversation)
             try await Self.travel(conversation)
@@ -53,7 +62,7 @@ import Testing
         let job = SampleRequest(
             "POST", "/api/v1/jobs", by: .service,
             #"{"job":"visit-1","kind":"service","customer":"anna","rider":"rider-1","zone":"rome","#
-                + #""destination":{"lat":41.9,"lon":12.5},"vendor":{"lat":41.8,"lon":12.4}}"#)
+                + #""destination":{"lat":41.9,"lon":12.5},"vendor":{"lat":41.8,"lon":12.4,"name":"Trattoria da Gino"}}"#)
         try await conversation.ask(201, job)
         try await conversation.ask(409, job)
         try await conversation.ask(422, job.with { $0.body = #"{"job":"visit-2"}"# })
@@ -71,6 +80,10 @@ import Testing
             try .good("readStatusLog").with {
                 $0.role = .customer; $0.person = "anna"
             })
+
+        let navigate = try SampleRequest.good("navigate")
+        try await conversation.ask(200, navigate)
+        try await conversation.ask(422, navigate.with { $0.path = "/api/v1/jobs/visit-2/navigation?to=vendor" })
 
         let status = SampleRequest("POST", "\(SampleRequest.job)/status", by: .service, #"{"status":"on_the_way"}"#)
         try await conversation.ask(409, try .good("startTravel"))
@@ -98,6 +111,7 @@ import Testing
         try await conversation.ask(409, put.with { $0.body = #"{"kind":"service","zone":"milan"}"# })
         try await conversation.ask(409, assign.with { $0.body = #"{"rider":"rider-3"}"# })
         try await conversation.ask(409, unassign)
+        try await conversation.ask(409, navigate.with { $0.path = "/api/v1/jobs/visit-2/navigation" })
         try await conversation.ask(409, SampleRequest("POST", "/api/v1/jobs/visit-2/links", by: .customer))
     }
 
@@ -198,7 +212,7 @@ import Testing
     }
 
     private static func load(_ conversation: Conversation, _ leaflet: URL) async throws {
-        for id in ["readTexts", "trackingPage", "riderPage", "operationsPage", "streets"] {
+        for id in ["readTexts", "trackingPage", "riderPage", "operationsPage", "streets", "readManifest", "readTile"] {
             try await conversation.ask(200, try .good(id))
         }
         for (id, file) in [("leafletScript", "leaflet.js"), ("leafletStyle", "leaflet.css")] {
@@ -206,8 +220,14 @@ import Testing
             try Data("/* leaflet */".utf8).write(to: leaflet.appending(path: file))
             try await conversation.ask(200, try .good(id))
         }
+        try await conversation.ask(200, try .good("trackingPage").with { $0.role = .customer })
+        try await conversation.ask(404, try .good("trackingPage").with { $0.role = .rider; $0.person = "rider-9" })
+        try await conversation.ask(401, try .good("trackingPage").with { $0.token = "none" })
+        try await conversation.ask(204, try .good("readTile").with { $0.path = "/assets/tiles/2/1/0" })
+        try await conversation.ask(404, try .good("readTile").with { $0.path = "/assets/tiles/21/1/0" })
+        try await conversation.ask(404, try .good("readManifest").with { $0.path = "/manifest.webmanifest?page=none" })
         try await conversation.ask(404, try .good("readAsset").with { $0.path = "/assets/none.css" })
-        for id in ["openAPI", "asyncAPI", "readAsset"] {
+        for id in ["openAPI", "asyncAPI", "readAsset", "readWorker"] {
             let answer = try await conversation.ask(200, try .good(id))
             try await conversation.ask(
                 304, try .good(id).with { $0.headers = ["If-None-Match: \(answer.headers["etag"] ?? "")"] })
@@ -243,9 +263,12 @@ import Testing
     @Test func `whoever guesses tokens is told when to come back, by every operation that needs one`() async throws {
         try await Self.run { settings in
             settings.streets = nil
+            (settings.limits.tilesPerAddressPerSecond, settings.limits.tilesPerAddressBurst) = (1, 1)
             (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (1, 1)
         } _: { conversation in
+            while try await conversation.ask(nil, try .good("readTile")).status != 429 {}
             while try await conversation.ask(nil, try .good("redeemSignInCode")).status != 429 {}
+            while try await conversation.ask(nil, try .good("trackingPage").with { $0.token = "guess" }).status != 429 {}
             for operation in conversation.openAPI.operations where operation.needsToken {
                 let guess = try SampleRequest.good(operation.id).with { $0.token = "guess" }
                 while try await conversation.ask(nil, guess).status != 429 {}
@@ -262,7 +285,9 @@ import Testing
             let redis = try #require(conversation.gateway.redis)
             kill(redis.processID, SIGKILL)
             for operation in conversation.openAPI.operations where operation.statuses.contains(503) {
-                let answer = try await conversation.ask(503, try .good(operation.id))
+                var request = try SampleRequest.good(operation.id)
+                if operation.id == "trackingPage" { request.role = .customer }
+                let answer = try await conversation.ask(503, request)
                 #expect(answer.headers["retry-after"] != nil)
             }
             let given = await conversation.exercised

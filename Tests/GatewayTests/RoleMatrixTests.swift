@@ -28,6 +28,7 @@ import Testing
         .readRiders: [.ops, .service],
         .describeRider: [.service],
         .forceOffline: [.ops, .service],
+        .navigate: [.rider],
     ]
 
     /// One way to ask for a verb, of somebody's own job.
@@ -55,6 +56,7 @@ import Testing
             (.reportLocation, .rest("PUT", "\(path)/\(job)/dark", #"{"reason":"hidden"}"#, 204)),
             (.reportLocation, .socket(.location(LocationReport(job: job, sequence: 1, fixes: [fix])))),
             (.readVerdicts, .rest("GET", "\(path)/\(job)/verdicts", nil, 200)),
+            (.navigate, .rest("GET", "\(path)/\(job)/navigation?to=destination", nil, 200)),
             (.switchTravel, .rest("DELETE", "\(path)/\(job)/travel", nil, 200)),
             (.switchTravel, .socket(.travel(job: job, active: true))),
             (.switchTravel, .socket(.travel(job: job, active: false))),

@@ -272,6 +272,35 @@ test('a connection that did not survive is left 4 s after the network is back', 
   assert.equal(states.at(-1), 'open');
 });
 
+test('a question from before the page was away is asked anew', async () => {
+  const {enroute, clock, sockets, states} = await open();
+  await clock.pass(35_000);
+  sockets.last.heard();
+  enroute.wake();
+  assert.deepEqual(sockets.last.heard(), [{type: 'ping'}]);
+  await clock.pass(3_999);
+  assert.equal(states.at(-1), 'open');
+  await clock.pass(1);
+  assert.equal(states.at(-1), 'waiting');
+});
+
+test('the gateway\u2019s clock is that of the newest quick answer', async () => {
+  const {enroute, clock, sockets} = await open();
+  const ahead = () => Math.round(enroute.serverTime - clock.wall());
+  assert.equal(ahead(), 0);
+  await clock.pass(20_000);
+  // 500 ms on its way, nobody knows in which direction, and the welcome came at once.
+  await clock.pass(500);
+  sockets.last.says({type: 'pong', serverTime: clock.wall() + 9_000});
+  assert.equal(ahead(), 0);
+  // One that answers nothing.
+  sockets.last.says({type: 'pong', serverTime: clock.wall() + 9_000});
+  assert.equal(ahead(), 0);
+  await clock.pass(20_000);
+  sockets.last.says({type: 'pong', serverTime: clock.wall() + 9_000});
+  assert.equal(ahead(), 9_000);
+});
+
 test('who waits to come back comes at once when the network or the page is back', async () => {
   for (const back of [() => page.dispatchEvent(event('online')),
     () => document.dispatchEvent(event('visibilitychange'))]) {
@@ -297,7 +326,11 @@ test('messages that go on coming for 30 s say more than the system', async () =>
 
 test('once it is stopped it listens to the system no more', async () => {
   const {enroute, sockets, states} = await open({inBrowser: true});
+  let removed = 0;
+  const remove = globalThis.removeEventListener;
+  globalThis.removeEventListener = (...all) => { removed += 1; remove(...all); };
   enroute.stop();
+  assert.equal(removed, 3);
   page.dispatchEvent(event('online'));
   page.dispatchEvent(event('offline'));
   await settled();

@@ -15,6 +15,7 @@ package final class ProviderServer: Sendable {
     }
 
     package enum Answer: Sendable {
+        case raw([UInt8], headers: [String: String] = [:])
         case json(String, status: Int = 200, headers: [String: String] = [:])
         /// Nothing at all.
         case silence
@@ -97,7 +98,9 @@ package final class ProviderServer: Sendable {
 
         private func send(_ answer: Answer, on channel: any Channel) {
             var (status, fields, text, isWhole) = (200, [String: String](), "", true)
+            var raw: [UInt8]?
             switch answer {
+            case .raw(let bytes, let headers): (raw, fields) = (bytes, headers)
             case .json(let json, let code, let headers): (text, status, fields) = (json, code, headers)
             case .stuck(let begun): (text, isWhole) = (begun, false)
             case .bytes(let count): text = String(repeating: " ", count: count)
@@ -109,7 +112,7 @@ package final class ProviderServer: Sendable {
             channel.write(
                 HTTPServerResponsePart.head(
                     .init(version: .http1_1, status: .init(statusCode: status), headers: headers)), promise: nil)
-            let body = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: text)))
+            let body = HTTPServerResponsePart.body(.byteBuffer(raw.map { ByteBuffer(bytes: $0) } ?? ByteBuffer(string: text)))
             guard isWhole else { return channel.writeAndFlush(body, promise: nil) }
             channel.write(body, promise: nil)
             channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)

@@ -8,6 +8,8 @@ import {
 } from './enroute-pace.js';
 
 const OPEN = 1;
+/** ms that an answer may be slower than the quickest one, and still say what time it is. */
+const SLOWER = 200;
 /** Bytes that may wait in the socket until a connection counts as slow. */
 const CONGESTED_FROM = 16_384;
 
@@ -20,7 +22,7 @@ export class Line {
   #offlineSince = null; #isBackOnline = false;
   #waiting = []; #budget = null; #watches = [];
 
-  /** The gateway's clock minus ours (`wall`), ms; as good as the quickest answer of this connection. */
+  /** The gateway's clock minus ours (`wall`), ms; as good as the quick answers of this connection. */
   clockOffset = 0;
 
   /**
@@ -163,8 +165,9 @@ export class Line {
     if (this.#askedAt === null) return;
     const wall = this.#options.wall();
     const roundTrip = wall - this.#askedAt;
-    if (roundTrip >= 0 && roundTrip < this.#roundTrip) {
-      this.#roundTrip = roundTrip;
+    // The newest of the quick ones: our own clock may be put right while the connection stands.
+    if (roundTrip >= 0 && roundTrip <= this.#roundTrip + SLOWER) {
+      this.#roundTrip = Math.min(roundTrip, this.#roundTrip);
       this.clockOffset = serverTime - (wall - roundTrip / 2);
     }
     this.#askedAt = null;

@@ -73,7 +73,7 @@ export class Enroute {
 
   // ---- following ----
 
-  follow(job, heard = () => {}) {
+  follow(job, heard = (_view, _change) => {}) {
     // Each its own, also where one function follows twice.
     const listener = (view, change) => heard(view, change);
     let follow = this.#follows.get(job);
@@ -105,7 +105,7 @@ export class Enroute {
     this.#line.say({type: 'subscribe', job, ...(known && {since: {epoch, id}})});
   }
 
-  watch(zone, listener = () => {}) {
+  watch(zone, listener = (_pool, _change) => {}) {
     if (this.#pools.has(zone)) throw new Error(`The zone ${zone} is watched already: stop that first.`);
     const watched = {pool: unknownPool(zone), listener, isAnswered: false};
     this.#pools.set(zone, watched);

@@ -116,8 +116,13 @@ export class ConnectionBanner {
   #timer = null;
   #connection = {state: 'connecting', degraded: false};
 
-  constructor(element, {patience = 2_000, hasState = () => true} = {}) {
-    Object.assign(this, {element, patience, hasState});
+  /**
+   * @param patience ms
+   * @param hasState whether anything is shown that can be old.
+   * @param knownAt ms since the epoch, of what was kept from an earlier visit; null for what came over this connection.
+   */
+  constructor(element, {patience = 2_000, hasState = () => true, knownAt = () => null} = {}) {
+    Object.assign(this, {element, patience, hasState, knownAt});
     this.update(this.#connection);
     addEventListener('offline', () => this.#show());
     addEventListener('online', () => this.#show());
@@ -143,7 +148,10 @@ export class ConnectionBanner {
     this.element.dataset.state = isLost ? 'offline' : 'degraded';
   };
 
-  #sentence = () => (this.hasState() ? shared.offlineSince(clockText(this.#lostAt, locale)) : shared.offline);
+  #sentence = () => {
+    const since = this.knownAt() ?? this.#lostAt;
+    return this.hasState() ? shared.offlineSince(clockText(since, locale)) : shared.offline;
+  };
 }
 
 const stillness = matchMedia('(prefers-reduced-motion: reduce)');

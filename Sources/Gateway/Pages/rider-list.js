@@ -24,7 +24,8 @@ function progress({kind, task, status, steps}) {
 }
 
 /** What a label names: the vendor or the customer by name where the gateway knows one. */
-const nameOf = (job, to, words) => job.names?.[to] ?? (to === 'vendor' ? words.vendor : words.customer);
+const nameOf = (job, to, words) => job.names?.[to]
+  ?? (to === 'vendor' ? job.view.vendor ?? words.vendor : words.customer);
 
 export class TaskList {
   #cards = new Map();

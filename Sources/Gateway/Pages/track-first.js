@@ -15,13 +15,34 @@ function read(root) {
   }
 }
 
+/** What the server called things on the page that it rendered: enough as long as the texts themselves are not here. */
+function namesOn(root, {status}) {
+  const text = (id) => root.getElementById(id)?.textContent.trim() ?? '';
+  const statuses = {};
+  for (const {dataset, textContent} of root.querySelectorAll('#steps > li[data-step]')) {
+    const name = textContent.trim();
+    statuses[dataset.step] = {short: name, long: name, spoken: name, next: ''};
+  }
+  const long = text('headline');
+  statuses[status] = {short: statuses[status]?.short ?? long, long, spoken: long, next: text('detail')};
+  return {statuses, tracking: {}};
+}
+
+const stateOn = (root, age) => {
+  const snapshot = read(root);
+  return snapshot && {snapshot, age, names: namesOn(root, snapshot)};
+};
+
+/** Of the page as it was loaded, before a script wrote on it. */
+const here = stateOn(document, Math.round(performance.now()));
+
 /**
  * @param header for `Authorization`
- * @returns `{snapshot, age}` with the age of what the snapshot says in ms, `{refusal}`, or null when nobody answered
+ * @returns `{snapshot, age, names}` with the age of what the snapshot says in ms, and what things are called as `texts`
+ *   does; `{refusal}`; or null when nobody answered
  */
 export async function firstState(header) {
-  const here = read(document);
-  if (here) return {snapshot: here, age: Math.round(performance.now())};
+  if (here) return here;
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), GIVE_UP);
   try {
@@ -29,8 +50,7 @@ export async function firstState(header) {
       headers: {Authorization: header, Accept: 'text/html'}, signal: abort.signal, cache: 'no-store',
     });
     if (!answer.ok) return {refusal: REFUSED[answer.status] ?? (answer.status >= 500 ? 'down' : 'other')};
-    const snapshot = read(new DOMParser().parseFromString(await answer.text(), 'text/html'));
-    return snapshot && {snapshot, age: 0};
+    return stateOn(new DOMParser().parseFromString(await answer.text(), 'text/html'), 0);
   } catch {
     return null;
   } finally {

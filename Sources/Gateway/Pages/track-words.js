@@ -21,6 +21,7 @@ export const words = {
     riderOnMap: {service: 'Technician', delivery: 'Rider'},
     homeOnMap: 'Your address',
     live: 'Live',
+    withoutConnection: 'The location can be seen again once there is a connection.',
     lastSeen: (who, far) => `${who} was ${far} away when last seen.`,
     notSharedYet: {
       service: 'Technician is on the way. Live location will be available once the technician enables it.',
@@ -69,6 +70,7 @@ export const words = {
     riderOnMap: {service: 'Techniker', delivery: 'Fahrer'},
     homeOnMap: 'Ihre Adresse',
     live: 'Live',
+    withoutConnection: 'Der Standort ist wieder zu sehen, sobald es eine Verbindung gibt.',
     lastSeen: (who, far) => `${who} war zuletzt ${far} entfernt.`,
     notSharedYet: {
       service: 'Der Techniker ist unterwegs. Der Live-Standort ist zu sehen, sobald der Techniker ihn einschaltet.',

@@ -26,12 +26,14 @@ const enroute = new Enroute({credential: async () => signIn.current});
 const map = new TrackMap(element('map'), {follow: element('follow'), words});
 const announcer = new Announcer(element('announcer'));
 const speech = new Speech((topic, text) => announcer.say(topic, text));
-const banner = new ConnectionBanner(element('offline'), {hasState: () => view.known});
+const banner = new ConnectionBanner(element('offline'), {hasState: () => view.known, knownAt: () => keptAt});
 
 let view = unknownView(job);
 let texts = null;
+let names = null;      // what the server called things, while the texts are not here
 let refusal = null;    // a name of `words.refusals`
 let shownID = null;    // of the position that the map has
+let keptAt = null;     // ms since the epoch: when a state was kept that is shown without a network (worker.js)
 
 /** Ends of following that the job's status does not explain. */
 const TAKEN_AWAY = ['revoked', 'reassigned'];
@@ -46,6 +48,7 @@ const CLOSES = {4502: 'expired', 4504: 'full', 4505: 'other'};
 
 function take(newer, change) {
   view = newer;
+  keptAt = null;
   if (view.refused && !isSignInNeeded()) refusal ??= refusalOf(view.refused.code);
   if (TAKEN_AWAY.includes(view.ended)) refusal = 'revoked';
   if (!isTracked(view)) {
@@ -97,19 +100,22 @@ async function loadTexts() {
 }
 
 async function begin() {
-  const textsAreHere = loadTexts();
+  loadTexts();
   await signIn.credential();
   enroute.on('connection', connectionChanged);
   enroute.follow(job, take);
   const first = firstState(signIn.header);
   enroute.start();
   const answer = await first;
-  await textsAreHere;
   // What the socket told meanwhile is newer.
   if (!answer || view.known || view.refused) return;
   if (answer.snapshot) {
+    names = answer.names;
     const now = performance.now() - answer.age;
     take(reduce(view, {type: 'subscribed', snapshot: answer.snapshot}, now).view, 'snapshot');
+    keptAt = answer.snapshot.kept ?? null;
+    banner.update(enroute.connection);
+    render();
   } else if (answer.refusal !== 'signIn') {
     refusal = answer.refusal === 'unknown' ? refusalOf('not_found') : answer.refusal;
     render();
@@ -128,8 +134,9 @@ function render() {
     return;
   }
   // Until the texts are here what the server wrote stays.
-  if (view.known && !texts) return;
-  const seen = picture(view, {now: performance.now(), wall: Date.now(), isLost: banner.isLost, locale}, texts, words);
+  if (view.known && !texts && !names) return;
+  const moment = {now: performance.now(), wall: Date.now(), isLost: banner.isLost, isKept: keptAt !== null, locale};
+  const seen = picture(view, moment, texts ?? names, words);
   document.title = seen.headline;
   document.body.classList.toggle('is-tracked', seen.isMapped);
   if (!seen.isMapped) hideMap();

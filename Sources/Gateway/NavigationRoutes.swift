@@ -1,0 +1,93 @@
+// The way to the vendor and to the customer in the rider's own navigation app (RDR-014): addresses for whatever app it has,
+// made of the coordinates that are kept with the job, which no map is asked for. Where these are not known well enough nobody
+// is sent anywhere.
+
+internal import Access
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+
+extension Routes {
+    func addNavigation(to api: RouterGroup<GatewayRequestContext>) {
+        api.get("jobs/{job}/navigation", use: self.navigate)
+    }
+
+    private enum Stop: String, CaseIterable {
+        case vendor, destination
+    }
+
+    private struct Answer: Encodable {
+        struct Candidate: Encodable {
+            var app: String
+            var label: String
+            var ios: String?
+            var android: String?
+            var web: String?
+        }
+
+        var job: String
+        var to: String
+        var name: String?
+        /// Degrees, six decimals: texts, as they stand in the addresses.
+        var lat: String
+        var lon: String
+        var candidates: [Candidate]
+    }
+
+    @Sendable private func navigate(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let grant = try self.grant(request, context, .navigate)
+        let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
+        let stop: Stop = try Self.choice("to", request) ?? .destination
+        let platform =
+            try Self.choice("platform", request)
+            ?? NavigationPlatform(userAgent: request.headers[.userAgent] ?? "")
+        guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,
+            grant.reaches(job, customer: record.customer, rider: record.rider),
+            !self.revocations.hides(job, from: grant.role)
+        else { throw Problem(Refused.noSuchJob) }
+        guard record.status.end == nil else {
+            throw Problem(
+                Refused(
+                    code: .illegalTransition, message: "The job is \(record.status.rawValue): there is nowhere to go.",
+                    status: record.status))
+        }
+        guard let coordinate = stop == .vendor ? record.vendor?.place : record.destination else {
+            throw Problem(unresolvable: stop == .vendor ? "vendor address" : "address")
+        }
+        let place = DecimalPlace(coordinate)
+        let candidates = platform.apps.map { app in
+            let url = { (platform: NavigationPlatform) in app.url(to: place, on: platform) }
+            return Answer.Candidate(
+                app: app.rawValue, label: app.label, ios: url(.ios), android: url(.android), web: url(.web))
+        }
+        var response = Self.json(
+            JSONDocument.bytes(
+                Answer(
+                    job: job.text, to: stop.rawValue, name: stop == .vendor ? record.vendor?.name : nil,
+                    lat: place.latitude, lon: place.longitude, candidates: candidates)))
+        response.headers[.vary] = "User-Agent"
+        return response
+    }
+
+    /// A member of the query that is one of a few words; `nil` where it is absent.
+    private static func choice<Choice: RawRepresentable & CaseIterable>(
+        _ name: String, _ request: Request
+    ) throws -> Choice? where Choice.RawValue == String {
+        guard let text = request.uri.queryParameters[Substring(name)] else { return nil }
+        guard let choice = Choice(rawValue: String(text)) else {
+            throw Self.bad("\(name) must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).")
+        }
+        return choice
+    }
+}
+
+extension Problem {
+    /// Nobody is sent to a place that may be another (RDR-014 AC-005).
+    fileprivate init(unresolvable what: String) {
+        self.init(
+            .destinationUnresolvable, status: 422,
+            detail: "Could not get directions. The \(what) may be incorrect.")
+    }
+}

@@ -1,0 +1,94 @@
+// The icons of an installed page, drawn here: a white pin on blue, which is a formula and no file that somebody would have to
+// make again in another size. Each is drawn when it is first asked for; a deployment's own file takes its place.
+
+internal import CZlib
+
+/// A square picture with the pin in its middle.
+struct PageIcon: Sendable {
+    let pixels: Int
+    /// Whether the system cuts a shape of its own out of it (W3C Web App Manifest, maskable icons): then the ground reaches
+    /// to the edges, and the pin stays in the middle four fifths.
+    let isMaskable: Bool
+
+    static let small = Self(pixels: 192, isMaskable: false).png
+    static let large = Self(pixels: 512, isMaskable: false).png
+    static let maskable = Self(pixels: 512, isMaskable: true).png
+
+    private static let ground: [Double] = [11, 92, 173]
+    private static let pin: [Double] = [255, 255, 255]
+
+    /// A PNG with transparency (W3C PNG, third edition).
+    var png: [UInt8] {
+        var rows: [UInt8] = []
+        rows.reserveCapacity(self.pixels * (self.pixels * 4 + 1))
+        for row in 0..<self.pixels {
+            rows.append(0)
+            for column in 0..<self.pixels { self.draw(column, row, to: &rows) }
+        }
+        let size = UInt32(self.pixels).bytes
+        return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+            // 8 bits a channel, red, green, blue and transparency, no interlacing.
+            + Self.chunk("IHDR", size + size + [8, 6, 0, 0, 0]) + Self.chunk("IDAT", Self.compressed(rows))
+            + Self.chunk("IEND", [])
+    }
+
+    /// Four bytes. Edges are as soft as a pixel is wide.
+    private func draw(_ column: Int, _ row: Int, to bytes: inout [UInt8]) {
+        let scale = Double(self.pixels)
+        // From the middle, in widths of the picture.
+        let (x, y) = ((Double(column) + 0.5) / scale - 0.5, (Double(row) + 0.5) / scale - 0.5)
+        func share(_ distance: Double) -> Double { min(1, max(0, 0.5 - distance * scale)) }
+        let ground = self.isMaskable ? 1 : share(Self.roundedSquare(x, y))
+        let size = self.isMaskable ? 0.8 : 1.0
+        let pin = share(Self.pinShape(x / size, y / size) * size)
+        for channel in 0..<3 {
+            bytes.append(UInt8((Self.ground[channel] * (1 - pin) + Self.pin[channel] * pin).rounded()))
+        }
+        bytes.append(UInt8((ground * 255).rounded()))
+    }
+
+    /// How far outside a place is; negative inside.
+    private static func roundedSquare(_ x: Double, _ y: Double) -> Double {
+        let (half, corner) = (0.5, 0.22)
+        let (dx, dy) = (max(0, abs(x) - half + corner), max(0, abs(y) - half + corner))
+        return (dx * dx + dy * dy).squareRoot() - corner
+    }
+
+    /// A disc that runs into a point below it, with a hole.
+    private static func pinShape(_ x: Double, _ y: Double) -> Double {
+        let (disc, point, length, hole, top) = (0.19, 0.012, 0.36, 0.075, -0.11)
+        let (x, y) = (abs(x), y - top)
+        let lean = (disc - point) / length
+        let side = (1 - lean * lean).squareRoot()
+        let along = side * y - lean * x
+        let outside: Double
+        if along < 0 {
+            outside = (x * x + y * y).squareRoot() - disc
+        } else if along > side * length {
+            outside = (x * x + (y - length) * (y - length)).squareRoot() - point
+        } else {
+            outside = side * x + lean * y - disc
+        }
+        return max(outside, hole - (x * x + y * y).squareRoot())
+    }
+
+    private static func chunk(_ name: String, _ content: [UInt8]) -> [UInt8] {
+        let body = Array(name.utf8) + content
+        let sum = body.withUnsafeBufferPointer { crc32(0, $0.baseAddress, uInt($0.count)) }
+        return UInt32(content.count).bytes + body + UInt32(truncatingIfNeeded: sum).bytes
+    }
+
+    /// As zlib has it (RFC 1950).
+    private static func compressed(_ bytes: [UInt8]) -> [UInt8] {
+        var length = compressBound(uLong(bytes.count))
+        var output = [UInt8](repeating: 0, count: Int(length))
+        let status = compress2(&output, &length, bytes, uLong(bytes.count), Z_BEST_COMPRESSION)
+        precondition(status == Z_OK, "there is room for whatever zlib makes of it")
+        return Array(output.prefix(Int(length)))
+    }
+}
+
+extension UInt32 {
+    /// The greatest first.
+    fileprivate var bytes: [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: self >> $0) } }
+}

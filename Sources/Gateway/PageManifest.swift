@@ -1,0 +1,71 @@
+// What makes a page one that can be installed (W3C Web App Manifest): each page under a name of its own, with our icons.
+
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+
+extension Pages {
+    /// The pages that can be installed.
+    enum Installable: String, CaseIterable, Sendable {
+        case track, rider, ops
+
+        fileprivate var name: String {
+            switch self {
+            case .track: "Enroute"
+            case .rider: "Enroute Rider"
+            case .ops: "Enroute Operations"
+            }
+        }
+
+        /// Where it opens; `nil`: where it was when it was installed, which is one job's page.
+        fileprivate var start: String? { self == .track ? nil : "/\(self.rawValue)" }
+        fileprivate var scope: String { self == .track ? "/track/" : "/\(self.rawValue)" }
+    }
+
+    private struct Manifest: Encodable {
+        struct Icon: Encodable {
+            var src: String
+            var sizes: String
+            var type = "image/png"
+            var purpose: String
+        }
+
+        var name: String
+        var short_name: String
+        var start_url: String?
+        var scope: String
+        var display = "standalone"
+        var background_color = "#ffffff"
+        var theme_color = "#0b5cad"
+        var icons: [Icon]
+    }
+
+    func addManifest(to router: Router<GatewayRequestContext>) {
+        router.get("manifest.webmanifest") { request, _ in
+            let asked = request.uri.queryParameters["page"].map(String.init) ?? Installable.track.rawValue
+            guard let page = Installable(rawValue: asked) else {
+                let names = Installable.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Problem(.notFound, status: 404, detail: "page must be one of \(names).")
+            }
+            return Self.answer(self.manifest(of: page), "application/manifest+json; charset=utf-8")
+        }
+        // Of the whole site, since each page has it.
+        router.get("worker.js") { request, _ in
+            var response = try self.asset("worker.js", request)
+            response.headers[HTTPField.Name("Service-Worker-Allowed")!] = "/"
+            return response
+        }
+    }
+
+    private func manifest(of page: Installable) -> [UInt8] {
+        if let own = self.files["\(page.rawValue).webmanifest"] { return own.bytes }
+        return JSONDocument.bytes(
+            Manifest(
+                name: page.name, short_name: page.name, start_url: page.start, scope: page.scope,
+                icons: [
+                    .init(src: "/assets/icon-192.png", sizes: "192x192", purpose: "any"),
+                    .init(src: "/assets/icon-512.png", sizes: "512x512", purpose: "any"),
+                    .init(src: "/assets/icon-maskable-512.png", sizes: "512x512", purpose: "maskable"),
+                ]))
+    }
+}

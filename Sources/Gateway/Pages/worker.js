@@ -1,0 +1,121 @@
+// The service worker of all pages: what a page needs to open without a network, and the last state of a job, so that somebody
+// in a lift still reads "on its way". Where anybody is or lives is never kept: a cache is a file, and outlives the journey.
+// Whatever is not named here goes by as if there were no worker: the interfaces, tiles, other people's sites.
+
+const SHELL = 'enroute-shell-1';
+const STATES = 'enroute-states-1';
+const PATIENCE = 3_000;                  // ms for the network, before what is kept is shown
+const KEEP = 24 * 3_600_000;             // ms that a state is of any use
+const MOST_STATES = 20;
+
+addEventListener('install', () => skipWaiting());
+
+addEventListener('activate', (event) => event.waitUntil((async () => {
+  const names = await caches.keys();
+  await Promise.all(names.filter((name) => name.startsWith('enroute-') && ![SHELL, STATES].includes(name))
+    .map((name) => caches.delete(name)));
+  await clients.claim();
+})()));
+
+/** Somebody signs out: nothing of theirs stays. */
+addEventListener('message', (event) => {
+  if (event.data?.type === 'forget') event.waitUntil(caches.delete(STATES));
+});
+
+addEventListener('fetch', (event) => {
+  const {request} = event;
+  const url = new URL(request.url);
+  if (request.method !== 'GET' || url.origin !== location.origin) return;
+  const isTracking = url.pathname.startsWith('/track/');
+  if (request.headers.has('authorization')) {
+    if (isTracking) event.respondWith(state(request, url));
+  } else if (request.mode === 'navigate') {
+    // One shell for all jobs: without a word of who asks there is nobody's state in it.
+    if (isTracking) event.respondWith(shell(request, '/track/'));
+    else if (['/rider', '/ops'].includes(url.pathname)) event.respondWith(shell(request, url.pathname));
+  } else if (isAsset(url.pathname)) {
+    event.respondWith(shell(request, url.pathname + url.search));
+  }
+});
+
+const isAsset = (path) => path === '/manifest.webmanifest'
+  || path.startsWith('/assets/') && !path.startsWith('/assets/tiles/');
+
+/** From the network, which has the newest; what is kept, when that does not answer in time. */
+async function shell(request, key) {
+  const cache = await caches.open(SHELL);
+  try {
+    const response = await inTime(request);
+    if (response.ok) await cache.put(key, response.clone());
+    return response;
+  } catch (error) {
+    const kept = await cache.match(key);
+    if (kept) return kept;
+    throw error;
+  }
+}
+
+/** The network's answer, if it comes soon. One that comes later is of nobody's use any more. */
+function inTime(request) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the network does not answer')), PATIENCE);
+    fetch(request).then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** The page of a job with its state in it; without a network the last one, for whom it was. */
+async function state(request, url) {
+  const key = `/kept${url.pathname}/${await owner(request.headers.get('authorization'))}`;
+  const cache = await caches.open(STATES);
+  let response;
+  try {
+    response = await inTime(request);
+  } catch (error) {
+    return await kept(cache, key) ?? Promise.reject(error);
+  }
+  if (response.status === 503) return await kept(cache, key) ?? response;
+  if ([401, 404].includes(response.status)) await cache.delete(key);
+  if (response.ok) await keep(cache, key, response.clone());
+  return response;
+}
+
+async function keep(cache, key, response) {
+  const html = withoutPlaces(await response.text());
+  if (html === null) return;
+  const headers = new Headers(response.headers);
+  headers.set('Enroute-Kept', String(Date.now()));
+  await cache.delete(key);
+  await cache.put(key, new Response(html, {headers}));
+  const keys = await cache.keys();
+  await Promise.all(keys.slice(0, Math.max(0, keys.length - MOST_STATES)).map((old) => cache.delete(old)));
+}
+
+async function kept(cache, key) {
+  const response = await cache.match(key);
+  if (!response) return null;
+  if (Date.now() - Number(response.headers.get('Enroute-Kept')) < KEEP) return response;
+  await cache.delete(key);
+  return null;
+}
+
+/** Whose a credential is: of a token its person, so that a newer one finds the same; of a link its digest. */
+async function owner(authorization) {
+  try {
+    const payload = authorization.split(' ')[1].split('.')[1].replaceAll('-', '+').replaceAll('_', '/');
+    const {sub, role} = JSON.parse(atob(payload));
+    if (sub) return `${role}-${sub}`;
+  } catch { /* It is a link. */ }
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(authorization));
+  return Array.from(new Uint8Array(digest).slice(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** The page without the rider's place, the customer's, and what tells of either; null for what is no page of a job. */
+function withoutPlaces(html) {
+  const first = /(<script type="application\/json" id="first">)(.*?)(<\/script>)/s;
+  const json = first.exec(html)?.[2];
+  if (!json) return null;
+  const {position, positionAge, destination, eta, dark, travelDeadline, ...rest} = JSON.parse(json);
+  if (['live', 'stale'].includes(rest.tracking)) Object.assign(rest, {tracking: 'waiting', text: 'waiting'});
+  const text = JSON.stringify({...rest, position: null, kept: Date.now()}).replaceAll('<', '\\u003c');
+  return html.replace(first, (_, open, __, close) => open + text + close);
+}

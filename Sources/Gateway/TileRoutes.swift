@@ -1,0 +1,40 @@
+// The tiles of the pages' map under the gateway's own address. A map without one goes on, so what is not to be had is an empty
+// answer and no error.
+
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import Routing
+
+extension Routes {
+    /// How long browsers keep a tile, s.
+    private static let tileSeconds = 86_400
+
+    func addTiles(to router: Router<GatewayRequestContext>) {
+        router.get("assets/tiles/{z}/{x}/{y}", use: self.tile)
+    }
+
+    @Sendable private func tile(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let address = self.settings.trustedProxies.client(
+            of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
+        if let address, let wait = self.quotas.tile(of: address, at: NIODeadline.now().uptimeNanoseconds) {
+            throw Problem(rateFor: wait)
+        }
+        guard let tiles = self.tiles, let zoom = try Self.number(context, "z"),
+            let column = try Self.number(context, "x"), let row = try Self.number(context, "y"),
+            let tile = Tile(zoom: zoom, column: column, row: row)
+        else { throw Problem(.notFound, status: 404, detail: "There is no such tile of the map.") }
+        guard let image = await tiles.image(of: tile) else {
+            return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+        }
+        return Pages.answer(image.bytes, image.mediaType, caching: "public, max-age=\(Self.tileSeconds)")
+    }
+
+    /// Of digits alone; `nil` for anything else.
+    private static func number(_ context: GatewayRequestContext, _ name: String) throws -> Int? {
+        let text = try context.parameters.require(name)
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        return Int(text)
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// What makes the pages ones that can be installed.
+@Suite struct InstallablePageTests {
+    /// Width and height by the head of a PNG, and the pixels of one of 8 bits a channel without filters; by a reader of its
+    /// own, so that what is drawn is not judged by who drew it.
+    private static func pixels(_ png: [UInt8]) throws -> (width: Int, rows: [[UInt8]]) {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-icon-\(UUID()).png")
+        try Data(png).write(to: folder)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let script = """
+            import sys, zlib, struct
+            data = open(sys.argv[1], 'rb').read()
+            assert data[:8] == b'\\x89PNG\\r\\n\\x1a\\n'
+            place, chunks = 8, {}
+            while place < len(data):
+                length, = struct.unpack('>I', data[place:place + 4])
+                body = data[place + 4:place + 8 + length]
+                assert zlib.crc32(body) == struct.unpack('>I', data[place + 8 + length:place + 12 + length])[0]
+                chunks[body[:4]] = body[4:]
+                place += 12 + length
+            width, height, *kind = struct.unpack('>IIBBBBB', chunks[b'IHDR'])
+            assert width == height and kind == [8, 6, 0, 0, 0] and chunks[b'IEND'] == b''
+            rows = zlib.decompress(chunks[b'IDAT'])
+            assert len(rows) == height * (1 + 4 * width)
+            sys.stdout.buffer.write(struct.pack('>I', width) + rows)
+            """
+        let process = Process()
+        (process.executableURL, process.arguments) = (
+            URL(filePath: "/usr/bin/python3"), ["-c", script, folder.path]
+        )
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let bytes = Array(output.fileHandleForReading.readDataToEndOfFile())
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0 && bytes.count > 4)
+        let width = bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+        let length = 1 + 4 * width
+        return (width, (0..<width).map { row in Array(bytes[(4 + row * length)..<(4 + (row + 1) * length)]) })
+    }
+
+    @Test func `the icons are whole pictures: a pin in the middle, and round corners but where the system cuts its own`()
+        throws
+    {
+        for (png, size, isMaskable) in [
+            (PageIcon.small, 192, false), (PageIcon.large, 512, false), (PageIcon.maskable, 512, true),
+        ] {
+            #expect(png.count < 20_000)
+            let (width, rows) = try Self.pixels(png)
+            #expect(width == size && rows.allSatisfy { $0[0] == 0 })
+            func pixel(_ x: Double, _ y: Double) -> [UInt8] {
+                let start = 1 + 4 * Int(x * Double(size))
+                return Array(rows[Int(y * Double(size))][start..<(start + 4)])
+            }
+            #expect(pixel(0, 0)[3] == (isMaskable ? 255 : 0))
+            let (ground, pin): ([UInt8], [UInt8]) = ([11, 92, 173, 255], [255, 255, 255, 255])
+            #expect(pixel(0.1, 0.5) == ground && pixel(0.5, 0.95) == ground)
+            // The pin's hole, its disc and its point.
+            #expect(pixel(0.5, 0.41) == ground && pixel(0.5, 0.56) == pin && pixel(0.5, 0.65) == pin)
+            #expect(pixel(0.39, 0.41) == pin && pixel(0.61, 0.41) == pin)
+        }
+    }
+
+    @Test func `each page has a manifest of its own, whose icons are there`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for page in ["track", "rider", "ops"] {
+                    let html = try await gateway.rest("GET", page == "track" ? "/track/job-1" : "/\(page)", as: nil).text
+                    let link = #"<link rel="manifest" href="/manifest.webmanifest?page=\#(page)">"#
+                    #expect(html.contains(link) && html.matches(of: /rel="manifest"/).count == 1)
+                    let answer = try await gateway.rest("GET", "/manifest.webmanifest?page=\(page)", as: nil)
+                    #expect(answer.status == 200)
+                    #expect(answer.headers["content-type"]?.hasPrefix("application/manifest+json") == true)
+                    #expect(answer.member("start_url", as: String.self) == (page == "track" ? nil : "/\(page)"))
+                    let icons = try JSONValue(json: Array(answer.text.utf8))["icons"]?.array ?? []
+                    #expect(icons.count == 3)
+                    for icon in icons {
+                        let asset = try await gateway.rest("GET", try #require(icon["src"]?.text), as: nil)
+                        #expect(asset.status == 200 && asset.headers["content-type"] == "image/png")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `a page that names its manifest itself is told which one, and a deployment may have its own`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-pages-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let html = #"<html><head><link rel="manifest" href="/manifest.webmanifest"></head></html>"#
+        try Data(html.utf8).write(to: folder.appending(path: "rider.html"))
+        try Data(#"{"name":"Ours"}"#.utf8).write(to: folder.appending(path: "rider.webmanifest"))
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.pagesFolder = folder.path }) { gateway in
+                let page = try await gateway.rest("GET", "/rider", as: nil).text
+                #expect(page.contains(#"<link rel="manifest" href="/manifest.webmanifest?page=rider">"#))
+                #expect(page.matches(of: /rel="manifest"/).count == 1)
+                let manifest = try await gateway.rest("GET", "/manifest.webmanifest?page=rider", as: nil)
+                #expect(manifest.text == #"{"name":"Ours"}"#)
+            }
+        }
+    }
+
+    @Test func `the service worker is the whole site's, and asked for again each time`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let worker = try await gateway.rest("GET", "/worker.js", as: nil)
+                #expect(worker.status == 200 && worker.headers["service-worker-allowed"] == "/")
+                #expect(worker.headers["content-type"] == "text/javascript; charset=utf-8")
+                #expect(worker.headers["cache-control"] == "no-cache")
+            }
+        }
+    }
+}

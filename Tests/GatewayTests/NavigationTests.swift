@@ -1,0 +1,207 @@
+import EnrouteWire
+import Foundation
+import Routing
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// The way to the vendor and to the customer in the rider's own navigation app (RDR-014).
+@Suite struct NavigationTests {
+    private static let iPhone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15"
+    private static let pixel = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 Chrome/130 Mobile"
+
+    /// Every form that an address may have, to the last character.
+    private static let forms: [String] = {
+        let (lat, lon) = (#"-?[0-9]{1,2}\.[0-9]{6}"#, #"-?[0-9]{1,3}\.[0-9]{6}"#)
+        return [
+            "comgooglemaps://\\?daddr=\(lat),\(lon)&directionsmode=driving",
+            "google\\.navigation:q=\(lat),\(lon)&mode=d",
+            "https://www\\.google\\.com/maps/dir/\\?api=1&destination=\(lat)%2C\(lon)&travelmode=driving"
+                + "&dir_action=navigate",
+            "https://maps\\.apple\\.com/\\?daddr=\(lat),\(lon)&dirflg=d",
+            "https://waze\\.com/ul\\?ll=\(lat)%2C\(lon)&navigate=yes", "geo:\(lat),\(lon)",
+        ]
+    }()
+
+    private static func isAllowed(_ url: String) throws -> Bool {
+        try Self.forms.contains { url.wholeMatch(of: try Regex($0)) != nil }
+    }
+
+    private static func urls(to place: Coordinate) -> [String] {
+        NavigationApp.allCases.flatMap { app in
+            NavigationPlatform.allCases.compactMap { app.url(to: DecimalPlace(place), on: $0) }
+        }
+    }
+
+    @Test func `RDR-014: in an address are six decimals and fixed words, whatever the place`() throws {
+        var generator = SystemRandomNumberGenerator()
+        var places = [(90.0, 180.0), (-90, -180), (0.0000001, 0), (-0.0000004, 1e-7), (41.9, 12.5), (-0.5, -179.9999999)]
+        for _ in 0..<300 {
+            places.append(
+                (.random(in: -90...90, using: &generator), .random(in: -180...180, using: &generator)))
+        }
+        for (latitude, longitude) in places {
+            let place = try #require(Coordinate(latitude: latitude, longitude: longitude))
+            let urls = Self.urls(to: place)
+            #expect(urls.count == 9)
+            for url in urls {
+                #expect(try Self.isAllowed(url), "\(url)")
+                #expect(url.utf8.allSatisfy { (33...126).contains($0) } && url.utf8.count < 140, "\(url)")
+            }
+            let decimals = DecimalPlace(place)
+            #expect(abs((Double(decimals.latitude) ?? 99) - latitude) <= 0.000_000_6)
+            #expect(abs((Double(decimals.longitude) ?? 999) - longitude) <= 0.000_000_6)
+        }
+        #expect(DecimalPlace(Coordinate(latitude: -0.5, longitude: 12.5)!).latitude == "-0.500000")
+    }
+
+    @Test func `RDR-014: where the machine writes a comma, addresses have points all the same`() throws {
+        // Made for this test, since few machines have one.
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-locale-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/localedef")
+        process.arguments = ["-i", "de_DE", "-f", "UTF-8", "--no-archive", folder.appending(path: "de_DE.UTF-8").path]
+        (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+        try process.run()
+        process.waitUntilExit()
+        setenv("LOCPATH", folder.path, 1)
+        defer { unsetenv("LOCPATH") }
+        let comma = try #require(newlocale(1 << LC_NUMERIC, "de_DE.UTF-8", nil), "no locale with a comma could be made")
+        // Of this thread alone.
+        let before = uselocale(comma)
+        defer {
+            uselocale(before)
+            freelocale(comma)
+        }
+        var text = [CChar](repeating: 0, count: 16)
+        withVaList([1.5]) { _ = vsnprintf(&text, text.count, "%.1f", $0) }
+        #expect(text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) } == Array("1,5".utf8))
+        for url in Self.urls(to: try #require(Coordinate(latitude: 41.9028, longitude: -12.4964))) {
+            #expect(try Self.isAllowed(url), "\(url)")
+            #expect(url.contains("41.902800") && url.contains("-12.496400"))
+        }
+    }
+
+    // MARK: at a gateway
+
+    private static func run(
+        _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
+        _ body: @escaping @Sendable (RunningGateway) async throws -> Void
+    ) async throws {
+        try await within { try await RunningGateway.run(isSecure: false, change, body) }
+    }
+
+    private static func write(_ gateway: RunningGateway, _ vendor: String) async throws {
+        let job = #"{"kind":"delivery","customer":"anna","rider":"rider-1","destination":{"lat":41.9,"lon":12.5}\#(vendor)}"#
+        let answer = try await gateway.rest("PUT", "/api/v1/jobs/order-1", by: "orders", .service, job)
+        #expect([200, 201].contains(answer.status), "\(answer)")
+    }
+
+    private static func navigate(
+        _ gateway: RunningGateway, _ query: String, by rider: String = "rider-1", agent: String = ""
+    ) async throws -> RESTAnswer {
+        try await gateway.rest(
+            "GET", "/api/v1/jobs/order-1/navigation?\(query)", by: rider, .rider, headers: ["User-Agent: \(agent)"])
+    }
+
+    private static func apps(_ answer: RESTAnswer) throws -> [String] {
+        try JSONValue(json: Array(answer.text.utf8))["candidates"]?.array?.compactMap { $0["app"]?.text } ?? []
+    }
+
+    @Test func `RDR-014 AC-001: the phone says which apps there are, and the usual one comes first`() async throws {
+        try await Self.run { gateway in
+            try await Self.write(gateway, #","vendor":{"lat":41.8,"lon":12.4,"name":"Da Gino & Söhne"}"#)
+            for (query, agent, apps) in [
+                ("", Self.iPhone, ["apple", "google", "waze"]), ("", Self.pixel, ["google", "waze", "geo"]),
+                ("", "curl/8", ["google", "apple", "waze"]),
+                ("&platform=ios", Self.pixel, ["apple", "google", "waze"]),
+                ("&platform=android", "", ["google", "waze", "geo"]),
+            ] {
+                let answer = try await Self.navigate(gateway, "to=vendor\(query)", agent: agent)
+                #expect(answer.status == 200)
+                #expect(try Self.apps(answer) == apps, "\(agent)")
+                #expect(answer.member("to") == "vendor" && answer.member("name") == "Da Gino & Söhne")
+                #expect(answer.member("lat") == "41.800000" && answer.member("lon") == "12.400000")
+                let urls = answer.text.matches(of: /"(?:ios|android|web)":"([^"]+)"/).map { String($0.1) }
+                #expect(!urls.isEmpty)
+                for url in urls { #expect(try Self.isAllowed(url), "\(url)") }
+            }
+            let destination = try await Self.navigate(gateway, "to=destination")
+            #expect(destination.member("lat") == "41.900000" && destination.member("name", as: String.self) == nil)
+            for query in ["to=home", "to=vendor&platform=windows"] {
+                let bad = try await Self.navigate(gateway, query)
+                #expect(bad.status == 400)
+            }
+        }
+    }
+
+    @Test func `RDR-014 AC-005: without a place that is known for sure nobody is sent anywhere`() async throws {
+        let sentence = "Could not get directions. The vendor address may be incorrect."
+        try await ProviderServer.running(Documented.mapbox) { server in
+            let service = try MapboxGeocoding(key: ProviderKey(Documented.keyText)!, url: server.url)
+            try await Self.run({ $0.arrivals.geocoding = (service: service, dailyBudget: nil) }) { gateway in
+                func refused() async throws {
+                    let answer = try await Self.navigate(gateway, "to=vendor")
+                    #expect(answer.status == 422 && answer.member("code") == "destination_unresolvable")
+                    #expect(answer.member("detail") == sentence && !answer.text.contains("://"))
+                }
+                try await Self.write(gateway, "")
+                try await refused()
+                try await Self.write(gateway, #","vendor":{"name":"Da Gino"}"#)
+                try await refused()
+                try await Self.write(gateway, #","vendor":{"name":"Da Gino","address":"Nowhere 1"}"#)
+                try await refused()
+                server.behave { question in
+                    guard case .json(let json, _, _) = Documented.mapbox(question) else { return .hangUp }
+                    return .json(json.replacing(#""confidence":"high""#, with: #""confidence":"low""#))
+                }
+                let address = #""address":"Café Größe 1&2, Wien""#
+                try await Self.write(gateway, #","vendor":{"name":"Da Gino","address":"Wien 1"}"#)
+                try await refused()
+                server.behave(Documented.mapbox)
+                // A place that was found is kept, also when only the name is written anew.
+                let asked = server.questions.count
+                for name in ["Da Gino", "Da Gina"] {
+                    try await Self.write(gateway, #","vendor":{"name":"\#(name)",\#(address)}"#)
+                    let found = try await Self.navigate(gateway, "to=vendor")
+                    #expect(found.status == 200 && found.member("name") == name, "\(found)")
+                    #expect(found.member("lat") == "48.235100" && found.member("lon") == "16.413800")
+                }
+                #expect(server.questions.count == asked + 1)
+            }
+        }
+    }
+
+    @Test func `only the job's rider is led anywhere, and only until it is done`() async throws {
+        try await Self.run { gateway in
+            try await Self.write(gateway, #","vendor":{"lat":41.8,"lon":12.4}"#)
+            let other = try await Self.navigate(gateway, "to=vendor", by: "rider-2")
+            #expect(other.status == 404)
+            let customer = try await gateway.rest(
+                "GET", "/api/v1/jobs/order-1/navigation?to=vendor", by: "anna", .customer)
+            #expect(customer.status == 403)
+            let ended = try await gateway.rest(
+                "POST", "/api/v1/jobs/order-1/status", by: "orders", .service, #"{"status":"cancelled"}"#)
+            #expect(ended.status == 200)
+            let late = try await Self.navigate(gateway, "to=vendor")
+            #expect(late.status == 409 && late.member("jobStatus") == "cancelled")
+        }
+    }
+
+    @Test func `a vendor that says too little, or what can not be, is refused`() async throws {
+        try await Self.run { gateway in
+            for vendor in [
+                "{}", #"{"lat":41.8}"#, #"{"lat":91,"lon":0}"#, #"{"name":""}"#, #"{"name":"a\u0007b"}"#,
+                #"{"address":""}"#, #"{"name":"\#(String(repeating: "a", count: 101))"}"#, #"{"name":1}"#,
+            ] {
+                let answer = try await gateway.rest(
+                    "PUT", "/api/v1/jobs/order-1", by: "orders", .service,
+                    #"{"kind":"delivery","customer":"anna","vendor":\#(vendor)}"#)
+                #expect(answer.status == 422, "\(vendor): \(answer)")
+            }
+        }
+    }
+}

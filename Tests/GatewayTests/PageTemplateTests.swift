@@ -1,0 +1,51 @@
+import Testing
+
+@testable import Gateway
+
+@Suite struct PageTemplateTests {
+    private static func filled(_ html: String, _ change: (inout PageTemplate) -> Void) -> String {
+        var template = PageTemplate(Array(html.utf8))
+        change(&template)
+        return String(decoding: template.bytes, as: UTF8.self)
+    }
+
+    @Test func `the language takes the place of the page's own, or is said where none was`() {
+        #expect(Self.filled(#"<html lang="en"><p>"#) { $0.setLanguage("de") } == #"<html lang="de"><p>"#)
+        #expect(
+            Self.filled(#"<html dir="ltr" lang="en">"#) { $0.setLanguage("de-AT") }
+                == #"<html dir="ltr" lang="de-AT">"#)
+        #expect(Self.filled("<html>") { $0.setLanguage("de") } == #"<html lang="de">"#)
+        #expect(Self.filled("<p>") { $0.setLanguage("de") } == "<p>")
+    }
+
+    @Test func `an element is filled by its id, whatever stood in it, and shown`() {
+        #expect(
+            Self.filled(#"<h1 class="a" id="headline">One …</h1><p>"#) { $0.fill("headline", with: "Two") }
+                == #"<h1 class="a" id="headline">Two</h1><p>"#)
+        #expect(
+            Self.filled(#"<ol id="steps" hidden class="b"></ol>"#) { $0.fill("steps", with: "<li>1</li>") }
+                == #"<ol id="steps" class="b"><li>1</li></ol>"#)
+        #expect(
+            Self.filled(#"<p id="a" hidden></p><p hidden></p>"#) { $0.fill("a", with: "x") }
+                == #"<p id="a">x</p><p hidden></p>"#)
+        #expect(
+            Self.filled(#"<p id="a" data-hidden-by="x">"#) { $0.fill("a", with: "x") }
+                == #"<p id="a" data-hidden-by="x">"#)
+    }
+
+    @Test func `what a page has no place for is left out`() {
+        for html in ["", "<p>", #"<p id="other"></p>"#, #"<p id="a""#, #"<p id="a">"#] {
+            #expect(Self.filled(html) { $0.fill("a", with: "x") } == html)
+            #expect(Self.filled(html) { $0.addToHead("<meta>") } == html)
+            #expect(Self.filled(html) { $0.add(json: [], as: "first") } == html)
+        }
+    }
+
+    @Test func `no text from outside becomes markup, and no JSON ends its element`() {
+        #expect(#"<a href="x" title='y'>&"#.escaped == "&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;")
+        let json = Array(#"{"text":"</script><script>alert(1)</script>&<!--"}"#.utf8)
+        let html = Self.filled("<body></body>") { $0.add(json: json, as: "first") }
+        #expect(html.contains(#"<script type="application/json" id="first">{"text":"\u003c/script\u003e"#))
+        #expect(html.matches(of: /<\/script>/).count == 1 && !html.contains("<!--"))
+    }
+}

@@ -1,0 +1,174 @@
+import Access
+import EnrouteWire
+import Foundation
+import LiveState
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// The customer's page as the server renders it.
+@Suite struct TrackingPageTests {
+    private static func run(
+        _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
+        _ body: @escaping @Sendable (RunningGateway, JobID) async throws -> Void
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, change) { gateway in
+                try await body(gateway, try await gateway.travellingJob())
+            }
+        }
+    }
+
+    private static func link(_ gateway: RunningGateway, _ job: JobID, viewers: Int = 5) async throws -> String {
+        let made = try await gateway.rest(
+            "POST", "/api/v1/jobs/\(job)/links", by: "anna", .customer, #"{"viewers":\#(viewers)}"#)
+        return try #require(made.member("link", as: String.self))
+    }
+
+    private static func first(_ page: RESTAnswer) throws -> JSONValue {
+        let json = try #require(
+            page.text.firstMatch(of: /<script type="application\/json" id="first">(.*?)<\/script>/)?.1)
+        return try JSONValue(json: Array(json.utf8))
+    }
+
+    @Test func `whoever says on the first request who they are has the state in the page, as REST has it`() async throws
+    {
+        try await Self.run { gateway, job in
+            let page = try await gateway.rest("GET", "/track/\(job)", by: "anna", .customer)
+            #expect(page.status == 200 && page.headers["content-type"] == "text/html; charset=utf-8")
+            #expect(page.headers["cache-control"] == "no-store" && page.headers["content-language"] == "en")
+            #expect(page.text.contains(#"<html lang="en">"#))
+            #expect(page.text.contains(#"<h1 id="headline">Your technician is on the way</h1>"#))
+            #expect(page.text.contains("Live location will be available once it is switched on."))
+            let read = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer)
+            #expect(try Self.first(page) == JSONValue(json: Array(read.text.utf8)))
+            let german = try await gateway.rest(
+                "GET", "/track/\(job)", by: "anna", .customer, headers: ["Accept-Language: de-CH, en;q=0.5"])
+            #expect(german.text.contains(#"<html lang="de">"#) && german.headers["content-language"] == "de")
+            #expect(german.text.contains(StatusTexts.german[.onTheWay].long.escaped))
+            let switched = try await gateway.rest(
+                "GET", "/track/\(job)?lang=en", by: "anna", .customer, headers: ["Accept-Language: de"])
+            #expect(switched.text.contains(#"<html lang="en">"#))
+        }
+    }
+
+    @Test func `the steps are a list of which one item is the current one`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-pages-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data(#"<html><head></head><body><ol id="steps" hidden></ol></body></html>"#.utf8)
+            .write(to: folder.appending(path: "track.html"))
+        try await Self.run({ $0.pagesFolder = folder.path }) { gateway, job in
+            let page = try await gateway.rest("GET", "/track/\(job)", by: "anna", .customer)
+            #expect(page.text.contains(#"<ol id="steps"><li data-step="assigned" data-state="complete">"#))
+            #expect(
+                page.text.contains(
+                    #"<li data-step="on_the_way" data-state="active" aria-current="step">On the way</li>"#))
+            #expect(page.text.matches(of: /aria-current/).count == 1)
+            #expect(page.text.matches(of: /<li\s/).count == JobKind.service.steps.count)
+        }
+    }
+
+    @Test func `a guest's link opens the page, with the position while there is a place, and never another's job`()
+        async throws
+    {
+        try await Self.run { gateway, job in
+            let secret = try await Self.link(gateway, job, viewers: 1)
+            let started = try await gateway.rest("PUT", "/api/v1/jobs/\(job)/travel", by: "rider-1", .rider)
+            #expect(started.status == 200)
+            let fixes = #"{"fixes":[{"at":\#(Int64(Date.now.timeIntervalSince1970 * 1000)),"lat":41.9,"lon":12.5}]}"#
+            let told = try await gateway.rest("POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, fixes)
+            #expect(told.status == 200)
+            let link = ["Authorization: Link \(secret)"]
+            let page = try await gateway.rest("GET", "/track/\(job)", as: nil, headers: link)
+            #expect(page.status == 200)
+            #expect(try Self.first(page)["position"]?["lat"] == .number(41.9))
+            // Its one place is taken.
+            let links = TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
+            _ = try await links.join(try #require(TrackingLinks.id(of: secret)), as: "somebody").get()
+            let full = try await gateway.rest("GET", "/track/\(job)", as: nil, headers: link)
+            #expect(full.status == 200)
+            #expect(try Self.first(full)["position"] == .null)
+            let other = try await gateway.travellingJob("job-2")
+            let foreign = try await gateway.rest("GET", "/track/\(other)", as: nil, headers: link)
+            #expect(foreign.status == 404)
+        }
+    }
+
+    @Test func `without a word of who asks it is the shell, also while Redis is gone`() async throws {
+        try await Self.run { gateway, job in
+            let before = try await gateway.rest("GET", "/track/\(job)", as: nil)
+            #expect(before.status == 200 && before.text.contains(#"id="headline""#))
+            #expect(!before.text.contains(#"id="first""#))
+            kill(try #require(gateway.redis).processID, SIGKILL)
+            let shell = try await gateway.rest("GET", "/track/\(job)", as: nil)
+            #expect(shell.status == 200 && shell.text == before.text)
+            let page = try await gateway.rest("GET", "/track/\(job)", by: "anna", .customer)
+            #expect(page.status == 503 && page.headers["retry-after"] != nil)
+            #expect(page.text.contains("We can not tell at the moment"))
+        }
+    }
+
+    @Test func `what is unknown, over or somebody else's is the same page, in the language asked for`() async throws {
+        try await Self.run { gateway, job in
+            let secret = try await Self.link(gateway, job)
+            let none = String(repeating: "0", count: 32)
+            let anna = "Authorization: Bearer \(try await gateway.token("anna", .customer))"
+            let bert = "Authorization: Bearer \(try await gateway.token("bert", .customer))"
+            _ = try await TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
+                .revoke(try #require(TrackingLinks.id(of: secret))).get()
+            var pages: Set<String> = []
+            for (path, header) in [
+                ("\(job)", bert), ("nowhere", anna), ("no.name", anna), ("\(job)", "Authorization: Link \(secret)"),
+                ("\(job)", "Authorization: Link \(none)"), ("\(job)", "Authorization: Link x"),
+            ] {
+                let page = try await gateway.rest(
+                    "GET", "/track/\(path)", as: nil, headers: [header, "Accept-Language: de"])
+                #expect(page.status == 404 && page.headers["content-type"] == "text/html; charset=utf-8", "\(path)")
+                pages.insert(page.text.withoutTrace)
+            }
+            #expect(pages.count == 1 && pages.first?.contains("Hier ist nichts zu sehen") == true)
+            let expired = try await gateway.rest(
+                "GET", "/track/\(job)", as: try await gateway.token("anna", .customer, lifetime: -120))
+            #expect(expired.status == 401 && expired.text.contains("Please sign in again"))
+            #expect(expired.text.contains(#""code":"token_expired""#))
+        }
+    }
+
+    @Test func `guesses of links are bounded, and a person is told so by a page`() async throws {
+        try await Self.run { settings in
+            (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (1, 3)
+        } _: { gateway, job in
+            let guess = ["Authorization: Link \(String(repeating: "0", count: 32))"]
+            try await becomes("guesses are refused") {
+                let page = try await gateway.rest("GET", "/track/\(job)", as: nil, headers: guess)
+                if page.status == 429 { #expect(page.text.contains("Too many requests")) }
+                return page.status == 429
+            }
+        }
+    }
+
+    @Test func `who reads HTML is answered in HTML where no interface is, and programs as before`() async throws {
+        try await Self.run { gateway, _ in
+            let html = ["Accept: text/html,application/xhtml+xml"]
+            let page = try await gateway.rest("GET", "/nowhere", as: nil, headers: html)
+            #expect(page.status == 404 && page.text.contains("There is nothing to see here"))
+            let problem = try await gateway.rest("GET", "/nowhere", as: nil)
+            #expect(problem.status == 404 && problem.headers["content-type"] == Problem.mediaType)
+            let api = try await gateway.rest("GET", "/api/v1/jobs/x", as: nil, headers: html)
+            #expect(api.status == 401 && api.headers["content-type"] == Problem.mediaType)
+        }
+    }
+
+    @Test func `where people sign in is said to pages, in a form that can not become markup`() async throws {
+        try await Self.run({ $0.signInURL = #"https://id.example/in?a=1&b="x""# }) { gateway, job in
+            for path in ["/track/\(job)", "/rider", "/ops"] {
+                let page = try await gateway.rest("GET", path, as: nil)
+                #expect(
+                    page.text.contains(
+                        #"<meta name="enroute-sign-in" content="https://id.example/in?a=1&amp;b=&quot;x&quot;">"#))
+            }
+        }
+    }
+}

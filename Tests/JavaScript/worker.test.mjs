@@ -1,0 +1,170 @@
+// The service worker of the pages, in a world of its own: what it keeps, for whom, and above all what it never does.
+
+import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
+import test from 'node:test';
+import vm from 'node:vm';
+
+const SOURCE = readFileSync(new URL('../../Sources/Gateway/Pages/worker.js', import.meta.url), 'utf8');
+const ORIGIN = 'https://enroute.example';
+
+/** Caches as a browser has them, by name. */
+class Caches {
+  all = new Map();
+  async open(name) {
+    if (!this.all.has(name)) this.all.set(name, new Map());
+    const entries = this.all.get(name);
+    const key = (request) => typeof request === 'string' ? request : request.key;
+    return {
+      put: async (request, response) => {
+        entries.set(key(request), {
+          status: response.status, headers: [...response.headers], text: await response.text(),
+        });
+      },
+      match: async (request) => {
+        const kept = entries.get(key(request));
+        return kept && new Response(kept.text, {status: kept.status, headers: kept.headers});
+      },
+      delete: async (request) => entries.delete(key(request)),
+      keys: async () => [...entries.keys()].map((name) => ({key: name})),
+    };
+  }
+  async keys() { return [...this.all.keys()]; }
+  async delete(name) { return this.all.delete(name); }
+  get text() { return JSON.stringify([...this.all].map(([name, entries]) => [name, [...entries]])); }
+}
+
+/** A worker and its network, which answers what `network` says. */
+function worker(network) {
+  const listeners = {};
+  const caches = new Caches();
+  const world = {
+    caches, network, asked: 0, now: Date.now(),
+    addEventListener: (type, listener) => { listeners[type] = listener; },
+  };
+  const context = vm.createContext({
+    ...world, addEventListener: world.addEventListener, location: new URL(ORIGIN), skipWaiting: () => {},
+    clients: {claim: async () => {}}, setTimeout, clearTimeout, URL, Response, Headers, TextEncoder, crypto, atob,
+    Date: {now: () => world.now},
+    fetch: async (request) => { world.asked += 1; return world.network(request); },
+  });
+  vm.runInContext(SOURCE, context);
+  /** The answer, or undefined for what the worker lets go by. */
+  world.get = async (path, {authorization, mode = 'cors', method = 'GET', origin = ORIGIN} = {}) => {
+    let answer;
+    const headers = new Headers(authorization ? {authorization} : {});
+    listeners.fetch({
+      request: {url: origin + path, method, mode, headers}, respondWith: (promise) => { answer = promise; },
+    });
+    return answer;
+  };
+  world.dispatch = async (type, event = {}) => {
+    const waits = [];
+    listeners[type]({...event, waitUntil: (promise) => waits.push(promise)});
+    await Promise.all(waits);
+  };
+  return world;
+}
+
+const bearer = (person, jti = '1') => {
+  const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `Bearer ${part({alg: 'ES256'})}.${part({sub: person, role: 'customer', jti})}.c2ln`;
+};
+const ANNA = bearer('anna');
+const snapshot = {
+  job: 'j1', kind: 'service', status: 'on_the_way', tracking: 'live', text: 'live', steps: [], epoch: 'e', id: '1-0',
+  position: {lat: 41.9123, lon: 12.5456, id: '1795248617611000'}, positionAge: 12, missed: [],
+  destination: {lat: 41.8765, lon: 12.4321}, eta: {state: 'ok', seconds: 60, at: 1}, travelDeadline: 5,
+};
+const page = (first = snapshot) => new Response(
+  `<html><h1>On the way</h1><script type="application/json" id="first">${JSON.stringify(first)}</script></html>`,
+  {headers: {'content-type': 'text/html'}});
+const offline = () => { throw new TypeError('no network'); };
+const first = (html) => JSON.parse(/id="first">(.*?)<\/script>/s.exec(html)[1]);
+
+test('the interfaces, tiles, other sites and changes go by', async () => {
+  const {get} = worker(() => new Response('x'));
+  for (const path of ['/api/v1/jobs/j1', '/v1', '/assets/tiles/1/0/0', '/openapi.json']) {
+    assert.equal(await get(path), undefined, path);
+    assert.equal(await get(path, {authorization: ANNA}), undefined, path);
+    assert.equal(await get(path, {mode: 'navigate'}), undefined, path);
+  }
+  assert.equal(await get('/track/j1', {method: 'POST', authorization: ANNA}), undefined);
+  assert.equal(await get('/assets/page.css', {origin: 'https://other.example'}), undefined);
+});
+
+test('a page and what it loads are there without a network, and the newest with one', async () => {
+  const world = worker((request) => new Response(`one ${request.url}`));
+  const text = async (path, options) => (await (await world.get(path, options)).text());
+  await text('/track/j1', {mode: 'navigate'});
+  await text('/assets/page.css');
+  world.network = () => new Response('two');
+  assert.equal(await text('/assets/page.css'), 'two');
+  world.network = offline;
+  assert.equal(await text('/assets/page.css'), 'two');
+  // One shell for all jobs.
+  assert.equal(await text('/track/j2', {mode: 'navigate'}), `one ${ORIGIN}/track/j1`);
+  await assert.rejects(text('/rider', {mode: 'navigate'}));
+});
+
+test('an answer that is none is not kept', async () => {
+  const world = worker(() => new Response('sorry', {status: 503}));
+  assert.equal((await world.get('/assets/page.css')).status, 503);
+  world.network = offline;
+  await assert.rejects(world.get('/assets/page.css'));
+});
+
+test('the last state is kept without a place, for whom it was, and with its time', async () => {
+  const world = worker(() => page());
+  const seen = await (await world.get('/track/j1', {authorization: ANNA})).text();
+  assert.deepEqual(first(seen), snapshot);
+  for (const secret of ['41.9123', '12.5456', '41.8765', '12.4321', 'seconds', 'Bearer', ANNA.slice(7)]) {
+    assert.ok(!world.caches.text.includes(secret), secret);
+  }
+  world.network = offline;
+  // A newer token of the same person finds the same.
+  const kept = await (await world.get('/track/j1', {authorization: bearer('anna', '2')})).text();
+  assert.ok(kept.includes('<h1>On the way</h1>'));
+  const {status, tracking, position, destination, kept: time} = first(kept);
+  assert.deepEqual([status, tracking, position, destination, time], ['on_the_way', 'waiting', null, undefined, world.now]);
+  await assert.rejects(world.get('/track/j1', {authorization: bearer('bert')}));
+  await assert.rejects(world.get('/track/j2', {authorization: ANNA}));
+  await assert.rejects(world.get('/track/j1', {authorization: `Link ${'0'.repeat(32)}`}));
+});
+
+test('a gateway that can not tell is answered for by what is kept, and one that refuses ends it', async () => {
+  const world = worker(() => page());
+  const link = {authorization: `Link ${'a'.repeat(32)}`};
+  await world.get('/track/j1', link);
+  world.network = () => new Response('down', {status: 503});
+  assert.equal((await world.get('/track/j1', link)).status, 200);
+  world.network = () => new Response('gone', {status: 404});
+  assert.equal((await world.get('/track/j1', link)).status, 404);
+  world.network = offline;
+  await assert.rejects(world.get('/track/j1', link));
+});
+
+test('a state is kept for a day, twenty of them, and none after signing out', async () => {
+  const world = worker(() => page());
+  for (let job = 0; job < 30; job += 1) await world.get(`/track/j${job}`, {authorization: ANNA});
+  assert.equal(world.caches.all.get('enroute-states-1').size, 20);
+  world.network = offline;
+  assert.equal((await world.get('/track/j29', {authorization: ANNA})).status, 200);
+  world.now += 24 * 3_600_000;
+  await assert.rejects(world.get('/track/j29', {authorization: ANNA}));
+  await world.dispatch('message', {data: {type: 'forget'}});
+  assert.ok(!world.caches.all.has('enroute-states-1'));
+});
+
+test('what an older worker kept is thrown away, and nobody else\u2019s', async () => {
+  const world = worker(offline);
+  for (const name of ['enroute-shell-0', 'enroute-shell-1', 'others']) await world.caches.open(name);
+  await world.dispatch('activate');
+  assert.deepEqual((await world.caches.keys()).sort(), ['enroute-shell-1', 'others']);
+});
+
+test('a text of a page can not end the element it is kept in', async () => {
+  const world = worker(() => page({...snapshot, epoch: 'a\u003c/b'}));
+  await world.get('/track/j1', {authorization: ANNA});
+  assert.ok(world.caches.text.includes('a\\\\u003c/b'));
+});
