@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-long test-failover test-api simulate install build release check fuzz bench bench-riders bench-recovery bench-status bench-pool bench-availability \
+.PHONY: run test test-javascript test-long test-failover test-api test-browser simulate install build release check fuzz bench bench-tracking bench-riders bench-recovery bench-status bench-pool bench-availability \
     bench-peers bench-tools bench-instructions instructions twin format lint clean
 
 run: install build
@@ -13,7 +13,7 @@ run: install build
 
 # One after the other: who measures how long a peer may take is not to wait for six servers electing a master.
 TEST = swift test --skip-build --disable-xctest
-FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|BlindGateway|WaitingPosition|TravelEnd|TicketRace|DisclosureTests|TransitionRace|GatewayTests.Queue|InterfaceAnswer
+FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|BlindGateway|BlindArrival|RecordedShape|ArrivalLease|WaitingPosition|TravelEnd|TicketRace|DisclosureTests|TransitionRace|GatewayTests.Queue|InterfaceAnswer
 # At nice 19, so that what moves much beside it is not held up.
 SIMULATION = SimulationTests|TimeLimitTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests|SlowReaderRevocation|LinearizabilityTests
 
@@ -22,6 +22,13 @@ test: install
 	$(TEST) --skip '$(FLEETS)|$(SIMULATION)'
 	$(TEST) --filter '$(FLEETS)'
 	$(TEST) --filter '$(SIMULATION)'
+	@$(MAKE) --no-print-directory test-javascript
+	@$(MAKE) --no-print-directory test-browser BROWSER="-m lean"
+
+# enroute.js: its rules, and the library with the gateway that was built. Node 18 or newer; Debian has one.
+test-javascript: build
+	@command -v node >/dev/null || $(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) nodejs"
+	node --test Tests/JavaScript/*.test.mjs
 
 build: install
 	swift build
@@ -64,6 +71,11 @@ install:
 test-failover: install
 	swift build --build-tests
 	ENROUTE_FAILOVERS=10 ENROUTE_REPORT=1 swift test --skip-build --disable-xctest --filter 'FailoverTests|GatewayTests.OutageTests'
+
+# What Tracking decides of a reading, for 5,000 followed jobs that report once a second: fails above 2 us of CPU a reading.
+bench-tracking: install
+	swift build --build-tests
+	ENROUTE_REPORT=1 swift test --skip-build --disable-xctest --filter TrackingTests.CostTests
 
 # From a change of status to its follower, under a minute.
 bench-status: release
@@ -140,6 +152,14 @@ test-api: build
 	    .build-api/venv/bin/pip install --quiet '$(SCHEMATHESIS)'; }
 	Tests/Interface/run .build/debug/enroute .build-api $(API)
 
+# The pages in Debian's Chromium, with Playwright and axe from PyPI (in .build-browser): all tests; `make test` runs the lean ones.
+# Words for pytest, for example BROWSER="-m lean -k customer".
+BROWSER =
+
+test-browser: build
+	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) chromium python3-venv redis-tools iproute2 openssl"
+	Tests/Browser/run $(BROWSER)
+
 format:
 	swift format --in-place --recursive Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift
 
@@ -147,4 +167,4 @@ lint:
 	swift format lint --strict --recursive Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift
 
 clean:
-	rm -rf .build .build-twin .build-fuzz .build-api benchmarks/.build
+	rm -rf .build .build-twin .build-fuzz .build-api .build-browser benchmarks/.build

@@ -37,10 +37,22 @@ let lua = [
     "assign_rider", "advance_task", "release_rider", "rider_snapshot", "zone_snapshot", "place_rider",
 ]
 let languages = ["en", "de"]
-let pages = ["notice.html", "ops.html", "rider.html", "track.css", "track.html", "track.js", "worker.js"]
+let pages = [
+    "enroute-line.js", "enroute-pace.js", "enroute-rest.js", "enroute-view.js", "enroute-words.js", "enroute.js",
+    "notice.html", "ops-feed.js", "ops-filter.js", "ops-job.js", "ops-list.js", "ops-panels.js", "ops-table.js",
+    "ops-words.js", "ops.css", "ops.html", "ops.js", "page-sign-in.js", "page-words.js", "page.css", "page.js",
+    "rider-availability.js", "rider-device.js", "rider-jobs.js", "rider-list.js", "rider-location.js",
+    "rider-maps.js", "rider-navigation.js", "rider-panel.js", "rider-permission-words.js", "rider-permission.js",
+    "rider-sharing.js", "rider-sheet.js", "rider-silence.js", "rider-tasks.js", "rider-travel.js", "rider-words.js",
+    "rider.css", "rider.html", "rider.js", "track-first.js", "track-ground.js", "track-icons.js", "track-map.js",
+    "track-movement.js", "track-picture.js", "track-speech.js", "track-words.js", "track.css", "track.html",
+    "track.js", "worker.js",
+]
+let panel = ["panel.html", "panel.js", "panel.css"]
 let documents = [
     "openapi", "paths", "job-paths", "rider-paths", "page-paths", "components", "schemas", "rest-schemas",
     "rider-schemas", "page-schemas", "asyncapi", "client-messages", "server-messages", "session-security",
+    "operations-paths", "operations-schemas",
 ]
 
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two
@@ -109,7 +121,7 @@ let package = Package(
         .target(
             name: "Access",
             dependencies: [
-                "EnrouteWire", .product(name: "JWTKit", package: "jwt-kit"),
+                "EnrouteWire", "Resilience", .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -120,7 +132,7 @@ let package = Package(
         .target(
             name: "Routing",
             dependencies: [
-                "EnrouteWire", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "EnrouteWire", "Resilience", .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
             ], swiftSettings: strict),
         .target(
@@ -154,6 +166,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            exclude: ["Pages/enroute.d.ts"],
             resources: pages.map { .embedInCode("Pages/\($0)") }
                 + documents.map { .embedInCode("Documents/\($0).json") },
             swiftSettings: hot),
@@ -189,7 +202,12 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "SystemPackage", package: "swift-system"),
-            ], swiftSettings: strict),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Subprocess", package: "swift-subprocess"), nio("NIOFoundationCompat"), nio("NIOHTTP1"),
+            ], resources: panel.map { .embedInCode("Demo/Panel/\($0)") }, swiftSettings: strict),
 
         // tests: one target for each target, one for the commands, one for the project's own rules
         .target(
@@ -203,7 +221,9 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ], path: "Tests/TestSupport", swiftSettings: strict),
-        .testTarget(name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], swiftSettings: testing),
+        .testTarget(
+            name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], exclude: ["Golden"],
+            swiftSettings: testing),
         .testTarget(
             name: "RedisTests",
             dependencies: [
@@ -283,7 +303,8 @@ let package = Package(
             dependencies: [
                 "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", "enroute", nio("NIOCore"),
                 nio("NIOPosix"),
-                .product(name: "Logging", package: "swift-log"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"), nio("NIOFoundationCompat"),
+                nio("NIOHTTP1"), .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ], swiftSettings: testing),

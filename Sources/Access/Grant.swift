@@ -52,7 +52,7 @@ package struct TokenIdentity: Sendable, Hashable {
 package enum Verb: Sendable, CaseIterable {
     case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, makeTicket, readVerdicts
     case assignJob, makeLink, revokeGrant, sendEvents
-    case followPool
+    case followPool, lookAtZones
     case beAvailable, readRiders, describeRider, forceOffline
     case navigate
 
@@ -75,7 +75,7 @@ extension Grant {
         case (_, .changeStatus): true
         case (.customer, .followJob), (.customer, .readJob), (.customer, .makeLink): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
-        case (.rider, .beAvailable), (.rider, .navigate): true
+        case (.rider, .beAvailable), (.rider, .readVerdicts), (.rider, .navigate): true
         case (.ops, .readRiders), (.service, .readRiders), (.ops, .forceOffline), (.service, .forceOffline): true
         case (.service, .describeRider): true
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant), (.ops, .readVerdicts): true
@@ -83,6 +83,7 @@ extension Grant {
         case (.service, .assignJob), (.service, .makeLink), (.service, .revokeGrant), (.service, .sendEvents): true
         // The pool is more than a job's.
         case (.ops, .followPool), (.service, .followPool): self.job == nil
+        case (.ops, .lookAtZones), (.service, .lookAtZones): self.job == nil
         default: false
         }
     }

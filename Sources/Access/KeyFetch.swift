@@ -6,6 +6,7 @@ internal import FoundationEssentials
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
+internal import Resilience
 
 /// Asks one URL for a set of keys. A connection of its own for each question, because minutes lie between them.
 package struct KeyFetch: Sendable {
@@ -95,17 +96,11 @@ package struct KeyFetch: Sendable {
         // Goodbyes may take the peer longer than the answer did, and nobody waits for them. Ends by itself, within NIOSSL's
         // bound for them.
         defer { Task { try? await client.shutdown() } }
-        let (url, longestWait) = (self.url, self.longestWait)
-        return try await withThrowingTaskGroup(of: [UInt8].self) { group in
-            group.addTask { try await Self.ask(url, client) }
-            group.addTask {
-                try await Task.sleep(for: longestWait)
-                throw Failure.late
-            }
-            defer { group.cancelAll() }
-            guard let answer = try await group.next() else { throw Failure.late }
-            return answer
+        let url = self.url
+        guard let keys = try await answer(within: self.longestWait, to: { try await Self.ask(url, client) }) else {
+            throw Failure.late
         }
+        return keys
     }
 
     private static func ask(_ url: String, _ client: HTTPClient) async throws -> [UInt8] {

@@ -84,6 +84,9 @@ public struct Limits: Hashable, Sendable {
 
     public init() {}
 
+    /// What is left in a phone's battery, of 1; a message that says something else is refused.
+    public static let batteryLevels = 0.0...1.0
+
     /// Name of the WebSocket subprotocol.
     public static let subprotocol = "enroute.v1"
 }

@@ -7,13 +7,21 @@ public struct LocationBatch: Hashable, Sendable {
     public var sequence: Int64?
     /// Further jobs that the same fixes are for, each once.
     public var alsoFor: [JobID]
-    /// 1 to `LocationReport.mostFixes`, in any order.
+    /// In any order; with the strays 1 to `LocationReport.mostFixes`.
     public var fixes: [Fix]
+    /// Readings of no place, which are refused and counted.
+    public var strays: [StrayFix]
+    /// As in a `LocationReport`.
+    public var battery: Double?
 
-    public init(sequence: Int64? = nil, alsoFor: [JobID] = [], fixes: [Fix]) {
+    public init(
+        sequence: Int64? = nil, alsoFor: [JobID] = [], fixes: [Fix], strays: [StrayFix] = [], battery: Double? = nil
+    ) {
         self.sequence = sequence
         self.alsoFor = alsoFor
         self.fixes = fixes
+        self.strays = strays
+        self.battery = battery
     }
 
     /// The only one that followers are shown.
@@ -33,6 +41,8 @@ extension LocationBatch {
         var sequence: Int64?
         var others: [JobID] = []
         var fixes: [Fix] = []
+        var strays: [StrayFix] = []
+        var battery: Double?
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("seq") {
                 try members.once(0)
@@ -49,19 +59,25 @@ extension LocationBatch {
             } else if name.equals("fixes") {
                 try members.once(2)
                 try reader.array { (reader) throws(BadMessage) in
-                    guard fixes.count < LocationReport.mostFixes else {
+                    guard fixes.count + strays.count < LocationReport.mostFixes else {
                         throw BadMessage("a batch holds at most \(LocationReport.mostFixes) fixes")
                     }
-                    fixes.append(try Fix(from: &reader))
+                    switch try SentFix(from: &reader) {
+                    case .fix(let fix): fixes.append(fix)
+                    case .stray(let stray): strays.append(stray)
+                    }
                 }
+            } else if name.equals("battery") {
+                try members.once(3)
+                battery = try reader.batteryLevel()
             } else {
                 try reader.value()
             }
         }
         try reader.end()
         guard sequence ?? 0 >= 0 else { throw BadMessage("seq is a whole number from 0") }
-        guard !fixes.isEmpty else { throw BadMessage("fixes holds at least one fix") }
-        self.init(sequence: sequence, alsoFor: others, fixes: fixes)
+        guard !fixes.isEmpty || !strays.isEmpty else { throw BadMessage("fixes holds at least one fix") }
+        self.init(sequence: sequence, alsoFor: others, fixes: fixes, strays: strays, battery: battery)
     }
 
     /// Whether these bytes are JSON at all, as strictly as everywhere here: what tells a broken text from an impossible

@@ -37,18 +37,27 @@ public struct LocationReport: Hashable, Sendable {
     public var alsoFor: [JobID] = []
     /// Counts the rider's reports; comes back in the answer.
     public var sequence: Int64
-    /// 1 to 50, in any order.
+    /// In any order; with the strays 1 to 50.
     public var fixes: [Fix]
+    /// Readings of no place, which are refused and counted.
+    public var strays: [StrayFix]
+    /// What is left in the phone's battery, 0 to 1; `nil` when it does not say, or is being charged.
+    public var battery: Double?
 
     public static let mostFixes = 50
     /// As many as a connection may follow.
     public static let mostJobs = 10
 
-    public init(job: JobID, alsoFor: [JobID] = [], sequence: Int64, fixes: [Fix]) {
+    public init(
+        job: JobID, alsoFor: [JobID] = [], sequence: Int64, fixes: [Fix], strays: [StrayFix] = [],
+        battery: Double? = nil
+    ) {
         self.job = job
         self.alsoFor = alsoFor
         self.sequence = sequence
         self.fixes = fixes
+        self.strays = strays
+        self.battery = battery
     }
 
     /// The newest fix: the only one that followers are shown.
@@ -56,7 +65,11 @@ public struct LocationReport: Hashable, Sendable {
 
     /// The same for one job each.
     public var forEachJob: [LocationReport] {
-        ([self.job] + self.alsoFor).map { LocationReport(job: $0, sequence: self.sequence, fixes: self.fixes) }
+        ([self.job] + self.alsoFor).map { job in
+            var report = self
+            (report.job, report.alsoFor) = (job, [])
+            return report
+        }
     }
 }
 
@@ -67,6 +80,8 @@ extension LocationReport {
         var others: [JobID] = []
         var sequence: Int64?
         var fixes: [Fix] = []
+        var strays: [StrayFix] = []
+        var battery: Double?
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("job") {
                 try members.once(0)
@@ -91,18 +106,26 @@ extension LocationReport {
             } else if name.equals("fixes") {
                 try members.once(2)
                 try reader.array { (reader) throws(BadMessage) in
-                    guard fixes.count < Self.mostFixes else {
+                    guard fixes.count + strays.count < Self.mostFixes else {
                         throw BadMessage("a location message holds at most \(Self.mostFixes) fixes")
                     }
-                    fixes.append(try Fix(from: &reader))
+                    switch try SentFix(from: &reader) {
+                    case .fix(let fix): fixes.append(fix)
+                    case .stray(let stray): strays.append(stray)
+                    }
                 }
+            } else if name.equals("battery") {
+                try members.once(3)
+                battery = try reader.batteryLevel()
             } else {
                 try reader.value()
             }
         }
         guard let sequence, sequence >= 0 else { throw BadMessage("location needs seq, a whole number from 0") }
-        guard !fixes.isEmpty else { throw BadMessage("location needs at least one fix") }
-        self.init(job: try members.required(job, "job"), alsoFor: others, sequence: sequence, fixes: fixes)
+        guard !fixes.isEmpty || !strays.isEmpty else { throw BadMessage("location needs at least one fix") }
+        self.init(
+            job: try members.required(job, "job"), alsoFor: others, sequence: sequence, fixes: fixes, strays: strays,
+            battery: battery)
     }
 
     /// The message as a rider sends it.
@@ -114,59 +137,23 @@ extension LocationReport {
                 writer.texts("jobs", ([self.job] + self.alsoFor).map(\.text))
             }
             writer.field("seq", self.sequence)
-            writer.array("fixes", self.fixes) { writer, fix in
-                writer.object { writer in
-                    writer.field("at", fix.at)
-                    fix.write(into: &writer)
-                }
-            }
+            let sent = self.fixes.map { SentFix.fix($0) } + self.strays.map { .stray($0) }
+            writer.field("battery", self.battery, decimals: 2)
+            writer.array("fixes", sent) { writer, fix in writer.object { fix.write(into: &$0) } }
         }
     }
 }
 
 extension Fix {
     init(from reader: inout JSONReader) throws(BadMessage) {
-        var members = Members("a fix")
-        var at: Int64?
-        var latitude: Double?
-        var longitude: Double?
-        var accuracy: Double?
-        var speed: Double?
-        var heading: Double?
-        try reader.object { (name, reader) throws(BadMessage) in
-            if name.equals("at") {
-                try members.once(0)
-                at = try reader.integer()
-            } else if name.equals("lat") {
-                try members.once(1)
-                latitude = try reader.double()
-            } else if name.equals("lon") {
-                try members.once(2)
-                longitude = try reader.double()
-            } else if name.equals("acc") {
-                try members.once(3)
-                accuracy = try reader.optionalDouble(in: 0...10_000, "acc is a radius of 0 to 10000 m")
-            } else if name.equals("spd") {
-                try members.once(4)
-                speed = try reader.optionalDouble(in: 0...340, "spd is a speed of 0 to 340 m/s")
-            } else if name.equals("hdg") {
-                try members.once(5)
-                heading = try reader.optionalDouble(in: 0...360, "hdg is a heading of 0 to 360 degrees")
-            } else {
-                try reader.value()
-            }
-        }
-        guard let at, Self.times.contains(at) else { throw BadMessage("a fix needs at, ms since the epoch") }
-        guard let latitude, let longitude else { throw BadMessage("a fix needs lat and lon") }
-        guard let place = Coordinate(latitude: latitude, longitude: longitude) else {
+        guard case .fix(let fix) = try SentFix(from: &reader) else {
             throw BadMessage("lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0")
         }
-        self.init(
-            at: at, place: place, accuracyMeters: accuracy, speedMetersPerSecond: speed, headingDegrees: heading)
+        self = fix
     }
 
     /// Seven decimals of a degree are 11 mm.
-    fileprivate func write(into writer: inout JSONWriter) {
+    func write(into writer: inout JSONWriter) {
         writer.field("lat", self.place.latitude, decimals: 7)
         writer.field("lon", self.place.longitude, decimals: 7)
         writer.field("acc", self.accuracyMeters, decimals: 1)

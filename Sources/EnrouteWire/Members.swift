@@ -34,6 +34,10 @@ extension JSONReader {
         return value
     }
 
+    mutating func batteryLevel() throws(BadMessage) -> Double? {
+        try self.optionalDouble(in: Limits.batteryLevels, "battery is a level of 0 to 1")
+    }
+
     mutating func statusID(_ what: StaticString) throws(BadMessage) -> StatusID {
         guard let id = StatusID(try self.string()) else { throw BadMessage("\(what) must be a status id") }
         return id

@@ -33,6 +33,8 @@ public struct Snapshot: Hashable, Sendable {
     public var id: StatusID
     /// Where the job ends; `nil` when the job was created without.
     public var destination: Coordinate?
+    /// The name of who sells what is brought, where the job has one.
+    public var vendor: String?
     /// What became of the destination's address; `nil` when it was not given as one.
     public var geocoding: GeocodingState?
     public var tracking: TrackingState
@@ -151,6 +153,7 @@ extension Snapshot {
                 writer.field("lon", destination.longitude, decimals: 7)
             }
         }
+        writer.field("vendor", self.vendor)
         writer.field("geocoding", self.geocoding?.rawValue)
         writer.field("tracking", self.tracking.rawValue)
         writer.field("reason", self.reason?.rawValue)
@@ -184,7 +187,7 @@ extension Snapshot {
         var (reason, dark) = (EndReason?.none, TrackingTextKey?.none)
         var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
         var eta: ArrivalEstimate?
-        var geocoding: GeocodingState?
+        var (geocoding, vendor) = (GeocodingState?.none, String?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "kind": kind = JobKind(rawValue: try reader.string())
@@ -197,6 +200,7 @@ extension Snapshot {
             case "epoch": epoch = try reader.string()
             case "id": id = try reader.statusID("id")
             case "destination": destination = try Coordinate(from: &reader)
+            case "vendor": vendor = try reader.string()
             case "geocoding": geocoding = GeocodingState(rawValue: try reader.string())
             case "tracking": tracking = TrackingState(rawValue: try reader.string())
             case "reason": reason = EndReason(rawValue: try reader.string())
@@ -218,6 +222,7 @@ extension Snapshot {
             tracking: try members.required(tracking, "tracking"), reason: reason, travelDeadline: deadline,
             position: position, positionAgeMilliseconds: age, eta: eta, missed: missed)
         self.dark = dark
+        self.vendor = vendor
     }
 }
 

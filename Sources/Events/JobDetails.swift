@@ -15,12 +15,14 @@ struct JobDetails: Decodable, Sendable {
     var customer: String?
     var zone: String?
     var destination: Place?
+    /// In the place of `destination`.
+    var address: String?
     var vendor: Place?
     /// `.some(nil)` where it stands there as null: nobody.
     var rider: String??
 
     private enum CodingKeys: CodingKey {
-        case job, kind, status, customer, zone, destination, vendor, rider
+        case job, kind, status, customer, zone, destination, address, vendor, rider
     }
 
     init(from decoder: any Decoder) throws {
@@ -31,6 +33,7 @@ struct JobDetails: Decodable, Sendable {
         self.customer = try members.decodeIfPresent(String.self, forKey: .customer)
         self.zone = try members.decodeIfPresent(String.self, forKey: .zone)
         self.destination = try members.decodeIfPresent(Place.self, forKey: .destination)
+        self.address = try members.decodeIfPresent(String.self, forKey: .address)
         self.vendor = try members.decodeIfPresent(Place.self, forKey: .vendor)
         self.rider =
             members.contains(.rider) ? .some(try members.decodeIfPresent(String.self, forKey: .rider)) : .none

@@ -11,8 +11,12 @@ package struct CreatedJob: Sendable, Hashable {
     package let customer: PersonID
     package let rider: PersonID?
     package let zone: ZoneID?
-    package let destination: Coordinate?
+    package var destination: Coordinate?
     package let vendor: Coordinate?
+    /// In the place of a destination: it has to be looked up.
+    package var address: String?
+    /// What that came to.
+    package var geocoded: GeocodedAddress?
 }
 
 /// Something that happened to a job, elsewhere.
@@ -50,7 +54,7 @@ package enum JobEvent: Sendable, Hashable {
                     rider: try Self.optional(details.rider ?? nil, "rider"),
                     zone: try Self.optional(details.zone, "zone"),
                     destination: try Self.place(details.destination, "destination"),
-                    vendor: try Self.place(details.vendor, "vendor")))
+                    vendor: try Self.place(details.vendor, "vendor"), address: try Self.address(details.address)))
         case "status":
             guard let status = details.status.flatMap(JobStatus.init) else {
                 let known = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
@@ -84,6 +88,14 @@ package enum JobEvent: Sendable, Hashable {
     private static func optional<Kind>(_ text: String?, _ what: String) throws(EventFault) -> Identifier<Kind>? {
         guard let text else { return nil }
         return try Self.required(text, what) as Identifier<Kind>
+    }
+
+    private static func address(_ text: String?) throws(EventFault) -> String? {
+        guard let text else { return nil }
+        guard GeocodedAddress.isAddress(text) else {
+            throw .unusable("address must be 1 to \(GeocodedAddress.longest) characters.")
+        }
+        return text
     }
 
     private static func place(_ place: JobDetails.Place?, _ what: String) throws(EventFault) -> Coordinate? {

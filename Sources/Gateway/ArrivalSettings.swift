@@ -25,7 +25,9 @@ package struct ArrivalSettings: Sendable {
     var lease: Duration { self.interval * 29 / 30 }
 
     /// The bounds of one job's arrival, in proportion to the interval.
-    var bounds: ArrivalTime.Bounds {
+    ///
+    /// - Parameter freshness: after how long without a position it is old.
+    func bounds(freshness: Duration = .seconds(30)) -> ArrivalTime.Bounds {
         var bounds = ArrivalTime.Bounds()
         let interval = UInt64(self.interval.milliseconds) * 1_000_000
         bounds.interval = interval
@@ -33,6 +35,8 @@ package struct ArrivalSettings: Sendable {
         bounds.firstRetry = min(bounds.firstRetry, interval / 6)
         bounds.lastRetry = min(bounds.lastRetry, interval)
         bounds.goodFor = max(bounds.goodFor, interval * 3)
+        bounds.freshFor = UInt64(freshness.milliseconds) * 1_000_000
+        bounds.longestSilence = max(bounds.longestSilence, bounds.freshFor)
         return bounds
     }
 }

@@ -16,8 +16,10 @@ final class ArrivalTimes {
     private let arrivals: JobArrivals
     private let before: StopsBefore
     private let settings: ArrivalSettings
+    private let bounds: ArrivalTime.Bounds
     private let routing: ArrivalRouting
     private let logger: Logger
+    private let clock: () -> (monotonic: UInt64, wall: Int64)
     /// Each job in one of these, of which one is looked at in a tick: once a second for each, and never all at once.
     private var parts = Array(repeating: [JobID: FollowedArrival](), count: ArrivalTimes.ticksOfASecond)
     private var ticks = 0
@@ -30,19 +32,25 @@ final class ArrivalTimes {
     /// The built-in estimator knows no more than that of another gateway: what is younger stands.
     private static let leastAge = Duration.seconds(5)
 
+    /// - Parameters:
+    ///   - freshness: a rider unseen for longer makes its arrival doubtful, as it makes its position old.
+    ///   - clock: ns of a clock that never goes back, and ms since the epoch.
     init(
         eventLoop: any EventLoop, arrivals: JobArrivals, before: StopsBefore, settings: ArrivalSettings,
-        routing: ArrivalRouting, logger: Logger
+        freshness: Duration, routing: ArrivalRouting, logger: Logger,
+        clock: @escaping () -> (monotonic: UInt64, wall: Int64) = { (NIODeadline.now().uptimeNanoseconds, .now) }
     ) {
         self.eventLoop = eventLoop
         self.arrivals = arrivals
         self.before = before
         self.settings = settings
+        self.bounds = settings.bounds(freshness: freshness)
+        self.clock = clock
         self.routing = routing
         self.logger = logger
     }
 
-    private var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
+    private var now: UInt64 { self.clock().monotonic }
 
     private subscript(job: JobID) -> FollowedArrival? {
         get { self.parts[Self.part(of: job)][job] }
@@ -63,7 +71,7 @@ final class ArrivalTimes {
         }
         var arrival =
             self[job].flatMap { $0.rider == rider ? $0 : nil }
-            ?? FollowedArrival(rider: rider, destination: destination, bounds: self.settings.bounds)
+            ?? FollowedArrival(rider: rider, destination: destination, bounds: self.bounds)
         defer { self[job] = arrival }
         arrival.aim(at: destination)
         guard view.isTracking else {
@@ -77,7 +85,7 @@ final class ArrivalTimes {
             arrival.observe(location.fix, now: now - min(now, age))
         }
         if let eta = view.snapshot.eta, eta.at > arrival.told?.at ?? 0 {
-            arrival.heard(eta, age: before(.now - eta.at), now: now)
+            arrival.heard(eta, age: before(self.clock().wall - eta.at), now: now)
         }
         var view = view
         if view.snapshot.position != nil { view.snapshot.eta = arrival.told }
@@ -112,7 +120,7 @@ final class ArrivalTimes {
         self.ticks = (self.ticks + 1) % Self.ticksOfASecond
         let part = self.ticks
         guard !self.parts[part].isEmpty else { return }
-        let (now, wall) = (self.now, Int64.now)
+        let (now, wall) = self.clock()
         for job in self.parts[part].keys {
             switch self.parts[part][job]?.next(now: now, wall: wall) {
             case .calculate(let calculation)?: self.calculate(calculation, job)
@@ -133,8 +141,9 @@ final class ArrivalTimes {
     }
 
     private func claim(_ calculation: ArrivalTime.Calculation, _ job: JobID) {
-        // Near the door no service knows more.
-        guard calculation.reason != .overdue else { return self.finish(calculation, job, by: nil, Self.leastAge) }
+        guard FollowedArrival.isShared(calculation) else {
+            return self.finish(calculation, job, by: nil, Self.leastAge)
+        }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         self.arrivals.claim(job, for: self.settings.lease).whenComplete { result in
             bound.value.claimed(calculation, job, result)
@@ -143,16 +152,12 @@ final class ArrivalTimes {
 
     private func claimed(_ calculation: ArrivalTime.Calculation, _ job: JobID, _ result: Result<Bool, any Error>) {
         switch result {
-        case .success(true): self.ask(calculation, job)
-        case .success(false):
-            // Somebody was asked less than the interval ago, and will be again; until then something is better than
-            // nothing, and than what is not true any more.
-            let isUrgent = calculation.reason == .deviation || self[job]?.isUnknown(now: self.now) ?? false
-            guard isUrgent else {
-                self[job]?.ceded(calculation, now: self.now)
-                break
+        case .success(let isOurs):
+            switch self[job]?.turn(calculation, isOurs: isOurs, now: self.now) {
+            case .ask?: self.ask(calculation, job)
+            case .estimate?: self.finish(calculation, job, by: nil, Self.leastAge)
+            case .cede?, nil: break
             }
-            self.finish(calculation, job, by: nil, Self.leastAge)
         case .failure(let error):
             self.logger.debug(
                 "arrival not calculated", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
@@ -177,7 +182,7 @@ final class ArrivalTimes {
         _ calculation: ArrivalTime.Calculation, _ job: JobID, by route: SourcedRoute?, _ leastAge: Duration
     ) {
         guard let rider = self[job]?.rider,
-            let estimate = self[job]?.finish(calculation, by: route, now: self.now, wall: .now)
+            let estimate = self[job]?.finish(calculation, by: route, now: self.now, wall: self.clock().wall)
         else { return }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         self.arrivals.tell(estimate, of: job, by: rider, leastAge: leastAge).whenComplete { result in

@@ -26,6 +26,7 @@ struct InterfaceDocument: Sendable {
                 "paths",
                 Self.object([
                     (nil, PackageResources.job_paths_json), (nil, PackageResources.rider_paths_json),
+                    (nil, PackageResources.operations_paths_json),
                     (nil, PackageResources.page_paths_json), (nil, PackageResources.paths_json),
                 ])
             ),
@@ -38,6 +39,7 @@ struct InterfaceDocument: Sendable {
                         Self.object([
                             (nil, PackageResources.schemas_json), (nil, PackageResources.rest_schemas_json),
                             (nil, PackageResources.rider_schemas_json), (nil, PackageResources.page_schemas_json),
+                            (nil, PackageResources.operations_schemas_json),
                         ])
                     ),
                 ])

@@ -45,8 +45,8 @@ extension JobControl {
     ) -> EventLoopFuture<EventOutcome> {
         let new = NewJob(
             job: created.job, kind: created.kind, customer: created.customer, rider: created.rider,
-            zone: created.zone, destination: created.destination, vendor: created.vendor.map { PickupPlace(place: $0) },
-            actor: actor)
+            zone: created.zone, destination: created.destination, geocoded: created.geocoded,
+            vendor: created.vendor.map { PickupPlace(place: $0) }, actor: actor)
         return self.create(new, epoch: event.epoch).map { creation in
             switch creation.value {
             case .created: .applied(nil, isUnknown: creation.isUnknown, isRepeat: false)
@@ -74,6 +74,7 @@ extension JobControl {
                 let (outcome, isUnknown): (EventOutcome, Bool) = (EventOutcome(order, record.status), answer.isUnknown)
                 switch answer.value {
                 case .published(let event):
+                    self.list(job)
                     return self.ending(
                         job, status, .applied(event.id, isUnknown: isUnknown, isRepeat: false), actor)
                 case .repeated(let event):

@@ -84,7 +84,8 @@ extension Routes {
         }
         let outcome: EventOutcome
         do {
-            outcome = try await self.answer(self.jobs.apply(meaning, of: event, by: grant.person))
+            let located = try await self.located(meaning)
+            outcome = try await self.answer(self.jobs.apply(located, of: event, by: grant.person))
         } catch {
             self.eventCounts.add(.eventsFailed)
             throw error
@@ -104,6 +105,16 @@ extension Routes {
             problem.jobStatus = status
             throw problem
         }
+    }
+
+    /// A job that is new, with the place of its address where it names none itself.
+    private func located(_ event: JobEvent) async throws -> JobEvent {
+        guard case .created(var created) = event, created.destination == nil, let address = created.address,
+            // One that is there stays as it is.
+            try await self.answer(self.jobs.ledger.recover(created.job)) == nil
+        else { return event }
+        (created.destination, created.geocoded) = await self.place(of: address)
+        return .created(created)
     }
 
     /// What is no event, or none that can be done, is counted here.

@@ -16,6 +16,9 @@ extension FixRefusal {
         }
     }
 
+    /// The same where a request holds it: its JSON can be read, and says what can not be.
+    var requestCode: ErrorCode { self.code == .badRequest ? .unprocessable : self.code }
+
     var sentence: String {
         switch self {
         case .outOfRange, .zeroZero: "That is no place: lat is -90 to 90, lon -180 to 180 degrees, not both 0."
@@ -23,7 +26,7 @@ extension FixRefusal {
         case .stale: "It was captured over 60 s ago: send newer ones, or check the clock."
         case .outOfOrder, .duplicate: "A position that is as new or newer is known already."
         case .inaccurate: "Its accuracy says too little about where it is: wait for a better one."
-        case .implausibleSpeed: "Nobody gets there that fast, and no other position agrees."
+        case .implausibleSpeed: "Nobody gets there that fast: a position that was held is not believed."
         case .travelModeOff: "Travel mode is off for this job: switch it on first."
         }
     }

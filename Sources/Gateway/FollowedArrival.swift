@@ -131,7 +131,7 @@ struct FollowedArrival {
     // MARK: calculations
 
     /// Nothing is known that could stand for another minute.
-    func isUnknown(now: UInt64) -> Bool { if case .ok = self.time.state(now: now) { false } else { true } }
+    private func isUnknown(now: UInt64) -> Bool { if case .ok = self.time.state(now: now) { false } else { true } }
 
     /// How the rider gets there.
     private var way: Round.Way {
@@ -173,8 +173,26 @@ struct FollowedArrival {
         return estimate
     }
 
-    mutating func ceded(_ calculation: ArrivalTime.Calculation, now: UInt64) {
+    /// What to do with a calculation, once it is known who holds the job's lease.
+    enum Turn: Hashable {
+        /// A service, or the built-in estimator where there is none.
+        case ask
+        /// The built-in estimator alone.
+        case estimate
+        /// Nothing: somebody else calculates.
+        case cede
+    }
+
+    /// The lease is to be asked for. Near the door no service knows more.
+    static func isShared(_ calculation: ArrivalTime.Calculation) -> Bool { calculation.reason != .overdue }
+
+    /// - Parameter isOurs: this gateway holds the lease; else somebody was asked less than the interval ago, and will be
+    ///   again; until then something is better than nothing, and than what is not true any more.
+    mutating func turn(_ calculation: ArrivalTime.Calculation, isOurs: Bool, now: UInt64) -> Turn {
+        if isOurs { return .ask }
+        guard calculation.reason != .deviation, !self.isUnknown(now: now) else { return .estimate }
         self.time.ceded(calculation, now: now)
+        return .cede
     }
 
     mutating func failed(_ calculation: ArrivalTime.Calculation, now: UInt64) {

@@ -16,13 +16,17 @@ final class FreshnessWatch {
 
     private let deadlines: Deadlines
     private let freshness: TimeAmount
+    private let clock: () -> NIODeadline
     private var entries: [JobID: Entry] = [:]
 
     /// A job's position has become old.
     var onStale: (JobID) -> Void = { _ in }
 
     /// - Parameter freshness: a position is old when it came longer ago.
-    init(deadlines: Deadlines, freshness: Duration) {
+    init(
+        deadlines: Deadlines, freshness: Duration, clock: @escaping () -> NIODeadline = { .now() }
+    ) {
+        self.clock = clock
         self.deadlines = deadlines
         self.freshness = .milliseconds(freshness.milliseconds)
     }
@@ -31,7 +35,7 @@ final class FreshnessWatch {
     ///
     /// - Parameter age: when it was read, not heard: how long ago it was published.
     func heard(_ job: JobID, age: TimeAmount = .zero) {
-        let now = NIODeadline.now()
+        let now = self.clock()
         let shownAt = now - age
         guard let index = self.entries.index(forKey: job) else {
             self.entries[job] = Entry(shownAt: shownAt)
@@ -58,9 +62,9 @@ final class FreshnessWatch {
             self.entries[job]?.deadline = nil
             return
         }
-        self.entries[job]?.deadline = self.deadlines.after(left) { [weak self] in
+        self.entries[job]?.deadline = self.deadlines.at(now + left) { [weak self] in
             guard let self else { return }
-            self.watch(job, .now())
+            self.watch(job, self.clock())
             if self.entries[job]?.deadline == nil, self.entries[job] != nil { self.onStale(job) }
         }
     }

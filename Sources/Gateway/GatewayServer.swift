@@ -103,13 +103,18 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 state.value.revocationLog, state.value.geocoder
             )
         }.get()
+        let isBlind: @Sendable () async throws -> Bool = { [state = states[0]] in
+            try await loops[0].submit { state.value.isBlind }.get()
+        }
+        var lookout = try await loops[0].submit { [state = states[0]] in state.value.lookout(isBlind: isBlind) }.get()
+        let herald = GatewayHerald(name: self.settings.name, fleet: fleet, registry: lookout.registry)
+        lookout.herald = herald
         let routes = Routes(
             jobs: jobs, publisher: publisher, notes: notes, tickets: tickets, signInCodes: codes,
             links: links, riders: riders, pool: pool, settings: self.settings, quotas: quotas,
             revocations: revocations, revocationLog: revocationLog, eventCounts: eventCounts,
             loops: LoopMap(states, loops: loops),
-            isBlind: { [state = states[0]] in try await loops[0].submit { state.value.isBlind }.get() },
-            geocoder: geocoder, tiles: tiles)
+            isBlind: isBlind, geocoder: geocoder, lookout: lookout, tiles: tiles)
         let connections = Connections(
             responder: Self.responder(routes.router().buildResponder(), self.logger), settings: self.settings,
             loops: routes.loops)
@@ -117,11 +122,12 @@ package struct GatewayServer: Service, CustomStringConvertible {
             responder: Self.responder(ManagementRoutes(fleet: fleet).router().buildResponder(), self.logger),
             settings: self.settings, loops: connections.loops, isManagement: true)
         let consumer = self.settings.queue.map { QueueConsumer(queue: $0, routes: routes, logger: self.logger) }
-        try await self.serve(connections, management, fleet, consumer)
+        try await self.serve(connections, management, fleet, herald, consumer)
     }
 
     private func serve(
-        _ connections: Connections, _ management: Connections, _ fleet: Fleet, _ consumer: QueueConsumer?
+        _ connections: Connections, _ management: Connections, _ fleet: Fleet, _ herald: GatewayHerald,
+        _ consumer: QueueConsumer?
     ) async throws {
         let logger = self.logger
         // Only connections that stay HTTP become a task; a session costs none.
@@ -162,6 +168,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             }
             if let keys = self.settings.issuerKeys { group.addTask { await keys.run() } }
             if let consumer { group.addTask { await consumer.run() } }
+            group.addTask { await herald.run() }
             for await arrived in http {
                 group.addTask {
                     await arrived.server.handleHTTP(asyncChannel: arrived.connection, logger: logger)

@@ -9,4 +9,9 @@ enum JSONDocument {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(value)).map { Array($0) } ?? []
     }
+
+    /// - Returns: `nil` when it is no such document.
+    static func value<Value: Decodable>(_ type: Value.Type, of bytes: [UInt8]) -> Value? {
+        try? JSONDecoder().decode(type, from: Data(bytes))
+    }
 }

@@ -60,6 +60,7 @@ extension JobControl {
                 self.move(job, to: parties, record, occurredAt).flatMap { answer in
                     switch answer.value {
                     case .assigned(let fence), .unchanged(let fence):
+                        self.list(job)
                         let assigned = Assigned(parties: parties, fence: fence)
                         return self.leave(job, record.rider, parties.rider, outcome, by: actor).map {
                             Durable(value: assigned, replicas: answer.replicas)
@@ -101,6 +102,7 @@ extension JobControl {
     func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
         self.take(new.job, for: new.rider, from: nil, by: new.actor).flatMap { task in
             self.ledger.createDurably(new, epoch: epoch).flatMap { creation in
+                self.list(new.job)
                 guard case .exists = creation.value, task?.isNew == true else {
                     return self.loop.makeSucceededFuture(creation)
                 }

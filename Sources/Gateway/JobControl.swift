@@ -90,6 +90,7 @@ struct JobControl: Sendable {
             let loop = self.loop
             switch answer.value {
             case .published(let event), .repeated(let event):
+                self.list(job)
                 let event = Durable(value: event, replicas: answer.replicas)
                 return self.finish(job, as: status, by: actor).map { event }
             case .notAllowed(let current):
@@ -202,4 +203,7 @@ struct JobControl: Sendable {
         code: .forbidden, message: "The time for which this job's rider may share its position is used up.")
 
     var loop: any EventLoop { self.ledger.eventLoop }
+
+    /// After each change of a job, for operations to find it. Nobody waits for it: what fails is made good by the next change.
+    func list(_ job: JobID) { _ = self.ledger.listing.heed(job, now: .now) }
 }

@@ -8,7 +8,6 @@ internal import Hummingbird
 internal import LiveState
 internal import NIOCore
 internal import Redis
-internal import Routing
 
 extension Routes {
     func addJobWriting(to api: RouterGroup<GatewayRequestContext>) {
@@ -94,8 +93,8 @@ extension Routes {
         }
 
         private static func address(_ text: String) throws -> String {
-            guard !text.allSatisfy(\.isWhitespace), text.count <= MapboxGeocoding.longestAddress else {
-                throw Routes.impossible("address must be 1 to \(MapboxGeocoding.longestAddress) characters.")
+            guard GeocodedAddress.isAddress(text) else {
+                throw Routes.impossible("address must be 1 to \(GeocodedAddress.longest) characters.")
             }
             return text
         }
@@ -128,8 +127,13 @@ extension Routes {
     ) async -> (place: Coordinate?, geocoded: GeocodedAddress?)? {
         let digest = Geocoder.digest(of: address)
         guard known?.digest != digest || known?.state == .nothing else { return nil }
+        return await self.place(of: address)
+    }
+
+    /// Looks an address up.
+    func place(of address: String) async -> (place: Coordinate?, geocoded: GeocodedAddress) {
         let (place, state) = await self.geocoder?.find(address) ?? (nil, .nothing)
-        return (place, GeocodedAddress(state: state, digest: digest))
+        return (place, GeocodedAddress(state: state, digest: Geocoder.digest(of: address)))
     }
 
     @Sendable private func create(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -190,7 +194,7 @@ extension Routes {
                 Refused(
                     code: .illegalTransition, message: "The job is \(status.rawValue): nothing of it changes any more.",
                     status: status))
-        case .changed, .unchanged: break
+        case .changed, .unchanged: self.jobs.list(wish.job)
         }
         var isUnknown = description.isUnknown
         if wish.customer != nil || wish.rider != nil {

@@ -40,15 +40,16 @@ final class JudgedTrips {
     init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
 
     /// - Returns: `nil` when what followers have been shown has to be read first.
-    func judge(_ fixes: [Fix], _ key: Key) -> Judgement? {
+    func judge(_ fixes: [Fix], strays: [StrayFix], battery: Double?, _ key: Key) -> Judged? {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
         let now = NIODeadline.now()
         self.entries.values[index].usedAt = now
         self.countLater(key)
-        let judgement = self.entries.values[index].trip.judge(
-            fixes, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
-        if case .refused = judgement { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
-        return judgement
+        self.entries.values[index].trip.heard(battery: battery)
+        let judged = self.entries.values[index].trip.judge(
+            fixes, strays: strays, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
+        if case .refused = judged.judgement { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
+        return judged
     }
 
     /// The destination may be another after so long.
@@ -112,24 +113,31 @@ final class JudgedTrips {
         guard let state = approach, entry.isTheirs else { return nil }
         self.loop.logger.info(
             "a rider's place suggests", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
+        self.loop.trail.record(.suggested(state, key.job, by: key.rider))
         let stops = state == .arrived && self.loop.settings.arrivalStopsTravel
         let noted = self.loop.notes.note(
             key.job, words: [.approach(state)] + (stops ? [.stoppedByArrival(true)] : []),
             message: .approach(job: key.job, state))
         if stops {
             let jobs = self.loop.jobs
-            _ = noted.flatMap { jobs.stopTravel(key.job, by: key.rider, because: .arrived) }
+            let trail = NIOLoopBound(self.loop.trail, eventLoop: self.loop.eventLoop)
+            noted.flatMap { jobs.stopTravel(key.job, by: key.rider, because: .arrived) }.whenSuccess {
+                trail.value.record(.stopped(key.job, of: key.rider, because: .arrived))
+            }
             self.restart(key)
         }
         return state
     }
 
-    /// What the rider is to be asked for, by all its trips here.
-    func circumstances(of rider: PersonID) -> ReportRate.Circumstances {
-        let trips = self.entries.filter { $0.key.rider == rider }.map(\.value.trip)
+    /// What the rider of these trips is to be asked for.
+    func circumstances(of keys: some Sequence<Key>) -> ReportRate.Circumstances {
+        let entries = keys.compactMap { self.entries[$0] }
+        let trips = entries.map(\.trip)
         return ReportRate.Circumstances(
             isFollowed: trips.contains { $0.isFollowed }, metersToGo: trips.compactMap(\.metersToGo).min(),
-            speedMetersPerSecond: trips.map(\.speedMetersPerSecond).max() ?? 0)
+            speedMetersPerSecond: trips.map(\.speedMetersPerSecond).max() ?? 0,
+            // One phone for all of them: what it said last.
+            batteryPercent: entries.max { $0.usedAt < $1.usedAt }?.trip.batteryPercent)
     }
 
     /// Travel mode was switched on.
@@ -174,10 +182,26 @@ final class JudgedTrips {
         }
     }
 
+    /// Nothing comes of a trip any more, and no session's end says so: its rider's connection is gone, unless positions come
+    /// on another way, or somebody said why not.
+    func fellSilent(_ key: Key) {
+        guard self.entries[key]?.isTheirs == true else { return }
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.loop.jobs.view(key.job).whenSuccess { view in
+            let now = NIODeadline.now()
+            guard let view, view.record.rider == key.rider, view.snapshot.tracking == .stale, view.dark == nil else {
+                return
+            }
+            bound.value.entries[key]?.trip.resume(from: view, now: now.uptimeNanoseconds)
+            bound.value.entries[key]?.trip.disconnected()
+            bound.value.tellDarkness(of: key, at: now + bound.value.untilDark)
+        }
+    }
+
     /// After so long what was shown last is old for sure.
     private let untilDark = TimeAmount.nanoseconds(Int64(ViewFacts.freshness) + 1)
 
-    private func tellDarkness(of key: Key, at time: NIODeadline, isOver: Bool = false) {
+    func tellDarkness(of key: Key, at time: NIODeadline = .now(), isOver: Bool = false) {
         guard self.entries[key]?.isTheirs == true,
             let reason = self.entries[key]?.trip.takeDarkness(now: time.uptimeNanoseconds, isOver: isOver)
         else { return }

@@ -26,7 +26,7 @@ private enum Intake {
     init(_ reason: FixRefusal) {
         self =
             reason.code == .stalePosition
-            ? .stale : .refused(Refused(code: reason.code, message: reason.sentence), reason: reason)
+            ? .stale : .refused(Refused(code: reason.requestCode, message: reason.sentence), reason: reason)
     }
 }
 
@@ -51,15 +51,23 @@ extension Routes {
         var accepted: [JobID] = []
         var stale: [JobID] = []
         var held: [JobID] = []
+        var refuted: [JobID] = []
         var refused: [(job: JobID, refusal: Refused, reason: FixRefusal?)] = []
         for job in jobs {
-            switch try await self.take(batch.fixes, for: job, grant) {
+            let (intake, refutes) = try await self.take(batch, for: job, grant)
+            if refutes { refuted.append(job) }
+            switch intake {
             case .accepted: accepted.append(job)
             case .stale: stale.append(job)
             case .held: held.append(job)
             case .refused(let refusal, let reason): refused.append((job, refusal, reason))
             }
         }
+        let (all, shown) = (jobs, accepted)
+        let rate = try await self.loops.atHome(of: grant.person) { loop in
+            loop.eventLoop.makeSucceededFuture(
+                loop.backgroundRiders.took(all, accepted: shown, of: grant.person))
+        }.get()
         if refused.count == jobs.count, let first = refused.first { throw Problem(first.refusal) }
         // The rider is there, as far as its zone is concerned; what is wrong with that does not concern the batch.
         let place = batch.newest?.place
@@ -72,7 +80,10 @@ extension Routes {
             #"{"job":"\#(job)",\#(batch.sequence.map { #""seq":\#($0),"# } ?? "")"#
             + #""accepted":\#(Self.list(accepted)),"stale":\#(Self.list(stale)),"#
             + (held.isEmpty ? "" : #""held":\#(Self.list(held)),"#)
-            + #""refused":[\#(refusals.joined(separator: ","))]}"#
+            + (refuted.isEmpty ? "" : #""refuted":\#(Self.list(refuted)),"#)
+            + #""refused":[\#(refusals.joined(separator: ","))]"#
+            // Whole seconds, all of them.
+            + (rate.map { #","rate":\#(Int($0))"# } ?? "") + "}"
         return Self.json(Array(json.utf8))
     }
 
@@ -96,23 +107,25 @@ extension Routes {
         return LocationBatch.isJSON(bytes) || (try? JSONDecoder().decode(Anything.self, from: Data(bytes))) != nil
     }
 
+    /// - Returns: what becomes of it, and whether it refutes what was held.
     /// - Throws: a `Problem` when Redis is away: then what became of it is not known, and it may be sent again.
-    private func take(_ fixes: [Fix], for job: JobID, _ grant: Grant) async throws -> Intake {
+    private func take(_ batch: LocationBatch, for job: JobID, _ grant: Grant) async throws -> (Intake, refutes: Bool) {
         guard grant.covers(job), !self.revocations.hides(job, from: grant.role) else {
-            return .refused(.noSuchJob, reason: nil)
+            return (.refused(.noSuchJob, reason: nil), false)
         }
         let trip = JudgedTrips.Key(rider: grant.person, job: job)
-        let judgement = try await self.loops.atHome(of: grant.person) { loop in
+        let judged = try await self.loops.atHome(of: grant.person) { loop in
             let bound = NIOLoopBound(loop, eventLoop: loop.eventLoop)
             // Each time: the batch before this one may have gone to another gateway.
             return loop.backgroundTrips.read(trip, again: true).map {
-                bound.value.backgroundTrips.judge(fixes, trip) ?? .held
+                bound.value.backgroundTrips.judge(
+                    batch.fixes, strays: batch.strays, battery: batch.battery, trip) ?? Judged(judgement: .held)
             }
         }.get()
-        switch judgement {
-        case .held: return .held
-        case .refused(let reason): return Intake(reason)
-        case .publish(let fix): return try await self.publish(fix, trip)
+        switch judged.judgement {
+        case .held: return (.held, judged.refutes)
+        case .refused(let reason): return (Intake(reason), judged.refutes)
+        case .publish(let fix): return (try await self.publish(fix, trip), judged.refutes)
         }
     }
 
@@ -122,10 +135,7 @@ extension Routes {
             self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: .now))
         switch verdict {
         case .accepted(_, let listeners):
-            try await self.loops.atHome(of: trip.rider) { loop in
-                _ = loop.backgroundTrips.published(fix, trip, listeners: listeners)
-                return loop.eventLoop.makeSucceededVoidFuture()
-            }.get()
+            try await self.tellHome(of: trip.rider) { _ = $0.published(fix, trip, listeners: listeners) }
             return .accepted
         case .stale: return try await self.overrule(.outOfOrder, trip)
         case .future: return try await self.overrule(.future, trip)
@@ -147,11 +157,16 @@ extension Routes {
 
     /// Redis knows more than this gateway.
     private func overrule(_ reason: FixRefusal, _ trip: JudgedTrips.Key) async throws -> Intake {
-        try await self.loops.atHome(of: trip.rider) { loop in
-            loop.backgroundTrips.overrule(reason, trip)
+        try await self.tellHome(of: trip.rider) { $0.overrule(reason, trip) }
+        return Intake(reason)
+    }
+
+    /// Does something to a rider's trips, where they are known.
+    func tellHome(of rider: PersonID, _ action: @escaping @Sendable (JudgedTrips) -> Void) async throws {
+        try await self.loops.atHome(of: rider) { loop in
+            action(loop.backgroundTrips)
             return loop.eventLoop.makeSucceededVoidFuture()
         }.get()
-        return Intake(reason)
     }
 }
 

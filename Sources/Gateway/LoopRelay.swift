@@ -118,6 +118,12 @@ final class LoopRelay {
     /// Jobs that somebody on this loop follows.
     var followedJobs: Int { self.table.topics.count }
 
+    /// How many follow each job on this loop, of at most `most` jobs. Cost: O(most).
+    func followers(most: Int) -> [JobID: Int] {
+        Dictionary(
+            uniqueKeysWithValues: self.table.topics.prefix(most).map { ($0, self.table.followers(of: $0).count) })
+    }
+
     // MARK: what is said
 
     private func relayFeed(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
@@ -138,12 +144,12 @@ final class LoopRelay {
     /// Shows what is only said here: an arrival that is called into question for want of positions, or is not any more.
     private func offer(_ estimate: ArrivalEstimate, of job: JobID) {
         self.offerETA(
-            Frame.text(ServerMessage.eta(job: job, estimate).encoded), to: self.table.followers(of: job))
+            Frame.text(ServerMessage.eta(job: job, estimate).encoded), of: job, to: self.table.followers(of: job))
     }
 
     /// While it may be unknown who may see what, nothing is shown; `release` makes it good.
-    private func offerETA(_ frame: [UInt8], to followers: ContiguousArray<FollowedJob>) {
-        guard !self.isBlind() else { return }
+    private func offerETA(_ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>) {
+        guard !self.isBlind() else { return self.withheld.keepArrival(of: job) }
         for follower in followers { follower.offerETA(frame) }
     }
 
@@ -161,7 +167,7 @@ final class LoopRelay {
             for follower in followers { follower.offerTracking(state, frame) }
         case .eta(_, let estimate):
             self.arrivals.heard(estimate, of: job)
-            self.offerETA(frame, to: followers)
+            self.offerETA(frame, of: job, to: followers)
         case .approach:
             for follower in followers { follower.tell(frame, isForAll: false) }
         case .dark(let job, let text, _):
@@ -247,10 +253,12 @@ final class LoopRelay {
     /// What was withheld is shown to those who still follow.
     func release() {
         guard !self.withheld.isEmpty else { return }
+        var arrivals = self.withheld.takeArrivals()
         for (job, position) in self.withheld.takeAll() {
             for follower in self.table.followers(of: job) { follower.offerPosition(position.id, position.frame) }
-            if let told = self.arrivals.told(of: job) { self.offer(told, of: job) }
+            arrivals.insert(job)
         }
+        for job in arrivals { if let told = self.arrivals.told(of: job) { self.offer(told, of: job) } }
     }
 
     func revoke(_ job: JobID) {

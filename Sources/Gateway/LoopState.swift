@@ -21,6 +21,7 @@ final class LoopState {
     let notes: VerdictNotes
     /// Of riders who report by REST.
     private(set) lazy var backgroundTrips = JudgedTrips(loop: self, most: Self.mostBackgroundTrips)
+    private(set) lazy var backgroundRiders = BackgroundRiders(loop: self, most: Self.mostBackgroundTrips)
     let jobs: JobControl
     let links: TrackingLinks
     let tickets: Tickets
@@ -62,7 +63,7 @@ final class LoopState {
 
     /// Subscriber connections of a gateway at each of the two instances, spread over its loops; a loop has at least one.
     static let subscriberConnections = 4
-    /// Trips by REST that a loop knows at once, about a KiB each.
+    /// Trips by REST that a loop knows at once, and their riders, about a KiB each.
     static let mostBackgroundTrips = 10_000
     /// Jobs that a gateway reads again at the same time, at most.
     static let mostRereads = 500
@@ -135,7 +136,7 @@ final class LoopState {
             arrivals: ArrivalTimes(
                 eventLoop: eventLoop, arrivals: JobArrivals(live: self.live, settings: state),
                 before: StopsBefore(rounds: self.rounds, ledger: self.jobs.ledger), settings: settings.arrivals,
-                routing: routing, logger: logger),
+                freshness: settings.freshness, routing: routing, logger: logger),
             freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness), logger: logger)
         self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
         self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
@@ -173,6 +174,23 @@ final class LoopState {
     func ping() -> EventLoopFuture<Void> {
         EventLoopFuture.andAllSucceed(
             [self.live, self.ledger].map { $0.send(["PING"]).map { _ in } }, on: self.eventLoop)
+    }
+
+    /// How long each of them takes to answer; `nil`: it does not.
+    func roundTrips() -> EventLoopFuture<(live: TimeAmount?, ledger: TimeAmount?)> {
+        let begun = NIODeadline.now()
+        let trips = [self.live, self.ledger].map { client in
+            client.send(["PING"]).map { _ -> TimeAmount? in .now() - begun }.flatMapErrorThrowing { _ in nil }
+        }
+        return trips[0].and(trips[1]).map { (live: $0, ledger: $1) }
+    }
+
+    /// What operations look at, as this loop reads it.
+    func lookout(isBlind: @escaping @Sendable () async throws -> Bool) -> Lookout {
+        let state = self.settings.liveState
+        return Lookout(
+            jobs: self.jobs, streams: AuditStreams(ledger: self.ledger, settings: state),
+            registry: GatewayRegistry(live: self.live, settings: state), isBlind: isBlind)
     }
 
     // MARK: sessions

@@ -61,7 +61,8 @@ enum PageNotice: CaseIterable, Sendable {
         case (.unavailable, true):
             Words(
                 headline: "Das können wir gerade nicht sagen",
-                detail: "Bei uns antwortet etwas nicht. Es ist nichts verloren: Laden Sie diese Seite gleich noch einmal.")
+                detail:
+                    "Bei uns antwortet etwas nicht. Es ist nichts verloren: Laden Sie diese Seite gleich noch einmal.")
         }
     }
 }

@@ -10,14 +10,25 @@ internal import NIOCore
 struct Pages: Sendable {
     let settings: GatewaySettings
     let files: PageFiles
+    /// Files of Leaflet that pages may ask for; `nil`: it is not installed.
+    private let leaflet: [String: PageFiles.File?]
+    private let streets: PageFiles.File?
 
     init(settings: GatewaySettings) {
         self.settings = settings
         self.files = PageFiles(folder: settings.pagesFolder)
+        self.leaflet = [
+            "leaflet.js": Self.leaflet("leaflet.js", "text/javascript", settings),
+            "leaflet.css": Self.leaflet("leaflet.css", "text/css", settings),
+        ]
+        self.streets = settings.streets.map { PageFiles.File(lasting: $0, mediaType: "application/geo+json") }
     }
 
-    /// Files of Leaflet that pages may ask for.
-    private static let leaflet = ["leaflet.js": "text/javascript", "leaflet.css": "text/css"]
+    private static func leaflet(_ name: String, _ type: String, _ settings: GatewaySettings) -> PageFiles.File? {
+        FileManager.default.contents(atPath: "\(settings.leafletFolder)/\(name)").map {
+            PageFiles.File(lasting: Array($0), mediaType: type)
+        }
+    }
 
     func add(to router: Router<GatewayRequestContext>) {
         for page in ["rider", "ops"] {
@@ -28,19 +39,18 @@ struct Pages: Sendable {
             try self.asset(context.parameters.require("file"), request)
         }
         router.get("api/v1/texts") { request, _ in Self.texts(self.settings.languages, request) }
-        router.get("assets/streets.geojson") { _, _ in
-            guard let streets = self.settings.streets else { return Response(status: .noContent) }
-            return Self.answer(streets, "application/geo+json; charset=utf-8")
+        router.get("assets/streets.geojson") { request, _ in
+            self.streets.map { Self.answer($0, request) } ?? Response(status: .noContent)
         }
-        for (name, type) in Self.leaflet {
-            let path = "\(self.settings.leafletFolder)/\(name)"
-            router.get("assets/leaflet/\(name)") { _, _ in
-                guard let bytes = FileManager.default.contents(atPath: path) else {
+        for (name, file) in self.leaflet {
+            router.get("assets/leaflet/\(name)") { request, _ in
+                guard let file else {
                     throw Problem(
                         .notFound, status: 404,
-                        detail: "\(path) is not there. Install it: apt-get install libjs-leaflet.")
+                        detail: "\(self.settings.leafletFolder)/\(name) was not there when this gateway began. "
+                            + "Install it: apt-get install libjs-leaflet.")
                 }
-                return Self.answer(Array(bytes), "\(type); charset=utf-8")
+                return Self.answer(file, request)
             }
         }
     }
@@ -89,12 +99,25 @@ struct Pages: Sendable {
         guard let file = self.files[name] else {
             throw Problem(.notFound, status: 404, detail: "There is no such file of the pages.")
         }
-        guard let tag = file.tag else { return Self.answer(file.bytes, file.contentType, caching: "no-store") }
-        let headers: HTTPFields = [.cacheControl: "no-cache", .eTag: "\(tag)"]
+        return Self.answer(file, request)
+    }
+
+    /// As whoever asks takes it, or that it is what they have.
+    private static func answer(_ file: PageFiles.File, _ request: Request) -> Response {
+        guard var tag = file.tag else { return Self.answer(file.bytes, file.contentType, caching: "no-store") }
+        var bytes = file.bytes
+        var headers: HTTPFields = [.cacheControl: "no-cache", .vary: "Accept-Encoding"]
+        let taken = request.headers[values: .acceptEncoding].joined(separator: ",")
+        if let gzip = file.gzip, PageCompression.isTaken(by: taken) {
+            (bytes, tag) = gzip
+            headers[.contentEncoding] = "gzip"
+        }
+        headers[.eTag] = "\(tag)"
         guard !tag.isNamed(by: request.headers[values: .ifNoneMatch].joined(separator: ",")) else {
+            headers[.contentEncoding] = nil
             return Response(status: .notModified, headers: headers)
         }
-        var response = Self.answer(file.bytes, file.contentType)
+        var response = Self.answer(bytes, file.contentType)
         for field in headers { response.headers[field.name] = field.value }
         return response
     }

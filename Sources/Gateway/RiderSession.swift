@@ -63,10 +63,14 @@ final class RiderSession {
             return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.")
         }
         guard grant.covers(report.job) else { return self.session.refuse("location", report.job, .noSuchJob) }
-        guard let judgement = self.trips.judge(report.fixes, .init(rider: grant.person, job: report.job)) else {
+        let trip = JudgedTrips.Key(rider: grant.person, job: report.job)
+        guard let judged = self.trips.judge(report.fixes, strays: report.strays, battery: report.battery, trip)
+        else {
             return self.judgeLater(report, grant)
         }
-        self.judged(report, judgement, grant)
+        // What was held was answered ok.
+        if judged.refutes { self.refuse(report, .implausibleSpeed) }
+        self.judged(report, judged.judgement, grant)
     }
 
     private func judgeLater(_ report: LocationReport, _ grant: Grant) {

@@ -15,6 +15,13 @@ enum Judgement: Hashable, Sendable {
     case refused(FixRefusal)
 }
 
+/// The same, and what it says of a report before it.
+struct Judged: Hashable, Sendable {
+    var judgement: Judgement
+    /// A reading that was held, before or in the same report, is refuted: nobody was there.
+    var refutes = false
+}
+
 /// What is known of a trip.
 struct RiderTrip: Sendable {
     private(set) var judge: FixJudge
@@ -30,25 +37,50 @@ struct RiderTrip: Sendable {
     /// Somebody heard the last position.
     private(set) var isFollowed = false
 
+    /// 0 to 100; `nil` when the phone does not say.
+    private(set) var batteryPercent: Int?
+
     init(bounds: FixJudge.Bounds) { self.judge = FixJudge(bounds: bounds) }
 
-    /// - Parameter fixes: one or more, of one report.
-    mutating func judge(_ fixes: [Fix], received: FixJudge.Receipt) -> Judgement {
-        guard fixes.count > 1 else {
-            switch self.judge.judge(Reading(fixes[0]), received: received) {
+    /// - Parameters:
+    ///   - fixes: of one report; with `strays` one or more.
+    ///   - strays: those that are no place.
+    mutating func judge(_ fixes: [Fix], strays: [StrayFix] = [], received: FixJudge.Receipt) -> Judged {
+        let refuted = self.judge.counts.refused(.implausibleSpeed)
+        let judgement = self.judgement(fixes, strays, received)
+        return Judged(judgement: judgement, refutes: self.judge.counts.refused(.implausibleSpeed) > refuted)
+    }
+
+    private mutating func judgement(
+        _ fixes: [Fix], _ strays: [StrayFix], _ received: FixJudge.Receipt
+    ) -> Judgement {
+        guard fixes.count + strays.count > 1 else {
+            switch self.judge.judge(fixes.first.map { Reading($0) } ?? Reading(strays[0]), received: received) {
             case .accepted: return .publish(fixes[0])
             case .held: return .held
             case .refused(let reason): return .refused(reason)
             }
         }
-        let verdicts = zip(fixes, self.judge.judge(fixes.map { Reading($0) }, received: received))
-        func newest(_ isMeant: (FixVerdict) -> Bool) -> (Fix, FixVerdict)? {
-            verdicts.filter { isMeant($0.1) }.max { $0.0.at < $1.0.at }
+        let readings = fixes.map { Reading($0) } + strays.map { Reading($0) }
+        let verdicts = Array(zip(readings, self.judge.judge(readings, received: received)))
+        func newest(_ isMeant: (FixVerdict) -> Bool) -> FixVerdict? {
+            verdicts.filter { isMeant($0.1) }.max { $0.0.at < $1.0.at }?.1
         }
-        if let accepted = newest({ if case .accepted = $0 { true } else { false } }) { return .publish(accepted.0) }
+        // What is no place is accepted by nobody, so whatever is accepted is one of the fixes.
+        let accepted = zip(fixes, verdicts).filter { if case .accepted = $0.1.1 { true } else { false } }.map(\.0)
+        if let fix = accepted.max(by: { $0.at < $1.at }) { return .publish(fix) }
         if newest({ $0 == .held }) != nil { return .held }
-        guard case .refused(let reason)? = newest({ _ in true })?.1 else { return .held }
+        guard case .refused(let reason)? = newest({ _ in true }) else { return .held }
         return .refused(reason)
+    }
+
+    /// A report came, whatever becomes of it.
+    ///
+    /// - Parameter battery: what the phone says of it, 0 to 1.
+    mutating func heard(battery: Double?) {
+        self.darkness.connection(isOpen: true)
+        self.batteryPercent = battery.map { Int(($0 * 100).rounded()) }
+        self.darkness.battery(percent: self.batteryPercent)
     }
 
     /// Redis refused what was accepted here.
@@ -94,7 +126,7 @@ struct RiderTrip: Sendable {
 
     mutating func refused(now: UInt64) { self.darkness.refused(now: now) }
 
-    /// Its session is gone.
+    /// Its session is gone, or it fell silent.
     mutating func disconnected() { self.darkness.connection(isOpen: false) }
 
     /// What followers are to be told of a silence, if it is another than they were told: why, or `nil` that it is over.
@@ -118,7 +150,9 @@ struct RiderTrip: Sendable {
         if view.isTracking { self.toldDark = view.dark }
         guard let location = view.snapshot.location else { return }
         let age = UInt64(clamping: view.snapshot.positionAgeMilliseconds ?? 0) * 1_000_000
-        self.judge.resume(from: Reading(location.fix), at: now - min(now, age))
+        let shownAt = now - min(now, age)
+        self.judge.resume(from: Reading(location.fix), at: shownAt)
+        self.darkness.resumed(shownAt: shownAt)
     }
 
     /// What is to be noted since the last time.

@@ -29,6 +29,7 @@ struct Routes: Sendable {
     let isBlind: @Sendable () async throws -> Bool
     /// `nil` where none is configured.
     var geocoder: Geocoder?
+    let lookout: Lookout
     /// `nil` where none are configured.
     var tiles: TileProxy?
 
@@ -54,11 +55,13 @@ struct Routes: Sendable {
         self.addJobWriting(to: api)
         self.addStatus(to: api)
         self.addLocations(to: api)
+        self.addDarkness(to: api)
         self.addVerdicts(to: api)
         self.addNavigation(to: api)
         self.addEventStreams(to: api)
         self.addRiders(to: api)
         self.addZones(to: api)
+        self.addOperations(to: api)
         self.addGrants(to: api)
         api.post("events", use: self.takeEvents)
         pages.add(to: router)
@@ -115,6 +118,7 @@ struct Routes: Sendable {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
         let deadline = try await self.answer(self.jobs.startTravel(job, by: grant.person))
+        try await self.tellHome(of: grant.person) { $0.started(.init(rider: grant.person, job: job)) }
         return Self.json(Array(#"{"job":"\#(job)","active":true,"deadline":\#(deadline)}"#.utf8))
     }
 
@@ -122,6 +126,7 @@ struct Routes: Sendable {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
         try await self.answer(self.jobs.stopTravel(job, by: grant.person))
+        try await self.tellHome(of: grant.person) { $0.restart(.init(rider: grant.person, job: job)) }
         return Self.json(Array(#"{"job":"\#(job)","active":false}"#.utf8))
     }
 

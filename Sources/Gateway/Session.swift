@@ -42,10 +42,10 @@ final class Session: ChannelInboundHandler {
     var limits: Limits { self.loop.settings.limits }
     var state = State.signingIn
     private var reader: WebSocketReader
-    private var outbox: Outbox<JobID>
+    var outbox: Outbox<JobID>
     var rate: MessageRate
     var keepalive: Keepalive
-    private var context: ChannelHandlerContext?
+    var context: ChannelHandlerContext?
     private var badMessages = 0
     private let ticket: String?
     /// Came with the upgrade request, signed by a key that the issuer has to be asked for.
@@ -59,7 +59,7 @@ final class Session: ChannelInboundHandler {
     var endsAt = NIODeadline.distantFuture
     /// Set while the socket has something to take.
     private var stall: Deadline?
-    private var leaving: Deadline?
+    var leaving: Deadline?
     /// Of a tracking link, when it came by one.
     var place: GuestPlace?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
@@ -127,7 +127,7 @@ final class Session: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    private func giveBack(_ admitted: Admitted) {
+    func giveBack(_ admitted: Admitted) {
         self.loop.quotas.end(admitted.owner, self.address)
         self.loop.personBuckets.leave(admitted.grant.person)
         self.place?.leave()
@@ -302,7 +302,7 @@ final class Session: ChannelInboundHandler {
         }
     }
 
-    private func write(_ frame: [UInt8]) {
+    func write(_ frame: [UInt8]) {
         let bytes = self.framing == .webSocket ? frame : EventStream.chunk(of: frame)
         bytes.withUnsafeBytes { self.socket.writeNow($0) }
     }
@@ -330,7 +330,7 @@ final class Session: ChannelInboundHandler {
         if self.socket.isWaiting { self.watchStall() }
     }
 
-    private func watchStall() {
+    func watchStall() {
         guard self.stall == nil else { return }
         self.stall = self.loop.deadlines.after(.seconds(Int64(self.limits.stallSeconds))) { [weak self] in
             guard let self, let context = self.context else { return }
@@ -338,62 +338,5 @@ final class Session: ChannelInboundHandler {
             self.logger.debug("closing: the peer takes nothing")
             context.close(promise: nil)
         }
-    }
-
-    // MARK: the end
-
-    /// Tells the client to come back elsewhere, and closes when it is this client's turn to do so.
-    func goAway(retryInMilliseconds: Int64) {
-        guard self.leaving == nil else { return }
-        self.send(.goaway(retryInMilliseconds: retryInMilliseconds))
-        self.leaving = self.loop.deadlines.after(.milliseconds(retryInMilliseconds)) { [weak self] in
-            self?.close(.goingAway, "going away")
-        }
-    }
-
-    /// Lets the session go because there is no memory for it.
-    func shed(retryInMilliseconds: Int64) {
-        self.send(.goaway(retryInMilliseconds: retryInMilliseconds))
-        self.close(.overloaded, "the gateway has no room at the moment")
-    }
-
-    func close(_ code: CloseCode, _ reason: String) {
-        guard self.isOpen else { return }
-        if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
-        self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
-        self.loop.counts.closed(code)
-        self.outbox.removeAll()
-        self.write(Frame.close(code.rawValue, reason))
-        self.state = .closing
-        if self.framing == .events { return self.finish() }
-        self.life?.cancel()
-        self.life = self.loop.deadlines.after(.seconds(Int64(self.limits.closeSeconds))) { [weak self] in
-            self?.loop.counts.add(.closesTimedOut)
-            self?.context?.close(promise: nil)
-        }
-    }
-
-    /// Answers the peer's close frame with its own code, and closes (RFC 6455 section 5.5.1).
-    private func peerCloses(_ frame: CloseFrame) {
-        switch self.state {
-        case .closing, .closed: break
-        case .signedIn(let admitted):
-            self.giveBack(admitted)
-            self.socket.writeNow(answerTo: frame)
-        case .signingIn: self.socket.writeNow(answerTo: frame)
-        }
-        self.state = .closing
-        self.finish()
-    }
-
-    /// Closes as soon as the socket has taken what was written last; `life` or the stall bounds how long that may take.
-    private func finish() {
-        guard self.socket.isWaiting else {
-            self.context?.close(promise: nil)
-            return
-        }
-        self.outbox.removeAll()
-        self.socket.onDrained = { [weak self] in self?.context?.close(promise: nil) }
-        self.watchStall()
     }
 }

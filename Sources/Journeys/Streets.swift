@@ -6,6 +6,8 @@ internal import Foundation
 package enum Streets {
     private struct Collection: Codable {
         var type: String
+        /// Whose data it is, as its licence wants it shown.
+        var attribution: String?
         var features: [Feature]
     }
 
@@ -53,7 +55,7 @@ package enum Streets {
         }
     }
 
-    /// Reads `path` (also `.gz`): a FeatureCollection whose lines are kept, and nothing else of it.
+    /// Reads `path` (also `.gz`): a FeatureCollection whose lines and `attribution` are kept, and nothing else of it.
     ///
     /// - Returns: compact GeoJSON.
     package static func load(path: String) throws(JourneyError) -> [UInt8] {

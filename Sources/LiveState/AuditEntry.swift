@@ -9,7 +9,8 @@ package struct AuditEntry: Sendable, Hashable {
     package enum Stream: String, Sendable, CaseIterable {
         /// Who followed which job.
         case access
-        /// What was erased, and why.
+        /// What was erased, and why; and what a rider's place led to without anybody's word. That is a job's and of its
+        /// traces: what changes a rider's availability is written by the scripts that change it, beside the rider.
         case audit
     }
 
@@ -32,6 +33,16 @@ package struct AuditEntry: Sendable, Hashable {
     /// - Parameter keys: how many keys held something.
     package static func erased(_ job: JobID, keys: Int, because reason: EndReason) -> AuditEntry {
         AuditEntry(.audit, type: "erased", ["job": job.text, "keys": String(keys), "reason": reason.rawValue])
+    }
+
+    /// A rider's place suggested something, which is told and is no status.
+    package static func suggested(_ state: ApproachState, _ job: JobID, by rider: PersonID) -> AuditEntry {
+        AuditEntry(.audit, type: "suggested", ["job": job.text, "rider": rider.text, "state": state.rawValue])
+    }
+
+    /// Travel mode was switched off by the gateway, and not by the rider.
+    package static func stopped(_ job: JobID, of rider: PersonID, because reason: EndReason) -> AuditEntry {
+        AuditEntry(.audit, type: "stopped", ["job": job.text, "rider": rider.text, "reason": reason.rawValue])
     }
 
     /// Says where and when it was noted.

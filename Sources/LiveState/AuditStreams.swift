@@ -6,8 +6,8 @@ package import Redis
 
 /// Writing and reading the streams. May be used from any thread.
 package struct AuditStreams: Sendable {
-    private let ledger: RedisClient
-    private let settings: LiveStateSettings
+    let ledger: RedisClient
+    let settings: LiveStateSettings
 
     /// Entries that one page holds, at most.
     package static let page = 1_000
@@ -52,16 +52,20 @@ package struct AuditStreams: Sendable {
             }
         return self.ledger.send([
             "XRANGE", .text(self.settings.keyspace.stream(stream)), .text(first), "+", "COUNT", .integer(Self.page),
-        ]).flatMapThrowing { answer in
-            try (answer.array ?? []).map { entry in
-                guard let parts = entry.array, parts.count == 2, let id = parts[0].text,
-                    let words = parts[1].array?.compactMap(\.text), words.count.isMultiple(of: 2)
-                else { throw RedisError.unexpectedAnswer(command: "XRANGE") }
-                let fields = stride(from: 0, to: words.count, by: 2).map {
-                    AuditEntry.Field(name: words[$0], value: words[$0 + 1])
-                }
-                return Kept(id: id, fields: fields)
+        ]).flatMapThrowing { try Self.entries($0, command: "XRANGE") }
+    }
+
+    static func entries(_ answer: RESPValue, command: String) throws(RedisError) -> [Kept] {
+        var entries: [Kept] = []
+        for entry in answer.array ?? [] {
+            guard let parts = entry.array, parts.count == 2, let id = parts[0].text,
+                let words = parts[1].array?.compactMap(\.text), words.count.isMultiple(of: 2)
+            else { throw RedisError.unexpectedAnswer(command: command) }
+            let fields = stride(from: 0, to: words.count, by: 2).map {
+                AuditEntry.Field(name: words[$0], value: words[$0 + 1])
             }
+            entries.append(Kept(id: id, fields: fields))
         }
+        return entries
     }
 }

@@ -60,6 +60,14 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["pexpire", verdicts, "1"],
             ]
             let (places, seen) = (keyspace.places(in: Self.zone), keyspace.placesSeen(in: Self.zone))
+            let (gateways, gateway) = (keyspace.gateways, keyspace.gateway(Self.foreign))
+            self.needed += [
+                ["zadd", gateways, "1", "g"], ["zrangebyscore", gateways, "-inf", "1"], ["zrem", gateways, "g"],
+                ["set", gateway, "h", "px", "1"], ["get", gateway], ["del", gateway],
+                ["set", keyspace.followed(atGateway: Self.foreign), "f", "px", "1"],
+                ["get", keyspace.followed(atGateway: Self.foreign)],
+                ["del", keyspace.followed(atGateway: Self.foreign)],
+            ]
             self.needed += [
                 ["geoadd", places, "0", "0", "r"],
                 ["geosearch", places, "fromlonlat", "0", "0", "byradius", "1", "m", "asc"],
@@ -85,7 +93,9 @@ package struct AccessQuestions: Sendable, Hashable {
             ]
             self.needed += Self.ofRiders(keyspace)
             for stream in AuditEntry.Stream.allCases.map({ keyspace.stream($0) }) {
-                self.needed += [["xadd", stream, "*", "f", "v"], ["xrange", stream, "-", "+"]]
+                self.needed += [
+                    ["xadd", stream, "*", "f", "v"], ["xrange", stream, "-", "+"], ["xrevrange", stream, "+", "-"],
+                ]
             }
         }
         self.needed += [
@@ -116,7 +126,14 @@ package struct AccessQuestions: Sendable, Hashable {
             ["xrange", log, "-", "+"], ["xrevrange", log, "+", "-"], ["spublish", changes, ""],
             ["ssubscribe", changes], ["get", request], ["set", request, "v", "px", "1"], ["get", home],
             ["set", home, "v"], ["sadd", keyspace.zones, "z"], ["smembers", keyspace.zones],
+            ["zrange", due, "0", "1"], ["zcard", due],
         ]
+            + [keyspace.jobs(in: Self.zone), keyspace.zonesOfJobs].flatMap { list in
+                [
+                    ["zadd", list, "1", "j"], ["zrange", list, "0", "1"], ["zcard", list], ["zrem", list, "j"],
+                    ["zremrangebyscore", list, "-inf", "1"], ["zremrangebyrank", list, "0", "1"],
+                ]
+            }
     }
 
     /// Asks the server that `client` is connected to, as the user it signed in as.

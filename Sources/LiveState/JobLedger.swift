@@ -9,7 +9,7 @@ package struct JobLedger: Sendable {
     let ledger: RedisClient
     /// A client of its own, since waiting for a replica holds up what is sent after it.
     let writes: RedisClient
-    private let settings: LiveStateSettings
+    let settings: LiveStateSettings
     var keyspace: Keyspace { self.settings.keyspace }
 
     /// Where its futures complete.

@@ -59,6 +59,16 @@ package struct Keyspace: Sendable, Hashable {
     /// Every zone there is, at the ledger.
     package var zones: String { "\(self.prefix)zones" }
 
+    // Which jobs are open in a zone, and which zones have any, at the ledger: for operations, not for deciding.
+    package func jobs(in zone: ZoneID) -> String { "\(self.prefix)zone:{\(zone.text)}:jobs" }
+    package var zonesOfJobs: String { "\(self.prefix)zones:jobs" }
+
+    // What gateways say of themselves, at the live instance.
+    package var gateways: String { "\(self.prefix)gateways" }
+    package func gateway(_ id: String) -> String { "\(self.prefix)gateway:{\(id)}" }
+    /// How many follow which job at a gateway.
+    package func followed(atGateway id: String) -> String { self.gateway(id) + ":followed" }
+
     /// Streams, at the ledger.
     package func stream(_ stream: AuditEntry.Stream) -> String { self.prefix + stream.rawValue }
 

@@ -5,6 +5,7 @@ internal import AsyncHTTPClient
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
+internal import Resilience
 
 /// Connections to all providers of a process. Ends with `shutdown`.
 package final class ProviderClient: Sendable {
@@ -42,24 +43,17 @@ package final class ProviderClient: Sendable {
 
     /// - Throws: `late`, `notReached`, `tooLong`; `late` too when the task is cancelled.
     package func ask(_ question: ProviderRequest) async throws(ProviderFailure) -> ProviderResponse {
-        let (client, longestWait) = (self.client, self.longestWait)
-        // HTTPClient's own bound ends with the head of an answer.
-        let result = await withTaskGroup(of: Result<ProviderResponse, ProviderFailure>.self) { group in
-            group.addTask {
-                do throws(ProviderFailure) {
-                    return .success(try await Self.ask(question, client))
-                } catch {
-                    return .failure(error)
-                }
-            }
-            group.addTask {
-                try? await Task.sleep(for: longestWait)
-                return .failure(.late)
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .failure(.late)
+        let client = self.client
+        let response: ProviderResponse?
+        do {
+            response = try await answer(within: self.longestWait) { try await Self.ask(question, client) }
+        } catch let failure as ProviderFailure {
+            throw failure
+        } catch {
+            throw .late
         }
-        return try result.get()
+        guard let response else { throw .late }
+        return response
     }
 
     private static func ask(

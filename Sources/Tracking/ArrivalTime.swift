@@ -27,6 +27,8 @@ package struct ArrivalTime: Sendable {
         package var lastRetry = UInt64.seconds(60)
         /// The last good one is counted down for so long, while no other comes.
         package var goodFor = UInt64.seconds(180)
+        /// A rider unseen for longer is not where it was: what is told is called into question.
+        package var freshFor = ViewFacts.freshness
         /// A rider unseen for longer: there is nothing to calculate from.
         package var longestSilence = UInt64.seconds(300)
         /// A new estimate that differs by no more than either, s and share of what remains, is not shown.
@@ -78,7 +80,7 @@ package struct ArrivalTime: Sendable {
     /// - Parameter metersToGo: straight to the destination.
     package mutating func observe(metersToGo: Double, now: UInt64) {
         // Back from a silence in which anything may have happened.
-        if let seenAt = self.seenAt, now > seenAt + ViewFacts.freshness { self.deviates = true }
+        if let seenAt = self.seenAt, now > seenAt + self.bounds.freshFor { self.deviates = true }
         self.seenAt = now
         self.nearestMeters = min(self.nearestMeters ?? metersToGo, metersToGo)
         if let nearest = self.nearestMeters, metersToGo > nearest + self.bounds.deviationMeters { self.deviates = true }
@@ -167,7 +169,7 @@ package struct ArrivalTime: Sendable {
     /// s: a day; who has further to go is not told when.
     private static let longestSeconds = 86_400.0
 
-    private func isFresh(_ now: UInt64) -> Bool { self.seenAt.map { now <= $0 + ViewFacts.freshness } ?? false }
+    private func isFresh(_ now: UInt64) -> Bool { self.seenAt.map { now <= $0 + self.bounds.freshFor } ?? false }
 
     /// A calculation whose end nobody has told of.
     private mutating func expire(_ now: UInt64) {

@@ -38,6 +38,9 @@ package struct Darkness: Hashable, Sendable {
         if self.reported?.reason != .navigationHandoff { self.reported = nil }
     }
 
+    /// Somebody else showed a reading.
+    package mutating func resumed(shownAt: UInt64) { self.acceptedAt = max(self.acceptedAt ?? 0, shownAt) }
+
     package mutating func refused(now: UInt64) { self.refusedAt = now }
 
     /// The rider's session opened or closed.

@@ -61,6 +61,11 @@ package struct Reading: Hashable, Sendable {
             at: fix.at, spot: Spot(fix.place), accuracyMeters: fix.accuracyMeters,
             speedMetersPerSecond: fix.speedMetersPerSecond)
     }
+
+    /// At a spot that is no place for the same reason.
+    package init(_ stray: StrayFix) {
+        self.init(at: stray.at, spot: Spot(latitude: stray.fault == .zeroZero ? 0 : .infinity, longitude: 0))
+    }
 }
 
 extension UInt64 {

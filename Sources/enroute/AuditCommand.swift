@@ -24,7 +24,7 @@ struct AuditCommand: AsyncParsableCommand {
               enroute audit --stream audit --since 2026-11-21T00:00:00Z --config /etc/enroute.env
             """)
 
-    @Option(help: "access: who followed which job; audit: what was erased.")
+    @Option(help: "access: who followed which job; audit: what was erased, suggested and stopped.")
     var stream = AuditEntry.Stream.access
 
     @Option(

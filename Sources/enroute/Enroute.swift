@@ -24,6 +24,6 @@ struct Enroute: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             ServeCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self,
-            RevokeCommand.self, AuditCommand.self, ScoreCommand.self,
+            RevokeCommand.self, AuditCommand.self, ScoreCommand.self, DemoGatewayCommand.self,
         ])
 }

@@ -158,6 +158,8 @@ struct ProcessConfiguration {
                     throw ConfigurationError(description: "ENROUTE_TEXTS names \(file), which can not be read.")
                 }
                 do throws(BadMessage) {
+                    // Both sections: a page asks for the whole file.
+                    _ = try TrackingTexts(json: Array(json))
                     return try StatusTexts(json: Array(json))
                 } catch {
                     throw ConfigurationError(

@@ -59,10 +59,11 @@ struct ReplayCommand: AsyncParsableCommand {
             let rider = Rider(
                 url: self.url, token: try await self.token(),
                 trust: self.insecure ? .anybody : self.authorities.map { .authorities(file: $0) } ?? .system,
-                job: JobID(self.job)!, journey: journey, speed: self.speed
-            ) { refusal in
-                FileHandle.standardError.write(Data("refused: \(refusal.code.rawValue): \(refusal.message)\n".utf8))
-            }
+                job: JobID(self.job)!, journey: journey, speed: { [speed] in speed },
+                onRefusal: { refusal in
+                    FileHandle.standardError.write(
+                        Data("refused: \(refusal.code.rawValue): \(refusal.message)\n".utf8))
+                })
             say(
                 "\(journey.name): \(journey.fixes.count) fixes, \(Int(journey.lengthMeters)) m, at \(self.speed) times the speed"
             )

@@ -13,8 +13,10 @@ struct Rider: Sendable {
     var trust: ServerTrust
     var job: JobID
     var journey: Journey
-    /// How many times faster than it was recorded.
-    var speed: Double
+    /// How many times faster than it was recorded, at the moment.
+    var speed: @Sendable () -> Double
+    /// Why there is no position to tell at the moment; `network`: nor a connection to tell it by.
+    var darkness: @Sendable () -> DarkReason? = { nil }
     /// Told of every refusal.
     var onRefusal: @Sendable (Refusal) -> Void = { _ in }
 
@@ -31,40 +33,54 @@ struct Rider: Sendable {
     static let longestBackoff = Duration.seconds(10)
     /// How long the last answers are waited for.
     static let lastAnswers = Duration.seconds(2)
+    /// Until it is asked again how fast it goes, at most.
+    static let stride = Duration.milliseconds(250)
+
+    /// Where on its trip a rider is.
+    private struct Progress {
+        var next = 0
+        /// Of the recording.
+        var elapsed = Duration.zero
+        var lookedAt = ContinuousClock.now
+        var summary = Summary()
+        /// Of the newest report: a receiver never takes two at once, however late this task comes to run.
+        var reportedAt: Int64 = 0
+
+        mutating func advance(by speed: Double) {
+            let now = ContinuousClock.now
+            self.elapsed += (now - self.lookedAt) * speed
+            self.lookedAt = now
+        }
+    }
 
     /// Travels from the first fix to the last. Reports carry the time at which they are sent.
     ///
     /// - Throws: `ClientError` when coming back is of no use, and when travel mode is refused.
     func travel() async throws -> Summary {
-        let clock = ContinuousClock()
-        let start = clock.now
-        var summary = Summary()
-        var next = 0
+        var trip = Progress()
         var failures = 0
-        while next < self.journey.fixes.count {
-            let before = next
+        while trip.next < self.journey.fixes.count {
+            let before = trip.next
             do {
+                while self.darkness() == .network { try await Task.sleep(for: Self.stride) }
                 try await GatewayConnection.open(self.url, token: self.token, trust: self.trust) { connection in
-                    try await self.travel(connection, from: start, &next, &summary)
+                    try await self.travel(connection, &trip)
                 }
             } catch let error as ClientError {
                 if case .closed(let code, _) = error, CloseCode(rawValue: code)?.reconnects == false { throw error }
                 if case .upgradeRefused = error { throw error }
-                guard next < self.journey.fixes.count else { break }
-                failures = next > before ? 0 : failures + 1
+                guard trip.next < self.journey.fixes.count else { break }
+                failures = trip.next > before ? 0 : failures + 1
                 if case .unreachable = error, failures > 8 { throw error }
-                summary.reconnects += 1
+                trip.summary.reconnects += 1
                 let ceiling = min(Self.longestBackoff, Self.shortestBackoff * (1 << min(failures, 10)))
-                try await clock.sleep(for: ceiling * Double.random(in: 0...1))
+                try await Task.sleep(for: ceiling * Double.random(in: 0...1))
             }
         }
-        return summary
+        return trip.summary
     }
 
-    private func travel(
-        _ connection: GatewayConnection, from start: ContinuousClock.Instant, _ next: inout Int,
-        _ summary: inout Summary
-    ) async throws {
+    private func travel(_ connection: GatewayConnection, _ trip: inout Progress) async throws {
         let last = Int64(self.journey.fixes.count - 1)
         let (isOn, switchedOn) = AsyncStream.makeStream(of: Void.self)
         let counted = try await withThrowingTaskGroup(of: Summary?.self) { group in
@@ -73,20 +89,7 @@ struct Rider: Sendable {
             try await connection.send(.travel(job: self.job, active: true))
             // Ends without a word when the listener has failed; its error then comes from the group.
             guard await isOn.first(where: { true }) != nil else { return try await group.next() ?? nil }
-            var lastAt: Int64 = 0
-            while next < self.journey.fixes.count {
-                let fix = self.journey.fixes[next]
-                let offset = Duration.milliseconds(fix.at - self.journey.fixes[0].at) / self.speed
-                try await ContinuousClock().sleep(until: start + offset)
-                // A receiver never takes two fixes at once, however late this task comes to run.
-                lastAt = max(lastAt + 1, .now)
-                if let reading = Self.reading(of: fix, at: lastAt) {
-                    try await connection.send(
-                        .location(LocationReport(job: self.job, sequence: Int64(next), fixes: [reading])))
-                    summary.sent += 1
-                }
-                next += 1
-            }
+            guard try await self.report(to: connection, &trip) else { return nil }
             group.addTask {
                 try await ContinuousClock().sleep(for: Self.lastAnswers)
                 return nil
@@ -95,8 +98,34 @@ struct Rider: Sendable {
             group.cancelAll()
             return try await group.next() ?? nil
         }
-        summary.accepted += counted?.accepted ?? 0
-        summary.refused.merge(counted?.refused ?? [:], uniquingKeysWith: +)
+        trip.summary.accepted += counted?.accepted ?? 0
+        trip.summary.refused.merge(counted?.refused ?? [:], uniquingKeysWith: +)
+    }
+
+    /// - Returns: whether it arrived; `false` when its network went.
+    private func report(to connection: GatewayConnection, _ trip: inout Progress) async throws -> Bool {
+        var told: DarkReason?
+        while trip.next < self.journey.fixes.count {
+            let fix = self.journey.fixes[trip.next]
+            let due = Duration.milliseconds(fix.at - self.journey.fixes[0].at)
+            trip.advance(by: self.speed())
+            let darkness = self.darkness()
+            if darkness == .network { return false }
+            if darkness != told, let darkness { try await connection.send(.dark(job: self.job, darkness)) }
+            told = darkness
+            guard trip.elapsed >= due else {
+                try await Task.sleep(for: min(Self.stride, (due - trip.elapsed) / self.speed()))
+                continue
+            }
+            trip.reportedAt = max(trip.reportedAt + 1, .now)
+            if darkness == nil, let reading = Self.reading(of: fix, at: trip.reportedAt) {
+                try await connection.send(
+                    .location(LocationReport(job: self.job, sequence: Int64(trip.next), fixes: [reading])))
+                trip.summary.sent += 1
+            }
+            trip.next += 1
+        }
+        return true
     }
 
     /// Hears the answers until the last report's has come.

@@ -10,7 +10,7 @@ import Testing
         let allowed = Role.allCases.map { role in
             Verb.allCases.filter { Grant(person: Self.anna, role: role).allows($0) }.count
         }
-        #expect(allowed == [5, 7, 9, 14])
+        #expect(allowed == [5, 8, 10, 15])
     }
 
     @Test func `a job is reached by its customer, its rider, operations and services`() {
@@ -51,7 +51,8 @@ import Testing
         let own = Grant(person: Self.rider, role: .rider, rider: Self.rider)
         #expect(
             Verb.allCases.filter { own.allows($0) } == [
-                .followJob, .readJob, .changeStatus, .reportLocation, .switchTravel, .makeTicket, .beAvailable,
+                .followJob, .readJob, .changeStatus, .reportLocation, .switchTravel, .makeTicket, .readVerdicts,
+                .beAvailable,
             ])
         #expect(own.covers(Self.job) && !Grant(person: Self.rider, role: .rider, job: JobID("j2")!).covers(Self.job))
     }

@@ -1,3 +1,4 @@
+import EnrouteWire
 import Foundation
 import Subprocess
 import Testing
@@ -104,6 +105,24 @@ import Testing
         #expect(outcome.code == code, "\(outcome)")
         #expect(outcome.error.contains(reason), "\(outcome.error)")
         #expect(!outcome.error.contains("a secret of at least"))
+    }
+
+    @Test(arguments: [
+        (#""tracking""#, #""tracks""#, "tracking.waiting is missing"),
+        (#""dark_network""#, #""dark_net""#, "tracking.dark_net is no state"),
+        (#""statuses""#, #""states""#, "statuses.pending_vendor_acceptance is missing"),
+    ])
+    func `a file of texts that lacks one is named, with what it lacks`(
+        name: String, other: String, reason: String
+    ) async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "enroute-texts-\(UUID()).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let english = String(decoding: StatusTexts.english.json, as: UTF8.self)
+        try Data(english.replacing(name, with: other).utf8).write(to: file)
+        let outcome = try await Self.run(
+            ["serve"], environment: Self.good.merging(["ENROUTE_TEXTS": file.path]) { $1 })
+        #expect(outcome.code == 78, "\(outcome)")
+        #expect(outcome.error.contains("\(file.path) (ENROUTE_TEXTS) can not be used: \(reason)"), "\(outcome.error)")
     }
 
     /// Made by `openssl ecparam -name prime256v1 -genkey` and `openssl genpkey -algorithm ed25519`.

@@ -1,4 +1,8 @@
+import AsyncHTTPClient
 import Foundation
+import NIOCore
+import NIOFoundationCompat
+import NIOHTTP1
 import Subprocess
 import Testing
 
@@ -10,66 +14,140 @@ import Testing
 
 /// `enroute demo` from its first line to its last.
 @Suite struct DemoTests {
-    /// Runs the demonstration until it has printed its link, then ends it with a signal.
+    /// A running demonstration.
+    private struct Running {
+        let lines: [String]
+        let panel: String
+        let client: HTTPClient
+
+        var customer: String { self.lines.first { $0.contains("/track/") } ?? "" }
+
+        func state() async throws -> [String: Any] { try await self.ask(.GET, "state") }
+
+        @discardableResult
+        func ask(_ method: HTTPMethod, _ path: String, _ body: String = "{}", origin: String? = nil) async throws
+            -> [String: Any]
+        {
+            var request = HTTPClientRequest(url: self.panel + path)
+            request.method = method
+            if method == .POST {
+                request.headers.add(name: "content-type", value: "application/json")
+                request.body = .bytes(Array(body.utf8))
+            }
+            if let origin { request.headers.add(name: "origin", value: origin) }
+            let answer = try await self.client.execute(request, timeout: .seconds(30))
+            let bytes = Data(buffer: try await answer.body.collect(upTo: 1 << 20))
+            let members = try? JSONSerialization.jsonObject(with: bytes) as? [String: Any]
+            return (members ?? [:]).merging(["code": Int(answer.status.code)]) { $1 }
+        }
+
+        /// Waits until the panel shows what is asked for.
+        func shows(_ what: ([String: Any]) -> Bool) async throws -> Bool {
+            let deadline = ContinuousClock.now + .seconds(60)
+            while ContinuousClock.now < deadline { if what(try await self.state()) { return true } }
+            return false
+        }
+    }
+
+    /// Runs the demonstration for as long as `body` does, then ends it with a signal.
     ///
-    /// - Returns: the link, what it printed, and the redis-servers whose folder it made and that still live.
-    private static func run(_ words: [String], ending signal: Signal) async throws -> (
-        link: String, lines: [String], left: [String]
-    ) {
+    /// - Returns: what it printed at the end, and what it started and is still there.
+    private static func run(
+        _ words: [String], ending signal: Signal, _ body: (Running) async throws -> Void = { _ in }
+    ) async throws -> (lines: [String], started: Int, left: [String]) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        var environment = Environment.inherit
-        environment = environment.updating(["TMPDIR": folder.path])
+        let environment = Environment.inherit.updating(["TMPDIR": folder.path])
         var platform = PlatformOptions()
         platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(1))]
-        var (link, lines): (String?, [String]) = (nil, [])
-        var redis: Int32?
-        let outcome = try await Subprocess.run(
-            .path(.init(CommandTests.binary)), arguments: Arguments(["demo"] + words), environment: environment,
-            platformOptions: platform, input: .none, output: .sequence, error: .discarded
-        ) { execution in
-            for try await line in execution.standardOutput.strings() {
-                lines.append(line)
-                guard link == nil, let found = line.firstMatch(of: /https?:\/\/\S+/) else { continue }
-                link = String(found.output)
-                redis = try Self.redisServer(in: folder)
-                try execution.send(signal: signal)
+        let client = HTTPClient(
+            configuration: .init(redirectConfiguration: .disallow, timeout: .init(connect: .seconds(30))))
+        var lines: [String] = []
+        var started = 0
+        do {
+            _ = try await Subprocess.run(
+                .path(.init(CommandTests.binary)), arguments: Arguments(["demo"] + words), environment: environment,
+                platformOptions: platform, input: .none, output: .sequence, error: .discarded
+            ) { execution in
+                for try await line in execution.standardOutput.strings() {
+                    lines.append(line)
+                    guard let found = line.firstMatch(of: /The panel: +(\S+)/) else { continue }
+                    started = try Self.processes(naming: folder.path).count
+                    try await body(Running(lines: lines, panel: String(found.1), client: client))
+                    try execution.send(signal: signal)
+                }
             }
+        } catch {
+            try? await client.shutdown()
+            throw error
         }
-        _ = outcome
-        // The kernel ends the server when its parent is gone; that may be a moment later.
-        let pid = try #require(redis)
-        let clock = ContinuousClock()
-        let deadline = clock.now + .seconds(5)
-        while kill(pid, 0) == 0, clock.now < deadline { await Task.yield() }
-        let left = kill(pid, 0) == 0 ? ["\(pid)"] : []
-        return (try #require(link), lines, left)
+        try await client.shutdown()
+        // The kernel ends them when their parent is gone; that may be a moment later.
+        let deadline = ContinuousClock.now + .seconds(30)
+        var left = try Self.processes(naming: folder.path)
+        while !left.isEmpty, ContinuousClock.now < deadline { left = try Self.processes(naming: folder.path) }
+        return (lines, started, left)
     }
 
-    /// The process that wrote its id below `folder`.
-    private static func redisServer(in folder: URL) throws -> Int32? {
-        let made = try FileManager.default.contentsOfDirectory(atPath: folder.path).first {
-            $0.hasPrefix("enroute-redis-")
+    /// The processes whose command line names a folder.
+    private static func processes(naming folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
+            guard Int(name) != nil, let words = FileManager.default.contents(atPath: "/proc/\(name)/cmdline") else {
+                return false
+            }
+            return String(decoding: words, as: UTF8.self).contains(folder)
         }
-        let file = folder.appending(path: made ?? "").appending(path: "redis.pid")
-        return Int32(try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines))
     }
 
     @Test(arguments: [Signal.interrupt, .terminate, .kill])
-    func `it prints a link, and its redis-server is gone however it ends`(signal: Signal) async throws {
-        let (link, lines, left) = try await Self.run(["--port", "18443"], ending: signal)
-        #expect(link.contains("/track/demo#"))
+    func `it prints four links, and all that it started is gone however it ends`(signal: Signal) async throws {
+        let (lines, started, left) = try await Self.run(["--port", "18443"], ending: signal) { running in
+            #expect(running.customer.contains("https://localhost:"))
+            #expect(running.lines.contains { $0.contains("/rider#in.") })
+            #expect(running.lines.contains { $0.contains("/ops#in.") })
+        }
+        // Two gateways and two redis-servers, which name their sockets.
+        #expect(started == 4)
         #expect(left == [])
         #expect(lines.contains { $0.contains("generated trip 1") } || signal == .kill)
     }
 
     @Test func `a taken port moves to the next, with a word about it`() async throws {
         let taken = try Taken(from: 19443)
-        let (link, lines, _) = try await Self.run(["--plain", "--port", "\(taken.port)"], ending: .interrupt)
-        #expect(link.hasPrefix("http://localhost:"))
-        #expect(!link.contains(":\(taken.port)/"))
-        #expect(lines.contains { $0.contains("port \(taken.port) is taken; trying ") })
+        let outcome = try await Self.run(["--plain", "--port", "\(taken.port)"], ending: .interrupt) { running in
+            #expect(running.customer.contains("http://localhost:"))
+            #expect(!running.customer.contains(":\(taken.port)/"))
+        }
+        #expect(outcome.lines.contains { $0.contains("port \(taken.port) is taken; trying ") })
+    }
+
+    @Test func `its panel changes the trip, ends servers, and positions come again`() async throws {
+        _ = try await Self.run(["--plain", "--port", "20443"], ending: .interrupt) { running in
+            #expect(try await running.shows { $0["p95"] is Int })
+            #expect(try await running.ask(.POST, "set", #"{"speed":4}"#)["speed"] as? Double == 4)
+            #expect(try await running.ask(.POST, "set", #"{"speed":400}"#)["speed"] as? Double == 8)
+            #expect(
+                try await running.ask(.POST, "set", #"{"darkness":"no_fix"}"#)["darkness"] as? String == "no_fix")
+            #expect(try await running.ask(.POST, "set", #"{"darkness":""}"#)["darkness"] == nil)
+            #expect(try await running.ask(.POST, "kill-gateway")["code"] as? Int == 204)
+            #expect(
+                try await running.shows { $0["gatewayKills"] as? Int == 1 && $0["gatewaysUp"] as? Int == 2 })
+            #expect(try await running.ask(.POST, "restart-redis")["code"] as? Int == 204)
+            #expect(try await running.shows { $0["redisRestarts"] as? Int == 1 })
+            let before = try #require(try await running.state()["shown"] as? Int)
+            #expect(try await running.shows { ($0["shown"] as? Int ?? 0) > before + 3 })
+            #expect(try await running.ask(.GET, "open/rider")["code"] as? Int == 303)
+            #expect(try await running.ask(.GET, "open/nothing")["code"] as? Int == 404)
+        }
+    }
+
+    @Test func `another site's page can not press its buttons`() async throws {
+        _ = try await Self.run(["--plain", "--port", "21443"], ending: .interrupt) { running in
+            let answer = try await running.ask(.POST, "restart-redis", origin: "https://elsewhere.example")
+            #expect(answer["code"] as? Int == 403)
+            #expect(try await running.state()["redisRestarts"] as? Int == 0)
+        }
     }
 }
 

@@ -93,7 +93,8 @@ import Testing
 
     @Test func `I2: a refusal never repeats the bytes it refuses`() {
         for json in [
-            #"{"type":"location","job":"job-7","seq":1,"fixes":[{"at":1700000000000,"lat":152.5201234,"lon":13.4049876}]}"#,
+            #"{"type":"presence","lat":152.5201234,"lon":13.4049876}"#,
+            #"{"type":"location","job":"job-7","seq":1,"fixes":[{"at":0,"lat":52.5201234,"lon":13.4049876}]}"#,
             #"{"type":"auth","token":"eyJhbGciOi"#, #"{"type":"subscribe","job":"eyJhbGciOi!"}"#,
         ] {
             let reason = refusal { _ = try clientMessage(json) }

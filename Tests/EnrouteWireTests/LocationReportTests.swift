@@ -43,9 +43,6 @@ import Testing
 
     @Test(
         arguments: [
-            (#""lat":90.1,"lon":1"#, "lat must be"), (#""lat":-90.1,"lon":1"#, "lat must be"),
-            (#""lat":1,"lon":180.1"#, "lon -180 to 180"), (#""lat":1,"lon":-180.1"#, "lon -180 to 180"),
-            (#""lat":0,"lon":0"#, "not both 0"), (#""lat":-0.0,"lon":0e5"#, "not both 0"),
             (#""lat":1"#, "lat and lon"), (#""lon":1"#, "lat and lon"),
             (#""lat":null,"lon":1"#, "a number was expected"),
             (#""lat":"1","lon":1"#, "a number was expected"), (#""lat":NaN,"lon":1"#, "a number was expected"),
@@ -69,6 +66,23 @@ import Testing
     func `T2: a fix that can not be is refused with the reason`(members: String, reason: String) {
         let given = refusal { _ = try self.report(Self.fix(#""at":1700000000000,"# + members)) }
         #expect(given?.contains(reason) == true, "\(given ?? "accepted")")
+    }
+
+    @Test(
+        arguments: [
+            (#""lat":90.1,"lon":1"#, .outOfRange), (#""lat":-90.1,"lon":1"#, .outOfRange),
+            (#""lat":1,"lon":180.1"#, .outOfRange), (#""lat":1e300,"lon":-180.1"#, .outOfRange),
+            (#""lat":0,"lon":0"#, .zeroZero), (#""lat":-0.0,"lon":0e5"#, .zeroZero),
+        ] as [(String, StrayFix.Fault)])
+    func `T2: numbers that are no place make a stray reading, and are not kept`(
+        members: String, fault: StrayFix.Fault
+    ) throws {
+        let report = try #require(
+            try self.report(Self.message(#"{"at":1700000000000,\#(members)},\#(Self.fix)"#)))
+        #expect(report.strays == [StrayFix(at: 1_700_000_000_000, fault: fault)] && report.fixes.count == 1)
+        let again = try self.report(String(decoding: report.encoded, as: UTF8.self))
+        #expect(again == report)
+        #expect(try self.report(Self.fix(#""at":1700000000000,"# + members))?.fixes == [])
     }
 
     @Test(arguments: [
@@ -112,6 +126,18 @@ import Testing
         #expect(
             try self.report(Self.message(Self.fix, seq: #""seq":999999999999999999,"#))?.sequence
                 == 999_999_999_999_999_999)
+    }
+
+    @Test func `a battery's level is between nothing and all of it, or not said`() throws {
+        func report(_ level: String) throws -> LocationReport? {
+            try self.report(Self.message(Self.fix, seq: #""seq":1,"battery":\#(level),"#))
+        }
+        #expect(try report("0")?.battery == 0 && report("1")?.battery == 1 && report("0.625")?.battery == 0.625)
+        #expect(try report("null")?.battery == nil)
+        for level in ["-0.01", "1.01", "42"] {
+            #expect(refusal { _ = try report(level) } == "battery is a level of 0 to 1", "\(level)")
+        }
+        #expect(refusal { _ = try report(#"1,"battery":1"#) } == "location names a member twice")
     }
 
     @Test func `the newest fix is the one taken last, in whatever order they come`() throws {

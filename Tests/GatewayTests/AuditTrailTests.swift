@@ -67,14 +67,15 @@ import Testing
 @Suite struct AuditTrailTests {
     private static let service = PersonID("service")!
 
-    /// What is written once there are `count` entries of `job`: the values of these fields.
+    /// What is written once there are `count` entries, of this type where one is named: the values of these fields.
     private static func entries(
-        _ stream: AuditEntry.Stream, _ gateway: RunningGateway, count: Int, _ names: [String]
+        _ stream: AuditEntry.Stream, _ gateway: RunningGateway, count: Int, _ names: [String], type: String? = nil
     ) async throws -> [[String]] {
         let streams = AuditStreams(ledger: gateway.client, settings: gateway.settings.liveState)
         var kept: [AuditStreams.Kept] = []
         let isThere = await eventually {
             kept = (try? await streams.read(stream, from: .since(0)).get()) ?? []
+            if let type { kept.removeAll { $0.value("type") != type } }
             return kept.count >= count
         }
         #expect(isThere, "\(kept)")
@@ -168,11 +169,41 @@ import Testing
                     // A second time nothing is left to be erased, and nothing is written.
                     _ = try await JobRoutesTests.ask(gateway, "DELETE", path + "travel", as: rider)
                 }
-                let written = try await Self.entries(.audit, gateway, count: 3, ["type", "job", "keys", "reason"])
+                let written = try await Self.entries(
+                    .audit, gateway, count: 3, ["type", "job", "keys", "reason"], type: "erased")
                 #expect(
                     written == [
                         ["erased", "stop", "2", "deactivated"], ["erased", "arrive", "2", "arrived"],
                         ["erased", "end", "2", "cancelled"],
+                    ])
+            }
+        }
+    }
+
+    @Test func `what a rider's place suggests is written down, and what ended by it`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) {
+                $0.arrivalStopsTravel = true
+            } _: { gateway in
+                let job = try await gateway.travellingJob()
+                try await gateway.connect("rider-1", .rider) { rider, answers in
+                    try await rider.send(.travel(job: job, active: true))
+                    _ = try await answers.travelAnswer()
+                    for (meters, ago) in [(450.0, 50_000 as Int64), (20, 40_000), (20, 15_000)] {
+                        let place = Coordinate(latitude: 41.9 - meters / 111_195, longitude: 12.5)!
+                        let fix = Fix(at: .now - ago, place: place, accuracyMeters: 5, speedMetersPerSecond: 1)
+                        try await rider.send(.location(LocationReport(job: job, sequence: 1, fixes: [fix])))
+                    }
+                    _ = try await answers.first { if case .approach(_, .arrived) = $0 { true } else { nil } }
+                }
+                let written = try await Self.entries(
+                    .audit, gateway, count: 4, ["type", "job", "rider", "state", "reason"])
+                #expect(
+                    written == [
+                        ["suggested", "job-1", "rider-1", "approaching", "-"],
+                        ["suggested", "job-1", "rider-1", "arrived", "-"],
+                        ["erased", "job-1", "-", "-", "arrived"],
+                        ["stopped", "job-1", "rider-1", "-", "arrived"],
                     ])
             }
         }

@@ -126,6 +126,7 @@ struct SampleRequest: Sendable {
         case "stopTravel": .init("DELETE", "\(Self.job)/travel", by: .rider)
         case "reportLocations":
             .init("POST", "\(Self.job)/locations", by: .rider, #"{"seq":\#(round),"fixes":[\#(Self.fix())]}"#)
+        case "explainDarkness": .init("PUT", "\(Self.job)/dark", by: .rider, #"{"reason":"hidden"}"#)
         case "readVerdicts": .init("GET", "\(Self.job)/verdicts", by: .ops)
         case "readMe": .init("GET", "/api/v1/riders/me", by: .rider)
         case "declareStatus":
@@ -144,6 +145,12 @@ struct SampleRequest: Sendable {
                 "PATCH", "/api/v1/riders/rider-1/status", by: .ops, #"{"status":"offline","reason":"shift is over"}"#)
         case "stepTask": .init("POST", "\(Self.job)/task", by: .rider, #"{"state":"accepted"}"#)
         case "readPool": .init("GET", "/api/v1/zones/rome/riders/available?near=41.9,12.5&radius=500", by: .service)
+        case "readZones": .init("GET", "/api/v1/zones", by: .ops)
+        case "readZoneJobs": .init("GET", "/api/v1/zones/rome/jobs", by: .ops)
+        case "readZoneRiders": .init("GET", "/api/v1/zones/rome/riders", by: .ops)
+        case "readZoneVerdicts": .init("GET", "/api/v1/zones/rome/verdicts", by: .ops)
+        case "readZoneAudit": .init("GET", "/api/v1/zones/rome/audit?limit=10", by: .ops)
+        case "readGateways": .init("GET", "/api/v1/gateways", by: .service)
         case "makeLink": .init("POST", "\(Self.job)/links", by: .customer, #"{"viewers":2,"expiresIn":600}"#)
         case "makeTicket": .init("POST", "/api/v1/tickets", by: .customer)
         case "revokeUser": .init("DELETE", "/api/v1/grants/users/nobody", by: .ops)

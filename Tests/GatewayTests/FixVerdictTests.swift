@@ -75,23 +75,26 @@ import Testing
                     try await rider.send(.travel(job: job, active: true))
                     _ = try await answers.travelAnswer()
                     let now = Int64.now
-                    let steps: [([Fix], String)] = [
-                        ([Self.fix(now - 30_000)], "ok"),
-                        ([Self.fix(now - 30_000)], "stale_position duplicate"),
-                        ([Self.fix(now - 31_000)], "stale_position out_of_order"),
-                        ([Self.fix(now - 61_000)], "stale_position stale"),
-                        ([Self.fix(now + 60_000)], "future_position future"),
-                        ([Self.fix(now - 29_000, accuracy: 3000)], "implausible_position inaccurate"),
+                    let refuted = "implausible_position implausible_speed"
+                    let steps: [([Fix], [String])] = [
+                        ([Self.fix(now - 30_000)], ["ok"]),
+                        ([Self.fix(now - 30_000)], ["stale_position duplicate"]),
+                        ([Self.fix(now - 31_000)], ["stale_position out_of_order"]),
+                        ([Self.fix(now - 61_000)], ["stale_position stale"]),
+                        ([Self.fix(now + 60_000)], ["future_position future"]),
+                        ([Self.fix(now - 29_000, accuracy: 3000)], ["implausible_position inaccurate"]),
                         // Five kilometres in a second: held, then refuted by the next.
-                        ([Self.fix(now - 29_000, north: 5000)], "ok"),
-                        ([Self.fix(now - 28_000, north: 10)], "ok"),
+                        ([Self.fix(now - 29_000, north: 5000)], ["ok"]),
+                        ([Self.fix(now - 28_000, north: 10)], [refuted, "ok"]),
                         // The newest that counts, whatever else a report holds.
-                        ([Self.fix(now - 26_000, north: 9000), Self.fix(now - 27_000, north: 20)], "ok"),
+                        ([Self.fix(now - 26_000, north: 9000), Self.fix(now - 27_000, north: 20)], ["ok"]),
                     ]
                     for (index, step) in steps.enumerated() {
                         try await rider.send(Self.report(job, Int64(index), step.0))
-                        let answer = try await Self.answer(&answers)
-                        #expect(answer == step.1, "\(index)")
+                        for expected in step.1 {
+                            let answer = try await Self.answer(&answers)
+                            #expect(answer == expected, "\(index)")
+                        }
                     }
                     for at in [now - 30_000, now - 28_000, now - 27_000] {
                         let shown = try await seen.location().fix.at
@@ -109,6 +112,10 @@ import Testing
                 ])
             let answer = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "olga", .ops)
             #expect(answer.text.contains(#"{"verdict":"inaccurate","count":1}"#), "\(answer)")
+            let forRider = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "rider-1", .rider)
+            #expect(forRider.status == 200 && forRider.text == answer.text)
+            let forAnother = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "rider-2", .rider)
+            #expect(forAnother.status == 404)
             let forCustomer = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "anna", .customer)
             #expect(forCustomer.status == 403)
             try gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="inaccurate"} 1"#)
@@ -150,13 +157,14 @@ import Testing
             let first = try await send([
                 Self.fix(now - 30_000), Self.fix(now - 35_000), Self.fix(now - 34_000, north: 9000),
             ])
-            #expect(first.text.contains(#""accepted":["job-1"]"#), "\(first)")
+            // Nine kilometres away and back within the batch.
+            #expect(first.text.contains(#""accepted":["job-1"],"stale":[],"refuted":["job-1"]"#), "\(first)")
             let position = try #require(try await gateway.feed.read(job).get().position)
             #expect(String(decoding: position, as: UTF8.self).contains(#""at":\#(now - 30_000)"#))
             let again = try await send([Self.fix(now - 30_000)])
             #expect(again.text.contains(#""stale":["job-1"]"#), "\(again)")
             let far = try await send([Self.fix(now - 29_000, north: 5000)])
-            #expect(far.text.contains(#""accepted":[],"stale":[],"held":["job-1"]"#), "\(far)")
+            #expect(far.text.contains(#""accepted":[],"stale":[],"held":["job-1"],"refused""#), "\(far)")
             let vague = try await send([Self.fix(now - 28_000, accuracy: 5000)])
             #expect(vague.status == 422 && vague.member("code") == "implausible_position")
             let late = try await send([Self.fix(now + 60_000)])
@@ -193,13 +201,50 @@ import Testing
                         try await rider.send(Self.report(job, 3, [Self.fix(now - 19_000, north: 8000)]))
                         try await rider.send(Self.report(job, 4, [Self.fix(now - 18_000, north: 20)]))
                         var told: [String] = []
-                        for _ in 0..<3 { told.append(try await Self.answer(&answers)) }
-                        #expect(told == ["stale_position out_of_order", "ok", "ok"])
+                        for _ in 0..<4 { told.append(try await Self.answer(&answers)) }
+                        let refuted = "implausible_position implausible_speed"
+                        #expect(told == ["stale_position out_of_order", "ok", refuted, "ok"])
                     }
                     let position = try #require(try await first.feed.read(job).get().position)
                     #expect(String(decoding: position, as: UTF8.self).contains(#""at":\#(now - 18_000)"#))
                 }
             }
+        }
+    }
+
+    @Test func `US-072: readings of no place are refused for their reason, and counted for the job`() async throws {
+        try await Self.run { gateway, job in
+            let now = Int64.now
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                let reports: [([Fix], [StrayFix], String)] = [
+                    ([], [StrayFix(at: now - 9000, fault: .zeroZero)], "bad_request zero_zero"),
+                    ([], [StrayFix(at: now - 8000, fault: .outOfRange)], "bad_request out_of_range"),
+                    // The others of a report count, as far as they can.
+                    ([Self.fix(now - 7000)], [StrayFix(at: now - 6000, fault: .zeroZero)], "ok"),
+                    ([Self.fix(now - 7000)], [StrayFix(at: now - 5000, fault: .zeroZero)], "bad_request zero_zero"),
+                ]
+                for (fixes, strays, expected) in reports {
+                    try await rider.send(
+                        .location(LocationReport(job: job, sequence: 1, fixes: fixes, strays: strays)))
+                    let answer = try await Self.answer(&answers)
+                    #expect(answer == expected)
+                }
+            }
+            func send(_ fixes: String) async throws -> RESTAnswer {
+                try await gateway.rest(
+                    "POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, #"{"fixes":[\#(fixes)]}"#)
+            }
+            let nowhere = try await send(#"{"at":\#(now - 4000),"lat":91,"lon":12.5}"#)
+            #expect(nowhere.status == 422 && nowhere.member("code") == "unprocessable")
+            #expect(nowhere.text.contains("lat is -90 to 90"))
+            let partly = try await send(
+                #"{"at":\#(now - 4000),"lat":0,"lon":0},{"at":\#(now - 3000),"lat":41.9,"lon":12.5}"#)
+            #expect(partly.text.contains(#""accepted":["job-1"]"#), "\(partly)")
+            try await Self.counts(
+                gateway, job, ["accepted": 2, "duplicate": 1, "out_of_range": 2, "zero_zero": 4])
+            try gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="zero_zero"} 4"#)
         }
     }
 

@@ -13,7 +13,7 @@ import Tracking
 
     private static func arrival(before: [Coordinate?] = []) -> FollowedArrival {
         var arrival = FollowedArrival(
-            rider: PersonID("rider-1")!, destination: self.door, bounds: ArrivalSettings().bounds)
+            rider: PersonID("rider-1")!, destination: self.door, bounds: ArrivalSettings().bounds())
         arrival.before = before
         return arrival
     }

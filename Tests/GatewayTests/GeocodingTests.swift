@@ -54,6 +54,32 @@ import Testing
         }
     }
 
+    @Test func `a job that an event tells of is found by its address, once`() async throws {
+        try await ProviderServer.running(Documented.mapbox) { server in
+            try await Self.run(server) { gateway in
+                func tell(_ id: String, _ members: String) async throws -> RESTAnswer {
+                    try await gateway.rest(
+                        "POST", "/api/v1/events", by: "orders", .service,
+                        EventRoutesTests.event(
+                            id, "created", #"{"job":"job-1","kind":"service","customer":"anna",\#(members)}"#),
+                        headers: ["Content-Type: application/cloudevents+json"])
+                }
+                let bad = try await tell("e-1", #""address":"  ""#)
+                #expect(bad.status == 422 && bad.text.contains("address must be 1 to 256 characters"), "\(bad)")
+                for _ in 0..<2 {
+                    let told = try await tell("e-2", #""address":"\#(Self.known)""#)
+                    #expect(told.member("outcome") == "applied", "\(told)")
+                }
+                let other = try await tell("e-3", #""address":"Nowhere 1""#)
+                #expect(other.member("outcome") == "superseded", "\(other)")
+                let job = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
+                #expect(try Self.geocoding(job) == "ok")
+                #expect(job.text.contains(#""destination":{"lat":48.2351,"lon":16.4138}"#), "\(job)")
+                #expect(server.questions.count == 1)
+            }
+        }
+    }
+
     @Test func `what is not found, or not for sure, is no destination, and says so`() async throws {
         try await ProviderServer.running(Documented.mapbox) { server in
             try await Self.run(server) { gateway in

@@ -124,6 +124,9 @@ import Testing
         let read = try await conversation.ask(200, try .good("readJob"))
         #expect(read.text.contains(#""tracking":"live""#))
         try await conversation.ask(422, report.with { $0.body = #"{"fixes":[]}"# })
+        let dark = try SampleRequest.good("explainDarkness")
+        try await conversation.ask(204, dark)
+        try await conversation.ask(422, dark.with { $0.body = #"{"reason":"midnight"}"# })
         try await conversation.ask(200, try .good("readVerdicts"))
         try await conversation.ask(200, try .good("stopTravel"))
     }
@@ -146,6 +149,9 @@ import Testing
         let nearest = try await conversation.ask(200, try .good("readPool"))
         #expect(nearest.text.contains(#""rider":"rider-1""#))
         try await conversation.ask(200, try .good("readPool").with { $0.path = "/api/v1/zones/rome/riders/available" })
+        for id in ["readZones", "readZoneJobs", "readZoneRiders", "readZoneVerdicts", "readZoneAudit", "readGateways"] {
+            try await conversation.ask(200, try .good(id))
+        }
 
         let order = #"{"job":"order-1","kind":"delivery","customer":"anna","rider":"rider-1"}"#
         try await conversation.ask(201, SampleRequest("POST", "/api/v1/jobs", by: .service, order))

@@ -39,7 +39,10 @@ import Testing
             pool: ZonePool(ledger: client, live: client, settings: settings),
             settings: gateway.settings, quotas: Quotas(limits: Limits()), revocations: revocations,
             revocationLog: RevocationLog(ledger: client, settings: settings), eventCounts: EventCounts(),
-            loops: LoopMap([], loops: []), isBlind: { false })
+            loops: LoopMap([], loops: []), isBlind: { false },
+            lookout: Lookout(
+                jobs: jobs, streams: AuditStreams(ledger: client, settings: settings),
+                registry: GatewayRegistry(live: client, settings: settings), isBlind: { false }))
     }
 
     @Test func `the routes of the router and the paths of the document are the same`() async throws {

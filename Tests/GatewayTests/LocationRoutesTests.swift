@@ -50,11 +50,13 @@ import Testing
                 let batch = Self.body([now - 40_000, now - 1, now - 90_000], seq: 17)
                 let first = try await Self.send(gateway, batch)
                 #expect(first.status == 200)
-                #expect(first.text == #"{"job":"job-1","seq":17,"accepted":["job-1"],"stale":[],"refused":[]}"#)
+                #expect(
+                    first.text == #"{"job":"job-1","seq":17,"accepted":["job-1"],"stale":[],"refused":[],"rate":5}"#)
                 let shown = try await messages.location()
                 #expect(shown.fix.at == now - 1 && shown.fix.accuracyMeters == 5)
                 let again = try await Self.send(gateway, batch)
-                #expect(again.text == #"{"job":"job-1","seq":17,"accepted":[],"stale":["job-1"],"refused":[]}"#)
+                #expect(
+                    again.text == #"{"job":"job-1","seq":17,"accepted":[],"stale":["job-1"],"refused":[],"rate":5}"#)
             }
         }
     }
@@ -66,7 +68,7 @@ import Testing
             #expect(
                 answer.text == #"{"job":"job-1","accepted":["job-1","job-2"],"stale":[],"refused":["#
                     + #"{"job":"job-3","code":"travel_mode_off","reason":"travel_mode_off"},"#
-                    + #"{"job":"none","code":"travel_mode_off","reason":"travel_mode_off"}]}"#)
+                    + #"{"job":"none","code":"travel_mode_off","reason":"travel_mode_off"}],"rate":20}"#)
             for name in ["job-1", "job-2"] {
                 let feed = try await gateway.feed.read(JobID(name)!).get()
                 #expect(feed.position != nil)
@@ -120,7 +122,7 @@ import Testing
         ("[]", 422, "object was expected"), ("{}", 422, "at least one fix"),
         (#"{"fixes":[]}"#, 422, "at least one fix"),
         (#"{"fixes":[{"at":1,"lat":1,"lon":1}]}"#, 422, "a fix needs at"),
-        (#"{"fixes":[{"at":1709164800250,"lat":91,"lon":1}]}"#, 422, "lat must be"),
+        (#"{"fixes":[{"at":1709164800250,"lat":91,"lon":1}]}"#, 422, "lat is -90"),
         (#"{"fixes":7}"#, 422, "array was expected"),
         (#"{"seq":-1,"fixes":[{"at":1709164800250,"lat":1,"lon":1}]}"#, 422, "seq"),
         (Self.body(Array(repeating: 1_709_164_800_250, count: 51)), 422, "at most 50 fixes"),

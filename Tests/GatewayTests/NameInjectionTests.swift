@@ -45,7 +45,9 @@ import Testing
                     #expect(!heard.contains { $0.contains("job:") || $0.contains("EVAL") })
                 }
                 let after = try await gateway.client.dump()
-                #expect(after == before)
+                // What the gateway says of itself is another every few seconds.
+                let isOfClients = { (key: String) in !key.hasPrefix("gateway") }
+                #expect(after.filter { isOfClients($0.key) } == before.filter { isOfClients($0.key) })
             }
         }
     }

@@ -28,7 +28,9 @@ import Testing
     }
 
     /// A position so far south of the destination, taken so many ms before now.
-    private static func report(_ job: JobID, south meters: Double, ago: Int64, speed: Double = 1) -> ClientMessage {
+    private static func report(
+        _ job: JobID, south meters: Double, ago: Int64, speed: Double = 1, battery: Double? = nil
+    ) -> ClientMessage {
         .location(
             LocationReport(
                 job: job, sequence: 1,
@@ -37,7 +39,7 @@ import Testing
                         at: .now - ago,
                         place: Coordinate(latitude: 41.9 - meters / Self.metersOfDegree, longitude: 12.5)!,
                         accuracyMeters: 5, speedMetersPerSecond: speed)
-                ]))
+                ], battery: battery))
     }
 
     @Test func `US-072: a rider is asked to report rarely while nobody follows, and often near the door`() async throws
@@ -60,6 +62,30 @@ import Testing
                     #expect(followed == 1)
                 }
             }
+        }
+    }
+
+    @Test func `US-072: an empty battery is asked for less, and explains the silence after it, in words`() async throws
+    {
+        try await Self.run { gateway, job in
+            try await gateway.connect("anna", .customer) { customer, seen in
+                try await customer.send(.subscribe(job: job, since: nil))
+                _ = try await seen.subscribed()
+                try await gateway.connect("rider-1", .rider) { rider, answers in
+                    try await rider.send(.travel(job: job, active: true))
+                    _ = try await answers.travelAnswer()
+                    // With a full one it would be every second, as above.
+                    try await rider.send(Self.report(job, south: 100, ago: 40_000, speed: 10, battery: 0.04))
+                    let rate = try await answers.first { if case .rate(let seconds) = $0 { seconds } else { nil } }
+                    #expect(rate == 3)
+                }
+                let dark = try await seen.first { message -> TrackingTextKey? in
+                    if case .dark(_, let text, let reason) = message, reason == nil { text } else { nil }
+                }
+                #expect(dark == .darkLowBattery)
+            }
+            let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "rider-1", .rider).text
+            #expect(text.contains(#""dark":"low_battery""#), "\(text)")
         }
     }
 

@@ -37,13 +37,14 @@ import Testing
             "Sources/LiveState/JobFeed.swift", "Sources/LiveState/JobArrivals.swift",
             "Sources/LiveState/RiderRounds.swift", "Sources/LiveState/Tickets.swift",
             "Sources/LiveState/GeoIndex.swift", "Sources/LiveState/VerdictNotes.swift",
-            "Sources/LiveState/SignInCodes.swift",
+            "Sources/LiveState/SignInCodes.swift", "Sources/LiveState/GatewayRegistry.swift",
         ],
         .ledger: [
             "Sources/LiveState/JobLedger.swift", "Sources/LiveState/RevocationLog.swift",
             "Sources/LiveState/TrackingLinks.swift", "Sources/LiveState/AuditStreams.swift",
             "Sources/LiveState/RiderPresence.swift", "Sources/LiveState/RiderProfiles.swift",
             "Sources/LiveState/RiderTasks.swift", "Sources/LiveState/ZonePool.swift",
+            "Sources/LiveState/ZoneJobs.swift", "Sources/LiveState/ZoneOverview.swift",
         ],
     ]
 

@@ -136,7 +136,7 @@ import Testing
         #expect(names.count >= 6)
         let kinds = [
             "job:", "link:", "ticket:", "signin:", "budget:", "rider:", "riders:", "request:", "home:", "zones",
-            "control", "access", "audit",
+            "zone:", "gateway", "control", "access", "audit",
         ]
         #expect(names.allSatisfy { name in kinds.contains { name.hasPrefix("staging:" + $0) } })
     }

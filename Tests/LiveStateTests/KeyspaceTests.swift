@@ -46,6 +46,11 @@ import Testing
             #expect(Set(names.map { HashSlot.of($0.0) }).count == 1)
             #expect(keyspace.home(of: rider) == prefix + "home:{rider-1}")
             #expect(keyspace.zones == prefix + "zones")
+            #expect(keyspace.jobs(in: zone) == prefix + "zone:{berlin}:jobs")
+            #expect(keyspace.zonesOfJobs == prefix + "zones:jobs")
+            #expect(keyspace.gateways == prefix + "gateways")
+            #expect(keyspace.gateway("g-1") == prefix + "gateway:{g-1}")
+            #expect(keyspace.followed(atGateway: "g-1") == prefix + "gateway:{g-1}:followed")
         }
     }
 

@@ -49,6 +49,10 @@ import Testing
                 .place(Stage.rider, in: ZoneStage.zone, at: fix.place).get()
             try await VerdictNotes(live: stage.client, settings: stage.settings)
                 .note(Stage.job, counts: [("accepted", 1)]).get()
+            try await stage.client.run("HSET", stage.jobKey, "zone", ZoneStage.zone.text)
+            try await stage.ledger.listing.heed(Stage.job, now: now).get()
+            try await GatewayRegistry(live: stage.client, settings: stage.settings)
+                .announce("gateway-1", Array("{}".utf8), followed: [Stage.job: 1], now: now).get()
             for line in lines {
                 let (isSuccess, output) = try await self.run(line, stage)
                 #expect(isSuccess, "\(line): \(output)")

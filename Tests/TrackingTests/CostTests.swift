@@ -39,7 +39,10 @@ import Testing
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
-    /// With ENROUTE_REPORT set it says what a fix costs; the bound of 2 us is held by whoever reads that on a quiet machine.
+    /// ns of CPU a reading may cost, all that is decided of it together; held by `make bench-tracking`, on a quiet machine.
+    private static let most = 2000
+
+    /// With ENROUTE_REPORT set it says what a reading costs, and fails when that is too much.
     @Test func `5,000 followed jobs that report once a second lose nothing`() throws {
         let (trip, jobs, seconds) = (Recordings.generated(seed: 7), 5000, 60)
         var all = Array(repeating: Job(destination: trip[trip.count - 1].spot), count: jobs)
@@ -51,7 +54,9 @@ import Testing
         let spent = Self.cpuNanoseconds - began
         #expect(accepted == jobs * seconds)
         if ProcessInfo.processInfo.environment["ENROUTE_REPORT"] != nil {
-            print("Tracking: \(spent / (jobs * seconds)) ns of CPU a fix, \(MemoryLayout<Job>.size) bytes a job")
+            let cost = spent / (jobs * seconds)
+            print("Tracking: \(cost) ns of CPU a fix, \(MemoryLayout<Job>.size) bytes a job")
+            #expect(cost < Self.most)
         }
     }
 }

@@ -91,6 +91,16 @@ import Testing
         #expect(darkness.reason(now: Darkness.handoff + 1) == .unknown)
     }
 
+    @Test func `what somebody else shows ends a silence for as long as it is fresh, and nothing that was said`() {
+        var darkness = Self.silent
+        darkness.report(.hidden, now: .seconds(10))
+        darkness.resumed(shownAt: .seconds(40))
+        #expect(darkness.reason(now: Self.later) == nil)
+        darkness.resumed(shownAt: .seconds(20))
+        #expect(darkness.reason(now: Self.later) == nil)
+        #expect(darkness.reason(now: .seconds(71)) == .hidden)
+    }
+
     @Test func `without a word, a lost connection is the network, or an empty battery`() {
         var darkness = Self.silent
         darkness.connection(isOpen: false)

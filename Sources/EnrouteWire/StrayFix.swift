@@ -1,0 +1,78 @@
+// A reading of no place on the earth. It is not shown to anybody, but its rider is told what became of it, and it is
+// counted, like any other; so it does not make a message senseless. Its numbers are forgotten as soon as they are read:
+// swapped, they may be where somebody is.
+
+/// One reading whose numbers are no place.
+public struct StrayFix: Hashable, Sendable {
+    public enum Fault: Hashable, Sendable {
+        /// Beyond a pole, or once around and more.
+        case outOfRange
+        /// What broken receivers report.
+        case zeroZero
+    }
+
+    /// When the sensor took it, ms since the epoch, by the phone's clock.
+    public var at: Int64
+    public var fault: Fault
+
+    public init(at: Int64, fault: Fault) { (self.at, self.fault) = (at, fault) }
+
+    /// In the place of the numbers: degrees that have the same fault.
+    fileprivate var latitude: Int64 { self.fault == .zeroZero ? 0 : 91 }
+}
+
+/// One reading as a phone sent it.
+enum SentFix {
+    case fix(Fix)
+    case stray(StrayFix)
+
+    init(from reader: inout JSONReader) throws(BadMessage) {
+        var members = Members("a fix")
+        var (at, latitude, longitude) = (Int64?.none, Double?.none, Double?.none)
+        var (accuracy, speed, heading) = (Double?.none, Double?.none, Double?.none)
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("at") {
+                try members.once(0)
+                at = try reader.integer()
+            } else if name.equals("lat") {
+                try members.once(1)
+                latitude = try reader.double()
+            } else if name.equals("lon") {
+                try members.once(2)
+                longitude = try reader.double()
+            } else if name.equals("acc") {
+                try members.once(3)
+                accuracy = try reader.optionalDouble(in: 0...10_000, "acc is a radius of 0 to 10000 m")
+            } else if name.equals("spd") {
+                try members.once(4)
+                speed = try reader.optionalDouble(in: 0...340, "spd is a speed of 0 to 340 m/s")
+            } else if name.equals("hdg") {
+                try members.once(5)
+                heading = try reader.optionalDouble(in: 0...360, "hdg is a heading of 0 to 360 degrees")
+            } else {
+                try reader.value()
+            }
+        }
+        guard let at, Fix.times.contains(at) else { throw BadMessage("a fix needs at, ms since the epoch") }
+        guard let latitude, let longitude else { throw BadMessage("a fix needs lat and lon") }
+        guard let place = Coordinate(latitude: latitude, longitude: longitude) else {
+            let isInRange = (-90...90).contains(latitude) && (-180...180).contains(longitude)
+            self = .stray(StrayFix(at: at, fault: isInRange ? .zeroZero : .outOfRange))
+            return
+        }
+        self = .fix(
+            Fix(at: at, place: place, accuracyMeters: accuracy, speedMetersPerSecond: speed, headingDegrees: heading))
+    }
+
+    func write(into writer: inout JSONWriter) {
+        switch self {
+        case .fix(let fix):
+            writer.field("at", fix.at)
+            fix.write(into: &writer)
+        case .stray(let stray):
+            writer.field("at", stray.at)
+            writer.field("lat", stray.latitude)
+            writer.field("lon", 0)
+        }
+    }
+}

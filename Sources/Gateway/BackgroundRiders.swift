@@ -1,0 +1,91 @@
+// Riders who report by requests: they are told what a session's rider is told (RiderGuidance, RiderRound), in the answers to
+// their requests. No end of a session says that one of them is gone, so its silence does: when nothing came for so long that
+// what is shown is old, and nobody else has shown anything, its connection is gone.
+
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+internal import Tracking
+
+/// The riders whose reports come in on one loop by requests. Confined to it.
+final class BackgroundRiders {
+    private struct Entry {
+        var rate = ReportRate()
+        let round: RiderRound
+        /// Those it told of last, at most `LocationReport.mostJobs`.
+        var jobs: [JobID] = []
+        var heardAt = NIODeadline.now()
+        /// When it counts as silent; later with each report.
+        var silence: Deadline?
+    }
+
+    private unowned let loop: LoopState
+    private let most: Int
+    private var entries: [PersonID: Entry] = [:]
+
+    /// What a report may be late beyond the age at which a position is old.
+    private static let grace = TimeAmount.seconds(2)
+
+    /// - Parameter most: riders that are known at once; of more the one heard longest ago is forgotten.
+    init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
+
+    /// A batch was judged.
+    ///
+    /// - Parameters:
+    ///   - jobs: all that it was for, in the order of their stops.
+    ///   - accepted: those of them whose followers are shown it.
+    /// - Returns: every so many s the rider is to report; `nil` before its first position.
+    func took(_ jobs: [JobID], accepted: [JobID], of rider: PersonID) -> Double? {
+        self.heard(jobs, of: rider)
+        guard let index = self.entries.index(forKey: rider) else { return nil }
+        self.entries.values[index].round.stops = jobs
+        for job in accepted { self.entries.values[index].round.accepted(job) }
+        // Reports come, and nobody is shown one: that is a silence too.
+        for job in jobs where !accepted.contains(job) {
+            self.loop.backgroundTrips.tellDarkness(of: self.trip(job, rider))
+        }
+        if !accepted.isEmpty {
+            let trips = self.entries.values[index].jobs.map { self.trip($0, rider) }
+            _ = self.entries.values[index].rate.observe(self.loop.backgroundTrips.circumstances(of: trips))
+        }
+        return self.entries.values[index].rate.interval
+    }
+
+    /// The phone says why it has no position for a job, which is this rider's.
+    func reported(_ reason: DarkReason, for job: JobID, of rider: PersonID) {
+        self.heard([job], of: rider)
+        self.loop.backgroundTrips.reported(reason, self.trip(job, rider))
+    }
+
+    private func trip(_ job: JobID, _ rider: PersonID) -> JudgedTrips.Key { .init(rider: rider, job: job) }
+
+    // MARK: silence
+
+    private func heard(_ jobs: [JobID], of rider: PersonID) {
+        let now = NIODeadline.now()
+        var entry = self.entries[rider] ?? self.newEntry()
+        entry.jobs = Array((jobs + entry.jobs.filter { !jobs.contains($0) }).prefix(LocationReport.mostJobs))
+        entry.heardAt = now
+        let end = now + .milliseconds(self.loop.settings.freshness.milliseconds) + Self.grace
+        if let silence = entry.silence {
+            self.loop.deadlines.move(silence, to: end)
+        } else {
+            entry.silence = self.loop.deadlines.at(end) { [weak self] in self?.fellSilent(rider) }
+        }
+        self.entries[rider] = entry
+    }
+
+    private func newEntry() -> Entry {
+        if self.entries.count >= self.most,
+            let oldest = self.entries.min(by: { $0.value.heardAt < $1.value.heardAt })
+        {
+            self.entries.removeValue(forKey: oldest.key)?.silence?.cancel()
+        }
+        return Entry(round: RiderRound(rounds: self.loop.rounds))
+    }
+
+    private func fellSilent(_ rider: PersonID) {
+        guard let entry = self.entries.removeValue(forKey: rider) else { return }
+        for job in entry.jobs { self.loop.backgroundTrips.fellSilent(self.trip(job, rider)) }
+    }
+}

@@ -1,0 +1,42 @@
+// Why a phone in the background has no position to send, by REST: what the message `dark` says over a WebSocket. A way of its
+// own, because a batch without a fix would have nothing to be judged.
+
+internal import Access
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+internal import Tracking
+
+extension Routes {
+    func addDarkness(to api: RouterGroup<GatewayRequestContext>) {
+        api.put("jobs/{job}/dark", use: self.explainDarkness)
+    }
+
+    private struct DarkBody: Decodable { var reason: String }
+
+    @Sendable private func explainDarkness(
+        _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Response {
+        let grant = try self.grant(request, context, .reportLocation)
+        let job = try self.job(context, grant)
+        let body = try await self.body(DarkBody.self, request, context)
+        guard let reason = DarkReason(rawValue: body.reason) else {
+            let reasons = DarkReason.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Self.impossible("reason must be one of \(reasons).")
+        }
+        guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,
+            grant.reaches(job, customer: record.customer, rider: record.rider),
+            !self.revocations.hides(job, from: grant.role)
+        else { throw Problem(Refused.noSuchJob) }
+        guard record.isTravelling else {
+            throw Problem(Refused(code: .travelModeOff, message: FixRefusal.travelModeOff.sentence))
+        }
+        try await self.loops.atHome(of: grant.person) { loop in
+            loop.backgroundRiders.reported(reason, for: job, of: grant.person)
+            return loop.eventLoop.makeSucceededVoidFuture()
+        }.get()
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+    }
+}

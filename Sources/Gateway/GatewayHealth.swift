@@ -1,0 +1,140 @@
+// How a gateway is, as it says itself: to the other gateways by way of Redis, and to operations by way of any of them.
+
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+
+/// What is told of one gateway. What a later version adds is passed over.
+struct GatewayHealth: Codable, Sendable, Hashable {
+    enum State: String, Codable, Sendable {
+        case serving, degraded, overloaded, draining
+    }
+
+    /// How long an instance of Redis took to answer lately, as this gateway saw it; without times it does not answer.
+    struct Latency: Codable, Sendable, Hashable {
+        /// ms
+        var last: Double?
+        /// ms, of the last minutes.
+        var median: Double?
+        var p95: Double?
+    }
+
+    var name: String
+    var version: String
+    var state: State
+    /// ms since the epoch
+    var startedAt: Int64
+    /// WebSockets.
+    var sessions: Int
+    var connections: Int
+    /// Jobs that somebody follows here, and by how many.
+    var followedJobs: Int
+    var followers: Int
+    /// How late the latest of its event loops is, ms.
+    var loopLag: Int
+    var memoryBytes: Int
+    var live: Latency
+    var ledger: Latency
+
+    static let ownVersion = "0.1.0"
+}
+
+/// Says how this gateway is, every few seconds.
+actor GatewayHerald {
+    /// No other gateway's, nor that of this one when it starts again.
+    nonisolated let id: String
+    private let name: String
+    private let fleet: Fleet
+    private let registry: GatewayRegistry
+    private let startedAt = Int64.now
+    private var (live, ledger) = (Trips(), Trips())
+
+    /// Round trips that are remembered: of five minutes.
+    private static let tripsKept = 60
+
+    private struct Trips {
+        var last: TimeAmount?
+        var window = LatencyWindow(most: GatewayHerald.tripsKept)
+
+        mutating func add(_ trip: TimeAmount?) {
+            self.last = trip
+            if let trip { self.window.add(trip) }
+        }
+
+        var latency: GatewayHealth.Latency {
+            GatewayHealth.Latency(
+                last: self.last.map { Double($0.nanoseconds) / 1_000_000 },
+                median: self.window.percentile(50), p95: self.window.percentile(95))
+        }
+    }
+
+    init(name: String, fleet: Fleet, registry: GatewayRegistry) {
+        // A host's name may hold what a key's name is better without.
+        let readable = name.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "-" }.prefix(40)
+        self.id = "\(String(readable))-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        (self.name, self.fleet, self.registry) = (name, fleet, registry)
+    }
+
+    /// Until it is cancelled; then it is not missed.
+    func run() async {
+        while !Task.isCancelled {
+            let trips = await self.fleet.roundTrips()
+            self.live.add(trips.live)
+            self.ledger.add(trips.ledger)
+            let (health, followed) = await self.health()
+            // Where Redis is away nobody hears it, and the next word says the same.
+            try? await self.registry.announce(self.id, JSONDocument.bytes(health), followed: followed, now: .now).get()
+            try? await Task.sleep(for: GatewayRegistry.pace)
+        }
+        // Not waited for: the connections to Redis end soon.
+        _ = self.registry.withdraw(self.id)
+    }
+
+    /// How it is now, and how many follow which job.
+    func health() async -> (health: GatewayHealth, followed: [JobID: Int]) {
+        let census = await self.fleet.census()
+        let load = self.fleet.load
+        let state: GatewayHealth.State =
+            load.isDraining ? .draining : load.isShedding ? .overloaded : census.isDegraded ? .degraded : .serving
+        let lag = load.loopLag(now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
+        let health = GatewayHealth(
+            name: self.name, version: GatewayHealth.ownVersion, state: state, startedAt: self.startedAt,
+            sessions: census.sessions, connections: load.openSockets, followedJobs: census.jobs,
+            followers: census.followed.values.reduce(0, +), loopLag: lag, memoryBytes: ProcessLoad.residentBytes,
+            live: self.live.latency, ledger: self.ledger.latency)
+        return (health, census.followed)
+    }
+}
+
+extension Fleet {
+    /// What is at the moment, on all loops together.
+    struct Census: Sendable {
+        var (sessions, jobs) = (0, 0)
+        /// How many follow each job, of so many jobs as a gateway tells of.
+        var followed: [JobID: Int] = [:]
+        var isDegraded = false
+    }
+
+    func census() async -> Census {
+        var census = Census()
+        for (loop, state) in zip(self.loops, self.states) {
+            let most = GatewayRegistry.mostFollowed - census.followed.count
+            let part = try? await loop.submit {
+                let state = state.value
+                return (state.census, state.relay.followers(most: most), state.isDegraded)
+            }.get()
+            guard let (counts, followed, isDegraded) = part else { continue }
+            census.sessions += counts.sessions
+            census.jobs += counts.jobs
+            census.isDegraded = census.isDegraded || isDegraded
+            census.followed.merge(followed) { $0 + $1 }
+        }
+        return census
+    }
+
+    /// How long each instance takes to answer, as the first loop sees it; `nil`: it does not.
+    func roundTrips() async -> (live: TimeAmount?, ledger: TimeAmount?) {
+        let (loop, state) = (self.loops[0], self.states[0])
+        return (try? await loop.flatSubmit { state.value.roundTrips() }.get()) ?? (nil, nil)
+    }
+}

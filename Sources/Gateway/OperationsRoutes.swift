@@ -1,0 +1,246 @@
+// What operations look at, by REST: zones, the open jobs of one, its riders, what became of positions, what happened, and how
+// the gateways are. For the roles ops and service; where anybody is is not among it. Whoever shows a zone's jobs asks once
+// for all of them, and then for what changed since the version it has.
+
+internal import Access
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+internal import LiveState
+internal import NIOCore
+
+extension Routes {
+    func addOperations(to api: RouterGroup<GatewayRequestContext>) {
+        api.get("zones", use: self.readZones)
+        api.get("zones/{zone}/jobs", use: self.readZoneJobs)
+        api.get("zones/{zone}/riders", use: self.readZoneRiders)
+        api.get("zones/{zone}/verdicts", use: self.readZoneVerdicts)
+        api.get("zones/{zone}/audit", use: self.readZoneAudit)
+        api.get("gateways", use: self.readGateways)
+    }
+
+    /// Jobs of one answer, at most.
+    static let rowsOfAnAnswer = 1...ZoneJobs.mostListed
+    /// Entries of one answer, at most, and where it is not said.
+    static let entriesOfAnAnswer = 1...1_000
+    static let usualEntries = 100
+    /// Jobs whose readings were refused most often that are named.
+    static let mostRefused = 50
+
+    private struct ZonesDocument: Encodable {
+        struct Zone: Encodable {
+            var zone: String
+            var jobs: Int
+            /// Riders that may be given a task, and all that are online.
+            var available: Int
+            var online: Int
+        }
+        var zones: [Zone]
+    }
+
+    @Sendable private func readZones(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        _ = try self.grant(request, context, .lookAtZones)
+        let zones = try await self.answering { try await self.lookout.zones() }
+        return Self.json(
+            JSONDocument.bytes(
+                ZonesDocument(
+                    zones: zones.map {
+                        .init(
+                            zone: $0.zone.text, jobs: $0.sizes.jobs, available: $0.sizes.available,
+                            online: $0.sizes.online)
+                    })))
+    }
+
+    /// The zone that is asked about, by who may.
+    private func zone(_ request: Request, _ context: GatewayRequestContext) throws -> ZoneID {
+        _ = try self.grant(request, context, .lookAtZones)
+        return try Self.identifier(context.parameters.require("zone"), "zone")
+    }
+
+    private func answering<Value: Sendable>(_ question: () async throws -> Value) async throws -> Value {
+        do { return try await question() } catch { throw Problem(Refused(error)) }
+    }
+
+    private static func number(_ request: Request, _ name: Substring, _ range: ClosedRange<Int>, else usual: Int) throws
+        -> Int
+    {
+        guard let number = request.uri.queryParameters[name].map({ Int($0) }) ?? usual, range.contains(number) else {
+            throw Self.bad("\(name) must be \(range.lowerBound) to \(range.upperBound).")
+        }
+        return number
+    }
+
+    /// What a query lists, each a case: `status=accepted,preparing`.
+    private static func cases<Case: RawRepresentable & CaseIterable & Hashable>(
+        _ request: Request, _ name: Substring, _ type: Case.Type
+    ) throws -> Set<Case>? where Case.RawValue == String {
+        guard let text = request.uri.queryParameters[name] else { return nil }
+        return Set(
+            try text.split(separator: ",", omittingEmptySubsequences: false).map { word in
+                guard let known = Case(rawValue: String(word)) else {
+                    let all = Case.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw Self.bad("\(name) must list some of \(all).")
+                }
+                return known
+            })
+    }
+
+    @Sendable private func readZoneJobs(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let zone = try self.zone(request, context)
+        let query = request.uri.queryParameters
+        let limit = try Self.number(request, "limit", Self.rowsOfAnAnswer, else: Self.rowsOfAnAnswer.upperBound)
+        let statuses = try Self.cases(request, "status", JobStatus.self)
+        let trackings = try Self.cases(request, "tracking", TrackingState.self)
+        let after: JobID? = try query["after"].map { try Self.identifier(String($0), "after") }
+        let since = query["since"].map { String($0) }
+        guard since == nil || after == nil && statuses == nil && trackings == nil && query["limit"] == nil else {
+            throw Self.bad("since asks for all that changed: leave out status, tracking, after and limit.")
+        }
+        let history = try await self.answering { try await self.lookout.board.board(of: zone).history }
+        guard since == nil else { return Self.json(history.rows(of: zone, since: since).json) }
+        let page = history.page(of: zone, after: after, limit: limit) { row in
+            statuses?.contains(row.status) != false && trackings?.contains(row.tracking) != false
+        }
+        return Self.json(page.json)
+    }
+
+    private struct RidersDocument: Encodable {
+        struct Rider: Encodable {
+            var rider: String
+            var reachable: Bool
+            var approved: Bool
+            var available: Bool
+            var draining: Bool
+            var capacity: Int
+            /// Jobs, by name.
+            var tasks: [String]
+            /// ms since the epoch
+            var heartbeat: Int64?
+            var statusAt: Int64?
+        }
+        var zone: String
+        var riders: [Rider]
+        /// Online in the zone, of whom only so many are named.
+        var count: Int
+    }
+
+    @Sendable private func readZoneRiders(
+        _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Response {
+        let zone = try self.zone(request, context)
+        let (shown, sizes) = try await self.answering {
+            (
+                try await self.lookout.riders.online(in: zone).get(),
+                try await self.lookout.listing.sizes(of: zone).get()
+            )
+        }
+        let riders = shown.map { shown in
+            let record = shown.record
+            return RidersDocument.Rider(
+                rider: shown.rider.text, reachable: record.isReachable, approved: record.isApproved,
+                available: record.isAvailable, draining: record.isDraining, capacity: record.capacity,
+                tasks: record.tasks.keys.map(\.text).sorted(), heartbeat: record.heartbeat, statusAt: record.statusAt)
+        }.sorted { $0.rider < $1.rider }
+        return Self.json(
+            JSONDocument.bytes(RidersDocument(zone: zone.text, riders: riders, count: max(sizes.online, riders.count))))
+    }
+
+    private struct VerdictsDocument: Encodable {
+        struct Count: Encodable {
+            var verdict: String
+            var count: Int
+        }
+        struct Job: Encodable {
+            var job: String
+            var counts: [Count]
+            /// Neither accepted nor held.
+            var refused: Int
+        }
+        var zone: String
+        /// Of all its open jobs.
+        var counts: [Count]
+        /// Those with most refusals first.
+        var jobs: [Job]
+    }
+
+    @Sendable private func readZoneVerdicts(
+        _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Response {
+        let zone = try self.zone(request, context)
+        let verdicts = try await self.answering { try await self.lookout.board.board(of: zone).verdicts }
+        var sums: [String: Int] = [:]
+        for summary in verdicts.values { sums.merge(summary.counts) { $0 + $1 } }
+        func counts(_ counts: [String: Int]) -> [VerdictsDocument.Count] {
+            counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { .init(verdict: $0.key, count: $0.value) }
+        }
+        let jobs = verdicts.map { job, summary in
+            VerdictsDocument.Job(job: job.text, counts: counts(summary.counts), refused: summary.refused)
+        }.filter { $0.refused > 0 }.sorted { ($1.refused, $0.job) < ($0.refused, $1.job) }
+        return Self.json(
+            JSONDocument.bytes(
+                VerdictsDocument(zone: zone.text, counts: counts(sums), jobs: Array(jobs.prefix(Self.mostRefused)))))
+    }
+
+    private struct AuditDocument: Encodable {
+        var zone: String
+        /// Of riders: change, rider, actor, reason, job, status.
+        var changes: [[String: String]]
+        /// Of followers: type, job, person, role, via.
+        var accesses: [[String: String]]
+    }
+
+    /// Members of the streams' entries that are told; phones, sessions and requests are not looked at here.
+    private static let changeMembers = ["change", "rider", "actor", "reason", "job", "status", "tasks", "capacity"]
+    private static let accessMembers = ["type", "job", "person", "role", "via", "gateway"]
+
+    @Sendable private func readZoneAudit(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let zone = try self.zone(request, context)
+        let limit = try Self.number(request, "limit", Self.entriesOfAnAnswer, else: Self.usualEntries)
+        let (changes, accesses) = try await self.answering { try await self.lookout.audit(of: zone, limit: limit) }
+        func told(_ entries: [AuditStreams.Kept], _ names: [String]) -> [[String: String]] {
+            entries.map { entry in
+                var members = ["id": entry.id]
+                for name in names { members[name] = entry.value(name).flatMap { $0.isEmpty ? nil : $0 } }
+                return members
+            }
+        }
+        return Self.json(
+            JSONDocument.bytes(
+                AuditDocument(
+                    zone: zone.text, changes: told(changes, Self.changeMembers),
+                    accesses: told(accesses, Self.accessMembers))))
+    }
+
+    private struct GatewaysDocument: Encodable {
+        struct Gateway: Encodable {
+            var id: String
+            /// When it spoke last, ms since the epoch.
+            var at: Int64
+            /// `nil`: it is silent.
+            var health: GatewayHealth?
+        }
+        var gateways: [Gateway]
+        /// The one that answers.
+        var answeredBy: String
+        /// Redis could be asked for the others.
+        var complete: Bool
+    }
+
+    /// Without Redis the gateway speaks for itself.
+    @Sendable private func readGateways(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        _ = try self.grant(request, context, .lookAtZones)
+        let (gateways, isComplete) = await self.lookout.gateways()
+        return Self.json(
+            JSONDocument.bytes(
+                GatewaysDocument(
+                    gateways: gateways.map { .init(id: $0.id, at: $0.at, health: $0.health) },
+                    answeredBy: self.lookout.herald?.id ?? "", complete: isComplete)))
+    }
+}
+
+extension VerdictSummary {
+    /// Readings that were neither shown nor kept for later.
+    fileprivate var refused: Int {
+        self.counts.reduce(0) { $0 + (["accepted", "held"].contains($1.key) ? 0 : $1.value) }
+    }
+}

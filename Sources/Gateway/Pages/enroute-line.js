@@ -1,0 +1,306 @@
+// The connection to a gateway: opened, signed in, kept, noticed when it is gone, and opened again. It carries messages
+// and knows none of them but those about itself: welcome, pong, degraded, restored, goaway. When to do what is decided
+// in enroute-pace.js.
+
+import {
+  CONNECT_WITHIN, GOODBYE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, STEADY_AFTER, closeMeaning, heartbeat,
+  reconnectDelay,
+} from './enroute-pace.js';
+
+const OPEN = 1;
+/** ms that an answer may be slower than the quickest one, and still say what time it is. */
+const SLOWER = 200;
+/** Bytes that may wait in the socket until a connection counts as slow. */
+const CONGESTED_FROM = 16_384;
+
+export class Line {
+  #options; #heard; #changed;
+  #state = 'stopped'; #degraded = false; #close; #retryAt;
+  #socket = null; #attempt = 0; #failures = 0; #timers = {};
+  #credential = null; #notBefore = null; #openedAt = null;
+  #beat = {heard: 0, asked: null, probing: false}; #askedAt = null; #roundTrip = Infinity;
+  #offlineSince = null; #isBackOnline = false;
+  #waiting = []; #budget = null; #watches = [];
+
+  /** The gateway's clock minus ours (`wall`), ms; as good as the quick answers of this connection. */
+  clockOffset = 0;
+
+  /**
+   * @param {object} options of `Enroute`, complete
+   * @param {(message: object) => void} heard each message
+   * @param {() => void} changed the connection is another
+   */
+  constructor(options, heard, changed) {
+    this.#options = options;
+    this.#heard = heard;
+    this.#changed = changed;
+  }
+
+  get connection() {
+    const isDoubted = this.#state === 'open' && this.#offlineSince !== null;
+    return Object.freeze({
+      state: isDoubted ? 'waiting' : this.#state, degraded: this.#degraded,
+      ...(this.#retryAt !== undefined && {retryAt: this.#retryAt}), ...(this.#close && {close: this.#close}),
+    });
+  }
+
+  /** Messages may be said now. */
+  get isOpen() { return this.#state === 'open'; }
+
+  /** What was said last has not left yet. */
+  get isCongested() { return this.#waiting.length > 0 || (this.#socket?.bufferedAmount ?? 0) > CONGESTED_FROM; }
+
+  start() {
+    if (!['stopped', 'refused'].includes(this.#state)) return;
+    this.#failures = 0;
+    this.#close = undefined;
+    this.#watchSystem();
+    this.#connect();
+  }
+
+  stop() {
+    if (this.#state === 'stopped') return;
+    this.#leave(1000);
+    this.#settle('stopped');
+  }
+
+  /** @returns {boolean} whether it goes; not before the welcome. */
+  say(message) {
+    if (!this.isOpen || this.#waiting.length >= MOST_WAITING) return false;
+    this.#waiting.push(message);
+    this.#drain();
+    return true;
+  }
+
+  /** The network or the page is back: connects at once, or asks whether the connection survived. */
+  wake() {
+    if (this.#state === 'waiting') {
+      this.#failures = 0;
+      this.#connect();
+    } else if (this.isOpen) {
+      this.#beat = {...this.#beat, asked: null, probing: true};
+      this.#look();
+    }
+  }
+
+  // ---- opening ----
+
+  async #connect() {
+    const attempt = ++this.#attempt;
+    this.#clear('planned');
+    this.#retryAt = undefined;
+    this.#become('connecting');
+    this.#plan('connect', CONNECT_WITHIN, () => this.#lost(1006, 'the gateway does not answer'));
+    let credential;
+    try {
+      credential = await this.#options.credential();
+    } catch (error) {
+      // Whoever hands out tokens may be away for a while, like a gateway.
+      if (attempt === this.#attempt) this.#lost(1006, `no credential: ${error?.message ?? error}`);
+      return;
+    }
+    if (attempt !== this.#attempt) return;
+    if (!credential) return this.#refuse(4500, 'there is nothing to sign in with');
+    if (this.#close?.code === 4005 && JSON.stringify(credential) === this.#credential) {
+      return this.#refuse(4005, this.#close.reason);
+    }
+    this.#credential = JSON.stringify(credential);
+    this.#open(attempt, credential);
+  }
+
+  #open(attempt, credential) {
+    const isCurrent = () => attempt === this.#attempt;
+    let socket;
+    try {
+      socket = new this.#options.WebSocket(this.#options.url, 'enroute.v1');
+    } catch (error) {
+      return this.#lost(1006, error.message);
+    }
+    this.#socket = socket;
+    socket.onopen = () => {
+      if (!isCurrent()) return;
+      this.#askedAt = this.#options.wall();
+      socket.send(JSON.stringify({type: 'auth', ...credential}));
+    };
+    socket.onmessage = ({data}) => { if (isCurrent()) this.#received(data); };
+    socket.onclose = ({code, reason}) => { if (isCurrent()) this.#closed(code, reason ?? ''); };
+    // A close follows.
+    socket.onerror = () => {};
+  }
+
+  #received(data) {
+    let message;
+    try { message = JSON.parse(data); } catch { return; }
+    this.#beat = {heard: this.#options.now(), asked: null, probing: false};
+    switch (message.type) {
+      case 'welcome': this.#welcomed(message); break;
+      case 'pong': this.#setClock(message.serverTime); break;
+      case 'degraded': this.#degraded = true; break;
+      case 'restored': this.#degraded = false; break;
+      case 'goaway':
+        this.#notBefore = this.#options.now() + message.retryIn;
+        this.#plan('goodbye', message.retryIn + GOODBYE, () => this.#closed(4000, 'going away'));
+        break;
+    }
+    this.#believe();
+    this.#heard(message);
+    // After whatever follows from it: who hears of the connection finds all in place.
+    if (['welcome', 'degraded', 'restored'].includes(message.type)) this.#changed();
+  }
+
+  #welcomed(message) {
+    this.#clear('connect');
+    this.#roundTrip = Infinity;
+    this.#setClock(message.serverTime);
+    this.#openedAt = this.#options.now();
+    this.#budget = new MessageBudget(this.#openedAt);
+    this.#degraded = false;
+    this.#offlineSince = null;
+    this.#close = undefined;
+    this.#state = 'open';
+    this.#look();
+  }
+
+  #setClock(serverTime) {
+    if (this.#askedAt === null) return;
+    const wall = this.#options.wall();
+    const roundTrip = wall - this.#askedAt;
+    // The newest of the quick ones: our own clock may be put right while the connection stands.
+    if (roundTrip >= 0 && roundTrip <= this.#roundTrip + SLOWER) {
+      this.#roundTrip = Math.min(roundTrip, this.#roundTrip);
+      this.clockOffset = serverTime - (wall - roundTrip / 2);
+    }
+    this.#askedAt = null;
+  }
+
+  // ---- keeping ----
+
+  #look() {
+    if (!this.isOpen) return;
+    const now = this.#options.now();
+    const {what, lookIn} = heartbeat(this.#beat, now);
+    if (what === 'give up') return this.#lost(1006, 'nothing was heard');
+    if (what === 'ping') {
+      this.#beat.asked = now;
+      this.#askedAt = this.#options.wall();
+      this.#socket.send('{"type":"ping"}');
+    }
+    this.#plan('look', lookIn, () => this.#look());
+  }
+
+  #drain() {
+    while (this.#waiting.length > 0 && this.#socket?.readyState === OPEN) {
+      const wait = this.#budget.take(this.#options.now());
+      if (wait > 0) {
+        if (!this.#timers.drain) this.#plan('drain', wait, () => this.#drain());
+        return;
+      }
+      this.#socket.send(JSON.stringify(this.#waiting.shift()));
+    }
+  }
+
+  /** Offline is what the system says; messages that go on coming say more. */
+  #believe() {
+    if (this.#offlineSince === null) return;
+    if (this.#isBackOnline || this.#options.now() - this.#offlineSince > OFFLINE_DOUBTED_AFTER) {
+      this.#offlineSince = null;
+      this.#changed();
+    }
+  }
+
+  #watchSystem() {
+    const watch = (target, type, action) => {
+      if (!target?.addEventListener) return;
+      target.addEventListener(type, action);
+      this.#watches.push(() => target.removeEventListener(type, action));
+    };
+    watch(globalThis, 'online', () => {
+      this.#isBackOnline = true;
+      this.wake();
+    });
+    watch(globalThis, 'offline', () => {
+      this.#isBackOnline = false;
+      this.#offlineSince = this.#options.now();
+      this.#changed();
+    });
+    watch(globalThis, 'pageshow', (event) => { if (event.persisted) this.wake(); });
+    watch(globalThis.document, 'visibilitychange', () => { if (!globalThis.document.hidden) this.wake(); });
+  }
+
+  // ---- losing ----
+
+  /** The socket may never tell that it is gone. */
+  #lost(code, reason) {
+    this.#leave(4000);
+    this.#comeBack(code, reason);
+  }
+
+  #closed(code, reason) {
+    this.#leave(1000);
+    if (closeMeaning(code).comesBack) this.#comeBack(code, reason);
+    else this.#refuse(code, reason);
+  }
+
+  #comeBack(code, reason) {
+    const now = this.#options.now();
+    // One that is closed again and again right after its welcome does not come back at once again and again.
+    if (this.#openedAt !== null && now - this.#openedAt >= STEADY_AFTER) this.#failures = 0;
+    this.#openedAt = null;
+    this.#close = Object.freeze({code, reason});
+    // A newer token may be there: asked for at once.
+    const isRenewal = code === 4005 && this.#failures === 0;
+    const delay = isRenewal ? 0 : reconnectDelay(this.#failures, this.#notBefore, now, this.#options.random);
+    this.#failures += 1;
+    this.#notBefore = null;
+    this.#retryAt = this.#options.wall() + delay;
+    this.#plan('planned', delay, () => this.#connect());
+    this.#become('waiting');
+  }
+
+  #refuse(code, reason) {
+    this.#leave(1000);
+    this.#close = Object.freeze({code, reason});
+    this.#settle('refused');
+  }
+
+  #settle(state) {
+    for (const unwatch of this.#watches) unwatch();
+    this.#watches = [];
+    this.#retryAt = undefined;
+    this.#offlineSince = null;
+    this.#become(state);
+  }
+
+  /** Whatever the socket still says is said to nobody. */
+  #leave(code) {
+    this.#attempt += 1;
+    Object.keys(this.#timers).forEach((name) => this.#clear(name));
+    this.#waiting = [];
+    const socket = this.#socket;
+    this.#socket = null;
+    if (!socket) return;
+    // A socket that is closed while it connects says so to whoever listens to its errors: it still does.
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    try { socket.close(code); } catch { socket.close(); }
+  }
+
+  #become(state) {
+    if (state === this.#state && state === 'connecting') return;
+    this.#state = state;
+    this.#changed();
+  }
+
+  #plan(name, delay, action) {
+    this.#clear(name);
+    this.#timers[name] = this.#options.timers.setTimeout(() => {
+      delete this.#timers[name];
+      action();
+    }, delay);
+  }
+
+  #clear(name) {
+    if (this.#timers[name] === undefined) return;
+    this.#options.timers.clearTimeout(this.#timers[name]);
+    delete this.#timers[name];
+  }
+}

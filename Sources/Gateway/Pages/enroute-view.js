@@ -1,0 +1,232 @@
+// What a follower sees of one job, as a value: each message of the gateway gives the next view, and what changed.
+// Nothing here knows of a socket or a clock, so that every order of messages can be tried. Four rules hold whatever
+// comes: a view never goes back, what comes twice does nothing, a reset always wins, and what nobody could have
+// travelled is not shown.
+
+/** m: a reading that says less than this about where it is, is not shown. */
+export const LEAST_ACCURACY = 100;
+/** m/s: nobody gets there that fast. */
+export const FASTEST = 60;
+/** ms of readings that agree with each other until they are believed: the gateway has held them for 10 s before. */
+export const BELIEVED_AFTER = 3_000;
+
+const TRACKED = new Set(['live', 'stale']);
+const OVER = new Set(['paused', 'arrived', 'ended']);
+
+/** Before anything is known of the job. */
+export const unknownView = (job) => Object.freeze({
+  job, known: false, kind: null, status: null, statusAt: null, steps: Object.freeze([]), tracking: 'waiting',
+  reason: null, text: null, dark: null, approach: null, position: null, positionReceivedAt: null, destination: null,
+  geocoding: null, eta: null, ended: null, refused: null, epoch: null, id: null, travelDeadline: null, clockOffset: 0,
+  vendor: null, newestID: null, doubted: null,
+});
+
+/**
+ * The view after a message, and what changed: `null` when the message is no news, and then the view is the same object.
+ *
+ * @param {object} view
+ * @param {object} message of the gateway, about the view's job
+ * @param {number} now ms of a clock that does not go back
+ * @param {{fastest?: number}} limits m/s
+ * @returns {{view: object, change: string|null}}
+ */
+export function reduce(view, message, now, {fastest = FASTEST} = {}) {
+  switch (message.type) {
+    case 'subscribed': return changed(view, 'snapshot', snapshot(view, message.snapshot, now, false));
+    case 'reset': return changed(view, 'reset', snapshot(view, message.snapshot, now, true));
+    case 'ended': return changed(view, 'ended', {ended: message.reason, ...nobodyToSee});
+    case 'error': return changed(view, 'refused', {refused: refusal(message), ...nobodyToSee});
+  }
+  // What is no whole state belongs to one: it came late, or before it.
+  if (!view.known || view.ended || view.refused) return {view, change: null};
+  switch (message.type) {
+    case 'status': return status(view, message);
+    case 'location': return location(view, message, now, fastest);
+    case 'tracking': return tracking(view, message);
+    case 'eta': return OVER.has(view.tracking) ? {view, change: null} : changed(view, 'eta', {eta: arrival(message)});
+    case 'dark': return changed(view, 'dark', {dark: message.text});
+    case 'approach': return changed(view, 'approach', {approach: message.state});
+    default: return {view, change: null};
+  }
+}
+
+const nobodyToSee = {position: null, positionReceivedAt: null, eta: null, doubted: null};
+
+/** The parts that are new are frozen with the view. When none is, the view stays what it was. */
+function changed(view, change, parts) {
+  const isNews = Object.keys(parts).some((name) => !isSame(view[name], parts[name]));
+  return isNews ? {view: Object.freeze({...view, ...parts}), change} : {view, change: null};
+}
+
+const isSame = (a, b) => a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));
+
+const refusal = ({code, message}) => Object.freeze({code, message});
+const arrival = ({type, job, ...rest}) => Object.freeze(rest);
+
+/** The whole state: what is in it, and of a resumed view whatever was newer. */
+function snapshot(view, state, now, isReset) {
+  const goesOn = view.known && view.epoch === state.epoch && !isReset;
+  const isBehind = goesOn && isBefore(state.id, view.id);
+  const heading = isBehind
+    ? {} : {status: state.status, statusAt: state.statusAt, steps: frozenSteps(state.steps), id: state.id};
+  const hasPositions = !OVER.has(state.tracking) && state.tracking !== 'waiting';
+  const offered = hasPositions && isAccurate(state.position) ? state.position : null;
+  // Ours may be newer than what the gateway we came to has read; one that nobody shows any more is gone.
+  const keepsOurs = goesOn && hasPositions && view.position && state.position
+    && !isAfter(state.position.id, view.position.id);
+  const position = keepsOurs ? view.position : freeze(offered);
+  return {
+    known: true, ended: null, refused: null, kind: state.kind, epoch: state.epoch, ...heading,
+    destination: freeze(state.destination), geocoding: state.geocoding ?? null, vendor: state.vendor ?? null,
+    tracking: state.tracking, reason: state.reason ?? null, text: state.text ?? null, dark: state.dark ?? null,
+    travelDeadline: state.travelDeadline ?? null, eta: freeze(state.eta), position,
+    positionReceivedAt: keepsOurs ? view.positionReceivedAt : position && now - (state.positionAge ?? 0),
+    newestID: keepsOurs ? view.newestID : state.position?.id ?? null, doubted: null,
+    approach: goesOn ? view.approach : null,
+  };
+}
+
+const freeze = (part) => (part ? Object.freeze(part) : null);
+const frozenSteps = (steps) => Object.freeze((steps ?? []).map((step) => Object.freeze(step)));
+
+function status(view, event) {
+  // Of another epoch: a reset is on its way. Known already: it came with the snapshot.
+  if (event.epoch !== view.epoch || !isBefore(view.id, event.id)) return {view, change: null};
+  return changed(view, 'status', {
+    status: event.status, statusAt: event.at, id: event.id, steps: stepsAt(view.steps, event.status),
+  });
+}
+
+/**
+ * Where the steps stand once a status was reached. A branch off the way (`allocation_failed`) leaves them.
+ *
+ * @param {{status: string, state: string}[]} steps
+ * @param {string} status
+ */
+export function stepsAt(steps, status) {
+  if (status === 'cancelled') {
+    return frozenSteps(steps.map((step) => (step.state === 'complete' ? step : {...step, state: 'cancelled'})));
+  }
+  const place = steps.findIndex((step) => step.status === status);
+  if (place < 0) return steps;
+  const isDone = status === 'delivered' || status === 'completed';
+  return frozenSteps(steps.map((step, index) => ({
+    ...step, state: index < place || isDone ? 'complete' : index > place ? 'upcoming' : 'active',
+  })));
+}
+
+function tracking(view, message) {
+  const parts = {tracking: message.state, reason: message.reason ?? null, text: message.text ?? null};
+  // A marker that is not taken away would glide to where another rider is.
+  const isSeen = TRACKED.has(message.state);
+  return changed(view, 'tracking', isSeen ? parts : {...parts, ...nobodyToSee, dark: null});
+}
+
+function location(view, message, now, fastest) {
+  if (OVER.has(view.tracking) || (view.newestID !== null && !isAfter(message.id, view.newestID))) {
+    return {view, change: null};
+  }
+  // Whatever it says: the phone is heard from.
+  const heard = {tracking: 'live', text: 'live', reason: null, dark: null, newestID: message.id};
+  if (!isAccurate(message)) return unseen(view, heard);
+  if (view.position && !isReachable(view.position, message, fastest)) {
+    const since = view.doubted && isReachable(view.doubted.last, message, fastest) ? view.doubted.since : message.at;
+    if (message.at - since < BELIEVED_AFTER) return unseen(view, {...heard, doubted: {since, last: freeze(message)}});
+  }
+  return changed(view, 'location', {...heard, position: freeze(message), positionReceivedAt: now, doubted: null});
+}
+
+/** A reading that is not shown is news only where it ends a silence. */
+function unseen(view, parts) {
+  const wasSilent = view.tracking !== 'live' || view.dark !== null;
+  return {view: Object.freeze({...view, ...parts}), change: wasSilent ? 'tracking' : null};
+}
+
+const isAccurate = (position) => Boolean(position) && (position.acc ?? 0) <= LEAST_ACCURACY;
+
+/** Whether somebody could have come from one reading to the other in the time between. */
+function isReachable(from, to, fastest) {
+  const metres = distance(from, to);
+  // Within what both readings leave open nobody has travelled at all.
+  const open = (from.acc ?? 0) + (to.acc ?? 0);
+  return metres <= open || metres - open <= fastest * Math.max(0, to.at - from.at) / 1000;
+}
+
+/** Ids of positions have 16 digits: more than a number holds for ever. */
+const isAfter = (a, b) => BigInt(a) > BigInt(b);
+
+/** Ids of statuses are `<ms>-<count>`. */
+export function isBefore(a, b) {
+  const [aTime, aCount] = a.split('-').map(Number);
+  const [bTime, bCount] = b.split('-').map(Number);
+  return aTime < bTime || (aTime === bTime && aCount < bCount);
+}
+
+/** Great-circle distance, m. */
+export function distance(a, b) {
+  const radians = Math.PI / 180;
+  const h = Math.sin((b.lat - a.lat) * radians / 2) ** 2
+    + Math.cos(a.lat * radians) * Math.cos(b.lat * radians) * Math.sin((b.lon - a.lon) * radians / 2) ** 2;
+  return 2 * 6_371_008.8 * Math.asin(Math.min(1, Math.sqrt(h)));
+}
+
+/** From one place to another, degrees clockwise from north, 0 to 360. */
+export function bearing(a, b) {
+  const radians = Math.PI / 180;
+  const y = Math.sin((b.lon - a.lon) * radians) * Math.cos(b.lat * radians);
+  const x = Math.cos(a.lat * radians) * Math.sin(b.lat * radians)
+    - Math.sin(a.lat * radians) * Math.cos(b.lat * radians) * Math.cos((b.lon - a.lon) * radians);
+  return (Math.atan2(y, x) / radians + 360) % 360;
+}
+
+// ---- the pool of a zone ----
+
+/** Before anything is known of the zone. `riders` are by their name: those that may get a task, and whose change was
+ * seen. */
+export const unknownPool = (zone) => Object.freeze({
+  zone, known: false, version: null, riders: new Map(), count: 0, refused: null,
+});
+
+/**
+ * The pool after a message, and what changed: `'pool'`, `'refused'`, the change of a rider, or `null` when it is no
+ * news.
+ *
+ * @param {object} pool
+ * @param {object} message of the gateway, about the pool's zone
+ */
+export function reducePool(pool, message) {
+  switch (message.type) {
+    case 'error':
+      return {pool: Object.freeze({...pool, refused: refusal(message)}), change: 'refused'};
+    case 'rider': {
+      if (!pool.known || message.version <= pool.version) return {pool, change: null};
+      return {pool: afterChanges(pool, [message], message.version), change: message};
+    }
+    case 'pool': {
+      if (message.changes) {
+        const news = message.changes.filter((change) => change.version > (pool.version ?? -1));
+        return {pool: afterChanges(pool, news, message.version), change: 'pool'};
+      }
+      const riders = new Map(message.riders.map((rider) => [rider.rider, Object.freeze({...rider, available: true})]));
+      const {version, count} = message;
+      return {pool: Object.freeze({...pool, known: true, refused: null, version, riders, count}), change: 'pool'};
+    }
+    default: return {pool, change: null};
+  }
+}
+
+function afterChanges(pool, changes, version) {
+  const riders = new Map(pool.riders);
+  let {count} = pool;
+  for (const {type, zone, prev, version: _, ...change} of changes) {
+    const before = riders.get(change.rider);
+    // Of a rider that is not among those shown it is not known whether it was counted.
+    count += (change.available ? 1 : 0) - (before?.available ? 1 : 0);
+    if (change.change === 'removed') riders.delete(change.rider);
+    else {
+      const heartbeat = change.available ? change.at : before?.heartbeat;
+      riders.set(change.rider, Object.freeze({...change, heartbeat}));
+    }
+  }
+  return Object.freeze({...pool, known: true, refused: null, version, riders, count: Math.max(0, count)});
+}

@@ -1,0 +1,347 @@
+// Enroute for pages and apps: follow jobs, travel, watch pools, over one WebSocket that comes back by itself. One ES
+// module and its neighbours, without a build step or a dependency; in a browser, in Node and in React Native.
+// What is shown is a value (enroute-view.js), when to do what is decided from times (enroute-pace.js), the socket is
+// kept by enroute-line.js; this file is who may ask for what. The protocol: Sources/EnrouteWire/PROTOCOL.md. Types:
+// enroute.d.ts.
+
+import {Line} from './enroute-line.js';
+import {FixQueue, JOB_NAME, closeMeaning, isPlace} from './enroute-pace.js';
+import {ANSWER_WITHIN, EnrouteError, request, unreachable} from './enroute-rest.js';
+import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
+
+/** ms until a subscription is asked for again, when the gateway named no time. */
+const ASK_AGAIN_AFTER = 1_000;
+/** ms until a report is tried again while the one before has not left. */
+const CONGESTION_PAUSE = 500;
+
+/** Instead of asking: a gateway would not understand a question about such a name. */
+const noSuchJob = {type: 'error', code: 'not_found', message: 'No job is called that.'};
+
+export {EnrouteError};
+
+export class Enroute {
+  #options; #line; #listeners = new Map(); #asked = new Map();
+  #follows = new Map(); #pools = new Map(); #retries = new Map();
+  #fixes = new FixQueue(); #report; #last = {};
+
+  /** @param {import('./enroute').EnrouteOptions} options */
+  constructor(options) {
+    const {url = '/v1', rest = '/api/v1'} = options;
+    const origin = /^(?:ws|http)s?:\/\/[^/]+/.exec(url)?.[0] ?? globalThis.location?.origin ?? '';
+    const absolute = (path) => (/^[a-z]+:\/\//.test(path) ? path : origin + path);
+    this.#options = {
+      now: () => performance.now(), wall: () => Date.now(), random: Math.random,
+      // Bound: a browser's own refuse to be called as somebody else's.
+      timers: {setTimeout: (action, delay) => setTimeout(action, delay), clearTimeout: (timer) => clearTimeout(timer)},
+      fetch: (url, request) => globalThis.fetch(url, request), WebSocket: globalThis.WebSocket,
+      ...options,
+      url: absolute(url).replace(/^http/, 'ws'), rest: absolute(rest).replace(/^ws/, 'http'),
+    };
+    if (!this.#options.WebSocket) {
+      throw new TypeError('There is no WebSocket here: give the constructor one, as `WebSocket`.');
+    }
+    this.#line = new Line(this.#options, (message) => this.#heard(message), () => this.#connectionChanged());
+  }
+
+  // ---- the connection ----
+
+  start() {
+    for (const follow of this.#follows.values()) {
+      if (follow.isRefusedByConnection) follow.view = Object.freeze({...follow.view, refused: null});
+      follow.isRefusedByConnection = false;
+    }
+    this.#line.start();
+  }
+
+  stop() { this.#line.stop(); }
+
+  /** For systems that say by other means than a browser's events that the network or the app is back. */
+  wake() { this.#line.wake(); }
+
+  get connection() { return this.#line.connection; }
+
+  /** The gateway's clock, ms since the epoch. */
+  get serverTime() { return this.#options.wall() + this.#line.clockOffset; }
+
+  on(type, listener) {
+    if (!this.#listeners.has(type)) this.#listeners.set(type, new Set());
+    this.#listeners.get(type).add(listener);
+    return () => { this.#listeners.get(type).delete(listener); };
+  }
+
+  refresh(token) { return this.#ask({type: 'refresh', token}); }
+
+  // ---- following ----
+
+  follow(job, heard = (_view, _change) => {}) {
+    // Each its own, also where one function follows twice.
+    const listener = (view, change) => heard(view, change);
+    let follow = this.#follows.get(job);
+    const isNew = !follow || follow.view.ended || follow.view.refused;
+    if (isNew) {
+      follow = {view: this.#timed(unknownView(job)), listeners: new Set(), isAnswered: false};
+      this.#follows.set(job, follow);
+      if (JOB_NAME.test(job)) this.#subscribe(follow);
+      else queueMicrotask(() => this.#show(follow, reduce(follow.view, noSuchJob, this.#options.now())));
+    } else if (follow.view.known) {
+      queueMicrotask(() => { if (follow.listeners.has(listener)) this.#call(listener, follow.view, 'snapshot'); });
+    }
+    follow.listeners.add(listener);
+    return {
+      get view() { return follow.view; },
+      stop: () => {
+        if (!follow.listeners.delete(listener) || follow.listeners.size > 0) return;
+        if (this.#follows.get(job) !== follow) return;
+        this.#follows.delete(job);
+        if (!follow.view.ended && !follow.view.refused) this.#line.say({type: 'unsubscribe', job});
+      },
+    };
+  }
+
+  #subscribe(follow) {
+    const {job, known, epoch, id, ended, refused} = follow.view;
+    if (ended || refused || this.#follows.get(job) !== follow) return;
+    follow.isAnswered = false;
+    this.#line.say({type: 'subscribe', job, ...(known && {since: {epoch, id}})});
+  }
+
+  watch(zone, listener = (_pool, _change) => {}) {
+    if (this.#pools.has(zone)) throw new Error(`The zone ${zone} is watched already: stop that first.`);
+    const watched = {pool: unknownPool(zone), listener, isAnswered: false};
+    this.#pools.set(zone, watched);
+    this.#watch(watched);
+    return {
+      get pool() { return watched.pool; },
+      stop: () => {
+        if (this.#pools.get(zone) !== watched) return;
+        this.#pools.delete(zone);
+        if (!watched.pool.refused) this.#line.say({type: 'unwatch', zone});
+      },
+    };
+  }
+
+  #watch(watched) {
+    const {zone, version, refused} = watched.pool;
+    if (refused || this.#pools.get(zone) !== watched) return;
+    watched.isAnswered = false;
+    this.#line.say({type: 'watch', zone, ...(version !== null && {since: version})});
+  }
+
+  // ---- travelling ----
+
+  travel(job, active) {
+    // Whoever switches it off is not seen from that moment on, whether it can be said or not.
+    if (!active) this.#fixes.forget(job);
+    return this.#ask({type: 'travel', job, active});
+  }
+
+  publish(jobs, fix) {
+    this.#fixes.add([jobs].flat(), fix);
+    this.#reportWhenDue();
+  }
+
+  availability(status, {device = undefined} = {}) {
+    return this.#ask({type: 'availability', status, ...(device && {device})});
+  }
+
+  dark(reason, job) { return this.#tell({type: 'dark', ...(job && {job}), reason}); }
+
+  presence({lat = undefined, lon = undefined, device = undefined} = {}) {
+    return this.#tell({type: 'presence', ...(isPlace({lat, lon}) && {lat, lon}), ...(device && {device})});
+  }
+
+  #reportWhenDue() {
+    const due = this.#fixes.due(this.#options.now());
+    if (due === null || !this.#line.isOpen || this.#report !== undefined) return;
+    const wait = due === 0 && this.#line.isCongested ? CONGESTION_PAUSE : due;
+    if (wait > 0) {
+      this.#report = this.#options.timers.setTimeout(() => {
+        this.#report = undefined;
+        this.#reportWhenDue();
+      }, wait);
+      return;
+    }
+    const clock = {wall: this.#options.wall(), clockOffset: this.#line.clockOffset};
+    const report = this.#fixes.next(this.#options.now(), clock);
+    if (report) this.#line.say(report);
+  }
+
+  // ---- asking ----
+
+  /** Says a message and waits for its `ok`. Answers come in the order of the questions about the same. */
+  #ask(message) {
+    return new Promise((resolve, reject) => {
+      if (message.job !== undefined && !JOB_NAME.test(message.job)) return reject(new EnrouteError(noSuchJob));
+      if (!this.#line.say(message)) return reject(unreachable('There is no connection at the moment.'));
+      const key = `${message.type} ${message.job ?? ''}`;
+      const question = {resolve, reject};
+      question.timer = this.#options.timers.setTimeout(() => {
+        this.#asked.set(key, this.#asked.get(key).filter((other) => other !== question));
+        reject(unreachable('No answer came in time: it may have been done or not. Ask for it again.'));
+      }, ANSWER_WITHIN);
+      this.#asked.set(key, [...this.#asked.get(key) ?? [], question]);
+    });
+  }
+
+  /** The same for what nobody has to wait for: whether it was taken. */
+  async #tell(message) {
+    try {
+      await this.#ask(message);
+      return true;
+    } catch (error) {
+      const {code, retry} = error;
+      this.#emit('error', {re: message.type, job: message.job, code, message: error.message, retry});
+      return false;
+    }
+  }
+
+  #answer(message) {
+    const questions = this.#asked.get(`${message.re} ${message.job ?? ''}`);
+    const question = questions?.shift();
+    if (!question) return false;
+    this.#options.timers.clearTimeout(question.timer);
+    if (message.type === 'ok') question.resolve(message);
+    else question.reject(new EnrouteError(message));
+    return true;
+  }
+
+  rest(method, path, options) { return request(this.#options, method, path, options); }
+
+  // ---- what is heard ----
+
+  #heard(message) {
+    switch (message.type) {
+      case 'welcome': this.#welcomed(); break;
+      case 'pong': this.#takeClock(); break;
+      case 'rate':
+        this.#fixes.interval = message.interval;
+        this.#options.timers.clearTimeout(this.#report);
+        this.#report = undefined;
+        this.#reportWhenDue();
+        break;
+      case 'ok':
+        if (message.re === 'location') this.#fixes.answered(message.seq);
+        else this.#answer(message);
+        break;
+      case 'error': this.#refused(message); return;
+      case 'pool': case 'rider': this.#zone(message); break;
+      default: if (message.job !== undefined) this.#job(message);
+    }
+    this.#emit(message.type, message);
+  }
+
+  #welcomed() {
+    this.#takeClock();
+    for (const follow of this.#follows.values()) this.#subscribe(follow);
+    for (const watched of this.#pools.values()) this.#watch(watched);
+    this.#reportWhenDue();
+  }
+
+  #takeClock() {
+    for (const follow of this.#follows.values()) follow.view = this.#timed(follow.view);
+  }
+
+  #timed(view) { return Object.freeze({...view, clockOffset: this.#line.clockOffset}); }
+
+  #job(message) {
+    const follow = this.#follows.get(message.job);
+    if (!follow) return;
+    if (message.type === 'subscribed' || message.type === 'reset') follow.isAnswered = true;
+    this.#show(follow, reduce(follow.view, message, this.#options.now(), this.#options));
+  }
+
+  #show(follow, {view, change}) {
+    follow.view = view;
+    if (change !== null) for (const listener of [...follow.listeners]) this.#call(listener, view, change);
+  }
+
+  #zone(message) {
+    const watched = this.#pools.get(message.zone);
+    if (!watched) return;
+    watched.isAnswered = true;
+    const {pool, change} = reducePool(watched.pool, message);
+    watched.pool = pool;
+    if (change !== null) this.#call(watched.listener, pool, change);
+  }
+
+  #refused(message) {
+    const unanswered = (waiting) => waiting && !waiting.isAnswered;
+    // Asked for twice, because an answer was late: the first question stands.
+    if (message.code === 'bad_request' && ['subscribe', 'watch'].includes(message.re)) return;
+    if (message.re === 'subscribe' && unanswered(this.#follows.get(message.job))) {
+      const follow = this.#follows.get(message.job);
+      if (message.retry) return this.#later(`job ${message.job}`, message, () => this.#subscribe(follow));
+      return this.#show(follow, reduce(follow.view, message, this.#options.now()));
+    }
+    if (message.re === 'watch' && unanswered(this.#pools.get(message.zone))) {
+      const watched = this.#pools.get(message.zone);
+      if (message.retry) return this.#later(`zone ${message.zone}`, message, () => this.#watch(watched));
+      return this.#zone(message);
+    }
+    if (message.re === 'location') this.#fixes.answered(Infinity);
+    // A message was lost, and nobody says which.
+    if (message.re === '' && message.code === 'rate_limited') this.#later('all', message, () => this.#askAllAgain());
+    if (!this.#answer(message)) this.#emit('error', message);
+  }
+
+  #askAllAgain() {
+    for (const follow of this.#follows.values()) if (!follow.isAnswered) this.#subscribe(follow);
+    for (const watched of this.#pools.values()) if (!watched.isAnswered) this.#watch(watched);
+  }
+
+  #later(name, {retryIn = ASK_AGAIN_AFTER}, action) {
+    this.#options.timers.clearTimeout(this.#retries.get(name));
+    this.#retries.set(name, this.#options.timers.setTimeout(action, retryIn));
+  }
+
+  // ---- the connection is another ----
+
+  #connectionChanged() {
+    const connection = this.connection;
+    if (!this.#line.isOpen) this.#disconnected();
+    if (connection.state === 'refused') this.#refuseAll(connection.close);
+    if (JSON.stringify(connection) === JSON.stringify(this.#last)) return;
+    this.#last = connection;
+    this.#emit('connection', connection);
+  }
+
+  #disconnected() {
+    for (const timer of [this.#report, ...this.#retries.values()]) this.#options.timers.clearTimeout(timer);
+    this.#report = undefined;
+    this.#retries.clear();
+    this.#fixes.disconnected();
+    const questions = [...this.#asked.values()].flat();
+    this.#asked.clear();
+    for (const {reject, timer} of questions) {
+      this.#options.timers.clearTimeout(timer);
+      reject(unreachable('The connection was lost before the answer: it may have been done or not.'));
+    }
+  }
+
+  /** Who may not come back does not see on what it saw; a token that has run out is renewed, and all is as it was. */
+  #refuseAll({code, reason}) {
+    const {error} = closeMeaning(code);
+    if (error === 'token_expired') return;
+    for (const follow of this.#follows.values()) {
+      if (follow.view.ended || follow.view.refused) continue;
+      follow.isRefusedByConnection = true;
+      this.#show(follow, reduce(follow.view, {type: 'error', code: error, message: reason}, this.#options.now()));
+    }
+  }
+
+  // ---- telling ----
+
+  #emit(type, event) {
+    for (const listener of [...this.#listeners.get(type) ?? []]) this.#call(listener, event);
+  }
+
+  /** A listener that fails is its own misfortune. */
+  #call(listener, ...all) {
+    try {
+      listener(...all);
+    } catch (error) {
+      if (globalThis.reportError) globalThis.reportError(error);
+      else console.error(error);
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// One job, opened: its row in full, its status log and what became of its rider's readings. The same link that opens it can be
+// given to somebody else; the button that closes it is the first thing in it.
+
+import {locale, make} from './page.js';
+import {clockText} from './enroute-words.js';
+import {replace, shortAgo} from './ops-panels.js';
+
+const number = new Intl.NumberFormat(locale);
+
+export class JobPanel {
+  #log = null;
+  #verdicts = null;
+  #job = null;
+  #isEntered = false;
+
+  /** @param texts of statuses, or null; `close()`: the reader is done. */
+  constructor(panel, {words, close}) {
+    Object.assign(this, {panel, words, close, texts: null});
+  }
+
+  /** The job that is open; its log and verdicts are those of the job before until they come. */
+  get job() { return this.#job; }
+
+  open(job) {
+    if (job === this.#job) return;
+    this.#job = job;
+    this.#log = this.#verdicts = null;
+    this.panel.hidden = job === null;
+  }
+
+  /** Asks for what the list does not say. */
+  async ask(feed, isStill) {
+    const job = this.#job;
+    if (!job) return;
+    const answers = await Promise.all([feed.get(`jobs/${job}/log`), feed.get(`jobs/${job}/verdicts`)]);
+    if (!isStill() || this.#job !== job) return;
+    [this.#log, this.#verdicts] = answers;
+  }
+
+  /** The reader goes into it, once it is there. */
+  focus() { this.#isEntered = true; }
+
+  /** @param row of the list, or null when it is not open there (any more). */
+  show(row, now) {
+    const [job, words] = [this.#job, this.words];
+    if (!job) return;
+    const facts = row ? this.#facts(row, now) : [];
+    const entries = (this.#log?.events ?? []).slice().reverse();
+    const counts = this.#verdicts?.counts ?? [];
+    replace(this.panel, [job, facts, entries, counts, Boolean(row)], () => {
+      const button = make('button', {type: 'button', class: 'plain'}, words.close);
+      button.dataset.place = 'close';
+      button.addEventListener('click', () => this.close());
+      return [
+        make('div', {class: 'head'}, make('h2', {id: 'job-title'}, job), button),
+        ...(row ? [] : [make('p', {class: 'quiet'}, words.gone)]),
+        make('dl', {class: 'facts'}, ...facts.flatMap(([name, value, kind]) => [
+          make('dt', {}, name), make('dd', {'data-kind': kind}, value)])),
+        ...(entries.length === 0 ? [] : [
+          make('h3', {}, words.history),
+          make('ol', {class: 'plainlist'}, ...entries.map((entry) => make('li', {},
+            make('time', {class: 'quiet'}, clockText(entry.at, locale)), ` ${this.#status(entry.status)}`,
+            entry.actor ? make('span', {class: 'quiet'}, ` ${words.actor} ${entry.actor}`) : '')))]),
+        ...(counts.length === 0 ? [] : [
+          make('h3', {}, words.verdicts),
+          make('dl', {class: 'facts'}, ...counts.flatMap(({verdict, count}) => [
+            make('dt', {}, verdict), make('dd', {}, number.format(count))]))]),
+      ];
+    });
+    if (this.#isEntered) this.panel.querySelector('button').focus();
+    this.#isEntered = false;
+  }
+
+  #status = (status) => this.texts?.statuses?.[status]?.short ?? status;
+
+  #facts = (row, now) => {
+    const words = this.words;
+    const tracking = `${words.trackings[row.tracking]}${row.reason ? ` (${row.reason})` : ''}`;
+    return [
+      [words.kind, words.kinds[row.kind] ?? row.kind],
+      [words.status, this.#status(row.status)],
+      [words.columns.since, `${clockText(row.statusAt, locale)}`],
+      [words.columns.tracking, tracking, row.tracking],
+      row.dark && [words.dark, `${words.reasons[row.dark] ?? row.dark} (${row.dark})`],
+      row.seenAt && [words.columns.seen, shortAgo(Math.floor((now - row.seenAt) / 5_000) * 5_000)],
+      row.approach && [words.approaches[row.approach] ?? row.approach, '●'],
+      row.deadline && [words.deadline, clockText(row.deadline, locale)],
+      [words.columns.rider, row.rider ?? '–'],
+      [words.columns.customer, row.customer],
+      [words.columns.followers, number.format(row.followers)],
+    ].filter(Boolean);
+  };
+}

@@ -1,0 +1,120 @@
+// The open jobs of a zone as operations filter and order them: pure, so that it runs without a page. A list is kept up to date
+// by answers of `GET zones/{zone}/jobs` (all, or what changed), a filter is what stands in the address.
+
+/** How the rows may be ordered, by the column. Texts compare by code unit: names are ASCII, and thousands are compared. */
+const ORDERS = {
+  job: (row) => row.job,
+  status: (row) => row.status,
+  since: (row) => row.statusAt,
+  tracking: (row) => RANKS[row.tracking] ?? 9,
+  dark: (row) => row.dark ?? '~',
+  seen: (row) => row.seenAt ?? Infinity,
+  rider: (row) => row.rider ?? '~',
+  customer: (row) => row.customer,
+  followers: (row) => -row.followers,
+};
+
+/** What needs looking at comes first. */
+const RANKS = {stale: 0, paused: 1, waiting: 2, live: 3, arrived: 4, ended: 5};
+
+export const trackings = Object.keys(RANKS);
+export const statuses = [
+  'pending_vendor_acceptance', 'accepted', 'preparing', 'ready_for_pickup', 'in_transit', 'allocation_failed',
+  'assigned', 'on_the_way', 'work_in_progress',
+];
+export const darkReasons = [
+  'no_fix', 'permission_denied', 'services_disabled', 'hidden', 'low_battery', 'navigation_handoff', 'network', 'unknown',
+];
+
+const FILTERS = {q: null, status: statuses, tracking: trackings, dark: darkReasons};
+export const usualSort = 'tracking';
+
+/** What the address asks for: `{zone, job, q, status, tracking, dark, sort, down}`; what it says wrongly is left out. */
+export function readAddress(search) {
+  const query = new URLSearchParams(search);
+  const name = (key) => (/^[A-Za-z0-9_-]{1,64}$/.test(query.get(key) ?? '') ? query.get(key) : null);
+  const wish = {zone: name('zone'), job: name('job')};
+  for (const [key, known] of Object.entries(FILTERS)) {
+    const value = query.get(key) ?? '';
+    wish[key] = known === null || known.includes(value) ? value.slice(0, 64) : '';
+  }
+  const sort = query.get('sort') ?? usualSort;
+  const column = sort.replace(/^-/, '');
+  wish.sort = ORDERS[column] ? column : usualSort;
+  wish.down = Boolean(ORDERS[column]) && sort.startsWith('-');
+  return wish;
+}
+
+/** The query of an address that asks for this; what stood in `search` beside it stays (the language). */
+export function writeAddress(wish, search) {
+  const query = new URLSearchParams(search);
+  const sort = `${wish.down ? '-' : ''}${wish.sort}`;
+  const values = {...wish, down: null, sort: sort === usualSort ? null : sort};
+  for (const [key, value] of Object.entries(values)) {
+    if (value) query.set(key, value);
+    else query.delete(key);
+  }
+  const text = query.toString();
+  return text ? `?${text}` : '';
+}
+
+/** The jobs of one zone. */
+export class JobList {
+  #rows = new Map();
+  /** To ask for what changed since; null: for all. */
+  version = null;
+  isKnown = false;
+
+  get size() { return this.#rows.size; }
+  row(job) { return this.#rows.get(job) ?? null; }
+
+  /**
+   * Takes an answer in. Of a list that comes in several pages the version of the first counts: what changed while the
+   * others came is told by what follows.
+   * @returns whether anything is another than before
+   */
+  take(answer, {isContinued = false} = {}) {
+    if (answer.reset && !isContinued) this.#rows = new Map();
+    for (const row of answer.jobs) this.#rows.set(row.job, row);
+    for (const job of answer.gone) this.#rows.delete(job);
+    if (!isContinued) this.version = answer.version;
+    const isNews = answer.reset || answer.jobs.length > 0 || answer.gone.length > 0 || !this.isKnown;
+    this.isKnown = true;
+    return isNews;
+  }
+
+  /** Rows that the filter lets through, in its order; of equal ones by name. */
+  rows(wish) {
+    const fits = matcher(wish);
+    const found = [];
+    for (const row of this.#rows.values()) if (fits(row)) found.push(row);
+    return ordered(found, wish);
+  }
+
+  /** How many jobs of the zone are in which tracking state, whatever the filter says of that. */
+  counts(wish) {
+    const fits = matcher({...wish, tracking: ''});
+    const counts = Object.fromEntries(trackings.map((tracking) => [tracking, 0]));
+    for (const row of this.#rows.values()) if (fits(row)) counts[row.tracking] += 1;
+    return counts;
+  }
+}
+
+function matcher({q, status, tracking, dark}) {
+  const wanted = q.trim().toLowerCase();
+  return (row) => (!status || row.status === status) && (!tracking || row.tracking === tracking)
+    && (!dark || row.dark === dark)
+    && (!wanted || [row.job, row.rider ?? '', row.customer].some((name) => name.toLowerCase().includes(wanted)));
+}
+
+/** The key of each row is found once: a comparison looks at two values that are there. */
+function ordered(rows, {sort, down}) {
+  const key = ORDERS[sort];
+  const keyed = rows.map((row) => ({row, key: key(row)}));
+  const sign = down ? -1 : 1;
+  keyed.sort((one, other) => {
+    if (one.key !== other.key) return one.key < other.key ? -sign : sign;
+    return one.row.job < other.row.job ? -1 : 1;
+  });
+  return keyed.map(({row}) => row);
+}

@@ -1,0 +1,166 @@
+// The cards beside the jobs: zones, riders, gateways, verdicts, and what happened lately. Each is given an answer of the gateway
+// and writes it down; an answer that says what is there already changes nothing, so that nobody who reads is disturbed.
+
+import {locale, make} from './page.js';
+import {clockText} from './enroute-words.js';
+
+const RIDERS_SHOWN = 100;
+const CHANGES_SHOWN = 40;
+
+const number = new Intl.NumberFormat(locale);
+const short = new Intl.NumberFormat(locale, {maximumFractionDigits: 1});
+const percent = new Intl.NumberFormat(locale, {style: 'percent', maximumFractionDigits: 1});
+
+const narrow = new Intl.RelativeTimeFormat(locale, {style: 'narrow'});
+
+/** How long ago, as short as it can be said: a column of such texts is read, not a sentence. @param age ms */
+export function shortAgo(age) {
+  const [unit, length] = [['day', 86_400_000], ['hour', 3_600_000], ['minute', 60_000]].find(([, length]) => age >= length)
+    ?? ['second', 1_000];
+  return narrow.format(-Math.floor(age / length), unit);
+}
+
+const said = new WeakMap();
+
+/** Puts `children()` in the place of what is in `panel`, when `content` is another than last time. The focus stays on the link
+ * or button of the same place. */
+export function replace(panel, content, children) {
+  const text = JSON.stringify(content);
+  if (said.get(panel) === text) return;
+  said.set(panel, text);
+  const before = document.activeElement;
+  const place = panel.contains(before) ? before.dataset.place : null;
+  panel.replaceChildren(...children());
+  if (place) panel.querySelector(`[data-place="${CSS.escape(place)}"]`)?.focus({preventScroll: true});
+}
+
+const heading = (id, text, note = '') => make('div', {class: 'head'},
+  make('h2', {id: `${id}-title`}, text), note && make('p', {class: 'quiet'}, note));
+
+/** A table that fits: few rows, all there. */
+function table(titleID, columns, rows) {
+  const head = columns.map(([key, title]) => make('th', {scope: 'col', class: `c-${key}`}, title));
+  return make('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-labelledby': titleID},
+    make('table', {'aria-labelledby': titleID},
+      make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...rows)));
+}
+
+const cells = (first, ...others) => [
+  make('th', {scope: 'row'}, first), ...others.map((other) => (other instanceof Node ? other : make('td', {}, other)))];
+
+const badge = (kind, text) => make('td', {'data-kind': kind}, text);
+
+/** Links to the zones, with how much is in each; `link(zone)` is an address. */
+export function zonesPanel(panel, zones, {words, current, link}) {
+  replace(panel, [zones, current, link(current ?? '')], () => [
+    zones.length === 0 ? make('p', {class: 'quiet'}, words.noZones) : make('ul', {}, ...zones.map(({zone, jobs}) => {
+      const anchor = make('a', {
+        href: link(zone), 'aria-current': zone === current ? 'page' : null,
+      }, zone === '-' ? words.noZone : zone, ' ', make('span', {class: 'tally'}, number.format(jobs)));
+      anchor.dataset.zone = anchor.dataset.place = zone;
+      return make('li', {}, anchor);
+    }))]);
+}
+
+function riderState(rider) {
+  if (!rider.reachable) return 'unreachable';
+  if (rider.draining) return 'draining';
+  if (!rider.approved) return 'barred';
+  return rider.available ? 'available' : 'busy';
+}
+
+/** To the minute: a panel that changes every second can not be read. */
+const heardAgo = (age) => (age < 60_000 ? '< 1 min' : shortAgo(age));
+
+export function ridersPanel(panel, answer, {words, now}) {
+  const riders = answer.riders.map((rider) => ({
+    rider: rider.rider, state: riderState(rider), tasks: rider.tasks,
+    heard: rider.heartbeat ? heardAgo(now - rider.heartbeat) : '',
+  })).sort((one, other) => (one.state < other.state ? 1 : one.state > other.state ? -1 : 0));
+  const shown = riders.slice(0, RIDERS_SHOWN);
+  const available = riders.filter(({state}) => state === 'available').length;
+  replace(panel, [shown, available, answer.count], () => [
+    heading('riders', words.riders, answer.count ? words.pool(number.format(available), number.format(answer.count)) : ''),
+    shown.length === 0 ? make('p', {class: 'quiet'}, words.noRiders) : table('riders-title',
+      [['rider', words.rider], ['state', words.state], ['tasks', words.tasks], ['heard', words.heard]],
+      shown.map((rider) => {
+        const row = make('tr', {}, ...cells(rider.rider, badge(rider.state, words.states[rider.state]),
+          rider.tasks.join(', '), rider.heard));
+        row.dataset.rider = rider.rider;
+        return row;
+      })),
+    ...(answer.count > shown.length ? [make('p', {class: 'quiet'}, words.more(number.format(answer.count - shown.length)))] : []),
+  ]);
+}
+
+const latency = (times, words) => (times.last === undefined
+  ? words.noAnswer : `${short.format(times.median)} / ${short.format(times.p95)} ms`);
+
+export function gatewaysPanel(panel, answer, {words}) {
+  replace(panel, answer.gateways.map(({at, ...rest}) => (rest.health ? rest : {...rest, at})).concat(answer.complete), () => [
+    heading('gateways', words.gateways),
+    ...(answer.complete ? [] : [make('p', {class: 'problem'}, words.alone)]),
+    make('ul', {class: 'gateways'}, ...answer.gateways.map(({id, at, health}) => {
+      const state = health?.state ?? 'silent';
+      const title = make('p', {class: 'head'}, make('b', {}, health?.name ?? id),
+        make('span', {'data-kind': state}, `${words.healths[state]}${health ? '' : `, ${clockText(at, locale)}`}`));
+      const item = make('li', {}, title);
+      item.dataset.gateway = id;
+      if (!health) return item;
+      const facts = [
+        [words.sessions, words.follows(number.format(health.sessions), number.format(health.followers))],
+        [`${words.redis}, ${words.live}`, latency(health.live, words)],
+        [`${words.redis}, ${words.ledger}`, latency(health.ledger, words)],
+        [words.lag, `${number.format(health.loopLag)} ms`],
+        [words.memory, `${number.format(Math.round(health.memoryBytes / 1_048_576))} MB`],
+      ];
+      item.append(make('dl', {class: 'facts'}, ...facts.flatMap(([name, value]) => [
+        make('dt', {}, name), make('dd', {}, value)])));
+      return item;
+    })),
+  ]);
+}
+
+/** `link(job)` is an address. */
+export function verdictsPanel(panel, answer, {words, link}) {
+  const all = answer.counts.reduce((sum, {count}) => sum + count, 0);
+  replace(panel, [answer, link('')], () => [
+    heading('verdicts', words.verdicts),
+    ...(all === 0 ? [make('p', {class: 'quiet'}, words.noVerdicts)] : [table('verdicts-title',
+      [['verdict', words.verdict], ['readings', words.readings], ['share', words.share]],
+      answer.counts.map(({verdict, count}) => make('tr', {},
+        ...cells(verdict, number.format(count), percent.format(count / all)))))]),
+    ...(answer.jobs.length === 0 ? [] : [
+      make('h3', {}, words.refusedMost),
+      make('ul', {class: 'plainlist'}, ...answer.jobs.slice(0, 10).map(({job, refused, counts}) => {
+        const anchor = make('a', {href: link(job)}, job);
+        anchor.dataset.job = anchor.dataset.place = job;
+        const worst = counts.find(({verdict}) => verdict !== 'accepted' && verdict !== 'held');
+        return make('li', {}, anchor, ` ${words.refusals(number.format(refused))}`, worst ? ` (${worst.verdict})` : '');
+      }))]),
+  ]);
+}
+
+/** Begins of a stream's id: ms since the epoch. */
+const timeOf = (id) => clockText(Number(id.split('-')[0]), locale);
+
+export function auditPanel(panel, answer, {words}) {
+  const changes = answer.changes.slice(0, CHANGES_SHOWN);
+  const accesses = answer.accesses.slice(0, CHANGES_SHOWN);
+  const list = (title, entries, sentence) => (entries.length === 0 ? [] : [
+    make('h3', {}, title),
+    make('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title},
+      make('ol', {class: 'plainlist'}, ...entries.map((entry) => make('li', {},
+        make('time', {class: 'quiet'}, timeOf(entry.id)), ' ', sentence(entry))))),
+  ]);
+  replace(panel, [changes, accesses], () => [
+    heading('audit', words.audit),
+    ...(changes.length + accesses.length === 0 ? [make('p', {class: 'quiet'}, words.noAudit)] : []),
+    ...list(words.changes, changes, ({rider, change, job, reason, actor}) => [
+      rider, change, job, reason && `(${reason})`, actor && actor !== rider && `${words.actor} ${actor}`,
+    ].filter(Boolean).join(' ')),
+    ...list(words.accesses, accesses, ({person, role, type, job, via}) => [
+      person, role && role !== 'customer' && `(${role})`, words[type] ?? type, job, words.via[via],
+    ].filter(Boolean).join(' ')),
+  ]);
+}

@@ -1,0 +1,265 @@
+// The operations' page: looks at one zone. The address says which, and what of it is shown, so that a link or the back button
+// brings the same again; ops-feed.js asks, ops-list.js filters and orders, ops-table.js and ops-panels.js write down. Here they
+// are brought together: each change of the address or of what is known is shown once, in the next animation frame.
+
+import {
+  Announcer, ConnectionBanner, inLanguage, language, languageSwitch, locale, make, put,
+} from './page.js';
+import {SignIn} from './page-sign-in.js';
+import {clockText} from './enroute-words.js';
+import {Feed, follow} from './ops-feed.js';
+import {FilterForm} from './ops-filter.js';
+import {JobPanel} from './ops-job.js';
+import {JobList, readAddress, writeAddress} from './ops-list.js';
+import {auditPanel, gatewaysPanel, ridersPanel, shortAgo, verdictsPanel, zonesPanel} from './ops-panels.js';
+import {VirtualTable} from './ops-table.js';
+import {words as allWords} from './ops-words.js';
+
+// How often is asked, ms.
+const PACE = {jobs: 2_000, job: 3_000, riders: 4_000, verdicts: 5_000, audit: 5_000, gateways: 5_000, zones: 8_000};
+const CLOCK = 10_000;       // ms between two looks at the clock: ages count by themselves
+const QUIET = 4_000;        // ms between two announcements
+
+const element = (id) => document.getElementById(id);
+const words = inLanguage(allWords);
+const number = new Intl.NumberFormat(locale);
+
+let wish = readAddress(location.search);
+let list = new JobList();
+let zones = null;
+let texts = null;
+let known = {};             // the last answers beside the jobs: riders, gateways, verdicts, audit
+let isDirty = false;        // the list or the filter changed since rows were chosen
+let frame = null;
+
+const signIn = new SignIn({panel: element('signin')});
+const announcer = new Announcer(element('announcer'), {quiet: QUIET});
+const banner = new ConnectionBanner(element('offline'), {hasState: () => list.isKnown});
+const jobPanel = new JobPanel(element('job'), {words, close: () => closeJob()});
+const filter = new FilterForm({
+  form: element('filter'), trackings: element('trackings'), clear: element('filter-clear'), words,
+  wish: () => wish, go: (change, how) => go(change, how),
+});
+const feed = new Feed({signIn, onState: connectionChanged});
+
+const statusText = (status) => texts?.statuses?.[status]?.short ?? status;
+const hrefOf = (change) => location.pathname + (writeAddress({...wish, ...change}, location.search) || '');
+
+const table = new VirtualTable({
+  frame: element('jobs-frame'), table: element('jobs'),
+  name: (row) => row.job, link: (row) => hrefOf({job: row.job}),
+  choose: (row) => { go({job: row.job}); jobPanel.focus(); },
+  order: (key) => go({sort: key, down: wish.sort === key && !wish.down}, {isSmall: true}),
+  columns: [
+    {key: 'job', text: (row) => row.job},
+    {key: 'tracking', text: (row) => words.trackings[row.tracking] ?? row.tracking, kind: (row) => row.tracking},
+    {key: 'dark', text: (row) => (row.dark ? words.reasons[row.dark] ?? row.dark : '')},
+    {key: 'seen', text: (row) => (row.seenAt ? ago(row.seenAt) : '')},
+    {key: 'rider', text: (row) => row.rider ?? ''},
+    {key: 'status', text: (row) => statusText(row.status), kind: (row) => (row.status === 'allocation_failed' ? 'bad' : '')},
+    {key: 'since', text: (row) => ago(row.statusAt)},
+    {key: 'customer', text: (row) => row.customer},
+    {key: 'followers', text: (row) => (row.followers ? number.format(row.followers) : '')},
+  ].map((column) => ({...column, title: words.columns[column.key]})),
+});
+
+/** To ten seconds: what counts by the second in fifty rows can not be read. */
+const ago = (at) => shortAgo(Math.floor(Math.max(0, Date.now() - at) / CLOCK) * CLOCK);
+
+// ---- where we are ----
+
+/** Goes where the wish changes to. `isSmall`: it takes the place of the last step in the history. */
+function go(change, {isSmall = false} = {}) {
+  const zone = wish.zone;
+  wish = {...wish, ...change};
+  const address = location.pathname + writeAddress(wish, location.search);
+  if (address !== location.pathname + location.search) {
+    history[isSmall ? 'replaceState' : 'pushState'](null, '', address);
+  }
+  arrive(zone !== wish.zone);
+}
+
+function arrive(isOtherZone) {
+  if (isOtherZone) {
+    list = new JobList();
+    known = {gateways: known.gateways};
+    for (const id of ['riders', 'verdicts', 'audit']) element(id).replaceChildren();
+    table.top();
+    hurryZone();
+  }
+  if (jobPanel.job !== wish.job) {
+    jobPanel.open(wish.job);
+    hurryJob();
+  }
+  table.chosen(wish.job);
+  filter.write(wish);
+  isDirty = true;
+  show();
+}
+
+addEventListener('popstate', () => {
+  const zone = wish.zone;
+  wish = readAddress(location.search);
+  wish.zone ??= zones?.[0]?.zone ?? null;
+  arrive(zone !== wish.zone);
+});
+
+function closeJob() {
+  const job = wish.job;
+  go({job: null});
+  table.focus(job);
+}
+
+// ---- what is asked ----
+
+const hurryZones = feed.every(PACE.zones, async (isStill) => {
+  const answer = await feed.get('zones');
+  if (!isStill()) return;
+  zones = answer.zones;
+  if (!wish.zone && zones.length > 0) {
+    const fullest = zones.reduce((one, other) => (other.jobs > one.jobs ? other : one));
+    go({zone: fullest.zone}, {isSmall: true});
+  }
+  show();
+});
+
+const hurryJobs = feed.every(PACE.jobs, async (isStill) => {
+  if (!wish.zone) return;
+  const asked = list;
+  const changed = () => {
+    isDirty = true;
+    show();
+  };
+  if (await follow(feed, wish.zone, asked, () => isStill() && asked === list, changed)) changed();
+});
+
+/** A card of the zone: its answer is kept under a name. */
+const card = (name) => feed.every(PACE[name], async (isStill) => {
+  const zone = wish.zone;
+  if (!zone) return;
+  const answer = await feed.get(`zones/${encodeURIComponent(zone)}/${name}`);
+  if (!isStill() || zone !== wish.zone) return;
+  known[name] = answer;
+  show();
+});
+const hurryCards = ['riders', 'verdicts', 'audit'].map(card);
+
+feed.every(PACE.gateways, async (isStill) => {
+  const answer = await feed.get('gateways');
+  if (!isStill()) return;
+  known.gateways = answer;
+  show();
+});
+
+const hurryJob = feed.every(PACE.job, async (isStill) => {
+  await jobPanel.ask(feed, isStill).catch((error) => { if (error.status !== 404) throw error; });
+  show();
+});
+
+function hurryZone() {
+  hurryJobs();
+  for (const hurry of hurryCards) hurry();
+}
+
+async function connectionChanged({isOpen, status}) {
+  const own = known.gateways?.gateways.find(({id}) => id === known.gateways.answeredBy);
+  if (status === 0 || status === 503) banner.update({state: 'waiting', degraded: false});
+  else if (isOpen) banner.update({state: 'open', degraded: own?.health?.state === 'degraded'});
+  if (isOpen) put(element('age'), words.updated(clockText(Date.now(), locale)));
+  if (status === 401) {
+    feed.stop();
+    signIn.forget(words.signInExpired);
+    begin();
+  } else if (status === 403) {
+    feed.stop();
+    refuse();
+  }
+}
+
+/** Somebody is signed in who may not look. */
+function refuse() {
+  const [text, button] = [element('refusal').querySelector('p'), make('button', {type: 'button'}, words.signOut)];
+  button.addEventListener('click', () => {
+    signIn.forget();
+    location.reload();
+  });
+  text.textContent = words.refused;
+  element('refusal').replaceChildren(text, button);
+  element('refusal').hidden = false;
+  element('desk').hidden = true;
+}
+
+// ---- what is shown ----
+
+function show() {
+  frame ??= requestAnimationFrame(() => {
+    frame = null;
+    render();
+  });
+}
+
+function render() {
+  element('desk').hidden = !element('refusal').hidden;
+  if (zones) {
+    zonesPanel(element('zones'), zones, {words, current: wish.zone, link: (zone) => hrefOf({zone, job: null})});
+  }
+  if (isDirty) renderRows();
+  const panels = {riders: ridersPanel, verdicts: verdictsPanel, audit: auditPanel, gateways: gatewaysPanel};
+  for (const [name, panel] of Object.entries(panels)) {
+    if (known[name]) panel(element(name), known[name], {words, now: Date.now(), link: (job) => hrefOf({job})});
+  }
+  jobPanel.texts = texts;
+  jobPanel.show(wish.job && list.row(wish.job), Date.now());
+}
+
+let announced = '';
+
+function renderRows() {
+  isDirty = false;
+  const rows = list.rows(wish);
+  table.show(rows);
+  filter.count(list.counts(wish), wish);
+  table.sorted(wish.sort, wish.down);
+  const empty = !list.isKnown ? words.reading : list.size === 0 ? words.none : words.nothing;
+  put(element('nothing'), rows.length === 0 ? empty : '');
+  put(element('count'), list.isKnown ? words.count(number.format(rows.length), number.format(list.size)) : '');
+  // What was asked for is told, not what comes by itself.
+  const asked = JSON.stringify([wish.zone, wish.q, wish.status, wish.tracking, wish.dark]);
+  if (list.isKnown && asked !== announced) {
+    announced = asked;
+    announcer.say('count', words.spoken(number.format(rows.length), number.format(list.size)));
+  }
+}
+
+/** Links to a zone or a job of this page are steps in it; with a key held they open as links do. */
+element('desk').addEventListener('click', (event) => {
+  const link = event.target.closest('a[data-zone], a[data-job]');
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+  event.preventDefault();
+  if (link.dataset.zone) go({zone: link.dataset.zone, job: null});
+  else go({job: link.dataset.job});
+});
+
+async function loadTexts() {
+  const answer = await fetch(`/api/v1/texts?language=${language}`).catch(() => null);
+  texts = answer?.ok ? await answer.json().catch(() => null) : null;
+  if (!texts) return;
+  filter.make(texts);
+  filter.write(wish);
+  isDirty = true;
+  show();
+}
+
+async function begin() {
+  await signIn.credential();
+  element('refusal').hidden = true;
+  arrive(false);
+  feed.start();
+}
+
+document.title = words.title;
+languageSwitch(element('language'));
+filter.make(null);
+loadTexts();
+setInterval(() => { table.refresh(); show(); }, CLOCK);
+begin();

@@ -1,0 +1,145 @@
+// Signing in: by a one-time code at the end of the address (`#in.<code>`), by one that is typed, by the page that
+// operators name (ENROUTE_SIGN_IN_URL), or not at all with a tracking link. A code leaves the address bar before it is
+// used, and the token it brings lives in this tab's sessionStorage alone: never in an address, a cookie or on disk.
+
+import {make, put, shared} from './page.js';
+
+const KEPT_AS = 'enroute.token';
+const SOON = 5_000;    // ms before its end in which a token is not taken any more
+const CODE = /(?:^|#in\.)([0-9a-f]{32})$/i;
+
+/** Why a code was not taken, by status; anything else is a server that does not answer. */
+const REASONS = {
+  400: shared.signInRefused, 404: shared.signInRefused, 422: shared.signInRefused, 429: shared.signInLimited,
+};
+
+/**
+ * Who looks at the page. A page waits for `credential()` before it starts: while nobody is signed in that shows the
+ * panel, and whatever else is on the page stays. `Enroute` is given `current`, which never waits. When the gateway
+ * closes with 4005 or 4500, the page says `forget(reason)`, waits for `credential()` again and starts again.
+ */
+export class SignIn {
+  #link = null;
+  #waiting = [];
+  #reason = '';
+  #code;
+
+  /**
+   * @param panel the section to ask in, empty and hidden.
+   * @param takesLinks whether what stands behind # may be a tracking link.
+   */
+  constructor({panel, takesLinks = false}) {
+    this.panel = panel;
+    const behind = decodeURIComponent(location.hash.slice(1));
+    if (behind.startsWith('in.')) {
+      history.replaceState(history.state, '', location.pathname + location.search);
+      this.#code = this.redeem(behind.slice(3));
+    } else if (takesLinks && behind) {
+      this.#link = behind;
+    }
+    // Another link in the same tab is another page; the browser alone would keep this one.
+    addEventListener('hashchange', () => location.reload());
+  }
+
+  #kept = () => {
+    try {
+      const kept = JSON.parse(sessionStorage.getItem(KEPT_AS));
+      return kept?.token ? kept : null;
+    } catch {
+      return null;
+    }
+  };
+
+  /** What the server gave with the token: `{token, role, person, expiresAt}`, ms since the epoch; null without. */
+  get session() {
+    const kept = this.#kept();
+    return kept && Date.now() < kept.expiresAt - SOON ? kept : null;
+  }
+
+  /** For `Authorization`, or null. */
+  get header() {
+    if (this.#link) return `Link ${this.#link}`;
+    return this.session ? `Bearer ${this.session.token}` : null;
+  }
+
+  get isGuest() { return this.#link !== null; }
+
+  /** `{link}`, or `{token}` even when it has run out, which the gateway tells; null without either. */
+  get current() {
+    if (this.#link) return {link: this.#link};
+    const kept = this.#kept();
+    return kept && {token: kept.token};
+  }
+
+  async credential() {
+    await this.#code;
+    if (this.#link) return {link: this.#link};
+    const {session} = this;
+    if (session) return {token: session.token};
+    if (sessionStorage.getItem(KEPT_AS)) this.forget(shared.signInExpired);
+    this.#ask();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** The token is of no use any more; `reason` is said in the panel when it is shown next. */
+  forget(reason = '') {
+    sessionStorage.removeItem(KEPT_AS);
+    this.#reason = reason;
+  }
+
+  /** Uses a code up. @returns whether somebody is signed in now; if not, the panel says why. */
+  async redeem(code) {
+    const body = JSON.stringify({code: code.toLowerCase()});
+    const answer = await fetch('/api/v1/sign-ins/redeem', {
+      method: 'POST', headers: {'Content-Type': 'application/json'}, body,
+    }).catch(() => null);
+    if (!answer?.ok) {
+      this.#reason = REASONS[answer?.status] ?? shared.signInUnreachable;
+      return false;
+    }
+    sessionStorage.setItem(KEPT_AS, JSON.stringify(await answer.json()));
+    this.#reason = '';
+    this.panel.hidden = true;
+    for (const resolve of this.#waiting.splice(0)) resolve({token: this.session.token});
+    return true;
+  }
+
+  #ask = () => {
+    if (!this.panel.hasChildNodes()) this.#build();
+    put(this.problem, this.#reason);
+    this.panel.hidden = false;
+  };
+
+  #build = () => {
+    const page = document.querySelector('meta[name="enroute-sign-in"]')?.content;
+    const input = make('input', {
+      id: 'signin-code', name: 'code', autocomplete: 'one-time-code', autocapitalize: 'none', spellcheck: 'false',
+      required: true, 'aria-describedby': 'signin-hint signin-problem',
+    });
+    this.problem = make('p', {id: 'signin-problem', class: 'problem', role: 'alert', hidden: true});
+    const form = make('form', {novalidate: true},
+      make('label', {for: 'signin-code'}, shared.signInCode), input,
+      make('p', {id: 'signin-hint', class: 'quiet'}, shared.signInHint), this.problem,
+      make('button', {type: 'submit', class: page ? '' : 'primary'}, shared.signInSend));
+    form.addEventListener('submit', async (event) => {
+      event.preventDefault();
+      const code = CODE.exec(input.value.trim())?.[1];
+      const isIn = code ? await this.redeem(code) : (this.#reason = shared.signInMalformed, false);
+      put(this.problem, isIn ? '' : this.#reason);
+      input.setAttribute('aria-invalid', String(!isIn));
+      if (isIn) input.value = '';
+      else input.focus();
+    });
+    this.panel.setAttribute('aria-labelledby', 'signin-title');
+    this.panel.append(
+      make('h2', {id: 'signin-title'}, shared.signInTitle), make('p', {}, shared.signInWhy));
+    if (page) {
+      const back = encodeURIComponent(location.origin + location.pathname + location.search);
+      const address = `${page}${page.includes('?') ? '&' : '?'}return=${back}`;
+      this.panel.append(
+        make('a', {class: 'button primary', href: address}, shared.signInButton),
+        make('p', {class: 'or'}, shared.signInOr));
+    }
+    this.panel.append(form);
+  };
+}

@@ -1,0 +1,38 @@
+// The words that all pages share, by language. A word with something in it is a function.
+
+export const words = {
+  en: {
+    offline: 'No connection. We keep trying.',
+    offlineSince: (time) => `No connection. You see what was known at ${time}.`,
+    degraded: 'Updates are delayed at the moment. What you see may be a little old.',
+    signInTitle: 'Sign in',
+    signInWhy: 'This page is for people who are signed in.',
+    signInButton: 'Sign in',
+    signInOr: 'or with a code',
+    signInCode: 'Sign-in code',
+    signInHint: 'It was sent to you, or stands at the end of a link. It can be used once.',
+    signInSend: 'Go on',
+    signInMalformed: 'A sign-in code has 32 digits and letters from a to f. Please check it.',
+    signInRefused: 'This code is not valid any more: each is good once, for a short time. Please ask for a new one.',
+    signInLimited: 'Too many tries. Please wait a minute, then try again.',
+    signInUnreachable: 'We can not be reached at the moment. Please check your connection, then try again.',
+    signInExpired: 'Your sign-in has ended. Sign in again to go on; what you see stays.',
+  },
+  de: {
+    offline: 'Keine Verbindung. Wir versuchen es weiter.',
+    offlineSince: (time) => `Keine Verbindung. Sie sehen den Stand von ${time}.`,
+    degraded: 'Neues kommt gerade verspätet. Was Sie sehen, ist vielleicht etwas älter.',
+    signInTitle: 'Anmelden',
+    signInWhy: 'Diese Seite ist für Angemeldete.',
+    signInButton: 'Anmelden',
+    signInOr: 'oder mit einem Code',
+    signInCode: 'Anmeldecode',
+    signInHint: 'Er wurde Ihnen geschickt oder steht am Ende eines Links. Er gilt einmal.',
+    signInSend: 'Weiter',
+    signInMalformed: 'Ein Anmeldecode hat 32 Ziffern und Buchstaben von a bis f. Bitte prüfen Sie ihn.',
+    signInRefused: 'Dieser Code gilt nicht mehr: jeder gilt einmal, kurze Zeit. Bitte fordern Sie einen neuen an.',
+    signInLimited: 'Zu viele Versuche. Bitte warten Sie eine Minute.',
+    signInUnreachable: 'Wir sind gerade nicht erreichbar. Bitte prüfen Sie Ihre Verbindung.',
+    signInExpired: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich wieder an; was Sie sehen, bleibt.',
+  },
+};

@@ -1,0 +1,176 @@
+// What all pages share: the language they speak, one polite voice for screen readers, the banner that tells of a lost
+// connection, and what the system asks of colours and motion. A page's own words stand in a file of its own
+// (track-words.js and so on), signing in is page-sign-in.js. Pages call `inLanguage(words)` once, before anything else.
+// No private methods here, but private functions: Safari 14.1 knows these alone.
+
+import {clockText, readersLocale} from './enroute-words.js';
+import {words as pageWords} from './page-words.js';
+
+/** Languages that every page has words in, by the names they give themselves. */
+export const languages = {en: 'English', de: 'Deutsch'};
+
+const primary = (tag) => (tag ?? '').toLowerCase().split('-')[0];
+const wished = [new URLSearchParams(location.search).get('lang'), document.documentElement.lang].map(primary);
+
+/** The page's language: the one in its address, or the one that the server chose by `Accept-Language`. */
+export const language = wished.find((tag) => Object.keys(languages).includes(tag)) ?? 'en';
+document.documentElement.lang = language;
+
+/** For `Intl`: the reader's own kind of the page's language. British clocks and miles are not American ones. */
+export const locale = readersLocale(language, navigator.languages);
+
+/** The words that all pages share, in the page's language. */
+export const shared = pageWords[language] ?? pageWords.en;
+
+/**
+ * The words of a page in its language; those that stand in its HTML are put there: `data-word="key"` names a text,
+ * `data-label="key"` an `aria-label`.
+ */
+export function inLanguage(words) {
+  const chosen = {...shared, ...(words[language] ?? words.en)};
+  for (const place of document.querySelectorAll('[data-word]')) place.textContent = chosen[place.dataset.word];
+  for (const place of document.querySelectorAll('[data-label]')) {
+    place.setAttribute('aria-label', chosen[place.dataset.label]);
+  }
+  return chosen;
+}
+
+/** A button that names the other language, in that language, and loads the page in it; what the address holds stays. */
+export function languageSwitch(button) {
+  const all = Object.keys(languages);
+  const other = all[(all.indexOf(language) + 1) % all.length];
+  button.textContent = languages[other];
+  button.lang = other;
+  button.hidden = false;
+  button.addEventListener('click', () => {
+    const address = new URL(location.href);
+    address.searchParams.set('lang', other);
+    location.replace(address);
+  });
+}
+
+/** Makes an element: `make('p', {class: 'quiet', hidden: true}, 'text', child)`; null and false are left out. */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    element.setAttribute(name, value === true ? '' : value);
+  }
+  element.append(...children);
+  return element;
+}
+
+/** Writes a text where it has changed, so that nothing is read or laid out anew; hides the element that has none. */
+export function put(element, text) {
+  if (element.textContent !== (text ?? '')) element.textContent = text ?? '';
+  if (element.hidden !== !text) element.hidden = !text;
+}
+
+/**
+ * The one polite voice of a page: a `role=status` that is there from the start. It speaks once in `quiet` ms at most;
+ * what comes sooner waits, the newest of each topic, and is said together, one sentence after the other.
+ */
+export class Announcer {
+  #waiting = new Map();
+  #spokenAt = -Infinity;
+  #timer = null;
+
+  constructor(
+    element, {quiet = 30_000, now = () => performance.now(), later = (act, ms) => setTimeout(act, ms)} = {},
+  ) {
+    Object.assign(this, {element, quiet, now, later});
+  }
+
+  /** Says it now, or once the last words are `quiet` ms ago, unless something newer of its topic takes its place. */
+  say(topic, text) {
+    if (!text) return;
+    this.#waiting.delete(topic);
+    this.#waiting.set(topic, text);
+    if (this.#timer !== null) return;
+    const wait = this.#spokenAt + this.quiet - this.now();
+    if (wait <= 0) this.#speak();
+    else this.#timer = this.later(() => this.#speak(), wait);
+  }
+
+  /** Takes back what still waits: it is not so any more. */
+  unsay(topic) {
+    this.#waiting.delete(topic);
+  }
+
+  #speak = () => {
+    this.#timer = null;
+    if (this.#waiting.size === 0) return;
+    this.element.textContent = [...this.#waiting.values()].join(' ');
+    this.#waiting.clear();
+    this.#spokenAt = this.now();
+  };
+}
+
+/**
+ * Tells that the connection is lost: at once when the system says so, otherwise after `patience` ms without one,
+ * because a socket that is exchanged for another is no news. While the gateway hears nothing from its store it says
+ * that in its place.
+ */
+export class ConnectionBanner {
+  #lostAt = null;    // our wall clock, ms; what is on the screen is from then
+  #timer = null;
+  #connection = {state: 'connecting', degraded: false};
+
+  /**
+   * @param patience ms
+   * @param hasState whether anything is shown that can be old.
+   * @param knownAt ms since the epoch, of what was kept from an earlier visit; null for what came over this connection.
+   */
+  constructor(element, {patience = 2_000, hasState = () => true, knownAt = () => null} = {}) {
+    Object.assign(this, {element, patience, hasState, knownAt});
+    this.update(this.#connection);
+    addEventListener('offline', () => this.#show());
+    addEventListener('online', () => this.#show());
+  }
+
+  /** @param connection what `enroute.connection` says now. */
+  update(connection) {
+    this.#connection = connection;
+    clearTimeout(this.#timer);
+    if (connection.state !== 'open') this.#timer = setTimeout(() => this.#show(), this.patience);
+    if (connection.state === 'open' || this.#lostAt !== null) this.#show();
+  }
+
+  get isLost() { return this.#lostAt !== null; }
+
+  #show = () => {
+    const {state, degraded} = this.#connection;
+    const isOver = state === 'refused' || state === 'stopped';
+    const isLost = !isOver && (state !== 'open' || navigator.onLine === false);
+    if (!isLost) this.#lostAt = null;
+    else this.#lostAt ??= Date.now();
+    put(this.element, isLost ? this.#sentence() : degraded && !isOver ? shared.degraded : '');
+    this.element.dataset.state = isLost ? 'offline' : 'degraded';
+  };
+
+  #sentence = () => {
+    const since = this.knownAt() ?? this.#lostAt;
+    return this.hasState() ? shared.offlineSince(clockText(since, locale)) : shared.offline;
+  };
+}
+
+const stillness = matchMedia('(prefers-reduced-motion: reduce)');
+
+/** Whether the system asks for steps in the place of movement. */
+export const wantsStillness = () => stillness.matches;
+
+/** Calls when the colours change: light and dark, forced ones. What is drawn on a canvas has to be drawn again. */
+export function onThemeChange(listener) {
+  for (const query of ['(prefers-color-scheme: dark)', '(forced-colors: active)']) {
+    matchMedia(query).addEventListener('change', listener);
+  }
+}
+
+/** A colour of the style sheet, as it is in the theme of the moment: `colour('--accent')`. */
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** Keeps the shell and the last state, never positions, for when there is no network (worker.js). */
+export function keepForLater() {
+  if (!navigator.serviceWorker || !isSecureContext) return;
+  navigator.serviceWorker.register('/worker.js', {scope: '/'}).catch(() => { /* then without */ });
+}

@@ -1,0 +1,134 @@
+// The availability switch (RDR-009). It shows what the gateway knows, never a wish: while a change is on its way the
+// thumb stands in the middle, and when it fails the switch is where it was, with a message that says why.
+
+import {make, put} from './page.js';
+
+/** ms for an answer; then the rider is told, and what came of it is asked for when the network is back. */
+export const DECLARED_WITHIN = 10_000;
+
+/** What to say of a refusal, by its code. */
+function sentences(error, words) {
+  switch (error.code) {
+    case 'network': return [words.networkError];
+    case 'active_task': return [words.activeTask];
+    case 'forbidden': return [words.notApproved];
+    case 'not_found': return [words.noZone];
+    case 'conflict': return [words.otherDevice];
+    case 'rate_limited': return [words.tooOften(Math.ceil((error.retryIn ?? 10_000) / 1000))];
+    default: return [words.notUpdated];
+  }
+}
+
+/** Why the rider is offered no task although it is online; '' when it is. */
+function shiftDetail(rider, words) {
+  if (!rider.approved) return words.notApproved;
+  if (rider.status === 'offline') {
+    return rider.reason && rider.reason !== 'expired' ? words.forcedOffline : words.shiftOffline;
+  }
+  if (rider.draining) return words.shiftDraining;
+  if (!rider.reachable) return words.notHeard;
+  return rider.tasks.length >= rider.capacity ? words.shiftFull : words.shiftOnline;
+}
+
+export class Availability {
+  #pending = null;
+  #rider = null;
+
+  /**
+   * @param {{button: Element, title: Element, detail: Element, state: Element, card: Element, snack: Element,
+   *   message: Element, close: Element}} places
+   * @param {(status: string) => Promise<object>} declare asks the gateway; answers the rider after it
+   * @param {{rider: (rider: object) => void, doubt: () => void, say: (text: string) => void}} on
+   */
+  constructor(places, words, declare, on) {
+    Object.assign(this, {places, words, declare, on});
+    places.button.addEventListener('click', () => this.toggle());
+    places.close.addEventListener('click', () => this.#closeSnack());
+  }
+
+  /** @param rider as the gateway says it is; null: it has no zone, and nothing to declare. */
+  show(rider) {
+    this.#rider = rider;
+    this.#render();
+  }
+
+  async toggle() {
+    if (this.#pending || !this.#rider) return;
+    const wish = this.#rider.status === 'online' ? 'offline' : 'online';
+    this.#pending = wish;
+    this.#closeSnack();
+    this.#render();
+    this.on.say(wish === 'online' ? this.words.goingOnline : this.words.goingOffline);
+    try {
+      if (navigator.onLine === false) throw Object.assign(new Error('offline'), {code: 'network'});
+      const rider = await inTime(this.declare(wish), DECLARED_WITHIN);
+      this.#pending = null;
+      this.on.rider(rider);
+      this.on.say(rider.status === 'online' ? this.words.youAreOnline : this.words.youAreOffline);
+    } catch (error) {
+      this.#pending = null;
+      this.#tell(error);
+      // The answer may be lost and the change made: whoever can be asked says how it is.
+      if (error.code !== 'active_task') this.on.doubt();
+    }
+    this.#render();
+  }
+
+  #render = () => {
+    const {button, title, detail, state, card} = this.places;
+    const rider = this.#rider;
+    const isOnline = rider?.status === 'online';
+    button.hidden = rider === null;
+    button.setAttribute('aria-checked', String(isOnline));
+    button.setAttribute('aria-label', this.words.availability);
+    if (this.#pending) button.setAttribute('aria-busy', 'true');
+    else button.removeAttribute('aria-busy');
+    card.dataset.status = isOnline ? 'online' : 'offline';
+    put(state, this.#pending ? '…' : isOnline ? this.words.stateOnline : this.words.stateOffline);
+    if (rider === null) {
+      put(title, this.words.title);
+      return put(detail, this.words.noZone);
+    }
+    put(title, this.#pending
+      ? this.#pending === 'online' ? this.words.goingOnline : this.words.goingOffline
+      : isOnline ? this.words.youAreOnline : this.words.youAreOffline);
+    put(detail, this.#pending ? this.words.oneMoment : shiftDetail(rider, this.words));
+  };
+
+  #tell = (error) => {
+    const {snack, message} = this.places;
+    const [text] = sentences(error, this.words);
+    message.replaceChildren(make('p', {}, text));
+    if (error.code === 'active_task' && error.tasks?.length) {
+      const links = error.tasks.flatMap((job, at) => [
+        at ? ', ' : ' ', make('a', {href: `#task-${job}`, 'data-task': job}, job)]);
+      message.append(make('p', {}, this.words.activeTasks, ...links));
+      for (const link of message.querySelectorAll('a')) {
+        link.addEventListener('click', (event) => {
+          event.preventDefault();
+          const card = document.getElementById(`task-${link.dataset.task}`);
+          card?.scrollIntoView({block: 'start'});
+          card?.querySelector('h3')?.focus();
+        });
+      }
+    }
+    snack.hidden = false;
+    this.on.say(message.textContent);
+  };
+
+  #closeSnack = () => {
+    const hadFocus = this.places.snack.contains(document.activeElement);
+    this.places.snack.hidden = true;
+    this.places.message.replaceChildren();
+    if (hadFocus) this.places.button.focus();
+  };
+}
+
+/** @throws {{code: 'network'}} when no answer came in so many ms. */
+export function inTime(promise, ms) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(Object.assign(new Error('No answer came in time.'), {code: 'network'})), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}

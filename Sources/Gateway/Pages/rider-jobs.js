@@ -1,0 +1,149 @@
+// The rider's jobs: which there are, what is known of each, and what the rider does with them. The gateway tells a
+// rider's tasks when it is asked (`GET riders/me`), and of each job whatever happens as it happens.
+
+import {allowsTravel, headingFor, isOver, isWaitingForVendor} from './rider-tasks.js';
+
+/** Jobs that are shown, at most: as many as a session may follow. */
+const MOST_JOBS = 10;
+/** Words of the gateway for a journey that is over. */
+const JOURNEY_OVER = ['paused', 'arrived', 'ended'];
+/** Words of the gateway for a job that is not this rider's. */
+const NOT_THEIRS = ['not_found', 'forbidden'];
+/** Words of the gateway for a step that can not be taken from where the job is. */
+const NOT_FROM_HERE = ['illegal_transition', 'conflict', 'not_found'];
+
+export class Jobs {
+  #jobs = new Map();
+
+  /**
+   * @param enroute
+   * @param travel travel mode, which ends with a job and goes on after a reload
+   * @param navigation which fetches the way ahead of the tap
+   * @param {{changed: () => void, say: (topic: string, text: string) => void, doubt: () => Promise<void>}} on
+   */
+  constructor(enroute, travel, navigation, words, on) {
+    Object.assign(this, {enroute, travel, navigation, words, on});
+  }
+
+  get count() { return this.#jobs.size; }
+
+  /** Each as its card shows it: `{job, task, view, travel, canWhy, gone, message, hint, busy, names}`. */
+  get all() {
+    const {words} = this;
+    const endings = {delivered: words.jobDone, completed: words.jobDone, cancelled: words.jobCancelled};
+    return [...this.#jobs.values()].map((known) => {
+      const {view} = known.follow;
+      const travel = this.travel.stateOf(known.job);
+      return {
+        ...known, view, travel, canWhy: travel === 'interrupted',
+        message: known.message || known.gone || endings[view.status], hint: view.known ? this.#hint(known, view) : '',
+      };
+    });
+  }
+
+  /** @param job whose card is there from now on */
+  follow(job) {
+    if (this.#jobs.has(job) || this.#jobs.size >= MOST_JOBS) return;
+    const known = {job, task: null, message: '', busy: null, names: {}, gone: null};
+    this.#jobs.set(job, known);
+    known.follow = this.enroute.follow(job, (view, change) => this.#heard(known, view, change));
+  }
+
+  /** The rider has put the card of what is over away. */
+  dismiss(job) {
+    this.#jobs.get(job)?.follow.stop();
+    this.#jobs.delete(job);
+    this.on.changed();
+  }
+
+  /** @param {{job: string, state: string}[]} tasks all of the rider's. @param {boolean} isFirst they are no news */
+  tasks(tasks, isFirst) {
+    const states = new Map(tasks.map(({job, state}) => [job, state]));
+    for (const [job, task] of states) {
+      if (!this.#jobs.has(job) && !isFirst) this.on.say(`job ${job}`, this.words.newTask(job));
+      this.follow(job);
+      const known = this.#jobs.get(job);
+      if (known) Object.assign(known, {task, gone: null});
+    }
+    for (const known of this.#jobs.values()) {
+      if (states.has(known.job) || known.task === null) continue;
+      known.task = null;
+      if (!isOver(known.follow.view.status)) known.gone ??= this.words.jobReassigned;
+      this.travel.ended(known.job);
+    }
+    this.on.changed();
+  }
+
+  /** Says something on a job's card, and aloud; '' takes it away. */
+  note(job, text) {
+    const known = this.#jobs.get(job);
+    if (!known) return;
+    known.message = text;
+    if (text) this.on.say(`job ${job}`, text);
+    this.on.changed();
+  }
+
+  /** What the gateway calls the vendor or the customer. */
+  name(job, to, name) {
+    const known = this.#jobs.get(job);
+    if (known) known.names = {...known.names, [to]: name};
+    this.on.changed();
+  }
+
+  /** @param step one of `verbsOf` */
+  async take(job, {verb, path, body}) {
+    const known = this.#jobs.get(job);
+    if (!known || known.busy) return;
+    const {words} = this;
+    Object.assign(known, {busy: verb, message: ''});
+    this.on.changed();
+    try {
+      await this.enroute.rest('POST', `/jobs/${encodeURIComponent(job)}/${path}`, {body});
+      if (verb === 'cancelled') known.gone = words.taskGone(job);
+    } catch ({code}) {
+      const why = NOT_FROM_HERE.includes(code) ? words.illegal : words.verbFailed;
+      this.note(job, code === 'network' ? words.verbNetwork : why);
+    }
+    known.busy = null;
+    await this.on.doubt();
+    this.on.changed();
+  }
+
+  #heard = (known, view, change) => {
+    const {job} = known;
+    if (view.refused) {
+      // A connection that is refused says so of all jobs: what is shown stays until somebody is signed in again.
+      if (!NOT_THEIRS.includes(view.refused.code)) return;
+      this.travel.ended(job);
+      return this.dismiss(job);
+    }
+    this.#journey(job, view, change);
+    if (change === 'status') this.on.say(`job ${job}`, this.words.done(this.words.statuses[view.status]));
+    if (change === 'approach' && this.words[view.approach]) this.on.say(`job ${job}`, this.words[view.approach]);
+    if (view.ended || change === 'status') this.on.doubt();
+    if (!isOver(view.status) && !known.gone) {
+      const version = `${view.epoch} ${JSON.stringify(view.destination)}`;
+      this.navigation.prepare(job, headingFor({...view, task: known.task}), version);
+    }
+    this.on.changed();
+  };
+
+  /** Travel mode ends with the journey, whoever ended it, and goes on after the page was loaded again. */
+  #journey = (job, view, change) => {
+    const isWhole = change === 'snapshot' || change === 'reset';
+    const isUnderway = allowsTravel(view.status) && !view.ended;
+    if (isUnderway && !(JOURNEY_OVER.includes(view.tracking) && (isWhole || change === 'tracking'))) {
+      if (isWhole) this.travel.resume(job);
+      return;
+    }
+    if (this.travel.travelling.has(job) && view.reason === 'time_limit') this.note(job, this.words.timeLimit);
+    this.travel.ended(job);
+  };
+
+  #hint = ({task}, {kind, status, approach}) => {
+    const {words} = this;
+    if (approach === 'arrived' || approach === 'approaching') return words[approach];
+    if (task && isWaitingForVendor({kind, status, task})) return words.notReady(words.statuses[status]);
+    return kind === 'service' && status === 'assigned' ? words.travelLater : '';
+  };
+}

@@ -1,0 +1,203 @@
+// The list of tasks: one card for each, built once and then only changed where something is different, so that neither
+// focus nor a screen reader loses its place. A card shows what it is given and calls back; it decides nothing.
+
+import {allowsTravel, headingFor, inOrder, isOver, isWaitingForVendor, verbsOf} from './rider-tasks.js';
+import {make, put} from './page.js';
+
+const picture = (paths) => `<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">${paths}</svg>`;
+const PICTURES = {
+  delivery: picture('<path d="M4 8l8-4 8 4v8l-8 4-8-4zM4 8l8 4 8-4M12 12v8"/>'),
+  service: picture('<path d="M14 6a4 4 0 0 0-5 5l-6 6 3 3 6-6a4 4 0 0 0 5-5l-2.5 2.5-3-3z"/>'),
+  way: picture('<path d="M4 20V10a4 4 0 0 1 4-4h11M15 2l4 4-4 4"/>'),
+  pin: picture('<path d="M12 21s-7-6.2-7-11.5a7 7 0 0 1 14 0C19 14.8 12 21 12 21z"/><circle cx="12" cy="9.5" r="2"/>'),
+};
+
+/** States of a delivery's task, in their order; delivered is the last step. */
+const TASK_STATES = ['accepted', 'arrived_at_store', 'picked_up', 'in_transit'];
+
+/** The segments of the progress: how many there are, and which is the active one. */
+function progress({kind, task, status, steps}) {
+  if (kind === 'delivery' && task) return {count: TASK_STATES.length + 1, at: TASK_STATES.indexOf(task)};
+  const own = steps.filter((step) => !['cancelled', 'allocation_failed'].includes(step.status));
+  const active = own.findIndex((step) => step.status === status);
+  return {count: own.length, at: isOver(status) && active < 0 ? own.length : active};
+}
+
+/** What a label names: the vendor or the customer by name where the gateway knows one. */
+const nameOf = (job, to, words) => job.names?.[to]
+  ?? (to === 'vendor' ? job.view.vendor ?? words.vendor : words.customer);
+
+export class TaskList {
+  #cards = new Map();
+
+  /**
+   * @param {Element} list
+   * @param {{verb: Function, travel: Function, why: Function, navigate: Function, dismiss: Function}} on
+   */
+  constructor(list, words, on) {
+    Object.assign(this, {list, words, on});
+  }
+
+  /**
+   * @param {object[]} jobs `{job, task, view, travel, canWhy, message, hint, busy, names, gone}`; see rider.js
+   */
+  show(jobs) {
+    for (const [name, card] of this.#cards) {
+      if (jobs.some(({job}) => job === name)) continue;
+      card.item.remove();
+      this.#cards.delete(name);
+    }
+    const ordered = inOrder(jobs.map((job) => ({...job, status: job.view.status})));
+    for (const job of ordered) {
+      if (!this.#cards.has(job.job)) this.#cards.set(job.job, this.#build(job.job));
+      this.#fill(this.#cards.get(job.job), job);
+    }
+    const items = ordered.map(({job}) => this.#cards.get(job).item);
+    const isSame = items.every((item, at) => this.list.children[at] === item);
+    // A card that is moved loses the focus in it.
+    if (isSame || (items.every((item) => item.isConnected) && this.list.contains(document.activeElement))) return;
+    this.list.append(...items);
+  }
+
+  #build = (job) => {
+    const {words} = this;
+    const part = (tag, attributes, ...children) => make(tag, attributes, ...children);
+    const card = {
+      kind: part('span', {class: 'kind'}), title: part('h3', {tabindex: '-1', id: `title-${job}`}),
+      status: part('p', {class: 'quiet'}), steps: part('div', {class: 'steps', role: 'img'}),
+      main: part('div', {class: 'buttons'}), hint: part('p', {class: 'hint quiet', id: `hint-${job}`}),
+      navigate: part('button', {type: 'button', class: 'navigate', id: `navigate-${job}`}),
+      travel: part('button', {type: 'button', class: 'travel', id: `travel-${job}`}),
+      message: part('p', {class: 'message', hidden: true}),
+      why: part('button', {type: 'button', class: 'plain'}, words.resume),
+      other: part('button', {type: 'button', class: 'plain'}, words.otherMap),
+      back: part('button', {type: 'button', class: 'plain'}), dismiss: part('button', {type: 'button'}, words.ok),
+      drawn: '',
+    };
+    card.navigate.innerHTML = `${PICTURES.way}<span></span>`;
+    card.travel.innerHTML = `${PICTURES.pin}<span></span>`;
+    card.two = part('div', {class: 'buttons two'}, card.travel, card.navigate);
+    card.item = part('li', {class: 'card task', id: `task-${job}`, 'data-job': job, 'aria-labelledby': `title-${job}`},
+      part('div', {class: 'task-head'}, card.kind, part('div', {}, card.title, card.status)),
+      card.steps, card.message, card.main, card.two, card.hint,
+      part('div', {class: 'quiet-buttons'}, card.why, card.other, card.back), card.dismiss);
+    const to = () => headingFor(card.job);
+    card.navigate.addEventListener('click', () => this.on.navigate(job, to()));
+    card.other.addEventListener('click', () => this.on.navigate(job, to(), {again: true}));
+    card.travel.addEventListener('click', () => {
+      if (card.travel.getAttribute('aria-disabled') !== 'true') this.on.travel(job);
+    });
+    card.why.addEventListener('click', () => this.on.why(job));
+    card.dismiss.addEventListener('click', () => this.on.dismiss(job));
+    card.back.addEventListener('click', () => this.#giveBack(card));
+    card.back.addEventListener('blur', () => this.#calm(card));
+    return card;
+  };
+
+  #fill = (card, job) => {
+    const {words} = this;
+    const {view, task} = job;
+    const isClosed = Boolean(job.gone) || isOver(view.status);
+    const state = {job: job.job, kind: view.kind, status: view.status, task, steps: view.steps};
+    card.job = state;
+    put(card.title, view.kind ? `${words[view.kind]} ${job.job}` : job.job);
+    put(card.status, view.known
+      ? view.kind === 'delivery' && task && !isOver(view.status)
+        ? `${words.taskStates[task]} · ${words.statuses[view.status]}` : words.statuses[view.status]
+      : words.oneMoment);
+    if (card.kind.dataset.kind !== (view.kind ?? '')) {
+      card.kind.dataset.kind = view.kind ?? '';
+      card.kind.innerHTML = PICTURES[view.kind] ?? '';
+    }
+    card.item.dataset.over = String(isClosed);
+    this.#segments(card, state, view.known && !isClosed);
+    this.#verbs(card, job, state, isClosed);
+    put(card.message, job.message ?? '');
+    put(card.hint, isClosed ? '' : job.hint ?? '');
+    this.#two(card, job, state, isClosed || !view.known);
+    card.dismiss.hidden = !isClosed;
+  };
+
+  #segments = (card, state, isShown) => {
+    card.steps.hidden = !isShown;
+    if (!isShown) return;
+    const {count, at} = progress(state);
+    const drawn = `${count} ${at}`;
+    if (card.steps.dataset.drawn === drawn) return;
+    card.steps.dataset.drawn = drawn;
+    card.steps.setAttribute('aria-label', this.words.step(Math.min(at + 1, count), count));
+    card.steps.replaceChildren(...Array.from({length: count}, (_, index) => make('span', {
+      'data-state': index < at ? 'complete' : index === at ? 'active' : 'upcoming',
+    })));
+  };
+
+  #verbs = (card, job, state, isClosed) => {
+    const verbs = isClosed || !job.view.known ? [] : verbsOf(state);
+    const main = verbs.find(({isMain}) => isMain);
+    const other = verbs.find(({isMain}) => !isMain);
+    card.giveBack = other;
+    card.back.hidden = !other;
+    if (!card.back.dataset.sure) put(card.back, other ? this.words.verbs.cancelled : '');
+    const waits = isWaitingForVendor(state) && main?.verb === 'picked_up';
+    // While nobody sees the rider coming, that comes first.
+    const isSecond = job.travel === 'off' && allowsTravel(state.status);
+    const names = {...this.words.verbs, ...(state.kind === 'service' && this.words.serviceVerbs)};
+    const label = names[main?.verb] ?? '';
+    if (card.drawn !== (main?.verb ?? '')) {
+      const hadFocus = card.main.contains(document.activeElement);
+      card.drawn = main?.verb ?? '';
+      card.main.replaceChildren();
+      if (main) {
+        card.next = make('button', {type: 'button', class: 'next', 'data-verb': main.verb}, label);
+        card.next.addEventListener('click', () => {
+          if (card.next.getAttribute('aria-disabled') !== 'true') this.on.verb(job.job, card.main.verb);
+        });
+        card.main.append(card.next);
+      }
+      if (hadFocus) (main ? card.next : card.title).focus();
+    }
+    card.main.verb = main;
+    card.main.hidden = !main;
+    if (!main) return;
+    card.next.classList.toggle('primary', !isSecond && !waits);
+    card.next.toggleAttribute('aria-busy', false);
+    if (job.busy === main.verb) card.next.setAttribute('aria-busy', 'true');
+    card.next.setAttribute('aria-disabled', String(waits || Boolean(job.busy)));
+    if (waits) card.next.setAttribute('aria-describedby', card.hint.id);
+    else card.next.removeAttribute('aria-describedby');
+  };
+
+  #two = (card, job, state, isHidden) => {
+    const {words} = this;
+    card.two.hidden = isHidden;
+    card.why.hidden = isHidden || !job.canWhy;
+    card.other.hidden = isHidden;
+    if (isHidden) return;
+    const to = headingFor(state);
+    put(card.navigate.lastChild, words.navigateTo(nameOf(job, to, words)));
+    const mayTravel = allowsTravel(state.status) || job.travel !== 'off';
+    card.travel.hidden = state.kind === 'delivery' && !mayTravel;
+    card.travel.dataset.state = job.travel;
+    card.travel.classList.toggle('primary', job.travel === 'off' && mayTravel);
+    put(card.travel.lastChild, {off: words.activate, starting: words.activating}[job.travel] ?? words.deactivate);
+    card.travel.setAttribute('aria-disabled', String(!mayTravel || job.travel === 'starting'));
+    if (!mayTravel) card.travel.setAttribute('aria-describedby', card.hint.id);
+    else card.travel.removeAttribute('aria-describedby');
+  };
+
+  /** The first tap asks, the second does it; who looks elsewhere has not meant it. */
+  #giveBack = (card) => {
+    if (!card.back.dataset.sure) {
+      card.back.dataset.sure = 'true';
+      put(card.back, this.words.giveBackSure);
+      return;
+    }
+    this.#calm(card);
+    this.on.verb(card.job.job, card.giveBack);
+  };
+
+  #calm = (card) => {
+    delete card.back.dataset.sure;
+    put(card.back, this.words.verbs.cancelled);
+  };
+}

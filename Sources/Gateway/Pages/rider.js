@@ -1,0 +1,208 @@
+// The rider's page: signs in, shows the switch and the tasks, and passes what the rider does to whoever carries it out:
+// rider-availability.js the switch, rider-jobs.js the tasks, rider-travel.js travel mode, rider-navigation.js the maps.
+// What is shown follows from three things: the rider as the gateway knows it, each job's view, and travel mode.
+
+import {Enroute} from './enroute.js';
+import {Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, put, shared} from './page.js';
+import {SignIn} from './page-sign-in.js';
+import {Availability} from './rider-availability.js';
+import {deviceName} from './rider-device.js';
+import {Jobs} from './rider-jobs.js';
+import {TaskList} from './rider-list.js';
+import {Navigation} from './rider-navigation.js';
+import {Panel, allowedSentence} from './rider-panel.js';
+import {Sharing} from './rider-sharing.js';
+import {PRESENCE, Travel} from './rider-travel.js';
+import {words as allWords} from './rider-words.js';
+
+/** ms between two questions for the rider's tasks while the page is looked at: who gives them out does not tell us. */
+const TASKS_EVERY = 5_000;
+/** ms between two announcements: the rider hears what came of each tap. */
+const QUIET = 800;
+/** Closes after which signing in anew is of use. */
+const SIGNED_OUT = [4005, 4500, 4501, 4502];
+/** The close of an older device of a rider. */
+const REPLACED = 4007;
+
+const element = (id) => document.getElementById(id);
+const words = inLanguage(allWords);
+document.title = words.title;
+languageSwitch(element('language'));
+put(element('shift-title'), words.oneMoment);
+
+/** As the gateway knows it; null without a zone, undefined until it was asked. */
+let rider;
+
+const announcer = new Announcer(element('announcer'), {quiet: QUIET});
+const signIn = new SignIn({panel: element('signin')});
+const enroute = new Enroute({credential: async () => signIn.current});
+const banner = new ConnectionBanner(element('offline'), {hasState: () => rider !== undefined});
+
+// ---- the parts ----
+
+const travel = new Travel(enroute, {
+  changed: () => render(),
+  panel: () => panel.update(),
+  allowed: () => announcer.say('permission', allowedSentence),
+  presence: ({lat, lon}) => enroute.presence({lat, lon, device: deviceName()}),
+  failed(job, {code}) {
+    jobs.note(job, {network: words.travelNetwork, forbidden: words.travelOver}[code] ?? words.travelFailed);
+  },
+});
+const panel = new Panel(element('permission'), travel);
+
+const navigation = new Navigation(element('maps'), words, (path) => enroute.rest('GET', path), {
+  handedOff: () => travel.silence.handedOff(),
+  locates: () => travel.locates(),
+  servicesOff: (anyway) => travel.servicesOff(anyway),
+  named: (job, to, name) => jobs.name(job, to, name),
+});
+
+const jobs = new Jobs(enroute, travel, navigation, words, {
+  changed: () => render(), say: (topic, text) => announcer.say(topic, text), doubt: () => askForRider(),
+});
+
+const sharing = new Sharing({
+  card: element('sharing'), text: element('sharing-text'), rate: element('rate'), note: element('sharing-note'),
+  keep: element('keep-in-front'),
+}, travel, words);
+
+const availability = new Availability({
+  button: element('availability'), title: element('shift-title'), detail: element('shift-detail'),
+  state: element('availability-state'), card: document.querySelector('.shift'), snack: element('snack'),
+  message: element('availability-message'), close: element('snack-close'),
+}, words, declare, {
+  rider: (after) => {
+    takeRider(after);
+    if (after.status === 'online') travel.activate(PRESENCE);
+  },
+  doubt: () => askForRider(),
+  say: (text) => announcer.say('availability', text),
+});
+
+const list = new TaskList(element('jobs'), words, {
+  verb: (job, step) => jobs.take(job, step), travel: switchTravel, why: (job) => travel.activate(job), navigate,
+  dismiss(job) {
+    jobs.dismiss(job);
+    element('tasks').focus();
+  },
+});
+
+// ---- what the rider does ----
+
+async function declare(status) {
+  const {body} = await enroute.rest('PATCH', '/riders/me/status', {body: {status, device: deviceName()}});
+  if (status === 'online') enroute.presence({device: deviceName()});
+  return body;
+}
+
+function switchTravel(job) {
+  jobs.note(job, '');
+  if (travel.stateOf(job) === 'off') travel.activate(job);
+  else travel.deactivate(job);
+}
+
+async function navigate(job, to, how) {
+  jobs.note(job, '');
+  const onAnyway = () => navigate(job, to, {...how, anyway: true});
+  jobs.note(job, await navigation.navigate(job, to, {...how, onAnyway}) ?? '');
+}
+
+// ---- what is known ----
+
+let asking = null;
+
+/** The rider and its tasks, asked for once at a time. */
+function askForRider() {
+  asking ??= readRider().finally(() => { asking = null; });
+  return asking;
+}
+
+async function readRider() {
+  try {
+    takeRider((await enroute.rest('GET', '/riders/me')).body);
+  } catch ({status}) {
+    if (status === 401) signInAnew();
+    else if (status === 403) signInAnew(words.wrongRole);
+    else if (status === 404) takeRider(null);
+  }
+}
+
+function takeRider(answer) {
+  const isFirst = rider === undefined;
+  rider = answer;
+  availability.show(rider);
+  travel.setPresent(rider?.status === 'online');
+  jobs.tasks(rider?.tasks ?? [], isFirst);
+}
+
+// ---- what is shown ----
+
+let isPlanned = false;
+function render() {
+  if (isPlanned) return;
+  isPlanned = true;
+  queueMicrotask(() => {
+    isPlanned = false;
+    list.show(jobs.all);
+    sharing.show();
+    element('none').hidden = jobs.count > 0 || rider === undefined;
+    const none = {online: words.noTasksOnline, offline: words.noTasksOffline}[rider?.status];
+    put(element('none-text'), none ?? words.noTasks);
+  });
+}
+
+// ---- coming and going ----
+
+let isSigningIn = false;
+async function signInAnew(reason = shared.signInExpired) {
+  if (isSigningIn) return;
+  isSigningIn = true;
+  enroute.stop();
+  travel.pause();
+  signIn.forget(reason);
+  await begin();
+  isSigningIn = false;
+}
+
+async function begin() {
+  await signIn.credential();
+  if (signIn.session && signIn.session.role !== 'rider') {
+    signIn.forget(words.wrongRole);
+    return begin();
+  }
+  element('work').hidden = false;
+  enroute.start();
+  // A rider without a zone has no tasks that it could ask for: its jobs come with the address.
+  for (const job of new URLSearchParams(location.search).getAll('job')) jobs.follow(job);
+  await askForRider();
+}
+
+enroute.on('connection', (connection) => {
+  banner.update(connection);
+  const code = connection.close?.code;
+  if (code === REPLACED) {
+    enroute.stop();
+    travel.pause();
+    put(element('offline'), words.otherDevice);
+  } else if (SIGNED_OUT.includes(code)) {
+    signInAnew();
+  }
+});
+enroute.on('welcome', () => {
+  if (rider?.status === 'online') enroute.presence({device: deviceName()});
+  askForRider();
+});
+enroute.on('rate', ({interval}) => {
+  sharing.pace = interval;
+  render();
+});
+
+function look() {
+  if (!document.hidden && enroute.connection.state === 'open') askForRider();
+}
+setInterval(look, TASKS_EVERY);
+document.addEventListener('visibilitychange', look);
+
+keepForLater();
+begin();

@@ -1,0 +1,201 @@
+// The map of the customer's page: two markers and a camera. The first view fits both; while nobody has touched the map
+// the camera keeps both in it; once somebody has, it is theirs until they press "Follow". Leaflet (`L`) draws,
+// track-movement.js says where, track-ground.js is what lies below. A frame is drawn only while something moves.
+
+import {colour, wantsStillness} from './page.js';
+import {Ground} from './track-ground.js';
+import {homeIcon, riderIcon} from './track-icons.js';
+import {Movement} from './track-movement.js';
+
+const CLOSEST = 17;             // zoom that the camera does not go beyond by itself
+/** px that stay free around what has to be seen: the age and the zoom buttons stand in the upper corners. */
+const FREE = {paddingTopLeft: [44, 80], paddingBottomRight: [80, 44]};
+const LOOK_EVERY = 1_000;       // ms between two looks whether the camera has to move
+const WORTH = 1;                // steps of zoom that make coming closer worth a movement
+
+/** A marker that stands between pixels: Leaflet rounds, and slow movement would come in jerks. */
+const smooth = (place, options) => {
+  const marker = L.marker(place, options);
+  marker.update = function update() {
+    if (this._icon && this._map) this._setPos(this._map.project(this._latlng).subtract(this._map.getPixelOrigin()));
+    return this;
+  };
+  return marker;
+};
+
+export class TrackMap {
+  #map = null;
+  #rider = null;
+  #home = null;
+  #way = null;
+  #ground = null;
+  #follows = true;
+  #frame = null;
+  #lookedAt = 0;
+  #isZooming = false;
+
+  /**
+   * @param element where to draw.
+   * @param follow the button that gives the camera back, shown while it is somebody's own.
+   * @param now ms, never going back.
+   */
+  constructor(element, {follow, words, now = () => performance.now()}) {
+    Object.assign(this, {element, follow, words, now});
+    this.movement = new Movement({still: wantsStillness});
+    follow.addEventListener('click', () => {
+      this.#follows = true;
+      follow.hidden = true;
+      // The button goes: whoever pressed it by the keyboard goes on at the map.
+      this.element.focus({preventScroll: true});
+      this.#fit(true);
+    });
+  }
+
+  get isOpen() { return this.#map !== null; }
+
+  /** Shows a rider of this kind and where it goes; what has not changed stays. */
+  open(kind, destination) {
+    if (!this.#map) this.#build(kind);
+    const there = this.#home?.getLatLng();
+    if (destination?.lat === there?.lat && destination?.lon === there?.lng) return;
+    this.#home?.remove();
+    this.#home = destination ? L.marker([destination.lat, destination.lon], {
+      icon: L.divIcon({className: 'home', html: homeIcon, iconSize: [40, 48], iconAnchor: [20, 47]}),
+      alt: this.words.homeOnMap, keyboard: false, interactive: false,
+    }).addTo(this.#map) : null;
+    if (!this.movement.isEmpty) this.#fit(false);
+  }
+
+  /** Takes a position: the first one is shown at once, the next ones are driven to. @param age ms */
+  take(position, {age = 0, atOnce = false} = {}) {
+    const isFirst = this.movement.isEmpty;
+    this.movement.take(position, this.now(), {age, atOnce});
+    if (!this.#map) return;
+    this.#draw(this.now());
+    if (isFirst) this.#fit(false);
+    this.#run();
+  }
+
+  /** Grey: it may be elsewhere by now. */
+  mark(isStale) {
+    this.#rider?.getElement()?.classList.toggle('stale', isStale);
+  }
+
+  /** Takes the rider away, and with it the map: the next one begins anew. */
+  close() {
+    cancelAnimationFrame(this.#frame);
+    this.#map?.remove();
+    [this.#map, this.#rider, this.#home, this.#way, this.#frame, this.#ground] = [null, null, null, null, null, null];
+    this.#follows = true;
+    this.follow.hidden = true;
+    this.movement.forget();
+  }
+
+  /** The colours have changed. */
+  repaint() {
+    this.#ground?.repaint();
+    this.#way?.setStyle({color: colour('--route')});
+  }
+
+  #build = (kind) => {
+    const map = L.map(this.element, {
+      tap: false, zoomControl: false, attributionControl: false, zoomSnap: 0.25, zoomDelta: 1, wheelPxPerZoomLevel: 120,
+      fadeAnimation: !wantsStillness(), zoomAnimation: !wantsStillness(), markerZoomAnimation: !wantsStillness(),
+      inertia: !wantsStillness(), minZoom: 3, maxZoom: 19, renderer: L.canvas({padding: 0.3}),
+    });
+    this.#map = map;
+    this.kind = kind;
+    L.control.zoom({position: 'topright', zoomInTitle: this.words.zoomIn, zoomOutTitle: this.words.zoomOut}).addTo(map);
+    map.setView([0, 0], 14);
+    this.#ground = new Ground(map, this.words);
+    map.on('dragstart', this.#taken);
+    map.on('zoomanim', () => { this.#isZooming = true; });
+    map.on('zoomend', () => { this.#isZooming = false; this.#draw(this.now()); });
+    this.element.querySelector('.leaflet-control-zoom').addEventListener('click', this.#taken, {capture: true});
+    this.element.addEventListener('wheel', this.#taken, {passive: true});
+    this.element.addEventListener('dblclick', this.#taken);
+    this.element.addEventListener(
+      'touchmove', (event) => { if (event.touches.length > 1) this.#taken(); }, {passive: true});
+    this.element.addEventListener('keydown', (event) => {
+      if (/^(Arrow|[+=\-_]$)/.test(event.key)) this.#taken();
+    });
+    const observer = new ResizeObserver(() => {
+      if (this.#map !== map) { observer.disconnect(); return; }
+      map.invalidateSize({animate: false, pan: false});
+      if (this.#follows) this.#fit(false);
+    });
+    observer.observe(this.element);
+  };
+
+  /** Somebody has touched the map: from now on it is theirs. */
+  #taken = () => {
+    this.#follows = false;
+    this.follow.hidden = false;
+  };
+
+  #draw = (now) => {
+    const place = this.movement.at(now);
+    if (!this.#map || !place || this.#isZooming) return;
+    if (!this.#rider) {
+      this.#rider = smooth([place.lat, place.lon], {
+        icon: L.divIcon({className: 'rider', html: riderIcon(this.kind), iconSize: [60, 60]}),
+        alt: this.words.riderOnMap[this.kind], keyboard: false, interactive: false, zIndexOffset: 1000,
+      }).addTo(this.#map);
+      this.beak = this.#rider.getElement().querySelector('.beak');
+    }
+    this.#rider.setLatLng([place.lat, place.lon]);
+    const heading = this.movement.heading(now);
+    this.beak.style.transform = `rotate(${heading.toFixed(1)}deg)`;
+    this.#rider.getElement().dataset.heading = Math.round(heading);
+    if (now - this.#lookedAt < LOOK_EVERY) return;
+    this.#lookedAt = now;
+    this.#drawWay(place);
+    if (this.#follows) this.#look(place);
+  };
+
+  /** The straight line that is left: no road is claimed. */
+  #drawWay = (place) => {
+    if (!this.#home) { this.#way?.remove(); this.#way = null; return; }
+    const line = [[place.lat, place.lon], this.#home.getLatLng()];
+    if (this.#way) this.#way.setLatLngs(line);
+    else {
+      const style = {color: colour('--route'), weight: 3, dashArray: '1 9', lineCap: 'round', interactive: false};
+      this.#way = L.polyline(line, style).addTo(this.#map);
+    }
+  };
+
+  #run = () => {
+    if (this.#frame !== null || !this.#map) return;
+    const step = () => {
+      const now = this.now();
+      this.#draw(now);
+      this.#frame = this.#map && this.movement.isMoving(now) ? requestAnimationFrame(step) : null;
+    };
+    this.#frame = requestAnimationFrame(step);
+  };
+
+  #bounds = () => {
+    const place = this.movement.at(this.now());
+    const bounds = L.latLngBounds([[place.lat, place.lon]]);
+    return this.#home ? bounds.extend(this.#home.getLatLng()) : bounds;
+  };
+
+  #fit = (isAnimated) => {
+    if (!this.#map || this.movement.isEmpty) return;
+    this.#lookedAt = 0;
+    this.#map.fitBounds(this.#bounds(), {
+      ...FREE, maxZoom: CLOSEST, animate: isAnimated && !wantsStillness(), duration: 0.6,
+    });
+  };
+
+  /** Moves the camera when the rider comes near the edge, or when both would fit much closer. */
+  #look = (place) => {
+    const map = this.#map;
+    const at = map.latLngToContainerPoint([place.lat, place.lon]);
+    const size = map.getSize();
+    const isInside = at.x > 40 && at.y > 40 && at.x < size.x - 40 && at.y < size.y - 40;
+    const free = L.point(FREE.paddingTopLeft).add(FREE.paddingBottomRight);
+    const best = Math.min(CLOSEST, map.getBoundsZoom(this.#bounds(), false, free));
+    if (!isInside || best - map.getZoom() >= WORTH) this.#fit(true);
+  };
+}

@@ -1,0 +1,141 @@
+// What the customer is shown, as a value: of a job's view, the texts of its statuses and a moment it makes every
+// sentence of the page. Nothing here knows a document or a clock. Who shows it only writes it down (track.js), and
+// every state of the stories can be tried without a browser.
+
+import {distance} from './enroute-view.js';
+import {arrival, arrivalText, clockText, distanceText, twinText, updatedText} from './enroute-words.js';
+
+/** ms without a position from which on a marker is grey, whoever notices first. */
+export const STALE_AFTER = 30_000;
+
+const TRAVELLING = ['on_the_way', 'in_transit'];
+const SEEN = ['live', 'stale'];
+/** Statuses whose short text is the headline: it is the whole message. */
+const BRIEF = ['ready_for_pickup', 'delivered', 'completed', 'cancelled'];
+const TONES = {delivered: 'good', completed: 'good', cancelled: 'bad', allocation_failed: 'warn'};
+const DONE = ['delivered', 'completed'];
+
+/** Whether somebody is on the way and may be seen: the map is there. */
+export const isTracked = (view) =>
+  TRAVELLING.includes(view.status) && SEEN.includes(view.tracking) && view.position !== null && !view.ended;
+
+/**
+ * @param view of enroute.js
+ * @param moment `{now, wall, isLost, isKept, locale, timeZone}`: ms of the clock that never goes back, ms since the
+ *   epoch, whether the connection is lost, whether the view was kept from an earlier visit, and for Intl
+ * @param texts of `GET texts`, null while they are not there
+ * @param words of this page, in its language
+ */
+export function picture(view, {now, wall, isLost = false, isKept = false, locale, timeZone}, texts, words) {
+  const kind = view.kind ?? 'delivery';
+  const clock = (at) => clockText(at, locale, timeZone);
+  const isMapped = isTracked(view);
+  const age = isMapped ? Math.max(0, now - view.positionReceivedAt) : 0;
+  const isStale = isMapped && (view.tracking === 'stale' || age > STALE_AFTER);
+  const eta = isMapped && view.eta && isStale ? {...view.eta, state: 'recalculating'} : isMapped ? view.eta : null;
+  const serverTime = wall + view.clockOffset;
+  const when = arrival(eta, serverTime);
+  return {
+    kind, isMapped, isStale,
+    title: view.kind ? words.title[kind] : words.brand,
+    headline: headline(view, kind, texts, words),
+    detail: detail(view, {kind, isMapped, isStale, isKept, serverTime}, texts, words),
+    tone: TONES[view.status] ?? null,
+    isOld: isStale || isLost,
+    age: !isMapped ? '' : isStale ? updatedText(Math.max(STALE_AFTER, age), locale)
+      : isLost ? updatedText(age, locale) : words.live,
+    eta: etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words),
+    isEtaQuiet: ['recalculating', 'unavailable', 'afterStop'].includes(when.kind),
+    twin: isMapped && view.destination ? twin(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) : '',
+    steps: steps(view, clock, texts, words),
+    facts: {
+      name: words.order[kind], job: view.job, vendor: view.vendor ?? '',
+      arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? clock(eta.arrivesAt - view.clockOffset) : '',
+      since: view.statusAt ? sinceText(view.statusAt - view.clockOffset, wall, locale, timeZone) : '',
+    },
+    spoken: spoken(view, kind, isMapped, texts, words),
+    arrivesAt: eta?.state === 'ok' ? eta.arrivesAt ?? null : null,
+    isArriving: when.kind === 'now',
+  };
+}
+
+/** What a status is called, or a name that can be read while nobody has told. */
+const statusText = (status, texts) => texts?.statuses[status] ?? null;
+const readable = (status) => (status ?? '').replace(/_/g, ' ').replace(/^./, (letter) => letter.toUpperCase());
+
+function headline(view, kind, texts, words) {
+  if (!view.known) return words.moment;
+  if (view.status === 'work_in_progress') return words.arrived[kind];
+  const text = statusText(view.status, texts);
+  return (BRIEF.includes(view.status) ? text?.short : text?.long) ?? readable(view.status);
+}
+
+function detail(view, {kind, isMapped, isStale, isKept, serverTime}, texts, words) {
+  if (!view.known) return '';
+  const tracking = (name) => texts?.tracking?.[name]?.spoken ?? '';
+  const dark = view.dark === 'dark_unknown' ? null : view.dark;
+  if (isStale) return tracking(dark ?? 'stale');
+  if (isMapped) return '';
+  if (!TRAVELLING.includes(view.status)) return statusText(view.status, texts)?.next ?? '';
+  if (isKept) return words.withoutConnection;
+  const isTimeUp = view.travelDeadline !== null && view.travelDeadline <= serverTime;
+  if (isTimeUp && view.tracking !== 'arrived') return tracking('ended_time_limit');
+  switch (view.tracking) {
+    case 'arrived': return words.arrived[kind];
+    case 'paused': case 'ended': return tracking(view.text ?? view.tracking);
+    case 'waiting': return dark ? tracking(dark) : words.notSharedYet[kind];
+    default: return tracking('dark_unknown');
+  }
+}
+
+function etaText(eta, when, {serverTime, locale, timeZone, clockOffset}, words) {
+  if (!eta) return '';
+  const text = arrivalText(eta, serverTime, locale, {clockOffset, timeZone});
+  return eta.after && when.kind !== 'afterStop' && eta.state === 'ok' ? `${text}, ${words.afterStop}` : text;
+}
+
+/** The map in a sentence; of a place that is no news it says that it was there. */
+function twin(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) {
+  const metres = distance(view.position, view.destination);
+  const who = words.riderOnMap[kind];
+  if (isStale) return words.lastSeen(who, distanceText(metres, locale, {spoken: true}));
+  return twinText({who, metres, eta, serverTime, clockOffset: view.clockOffset, timeZone}, locale);
+}
+
+/** The steps as they stand. A job that was cancelled ends in a step of its own, and what holds it up is one too. */
+function steps(view, clock, texts, words) {
+  const since = view.statusAt ? words.sinceTime(clock(view.statusAt - view.clockOffset)) : words.states.active;
+  const label = (status) => statusText(status, texts)?.short ?? readable(status);
+  const isHeldUp = view.status === 'allocation_failed';
+  const list = view.steps.map(({status, state}) => {
+    const isCurrent = state === 'active' && !isHeldUp;
+    return {status, state, label: label(status), note: isCurrent ? since : words.states[state], isCurrent};
+  });
+  if (DONE.includes(view.status) && list.length) {
+    Object.assign(list[list.length - 1], {isCurrent: true, note: since});
+  }
+  if (view.status === 'cancelled') {
+    list.push({status: view.status, state: 'over', label: label(view.status), note: since, isCurrent: true});
+  }
+  if (isHeldUp) {
+    const place = list.findIndex(({state}) => state === 'active');
+    const branch = {status: view.status, state: 'failed', label: label(view.status), note: since, isCurrent: true};
+    list.splice(place + 1, 0, branch);
+  }
+  return list;
+}
+
+/** With the day where it is not today's. */
+function sinceText(at, wall, locale, timeZone) {
+  const day = (time) => new Intl.DateTimeFormat('en-CA', {timeZone}).format(time);
+  if (day(at) === day(wall)) return clockText(at, locale, timeZone);
+  return new Intl.DateTimeFormat(locale, {dateStyle: 'medium', timeStyle: 'short', timeZone}).format(at);
+}
+
+/** What is said aloud of the state, and only of the state: the same words until it is another. */
+function spoken(view, kind, isMapped, texts, words) {
+  if (!view.known) return '';
+  const status = statusText(view.status, texts)?.spoken ?? readable(view.status);
+  if (!TRAVELLING.includes(view.status) || isMapped || view.tracking === 'waiting') return status;
+  return detail(view, {kind, isMapped: false, isStale: false, serverTime: -Infinity}, texts, words) || status;
+}

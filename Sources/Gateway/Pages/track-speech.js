@@ -1,0 +1,39 @@
+// What is worth saying aloud: another state, an arrival that moved by two minutes or more, and that somebody arrives.
+// What was there when the page came is read by the page itself, positions are never spoken, and a countdown is no news.
+// How often something is said is the Announcer's business (page.js).
+
+/** ms by which an arrival has to move before it is spoken of. */
+export const TELLING = 120_000;
+
+export class Speech {
+  #state = null;
+  #arrivesAt = null;
+  #isArriving = false;
+
+  /** @param say `(topic, text)`, with unspoken words of a topic replaced by newer ones */
+  constructor(say) {
+    this.say = say;
+  }
+
+  /** Takes what is shown now. @param picture of track-picture.js; without texts nothing is called by its name yet */
+  hear(picture) {
+    if (!picture.spoken) return;
+    if (this.#state !== null && this.#state !== picture.spoken) this.say('state', picture.spoken);
+    const isFirst = this.#state === null;
+    this.#state = picture.spoken;
+    this.#hearArrival(picture, isFirst);
+  }
+
+  #hearArrival = ({arrivesAt, isArriving, eta, isMapped}, isFirst) => {
+    if (!isMapped) {
+      [this.#arrivesAt, this.#isArriving] = [null, false];
+      return;
+    }
+    if (arrivesAt === null) return;
+    const hasMoved = this.#arrivesAt === null || Math.abs(arrivesAt - this.#arrivesAt) >= TELLING;
+    const hasCome = isArriving && !this.#isArriving;
+    if (hasMoved) this.#arrivesAt = arrivesAt;
+    this.#isArriving = isArriving;
+    if ((hasMoved || hasCome) && !isFirst) this.say('arrival', `${eta}.`);
+  };
+}

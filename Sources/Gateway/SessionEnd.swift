@@ -1,0 +1,66 @@
+// How a session ends: it is asked to go elsewhere, let go, closed with a reason, or its peer says goodbye. Whoever it is, the
+// socket takes what was written last before it is closed, for as long as that may take.
+
+internal import EnrouteWire
+internal import Fanout
+internal import Logging
+internal import NIOCore
+internal import SecureSocket
+internal import Telemetry
+
+extension Session {
+    /// Tells the client to come back elsewhere, and closes when it is this client's turn to do so.
+    func goAway(retryInMilliseconds: Int64) {
+        guard self.leaving == nil else { return }
+        self.send(.goaway(retryInMilliseconds: retryInMilliseconds))
+        self.leaving = self.loop.deadlines.after(.milliseconds(retryInMilliseconds)) { [weak self] in
+            self?.close(.goingAway, "going away")
+        }
+    }
+
+    /// Lets the session go because there is no memory for it.
+    func shed(retryInMilliseconds: Int64) {
+        self.send(.goaway(retryInMilliseconds: retryInMilliseconds))
+        self.close(.overloaded, "the gateway has no room at the moment")
+    }
+
+    func close(_ code: CloseCode, _ reason: String) {
+        guard self.isOpen else { return }
+        if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
+        self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
+        self.loop.counts.closed(code)
+        self.outbox.removeAll()
+        self.write(Frame.close(code.rawValue, reason))
+        self.state = .closing
+        if self.framing == .events { return self.finish() }
+        self.life?.cancel()
+        self.life = self.loop.deadlines.after(.seconds(Int64(self.limits.closeSeconds))) { [weak self] in
+            self?.loop.counts.add(.closesTimedOut)
+            self?.context?.close(promise: nil)
+        }
+    }
+
+    /// Answers the peer's close frame with its own code, and closes (RFC 6455 section 5.5.1).
+    func peerCloses(_ frame: CloseFrame) {
+        switch self.state {
+        case .closing, .closed: break
+        case .signedIn(let admitted):
+            self.giveBack(admitted)
+            self.socket.writeNow(answerTo: frame)
+        case .signingIn: self.socket.writeNow(answerTo: frame)
+        }
+        self.state = .closing
+        self.finish()
+    }
+
+    /// Closes as soon as the socket has taken what was written last; `life` or the stall bounds how long that may take.
+    private func finish() {
+        guard self.socket.isWaiting else {
+            self.context?.close(promise: nil)
+            return
+        }
+        self.outbox.removeAll()
+        self.socket.onDrained = { [weak self] in self?.context?.close(promise: nil) }
+        self.watchStall()
+    }
+}

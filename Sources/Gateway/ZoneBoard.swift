@@ -1,0 +1,141 @@
+// The open jobs of a zone as operations look at them. To read a zone of thousands costs Redis some of its time, so it is read
+// once for all who look at it through this gateway, piece by piece, when somebody asks, and then not again for nine times as
+// long as that took, or 5 s. Nobody looks: nothing is read.
+
+internal import EnrouteWire
+internal import LiveState
+internal import NIOCore
+
+/// What a gateway knows of the zones that are looked at.
+actor ZoneBoard {
+    private let jobs: JobControl
+    private let registry: GatewayRegistry
+    private let isBlind: @Sendable () async throws -> Bool
+    private var boards: [ZoneID: Kept] = [:]
+    private var readings: [ZoneID: EventLoopFuture<[Seen]>] = [:]
+
+    /// How long a reading is shown before the next: so many times as long as it took, within these bounds.
+    static let restShare = 9
+    static let rests: ClosedRange<TimeAmount> = .seconds(1)...(.seconds(5))
+    /// Jobs that are read at the same time.
+    static let readAtOnce = 250
+    /// A zone that nobody has asked for so long is forgotten; and of more than so many the one that was asked for first.
+    static let interest: TimeAmount = .seconds(60)
+    static let mostZones = 64
+
+    init(jobs: JobControl, registry: GatewayRegistry, isBlind: @escaping @Sendable () async throws -> Bool) {
+        (self.jobs, self.registry, self.isBlind) = (jobs, registry, isBlind)
+    }
+
+    /// A zone's jobs at one moment, and how they came to be.
+    struct Board: Sendable {
+        var history = BoardHistory()
+        /// Of jobs whose riders have shared their positions.
+        var verdicts: [JobID: VerdictSummary] = [:]
+        /// When it was read, ms since the epoch.
+        var readAt: Int64 = 0
+    }
+
+    private struct Kept {
+        var board = Board()
+        var restsUntil = NIODeadline.distantPast
+        var askedAt = NIODeadline.now()
+    }
+
+    /// One job, as it was read.
+    private struct Seen: Sendable {
+        var row: JobRow
+        var verdicts: VerdictSummary
+    }
+
+    /// - Throws: what Redis throws.
+    func board(of zone: ZoneID) async throws -> Board {
+        self.forget(except: zone)
+        self.boards[zone]?.askedAt = .now()
+        if let kept = self.boards[zone], .now() < kept.restsUntil { return kept.board }
+        let begun = NIODeadline.now()
+        // Ends by itself: every question to Redis does.
+        let reading = self.readings[zone] ?? self.jobs.loop.makeFutureWithTask { try await self.read(zone) }
+        self.readings[zone] = reading
+        do {
+            let seen = try await reading.get()
+            // Whoever of those that waited comes first takes it in.
+            if self.readings[zone] === reading {
+                self.readings[zone] = nil
+                self.take(seen, of: zone, begun)
+            }
+        } catch {
+            if self.readings[zone] === reading { self.readings[zone] = nil }
+            throw error
+        }
+        return self.boards[zone]?.board ?? Board()
+    }
+
+    private func take(_ seen: [Seen], of zone: ZoneID, _ begun: NIODeadline) {
+        var kept = self.boards[zone] ?? Kept()
+        kept.board.history.take(seen.map(\.row))
+        kept.board.verdicts = Dictionary(seen.map { ($0.row.job, $0.verdicts) }) { $1 }
+        kept.board.verdicts = kept.board.verdicts.filter { !$0.value.counts.isEmpty }
+        kept.board.readAt = .now
+        let took = NIODeadline.now() - begun
+        kept.restsUntil = .now() + min(max(took * Self.restShare, Self.rests.lowerBound), Self.rests.upperBound)
+        self.boards[zone] = kept
+    }
+
+    private func forget(except zone: ZoneID) {
+        let now = NIODeadline.now()
+        self.boards = self.boards.filter { $0.key == zone || $0.value.askedAt + Self.interest > now }
+        guard self.boards.count >= Self.mostZones, self.boards[zone] == nil,
+            let first = self.boards.min(by: { $0.value.askedAt < $1.value.askedAt })
+        else { return }
+        self.boards[first.key] = nil
+    }
+
+    // MARK: reading
+
+    private nonisolated func read(_ zone: ZoneID) async throws -> [Seen] {
+        let isBlind = try await self.isBlind()
+        let listing = self.jobs.ledger.listing
+        let listed = try await listing.listed(in: zone).get()
+        let followers = try await self.registry.followers().get()
+        var seen: [Seen] = []
+        seen.reserveCapacity(listed.count)
+        for start in stride(from: 0, to: listed.count, by: Self.readAtOnce) {
+            let piece = listed[start..<min(start + Self.readAtOnce, listed.count)]
+            let open = try await listing.open(piece, in: zone).get()
+            let looks = open.map { self.see($0, followers: followers[$0.job] ?? 0, isBlind: isBlind) }
+            seen += try await EventLoopFuture.whenAllSucceed(looks, on: self.jobs.loop).get()
+        }
+        return seen
+    }
+
+    private nonisolated func see(
+        _ open: ZoneJobs.Open, followers: Int, isBlind: Bool
+    ) -> EventLoopFuture<Seen> {
+        // Nobody has shared a position for it yet: there is nothing to read.
+        let live =
+            open.record.travelDeadline == nil
+            ? self.jobs.loop.makeSucceededFuture((JobFeed.State(), VerdictSummary()))
+            : self.jobs.feed.read(open.job).and(self.jobs.notes.read(open.job))
+        let freshness = self.jobs.freshness
+        return live.map { feed, notes in
+            let view = JobView(open.recovery, feed, notes, now: .now, freshness: freshness)
+            let row = JobRow(open, isBlind ? view.withoutPosition : view, notes, followers: followers)
+            return Seen(row: row, verdicts: notes)
+        }
+    }
+}
+
+extension JobRow {
+    fileprivate init(_ open: ZoneJobs.Open, _ view: JobView, _ notes: VerdictSummary, followers: Int) {
+        let (record, tracking) = (open.record, view.snapshot.tracking)
+        self.init(
+            job: open.job, kind: record.kind, status: record.status, statusAt: record.statusAt,
+            customer: record.customer, rider: record.rider, tracking: tracking, reason: view.snapshot.reason,
+            approach: view.isTracking ? notes.approach : nil, deadline: view.deadline, followers: followers)
+        guard view.isTracking, tracking != .live else { return }
+        self.dark = notes.dark ?? (tracking == .stale ? .unknown : nil)
+        // A position's id is the time of Redis when it came in, µs.
+        self.seenAt = tracking == .stale ? view.positionID.map { Int64(clamping: $0 / 1000) } : nil
+    }
+}

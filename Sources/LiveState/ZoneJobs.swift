@@ -1,0 +1,136 @@
+// Which jobs are open in a zone, for operations to look at. The list is written beside the work, by whichever gateway
+// changed a job, and decides nothing: a job that it lacks comes back with its next change, and one that does not belong
+// into it any more (it has ended, it was moved to another zone, its record is gone) is taken out by who reads the list,
+// since every job is shown as its record says.
+
+package import EnrouteWire
+package import NIOCore
+package import Redis
+
+/// The lists of open jobs at the ledger. May be used from any thread.
+package struct ZoneJobs: Sendable {
+    private let ledger: RedisClient
+    private let settings: LiveStateSettings
+    private var keyspace: Keyspace { self.settings.keyspace }
+
+    /// Jobs that a zone's list holds, at most; those that changed longest ago fall out.
+    package static let mostListed = 20_000
+    /// Zones with jobs that are shown, at most: those in which something changed last.
+    package static let mostZones = 500
+    /// Where jobs are listed that are in no zone. A zone of that name shares its list.
+    package static let nowhere = ZoneID("-")!
+
+    package init(ledger: RedisClient, settings: LiveStateSettings) {
+        self.ledger = ledger
+        self.settings = settings
+    }
+
+    /// Puts a job that has just been written where it belongs: into its zone's list, or out of it once it has ended.
+    ///
+    /// - Parameter now: ms since the epoch.
+    /// - Throws: (in the future) `RedisError`; the list is then as it was.
+    package func heed(_ job: JobID, now: Int64) -> EventLoopFuture<Void> {
+        self.ledger.send(["HMGET", .text(self.keyspace.job(job)), "zone", "status"]).flatMap { answer in
+            let fields = answer.array ?? []
+            guard fields.count == 2, let status = fields[1].text.flatMap(JobStatus.init) else {
+                return self.ledger.eventLoop.makeSucceededVoidFuture()
+            }
+            let zone = fields[0].text.flatMap { ZoneID($0) } ?? Self.nowhere
+            guard status.end == nil else {
+                return self.ledger.send(["ZREM", .text(self.keyspace.jobs(in: zone)), .text(job.text)]).map { _ in }
+            }
+            return self.add(job, to: zone, now)
+        }
+    }
+
+    private func add(_ job: JobID, to zone: ZoneID, _ now: Int64) -> EventLoopFuture<Void> {
+        let list = RedisCommand.Word.text(self.keyspace.jobs(in: zone))
+        let zones = RedisCommand.Word.text(self.keyspace.zonesOfJobs)
+        _ = self.ledger.send(["ZADD", zones, .integer(now), .text(zone.text)])
+        return self.ledger.send(["ZADD", list, .integer(now), .text(job.text)]).flatMap { added in
+            guard added.integer == 1 else { return self.ledger.eventLoop.makeSucceededVoidFuture() }
+            // It has grown: what is older than a record is kept, and what is too much, goes.
+            let oldest = RedisCommand.Word.text(String(now - self.settings.retention.milliseconds))
+            _ = self.ledger.send(["ZREMRANGEBYSCORE", zones, "-inf", oldest])
+            _ = self.ledger.send(["ZREMRANGEBYSCORE", list, "-inf", oldest])
+            return self.ledger.send(["ZREMRANGEBYRANK", list, 0, .integer(-Self.mostListed - 1)]).map { _ in }
+        }
+    }
+
+    /// Zones that have or had jobs lately, those in which something changed last first.
+    package func zones() -> EventLoopFuture<[ZoneID]> {
+        self.ledger.send([
+            "ZRANGE", .text(self.keyspace.zonesOfJobs), 0, .integer(Self.mostZones - 1), "REV",
+        ]).map { ($0.array ?? []).compactMap(\.text).compactMap { ZoneID($0) } }
+    }
+
+    /// Jobs that a zone's list holds, and riders of its pool and online.
+    package struct Sizes: Sendable, Hashable {
+        package var jobs = 0
+        package var available = 0
+        package var online = 0
+    }
+
+    package func sizes(of zone: ZoneID) -> EventLoopFuture<Sizes> {
+        let keys = [
+            self.keyspace.jobs(in: zone), self.keyspace.available(in: zone), self.keyspace.due(in: zone),
+        ]
+        let counts = keys.map { self.ledger.send(["ZCARD", .text($0)]).map { Int($0.integer ?? 0) } }
+        return EventLoopFuture.whenAllSucceed(counts, on: self.ledger.eventLoop).map {
+            Sizes(jobs: $0[0], available: $0[1], online: $0[2])
+        }
+    }
+
+    /// What a zone's list holds, those that changed last first.
+    package func listed(in zone: ZoneID) -> EventLoopFuture<[JobID]> {
+        self.ledger.send([
+            "ZRANGE", .text(self.keyspace.jobs(in: zone)), 0, .integer(Self.mostListed - 1), "REV",
+        ]).map { ($0.array ?? []).compactMap(\.text).compactMap { JobID($0) } }
+    }
+
+    /// A job that is open, and in the zone.
+    package struct Open: Sendable, Hashable {
+        package var job: JobID
+        package var record: JobRecord
+        /// As it is recovered by who missed nothing.
+        package var recovery: JobLedger.Recovery { .init(record: self.record, isReset: false, missed: []) }
+    }
+
+    /// Fields of a record, as recover_job has them.
+    private static let fields: [RedisCommand.Word] = [
+        "kind", "customer", "rider", "zone", "destination", "vendor", "status", "status_at", "epoch", "head",
+        "travel_active", "travel_deadline", "fence", "reached",
+    ]
+
+    /// Those of `jobs` that are open and in the zone; the others are taken out of its list. One HMGET each, sent at once: to be
+    /// called with some hundreds at a time.
+    package func open(_ jobs: ArraySlice<JobID>, in zone: ZoneID) -> EventLoopFuture<[Open]> {
+        let answers = jobs.map { job in
+            self.ledger.send(RedisCommand([.text("HMGET"), .text(self.keyspace.job(job))] + Self.fields))
+        }
+        return EventLoopFuture.whenAllSucceed(answers, on: self.ledger.eventLoop).map { answers in
+            var open: [Open] = []
+            var others: [RedisCommand.Word] = []
+            for (job, answer) in zip(jobs, answers) {
+                let fields = (answer.array ?? []).map { $0 == .null ? RESPValue.string([]) : $0 }
+                if let record = JobRecord(fields), record.status.end == nil,
+                    record.zone ?? Self.nowhere == zone
+                {
+                    open.append(Open(job: job, record: record))
+                } else {
+                    others.append(.text(job.text))
+                }
+            }
+            if !others.isEmpty {
+                let list = RedisCommand.Word.text(self.keyspace.jobs(in: zone))
+                _ = self.ledger.send(RedisCommand([.text("ZREM"), list] + others))
+            }
+            return open
+        }
+    }
+}
+
+extension JobLedger {
+    /// Where operations find its jobs.
+    package var listing: ZoneJobs { ZoneJobs(ledger: self.ledger, settings: self.settings) }
+}

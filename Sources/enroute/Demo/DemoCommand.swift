@@ -1,0 +1,102 @@
+// enroute demo: everything at once, on this machine, for as long as it runs: Redis, a gateway, a job, a rider, a page.
+
+import ArgumentParser
+import Embedded
+import Foundation
+import Journeys
+import NIOCore
+import NIOPosix
+import UnixSignals
+
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Shows a live trip in your browser.",
+        discussion: """
+            Starts two redis-servers of its own (on unix sockets, ended with it), two gateways behind one port, a job and
+            a rider. Prints the links of the customer's, the rider's and operations' pages, and of a panel that makes
+            things go wrong: it loses GPS, refuses permission, cuts the network, restarts Redis, kills a gateway. The
+            certificate is made for this run, so the browser asks once whether to go on; with --plain it does not.
+            Nothing is left behind.
+
+            Examples:
+              enroute demo
+              enroute demo --trip trip.gpx.gz --streets streets.geojson.gz --speed 4
+              enroute demo --plain --port 8080
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Recorded trip instead of a generated one: .gpx, .csv or .nmea, also .gz.", valueName: "file"))
+    var trip: String?
+
+    @Option(help: ArgumentHelp("Streets to draw, GeoJSON, also .gz.", valueName: "file"))
+    var streets: String?
+
+    @Option(help: "How many times faster than recorded, 0.25 to 8.")
+    var speed: Double = 1
+
+    @Option(help: "Port to listen on; when it is taken, the next free one.")
+    var port = 8443
+
+    @Option(help: "Seed of the generated streets and trip.")
+    var seed: UInt64 = 1
+
+    @Flag(help: "Without TLS: loopback only, and the browser does not ask.")
+    var plain = false
+
+    /// Ports tried, one after the other.
+    static let mostPorts = 20
+
+    func validate() throws {
+        guard DemoControls.speeds.contains(self.speed) else { throw ValidationError("--speed must be 0.25 to 8.") }
+        guard (1...65_535).contains(self.port) else { throw ValidationError("--port must be 1 to 65535.") }
+    }
+
+    func run() async throws {
+        try await exitingCleanly {
+            let scene = try DemoScene(trip: self.trip, streets: self.streets, seed: self.seed)
+            let relay = DemoRelay()
+            let (listener, port) = try await self.listen(relay)
+            do {
+                try await TemporaryFolder.holding("enroute-demo") { folder in
+                    let certificate =
+                        self.plain ? nil : try DevelopmentCertificate(name: "enroute demo").write(to: folder)
+                    let stage = DemoStage(
+                        scene: scene, speed: self.speed, folder: folder, certificate: certificate, listener: listener,
+                        relay: relay, port: port)
+                    try await Self.untilSignal { try await stage.run() }
+                }
+            } catch let failure as RedisServer.Failure {
+                throw Unavailable(description: failure.description)
+            }
+            try? await listener.close()
+            say("enroute demo: ended; its servers are gone and nothing is left.")
+        }
+    }
+
+    private func listen(_ relay: DemoRelay) async throws -> (any Channel, Int) {
+        for port in self.port..<min(self.port + Self.mostPorts, 65_536) {
+            do {
+                let group = MultiThreadedEventLoopGroup.singleton
+                return (try await relay.listen(host: "127.0.0.1", port: port, group: group), port)
+            } catch let error as IOError where error.errnoCode == EADDRINUSE {
+                say("enroute demo: port \(port) is taken; trying \(port + 1).")
+            }
+        }
+        throw Unavailable(
+            description:
+                "Ports \(self.port) to \(self.port + Self.mostPorts - 1) are taken. Choose another with --port.")
+    }
+
+    /// Runs `body` until it fails or somebody ends the process.
+    private static func untilSignal(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await body() }
+            group.addTask { for await _ in signals { return } }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+}

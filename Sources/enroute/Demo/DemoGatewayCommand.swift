@@ -1,0 +1,55 @@
+// enroute demo-gateway: one of the demonstration's gateways. It is told everything by `enroute demo`, which starts it.
+
+import Access
+import ArgumentParser
+import EnrouteWire
+import Foundation
+import Gateway
+import Logging
+import NIOPosix
+import Redis
+import SecureSocket
+import ServiceLifecycle
+import UnixSignals
+
+struct DemoGatewayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo-gateway", abstract: "A gateway of the demonstration; enroute demo starts it.",
+        shouldDisplay: false)
+
+    /// What makes tokens of the demonstration its own.
+    static let issuer = "demo"
+
+    @Option var live: String
+    @Option var ledger: String
+    @Option var certificate: String?
+    @Option var key: String?
+    @Option var streets: String?
+
+    func run() async throws {
+        try await exitingCleanly {
+            guard let secret = ProcessInfo.processInfo.environment[DemoGateway.secretVariable] else {
+                throw ConfigurationError(description: "\(DemoGateway.secretVariable) is not set: enroute demo sets it.")
+            }
+            var credentials: TLSCredentials?
+            if let certificate, let key {
+                credentials = try TLSCredentials(certificateChain: certificate, privateKey: key)
+            }
+            var settings = GatewaySettings(
+                host: "127.0.0.1", port: 0, credentials: credentials, live: try RedisAddress(url: self.live),
+                ledger: try RedisAddress(url: self.ledger),
+                tokens: TokenVerifier(keys: [try await .hs256(secret: secret)], issuer: Self.issuer, audience: Self.issuer))
+            settings.streets = try self.streets.map { Array(try Data(contentsOf: URL(filePath: $0))) }
+            settings.drain = .seconds(1)
+            settings.management = nil
+            var logger = Logger(label: "enroute")
+            logger.logLevel = .critical
+            let gateway = GatewayServer(
+                settings: settings, group: MultiThreadedEventLoopGroup.singleton, logger: logger
+            ) { ports in say("\(ports.gateway)") }
+            try await ServiceGroup(
+                configuration: .init(services: [gateway], gracefulShutdownSignals: [.sigterm], logger: logger)
+            ).run()
+        }
+    }
+}

@@ -1,0 +1,120 @@
+// The panel of the demonstration: what can go wrong on the road, as buttons. On loopback, for whoever runs `enroute demo`.
+
+import EnrouteWire
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+
+/// Serves the panel and does what its buttons say.
+struct DemoPanel: Sendable {
+    let controls: DemoControls
+    let orders: DemoOrders
+    let redis: [DemoProcess]
+    let gateways: [DemoProcess]
+    let relay: DemoRelay
+
+    /// What the panel shows, asked for every second.
+    private struct State: ResponseEncodable {
+        var plot: String
+        var speed: Double
+        var darkness: String?
+        /// ms
+        var p50: Int64?
+        var p95: Int64?
+        var measured: Int
+        /// Positions that came to the follower, in all.
+        var shown: Int
+        var redisRestarts: Int
+        var gatewaysUp: Int
+        var gatewayKills: Int
+    }
+
+    private struct Wish: Decodable {
+        var speed: Double?
+        /// What is wrong with the rider's phone; empty: nothing.
+        var darkness: String?
+    }
+
+    /// Runs until the task is cancelled.
+    ///
+    /// - Parameter onListening: told the port.
+    func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
+        let router = Router()
+        router.add(middleware: OwnPagesOnly())
+        router.get("/") { _, _ in Self.file(PackageResources.panel_html, "text/html") }
+        router.get("panel.js") { _, _ in Self.file(PackageResources.panel_js, "text/javascript") }
+        router.get("panel.css") { _, _ in Self.file(PackageResources.panel_css, "text/css") }
+        router.get("state") { _, _ in self.state }
+        router.get("open/{page}") { _, context in
+            guard let page = context.parameters.get("page"), let url = try await self.link(to: page) else {
+                throw HTTPError(.notFound)
+            }
+            return Response.redirect(to: url, type: .normal)
+        }
+        router.post("set") { request, context in
+            let wish = try await request.decode(as: Wish.self, context: context)
+            if let speed = wish.speed { self.controls.speed = speed }
+            if let darkness = wish.darkness { self.controls.darkness = DarkReason(rawValue: darkness) }
+            return self.state
+        }
+        router.post("restart-redis") { _, _ in
+            for process in self.redis { process.end() }
+            return HTTPResponse.Status.noContent
+        }
+        router.post("kill-gateway") { _, _ in
+            // The one that is not killed serves while the other begins again.
+            self.gateways.min { $0.ends < $1.ends }?.end()
+            return HTTPResponse.Status.noContent
+        }
+        var logger = Logger(label: "panel")
+        logger.logLevel = .critical
+        let application = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { channel in onListening(channel.localAddress?.port ?? 0) }, logger: logger)
+        try await application.run()
+    }
+
+    private var state: State {
+        let latencies = self.controls.latencies
+        return State(
+            plot: self.controls.plot, speed: self.controls.speed, darkness: self.controls.darkness?.rawValue,
+            p50: latencies.percentile(0.5), p95: latencies.percentile(0.95), measured: latencies.count,
+            shown: latencies.total,
+            redisRestarts: self.redis.map(\.ends).max() ?? 0, gatewaysUp: self.relay.ports.count,
+            gatewayKills: self.gateways.map(\.ends).reduce(0, +))
+    }
+
+    private func link(to page: String) async throws -> String? {
+        switch page {
+        case "customer": try await self.orders.customerPage()
+        case "rider": try await self.orders.page("rider", of: .rider)
+        case "ops": try await self.orders.page("ops", of: .operations)
+        default: nil
+        }
+    }
+
+    private static func file(_ bytes: [UInt8], _ type: String) -> Response {
+        Response(
+            status: .ok,
+            headers: [
+                .contentType: "\(type); charset=utf-8", .cacheControl: "no-store",
+                .contentSecurityPolicy: "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'",
+            ], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}
+
+/// Another site's page may not press the buttons of this one: it would send its own name as the origin, or ask by another
+/// name for us.
+private struct OwnPagesOnly<Context: RequestContext>: RouterMiddleware {
+    func handle(
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        let host = request.head.authority ?? ""
+        let isLoopback = ["localhost:", "127.0.0.1:"].contains { host.hasPrefix($0) }
+        let origin = request.headers[.origin]
+        guard isLoopback, origin == nil || origin == "http://\(host)" else { throw HTTPError(.forbidden) }
+        return try await next(request, context)
+    }
+}

@@ -1,0 +1,80 @@
+// The servers of the demonstration, each a process that can be killed and is then started again: two redis-servers (what is
+// live on no disk, the ledger in a folder that goes with us) and two gateways.
+
+import Embedded
+import Foundation
+import Subprocess
+import Synchronization
+
+#if canImport(System)
+    import System
+#else
+    import SystemPackage
+#endif
+
+/// A process that is started again whenever it was ended. May be used from any thread.
+final class DemoProcess: Sendable {
+    private let kills: AsyncStream<Void>
+    private let kill: AsyncStream<Void>.Continuation
+    private let count = Mutex(0)
+
+    init() { (self.kills, self.kill) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    /// How often it was ended.
+    var ends: Int { self.count.withLock { $0 } }
+
+    /// Ends it by SIGKILL.
+    func end() { self.kill.yield() }
+
+    /// Starts it, and starts it again, until the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - pause: between an end and the next start.
+    ///   - start: runs it until the closure that it is given returns, then kills it.
+    func run(
+        pause: Duration, _ start: @Sendable (_ untilEnd: @Sendable () async -> Void) async throws -> Void
+    ) async throws {
+        while !Task.isCancelled {
+            try await start { _ = await self.kills.first { true } }
+            self.count.withLock { $0 += 1 }
+            try await Task.sleep(for: pause)
+        }
+    }
+}
+
+/// A gateway of the demonstration as a process of its own.
+struct DemoGateway: Sendable {
+    /// Arguments of `enroute demo-gateway`.
+    let words: [String]
+    let secret: String
+
+    static let secretVariable = "ENROUTE_TOKEN_SECRET"
+
+    /// - Parameters:
+    ///   - onListening: told the port.
+    ///   - untilEnd: when it returns, the process is killed.
+    func run(onListening: (Int) async -> Void, untilEnd: @Sendable () async -> Void) async throws {
+        let binary = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let variables = Environment.inherit.updating([
+            Environment.Key(rawValue: Self.secretVariable)!: self.secret
+        ])
+        var platform = PlatformOptions()
+        platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(2))]
+        platform.processGroupID = 0
+        // setpriv has the kernel end the gateway when we are gone, even when we are killed.
+        _ = try await Subprocess.run(
+            .name("setpriv"), arguments: Arguments(["--pdeathsig", "KILL", binary, "demo-gateway"] + self.words),
+            environment: variables, platformOptions: platform, input: .none, output: .sequence,
+            error: .discarded
+        ) { execution in
+            defer { try? execution.send(signal: .kill) }
+            for try await line in execution.standardOutput.strings() {
+                guard let port = Int(line.trimmingCharacters(in: .whitespacesAndNewlines)) else { continue }
+                await onListening(port)
+                await untilEnd()
+                return
+            }
+            throw Unavailable(description: "A gateway of the demonstration ended before it listened.")
+        }
+    }
+}

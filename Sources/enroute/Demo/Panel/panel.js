@@ -1,0 +1,44 @@
+// The panel asks once a second what there is to show, and tells the demonstration what its buttons say.
+
+const element = (id) => document.getElementById(id);
+const EVERY = 1_000;   // ms
+
+async function ask(path, body) {
+  try {
+    const answer = await fetch(path, body === undefined ? {} : {
+      method: 'POST', headers: {'content-type': 'application/json'}, body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`${path} was answered ${answer.status}.`);
+    element('trouble').textContent = '';
+    return answer.status === 204 ? null : await answer.json();
+  } catch (error) {
+    element('trouble').textContent = `The demonstration does not answer. ${error.message}`;
+    return null;
+  }
+}
+
+const ms = (value) => value === undefined || value === null ? '–' : `${value} ms`;
+
+function show(state) {
+  if (!state) return;
+  // Told to a screen reader only when it changed.
+  if (element('plot').textContent !== state.plot) element('plot').textContent = state.plot;
+  if (document.activeElement !== element('speed')) element('speed').value = state.speed;
+  element('speed-value').textContent = `× ${state.speed}`;
+  for (const radio of document.getElementsByName('darkness')) radio.checked = radio.value === (state.darkness ?? '');
+  element('redis').textContent = `restarted ${state.redisRestarts} times`;
+  element('gateways').textContent = `${state.gatewaysUp} serve, killed ${state.gatewayKills} times`;
+  element('p50').textContent = ms(state.p50);
+  element('p95').textContent = ms(state.p95);
+  element('measured').textContent = state.measured;
+}
+
+element('speed').addEventListener('input', async (event) => show(await ask('/set', {speed: Number(event.target.value)})));
+for (const radio of document.getElementsByName('darkness')) {
+  radio.addEventListener('change', async () => show(await ask('/set', {darkness: radio.value})));
+}
+for (const id of ['restart-redis', 'kill-gateway']) element(id).addEventListener('click', () => ask(`/${id}`, {}));
+
+const look = async () => show(await ask('/state'));
+setInterval(look, EVERY);
+look();

@@ -1,0 +1,184 @@
+"""The fixtures of the browser tests: a site, an order system, riders on real sockets, browsers. Tests say what
+happens in the world and what the page then shows; they wait by `expect`, by a rider's `hear` or by the page's own
+clock, and never for time to pass.
+
+    ENROUTE_BINARY=… .build-browser/venv/bin/pytest Tests/Browser -m lean -k customer
+
+ENROUTE_BINARY is .build/debug/enroute where it is not set; pages are read from Sources/Gateway/Pages at each
+request."""
+
+import re
+import shutil
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+import accessibility
+import bounds
+from devices import ARGUMENTS, CHROMIUM, Devices
+from evidence import Evidence
+from measured import Measured
+from order_system import OrderSystem
+from riders import Rider
+from stage import BUILD, Site, enroute, forget
+
+FAILURES = BUILD / "failures"
+expect.set_options(timeout=bounds.PAGE_MS)
+
+
+def pytest_configure(config):
+    BUILD.mkdir(exist_ok=True)
+    shutil.rmtree(FAILURES, ignore_errors=True)
+    config.measured = Measured()
+
+
+def pytest_collection_finish(session):
+    """Without a gateway no test is worth starting."""
+    if session.items and not session.config.option.collectonly:
+        try:
+            enroute()
+        except FileNotFoundError as reason:
+            pytest.exit(str(reason), returncode=pytest.ExitCode.USAGE_ERROR)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for line in config.measured.lines():
+        terminalreporter.write_line(f"measured  {line}")
+    if config.measured.values:
+        config.measured.save()
+    if FAILURES.exists():
+        terminalreporter.write_line(f"screenshots and logs of what failed: {FAILURES}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A fixture can see at its end whether the test failed: `request.node.report`."""
+    report = yield
+    if report.when == "call" or report.failed:
+        item.report = report
+    return report
+
+
+# The site
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """One site for all tests that break nothing; jobs and people are each test's own."""
+    site = Site(tmp_path_factory.mktemp("site"))
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def make_site(tmp_path, request):
+    """make_site(has_relay=True, ETA_INTERVAL_SECONDS=10): a site of the test's own, to be broken or set otherwise."""
+    sites = []
+
+    def make(**settings) -> Site:
+        sites.append(Site(tmp_path / f"site-{len(sites) + 1}", **settings))
+        return sites[-1]
+
+    yield make
+    for made in sites:
+        made.close()
+        forget(made.folder) if not _has_failed(request) else None
+
+
+@pytest.fixture
+def order_system(site):
+    return OrderSystem(site)
+
+
+@pytest.fixture
+def rider(order_system):
+    """rider(job, …): a signed-in rider of these jobs (theirs, where `person` is not named), also of another site's."""
+    riders = []
+
+    def sign_in(*jobs, person=None) -> Rider:
+        riders.append(Rider(jobs[0].orders if jobs else order_system, *jobs, person=person))
+        return riders[-1]
+
+    yield sign_in
+    for each in riders:
+        each.close()
+
+
+# The browser
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_devices(browser, request):
+    """open_devices(site): browsers for a site of the test's own; what they said is judged at the end of the test."""
+    opened: list[tuple[Devices, Evidence]] = []
+
+    def open_for(site: Site) -> Devices:
+        evidence = Evidence(site.url)
+        devices = Devices(browser, evidence, site.url)
+        devices.evidence = evidence
+        opened.append((devices, evidence))
+        return devices
+
+    yield open_for
+    has_failed = _has_failed(request)
+    offences = [offence for _, evidence in opened for offence in evidence.offences]
+    if has_failed or offences:
+        name = re.sub(r"[^\w-]+", "_", request.node.name)[:120]
+        for number, (_, evidence) in enumerate(opened, 1):
+            evidence.keep(FAILURES / name / str(number))
+    for devices, _ in opened:
+        devices.close()
+    if offences and not has_failed:
+        pytest.fail("\n".join(offences))
+
+
+@pytest.fixture
+def devices(open_devices, site):
+    return open_devices(site)
+
+
+@pytest.fixture
+def evidence(devices):
+    """What the browsers of this test said: console, errors, requests."""
+    return devices.evidence
+
+
+@pytest.fixture
+def phone(devices):
+    """phone(url, dark=True, locale="de-DE", …): a page on a phone; the options are those of Devices.open."""
+    return devices.phone
+
+
+@pytest.fixture
+def small_phone(devices):
+    return devices.small_phone
+
+
+@pytest.fixture
+def desktop(devices):
+    return devices.desktop
+
+
+@pytest.fixture
+def axe():
+    """axe(page): no violation of WCAG 2.1 AA in what it shows now."""
+    return accessibility.assert_accessible
+
+
+@pytest.fixture
+def measured(request):
+    """measured.note("fix to marker", p95_ms=412)."""
+    return request.config.measured
+
+
+def _has_failed(request) -> bool:
+    report = getattr(request.node, "report", None)
+    return report is not None and report.failed

@@ -1,0 +1,89 @@
+"""What a browser said while a test ran: its console, uncaught errors, violations of the content policy, every
+request. It is kept beside screenshots when a test fails; and some of it no test may cause: uncaught errors, a
+policy that was broken, a request to somebody else, a token in an address."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, Page
+
+JWT = re.compile(r"eyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]{5,}")
+POLICY = re.compile(r"Content Security Policy|Permissions[- ]Policy", re.IGNORECASE)
+OF_THE_BROWSER = ("data", "blob", "about", "chrome", "chrome-extension", "devtools")
+TELL_VIOLATIONS = """addEventListener('securitypolicyviolation', (event) =>
+  console.error(`Content Security Policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"""
+
+
+@dataclass
+class Evidence:
+    """Of all pages of one test. `origin` is the site's; what goes elsewhere is somebody else's."""
+
+    origin: str
+    console: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    answers: list[tuple[int, str]] = field(default_factory=list)
+    sockets: list[str] = field(default_factory=list)
+    pages: list[Page] = field(default_factory=list)
+    # Sentences of uncaught errors that the test itself causes, as regular expressions.
+    expected_errors: list[str] = field(default_factory=list)
+
+    def watch(self, context: BrowserContext) -> None:
+        context.add_init_script(TELL_VIOLATIONS)
+        context.on("console", lambda message: self.console.append(f"{message.type}: {message.text}"))
+        context.on("weberror", lambda error: self.errors.append(str(error.error)))
+        context.on("request", lambda request: self.requests.append(request.url))
+        context.on("response", lambda answer: self.answers.append((answer.status, answer.url)))
+        context.on("page", self._watch_page)
+
+    def _watch_page(self, page: Page) -> None:
+        self.pages.append(page)
+        page.on("websocket", lambda socket: self.sockets.append(socket.url))
+
+    # What no test may cause
+
+    @property
+    def to_others(self) -> list[str]:
+        """Requests and sockets that left the site."""
+        ours = urlsplit(self.origin).netloc
+        return [url for url in self.requests + self.sockets
+                if urlsplit(url).scheme not in OF_THE_BROWSER and urlsplit(url).netloc != ours]
+
+    @property
+    def policy_violations(self) -> list[str]:
+        return [line for line in self.console if POLICY.search(line)]
+
+    @property
+    def tokens_in_addresses(self) -> list[str]:
+        addresses = self.requests + self.sockets + [page.url for page in self.pages]
+        return [JWT.sub("<token>", url) for url in addresses if JWT.search(url)]
+
+    @property
+    def offences(self) -> list[str]:
+        uncaught = [error for error in self.errors
+                    if not any(re.search(known, error) for known in self.expected_errors)]
+        return ([f"uncaught error: {error}" for error in uncaught]
+                + [f"content policy: {line}" for line in self.policy_violations]
+                + [f"request to somebody else: {url}" for url in self.to_others]
+                + [f"token in an address: {url}" for url in self.tokens_in_addresses])
+
+    # What is kept of a failure
+
+    def keep(self, folder: Path) -> None:
+        """Screenshots, texts and logs, as far as the browser still answers; coordinates in it are made up."""
+        folder.mkdir(parents=True, exist_ok=True)
+        said = {"origin": self.origin, "errors": self.errors, "offences": self.offences, "console": self.console,
+                "sockets": self.sockets, "answers": self.answers}
+        (folder / "evidence.json").write_text(json.dumps(said, indent=1))
+        for number, page in enumerate(self.pages, 1):
+            if page.is_closed():
+                continue
+            try:
+                address = JWT.sub("<token>", page.url)
+                (folder / f"page-{number}.html").write_text(f"<!-- {address} -->\n{page.content()}")
+                page.screenshot(path=folder / f"page-{number}.png", timeout=5_000)
+            except Exception as reason:  # A page that hangs is what the failure may be about.
+                (folder / f"page-{number}.txt").write_text(f"no screenshot: {reason}")

@@ -1,0 +1,77 @@
+"""Where the markers are on a page, frame by frame: a recorder in the page looks at each animation frame and keeps
+what changed, with the wall clock's time, which on one machine is the rider's too. A test asks for what was
+recorded, and judges it here."""
+
+from dataclasses import dataclass
+
+from playwright.sync_api import Page, expect
+
+RIDER = "#map .rider"
+HOME = "#map .home"
+
+# Leaflet keeps a marker's place within the map's pane as `_leaflet_pos`; panning moves the pane, zooming the markers.
+RECORDER = """() => {
+  window.recorded = [];
+  let last = '';
+  const place = (selector) => {
+    const element = document.querySelector(selector);
+    return element?._leaflet_pos ? {x: element._leaflet_pos.x, y: element._leaflet_pos.y} : null;
+  };
+  const look = () => {
+    const rider = place('%s'), home = place('%s'), now = JSON.stringify([rider, home]);
+    if (now !== last) { window.recorded.push({at: Date.now(), rider, home}); last = now; }
+    requestAnimationFrame(look);
+  };
+  look();
+}""" % (RIDER, HOME)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One frame in which something had moved: when (ms since the epoch), and where the rider was from its door (px)."""
+
+    at: int
+    east: float
+    south: float
+
+    def distance(self, other: "Seen | None" = None) -> float:
+        """px from another place, or from the destination."""
+        east, south = (other.east, other.south) if other else (0.0, 0.0)
+        return ((self.east - east) ** 2 + (self.south - south) ** 2) ** 0.5
+
+
+class Markers:
+    """Of one customer's page, from now on."""
+
+    def __init__(self, page: Page):
+        self.page = page
+        expect(page.locator(RIDER)).to_be_visible()
+        page.evaluate(RECORDER)
+
+    @property
+    def seen(self) -> list[Seen]:
+        return [Seen(each["at"], each["rider"]["x"] - each["home"]["x"], each["rider"]["y"] - each["home"]["y"])
+                for each in self.page.evaluate("window.recorded") if each["rider"] and each["home"]]
+
+    def settle(self, still_frames: int = 30) -> Seen:
+        """Waits until the marker has not moved for so many frames, and says where it is. Reckoning ends after 5 s."""
+        self.page.evaluate("""async (frames) => {
+          let count = window.recorded.length, still = 0;
+          while (still < frames) {
+            await new Promise(requestAnimationFrame);
+            still = window.recorded.length === count ? still + 1 : 0;
+            count = window.recorded.length;
+          }
+        }""", still_frames)
+        return self.seen[-1]
+
+
+def first_move(seen: list[Seen], since: int) -> Seen | None:
+    return next((each for each in seen if each.at >= since), None)
+
+
+def arrival(seen: list[Seen], since: int, there: Seen, tolerance: float = 1.5) -> Seen | None:
+    """The first frame since a moment from which on the marker is where it stays, within px."""
+    frames = [each for each in seen if each.at >= since]
+    last_away = max((index for index, each in enumerate(frames) if each.distance(there) > tolerance), default=-1)
+    return frames[last_away + 1] if last_away + 1 < len(frames) else None

@@ -1,0 +1,34 @@
+"""The machine's own network tools: `ss -K` ends a TCP connection of a browser in the kernel, which neither side
+asked for."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+LOCAL_PORT = re.compile(r"127\.0\.0\.1:(\d+)\s+127\.0\.0\.1:\d+.*users:\(\(\"chrom")
+
+
+def ss(*words: str) -> str:
+    return subprocess.run(["ss", *words], capture_output=True, text=True, check=True).stdout
+
+
+def browser_ports(port: int) -> list[str]:
+    """Local ports of Chromium's connections to a port of ours."""
+    return [found.group(1) for line in ss("-tnpH", "state", "established", "dport", "=", f":{port}").splitlines()
+            if (found := LOCAL_PORT.search(line))]
+
+
+def cut_browser(port: int) -> int:
+    """Ends every connection that the browser has to the port, at both ends; says how many there were.
+
+    Skips the test where the kernel can not do that for us."""
+    if os.geteuid() != 0:
+        pytest.skip("`ss -K` ends a connection of somebody else's only for root")
+    ports = browser_ports(port)
+    for local in ports:
+        ss("-K", "-tn", "sport", "=", f":{local}", "dport", "=", f":{port}")
+    if left := set(ports) & set(browser_ports(port)):
+        pytest.skip(f"this kernel has no INET_DIAG_DESTROY: `ss -K` left {len(left)} connections")
+    return len(ports)

@@ -1,0 +1,165 @@
+"""The rider's page as tests open it: signed in by a one-time code, with a spy between the page and what it asks of the
+browser: each call for the location is counted, and may be held back while the browser's question is "open"; a map app
+that would be opened is written down in its place."""
+
+from playwright.sync_api import Locator, Page, expect
+
+import bounds
+from devices import ROME, Devices
+from order_system import Job, OrderSystem
+
+SPY = """(() => {
+  const spy = window.spy = {calls: [], held: [], opened: [], isHolding: false, failsWith: null};
+  for (const name of ['getCurrentPosition', 'watchPosition']) {
+    const real = Geolocation.prototype[name];
+    Geolocation.prototype[name] = function (found, failed, options) {
+      spy.calls.push(name);
+      const ask = () => spy.failsWith === null ? real.call(this, found, failed, options)
+        : queueMicrotask(() => failed({code: spy.failsWith, message: 'so says the test'}));
+      if (!spy.isHolding) return ask();
+      spy.held.push(ask);
+      return 0;
+    };
+  }
+  HTMLAnchorElement.prototype.click = function () { spy.opened.push(this.href); };
+})()"""
+
+# A page that came over plain HTTP from elsewhere.
+INSECURE = "Object.defineProperty(window, 'isSecureContext', {value: false})"
+
+ANDROID = ("Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile "
+           "Safari/537.36")
+IPHONE = ("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+          "Version/17.5 Mobile/15E148 Safari/604.1")
+
+
+class RiderPage:
+    """One rider's phone."""
+
+    def __init__(self, orders: OrderSystem, devices: Devices, person: str, *jobs: Job, scripts=(), words="", **options):
+        """`jobs`: of a rider without a zone, who is told them by the address. `words`: of the address, `lang=de`."""
+        self.orders, self.person = orders, person
+        phone = {"width": 390, "height": 844, "is_phone": True, "geolocation": ROME}
+        self.page: Page = devices.open(None, **phone | options)
+        for script in (SPY, *scripts):
+            self.page.context.add_init_script(script)
+        query = "&".join([f"job={job.name}" for job in jobs] + ([words] if words else []))
+        self.page.goto(orders.sign_in_url(f"/rider?{query}" if query else "/rider", "rider", person))
+        expect(self.page.locator("#work")).to_be_visible()
+
+    # What is on it
+
+    @property
+    def switch(self) -> Locator:
+        return self.page.get_by_role("switch")
+
+    @property
+    def message(self) -> Locator:
+        return self.page.locator("#availability-message")
+
+    @property
+    def panel(self) -> Locator:
+        return self.page.locator("#permission")
+
+    @property
+    def announcer(self) -> Locator:
+        return self.page.locator("#announcer")
+
+    def card(self, job: Job) -> Locator:
+        return self.page.locator(f'#jobs > li[data-job="{job.name}"]')
+
+    def travel(self, job: Job) -> Locator:
+        return self.page.locator(f"#travel-{job.name}")
+
+    def navigate(self, job: Job) -> Locator:
+        return self.page.locator(f"#navigate-{job.name}")
+
+    def next(self, job: Job) -> Locator:
+        """The large button of what comes next."""
+        return self.card(job).locator(".next")
+
+    def panel_says(self, phase: str) -> Locator:
+        """The panel, once it speaks of this."""
+        expect(self.panel).to_be_visible()
+        expect(self.panel).to_have_attribute("data-phase", phase)
+        return self.panel
+
+    # What it asked of the browser
+
+    @property
+    def locations_asked(self) -> list[str]:
+        return self.page.evaluate("spy.calls")
+
+    @property
+    def opened(self) -> list[str]:
+        return self.page.evaluate("spy.opened")
+
+    def hold_question(self) -> None:
+        """From now on the browser's question stays open until it is answered."""
+        self.page.evaluate("spy.isHolding = true")
+
+    def answer_question(self, is_yes: bool) -> None:
+        if is_yes:
+            self.allow()
+        self.page.evaluate("spy.isHolding = false; spy.held.splice(0).forEach((ask) => ask())")
+
+    def allow(self) -> None:
+        self.page.context.grant_permissions(["geolocation"])
+
+    def deny(self) -> None:
+        """As in the browser's settings: Playwright only grants, the browser itself also takes back, as long as
+        who told it so stays (the session is left open)."""
+        session = self.page.context.browser.new_browser_cdp_session()
+        for context in session.send("Target.getBrowserContexts")["browserContextIds"]:
+            session.send("Browser.setPermission", {
+                "permission": {"name": "geolocation"}, "setting": "denied", "browserContextId": context})
+
+    def move(self, lat: float, lon: float) -> None:
+        self.page.context.set_geolocation({"latitude": lat, "longitude": lon, "accuracy": 8})
+
+    def hide(self, is_hidden: bool) -> None:
+        """As if another app were in front of it: a headless browser's pages are all in front."""
+        self.page.evaluate("""(isHidden) => {
+          Object.defineProperty(document, 'hidden', {value: isHidden, configurable: true});
+          document.dispatchEvent(new Event('visibilitychange'));
+        }""", is_hidden)
+
+    def listen(self) -> None:
+        """From now on the page's messages are written down, with the page's clock, ms."""
+        self.page.evaluate("""() => {
+          const real = WebSocket.prototype.send;
+          spy.sent = [];
+          WebSocket.prototype.send = function (text) {
+            spy.sent.push({at: performance.now(), message: JSON.parse(text)});
+            return real.call(this, text);
+          };
+        }""")
+
+    def said(self, kind: str) -> list[dict]:
+        """The page's messages of a type since `listen`."""
+        return [each for each in self.page.evaluate("spy.sent") if each["message"]["type"] == kind]
+
+    @property
+    def dark_reasons(self) -> list[str]:
+        return [each["message"]["reason"] for each in self.said("dark")]
+
+    # What the gateway knows
+
+    @property
+    def known(self) -> dict:
+        return self.orders.ask("GET", f"riders/{self.person}")
+
+
+def go_online(orders: OrderSystem, person: str) -> None:
+    """A rider in a zone, before its page is opened: what is given to it then is there from the start."""
+    orders.ask("PATCH", "riders/me/status", {"status": "online"}, bearer=orders.token("rider", person))
+
+
+def eventually(page: Page, look, what: str):
+    """What `look` finds once it is true; the page goes on meanwhile."""
+    for _ in range(int(bounds.ANSWER_SECONDS / bounds.POLL_SECONDS)):
+        found = look()
+        if found:
+            return found
+        page.wait_for_timeout(bounds.POLL_SECONDS * 1000)
+    raise AssertionError(f"never came to be: {what}; last: {found!r}")

@@ -1,0 +1,159 @@
+"""A site of its own: a redis-server, one or more gateways, and where asked for one address before them (`Relay`).
+Everything is started here and ended here, by process id; what breaks is broken by the test that says so.
+
+Pages come over plain HTTP on 127.0.0.1: browsers count loopback as a secure context, so geolocation and service
+workers are there, while a service worker refuses a certificate that nobody vouches for. One test goes over TLS
+(`is_secure=True`)."""
+
+import os
+import re
+import secrets
+import shutil
+import subprocess
+from pathlib import Path
+
+import bounds
+from processes import Process
+from relay import Relay
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / ".build-browser"
+PAGES = ROOT / "Sources/Gateway/Pages"
+
+# One address and few people ask for everything: what bounds them is not the matter here, except where a test says so.
+UNBOUNDED = {
+    "REQUESTS_PER_PERSON_PER_SECOND": 10_000, "REQUESTS_PER_PERSON_BURST": 10_000,
+    "REFUSALS_PER_ADDRESS_PER_SECOND": 10_000, "REFUSALS_PER_ADDRESS_BURST": 10_000,
+    "CONNECTIONS_PER_ADDRESS": 0, "SESSIONS_PER_ADDRESS": 0, "SESSIONS_PER_PERSON": 0,
+    "MESSAGES_PER_ADDRESS_PER_SECOND": 10_000, "MESSAGES_PER_ADDRESS_BURST": 10_000,
+    "AVAILABILITY_PER_MINUTE": 10_000,
+}
+
+
+def enroute() -> Path:
+    """The gateway that is tested: ENROUTE_BINARY, or what `swift build` made."""
+    named = os.environ.get("ENROUTE_BINARY")
+    path = Path(named) if named else ROOT / ".build/debug/enroute"
+    if not path.exists():
+        raise FileNotFoundError(f"There is no gateway at {path}: `swift build`, or set ENROUTE_BINARY.")
+    return path
+
+
+class Site:
+    """A running Enroute."""
+
+    def __init__(self, folder: Path, is_secure: bool = False, has_relay: bool = False, **settings):
+        """`settings` are environment variables of the gateways without `ENROUTE_`; None leaves one out that we set:
+        with PAGES=None the pages are those that are built in."""
+        self.folder, self.is_secure, self.settings = folder, is_secure, settings
+        folder.mkdir(parents=True, exist_ok=True)
+        self.secret = secrets.token_hex(32)
+        self.gateways: list[Gateway] = []
+        self.redis: Process | None = None
+        self.relay: Relay | None = None
+        try:
+            self.start_redis()
+            self.start_gateway()
+        except Exception:
+            self.close()
+            raise
+        if has_relay:
+            self.relay = Relay([gateway.port for gateway in self.gateways])
+
+    @property
+    def url(self) -> str:
+        """Where a browser goes: the relay where there is one."""
+        port = self.relay.port if self.relay else self.gateways[0].port
+        return f"{'https' if self.is_secure else 'http'}://127.0.0.1:{port}"
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rsplit(":", 1)[1])
+
+    # What can be done to it
+
+    def start_redis(self) -> None:
+        """Also again after `redis.kill()`: at the same place, and empty."""
+        self.redis = Process(
+            "redis-server",
+            ["redis-server", "--port", "0", "--unixsocket", str(self._socket), "--save", "", "--appendonly", "no",
+             "--dir", str(self.folder)], self.folder / "redis.log")
+        self.redis.wait_until(lambda: self.redis_says("PING") == "PONG", "its answer to PING")
+
+    def redis_says(self, *command: str) -> str:
+        """What `redis-cli` prints."""
+        done = subprocess.run(
+            ["redis-cli", "-s", str(self._socket), *command], capture_output=True, text=True,
+            timeout=bounds.ANSWER_SECONDS)
+        return done.stdout.strip()
+
+    def start_gateway(self) -> "Gateway":
+        """One more gateway on the same Redis; the relay leads to it when those before it take nobody."""
+        gateway = Gateway(self, f"gateway-{len(self.gateways) + 1}")
+        self.gateways.append(gateway)
+        if self.relay:
+            self.relay.targets.append(gateway.port)
+        return gateway
+
+    def close(self) -> None:
+        if self.relay:
+            self.relay.close()
+        for gateway in self.gateways:
+            gateway.process.kill() if gateway.process.is_running else None
+            gateway.process.end()
+        if self.redis:
+            self.redis.end()
+
+    # What the gateways are started with
+
+    @property
+    def _socket(self) -> Path:
+        return self.folder / "redis.sock"
+
+    def environment(self) -> dict[str, str]:
+        ours = {
+            "MODE": "development", "REDIS_LIVE_URL": f"unix:{self._socket}", "HOST": "127.0.0.1", "MANAGEMENT": "off",
+            "TOKEN_SECRET": self.secret, "PAGES": str(PAGES), "LOG_LEVEL": "notice", "DRAIN_SECONDS": "1",
+            "TLS": "on" if self.is_secure else "off",
+        }
+        if self.is_secure:
+            ours |= {"TLS_CERTIFICATE": str(self._certificate()), "TLS_KEY": str(self.folder / "key.pem")}
+        ours |= {f"LIMIT_{name}": str(value) for name, value in UNBOUNDED.items()}
+        ours |= self.settings
+        theirs = {name: value for name, value in os.environ.items() if not name.startswith("ENROUTE_")}
+        return theirs | {f"ENROUTE_{name}": str(value) for name, value in ours.items() if value is not None}
+
+    def _certificate(self) -> Path:
+        """Nobody vouches for it: browsers are told to take it (`ignore_https_errors`)."""
+        path = self.folder / "certificate.pem"
+        if not path.exists():
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                 "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                 "-keyout", str(self.folder / "key.pem"), "-out", str(path)], check=True, capture_output=True)
+        return path
+
+
+class Gateway:
+    """One `enroute serve`. It is killed, frozen and thawed by its `process`."""
+
+    LISTENING = re.compile(r"listening on \S+ port (\d+)")
+
+    def __init__(self, site: Site, name: str):
+        self._site, self._name = site, name
+        self.port = 0
+        self.start()
+
+    def start(self) -> None:
+        """Also again after `process.kill()`: on the same port."""
+        log = self._site.folder / f"{self._name}.log"
+        read = log.stat().st_size if log.exists() else 0
+        self.process = Process(
+            self._name, [str(enroute()), "serve", "--port", str(self.port)], log, self._site.environment())
+        found = self.process.wait_until(
+            lambda: self.LISTENING.search(log.read_text(errors="replace")[read:]), "its port")
+        self.port = int(found.group(1))
+
+
+def forget(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)

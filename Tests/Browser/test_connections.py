@@ -1,0 +1,169 @@
+"""Connections end in all the ways they do: cut by the kernel, cut by a balancer, dead without a word, with their
+gateway, without Redis. In each the page says so, comes back by itself, and has missed nothing."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from markers import HOME as DOOR, RIDER, Markers
+from network import cut_browser
+from order_system import HOME, OrderSystem
+from trips import Trip, away, to_the_door
+
+TRIP = to_the_door(HOME, meters_away=600)
+# Of the page's own time: longer than a connection may be silent (40 s) until the page gives it up.
+SILENCE_MS = 60_000
+STEP_MS = 1_000
+
+
+@pytest.fixture
+def relayed(make_site):
+    """A site behind a relay."""
+    return make_site(has_relay=True)
+
+
+@pytest.fixture
+def followed(rider):
+    """followed(orders, phone): a visit whose rider is on a customer's map, the rider, and the page."""
+
+    def follow(orders: OrderSystem, phone, **options):
+        visit = orders.visit("on_the_way")
+        driver = rider(visit).travel()
+        driver.report(TRIP.at(0), is_answered=True)
+        page = phone(visit.guest_url, **options)
+        expect(page.locator(RIDER)).to_be_visible()
+        return visit, driver, page
+
+    return follow
+
+
+def arrive(visit, page: Page) -> None:
+    """The visit goes on in the world, and the page knows: other words, and no map any more. (A status that ends the
+    job would end the link too.)"""
+    before = page.locator("#headline").text_content()
+    visit.status("work_in_progress")
+    expect(page.locator("#tracking")).to_be_hidden()
+    expect(page.locator("#headline")).not_to_have_text(before)
+    expect(page.locator("#offline")).to_be_hidden()
+
+
+def test_the_marker_and_the_door_are_on_the_map(order_system, phone, followed):
+    _, _, page = followed(order_system, phone)
+    expect(page.locator(DOOR)).to_be_visible()
+
+
+@pytest.mark.lean
+def test_point_8_a_connection_cut_in_the_kernel_is_made_again_and_has_missed_nothing(
+        order_system, phone, followed, site, evidence):
+    visit, _, page = followed(order_system, phone)
+    assert cut_browser(site.port) >= 1
+    arrive(visit, page)
+    assert len(evidence.sockets) >= 2
+
+
+def test_point_8_connections_that_a_balancer_resets_come_back(relayed, open_devices, followed):
+    visit, driver, page = followed(OrderSystem(relayed), open_devices(relayed).phone)
+    assert relayed.relay.cut() >= 2
+    driver.connect()
+    arrive(visit, page)
+
+
+@pytest.mark.lean
+def test_point_8_when_its_gateway_is_killed_the_page_goes_on_with_another(relayed, open_devices, followed):
+    devices = open_devices(relayed)
+    visit, driver, page = followed(OrderSystem(relayed), devices.phone)
+    relayed.start_gateway()
+    markers = Markers(page)
+    before = markers.settle()
+    relayed.gateways[0].process.kill()
+    driver.connect()
+    driver.drive(TRIP, from_second=1)
+    page.wait_for_function("(count) => window.recorded.length > count + 60", arg=len(markers.seen))
+    assert markers.seen[-1].distance(before) > 1
+    arrive(visit, page)
+
+
+def test_point_8_a_gateway_that_stops_in_order_hands_its_pages_over(make_site, open_devices, followed):
+    """It says when to come back, and where one comes to then is another gateway."""
+    site = make_site(has_relay=True, DRAIN_SECONDS=3)
+    devices = open_devices(site)
+    visit, _, page = followed(OrderSystem(site), devices.phone)
+    site.start_gateway()
+    with page.expect_websocket():
+        site.gateways[0].process.child.terminate()
+    arrive(visit, page)
+
+
+def test_point_8_while_no_gateway_is_there_the_page_keeps_what_it_knows_and_says_so(relayed, open_devices, followed):
+    visit, _, page = followed(OrderSystem(relayed), open_devices(relayed).phone)
+    headline = page.locator("#headline").text_content()
+    relayed.gateways[0].process.kill()
+    expect(page.locator("#offline")).to_be_visible()
+    expect(page.locator(RIDER)).to_be_visible()
+    expect(page.locator("#headline")).to_have_text(headline)
+    relayed.gateways[0].start()
+    expect(page.locator("#offline")).to_be_hidden()
+    arrive(visit, page)
+
+
+def test_point_8_a_connection_that_is_dead_without_a_word_is_given_up_and_made_anew(
+        relayed, open_devices, followed):
+    visit, _, page = followed(OrderSystem(relayed), open_devices(relayed).phone, clock=True)
+    expect(page.locator("#offline")).to_be_hidden()
+    relayed.relay.go_dark()
+    pass_time(page, SILENCE_MS, until=lambda: page.locator("#offline").is_visible())
+    expect(page.locator("#offline")).to_be_visible()
+    relayed.relay.come_back()
+    pass_time(page, SILENCE_MS, until=lambda: page.locator("#offline").is_hidden())
+    arrive(visit, page)
+
+
+def pass_time(page: Page, milliseconds: int, until) -> None:
+    """Lets the page's own time pass, a second at once, until something is so."""
+    for _ in range(0, milliseconds, STEP_MS):
+        page.clock.run_for(STEP_MS)
+        if until():
+            return
+
+
+@pytest.mark.lean
+def test_point_8_offline_is_said_at_once_and_back_online_the_page_catches_up(order_system, phone, followed):
+    visit, driver, page = followed(order_system, phone)
+    page.context.set_offline(True)
+    expect(page.locator("#offline")).to_be_visible()
+    expect(page.locator(RIDER)).to_be_visible()
+    visit.status("work_in_progress")
+    page.context.set_offline(False)
+    expect(page.locator("#tracking")).to_be_hidden()
+    expect(page.locator("#offline")).to_be_hidden()
+
+
+def test_point_8_through_cuts_the_marker_never_goes_back(order_system, rider, phone, site):
+    """It drives straight to the door, while the connection is cut three times: it only ever comes nearer."""
+    visit = order_system.visit("on_the_way")
+    driver = rider(visit).travel()
+    straight = Trip((away(HOME, 1_000, 225), HOME), speed=12)
+    driver.report(straight.at(0), is_answered=True)
+    page = phone(visit.guest_url)
+    markers = Markers(page)
+    driver.drive(straight, every=1.0, from_second=1)
+    for _ in range(3):
+        with page.expect_websocket():
+            assert cut_browser(site.port) >= 1
+        page.wait_for_function("(count) => window.recorded.length > count + 120", arg=len(markers.seen))
+    driver.halt()
+    distances = [each.distance() for each in markers.seen]
+    back = max(later - sooner for sooner, later in zip(distances, distances[1:]))
+    assert back < 4, f"the marker went back by {back:.1f} px"
+
+
+def test_while_redis_does_not_answer_the_page_says_that_what_it_shows_may_be_old(make_site, open_devices, followed):
+    site = make_site()
+    visit, driver, page = followed(OrderSystem(site), open_devices(site).phone)
+    detail = page.locator("body")
+    site.redis.freeze()
+    expect(detail).to_contain_text(re.compile("delayed|may be (a little )?old", re.IGNORECASE))
+    site.redis.thaw()
+    expect(detail).not_to_contain_text(re.compile("delayed", re.IGNORECASE))
+    arrive(visit, page)

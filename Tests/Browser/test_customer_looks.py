@@ -1,0 +1,233 @@
+"""How the customer's page looks and is used: points 13 to 23 of design/pages.md. Sizes, keyboards, motion, themes, and
+the pages that are shown in the place of an order."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from markers import HOME as DOOR, RIDER, Markers
+from order_system import HOME
+from trips import Spot, away, to_the_door
+from wire import moved
+
+TRIP = to_the_door(HOME, meters_away=3_000)
+TARGET_PX = 44
+NARROW_PX = 320
+
+
+@pytest.fixture
+def coming(order_system, rider):
+    def make(spot: Spot | None = None):
+        visit = order_system.visit("on_the_way")
+        technician = rider(visit).travel()
+        technician.report(spot or TRIP.at(0), is_answered=True)
+        return visit, technician
+
+    return make
+
+
+def inside(page: Page, selector: str) -> bool:
+    """Whether an element lies within the map, as a whole."""
+    box, frame = page.locator(selector).bounding_box(), page.locator("#map").bounding_box()
+    return (box["x"] >= frame["x"] and box["y"] >= frame["y"]
+            and box["x"] + box["width"] <= frame["x"] + frame["width"]
+            and box["y"] + box["height"] <= frame["y"] + frame["height"])
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_point_13_and_23_no_violation_of_WCAG_in_either_theme(dark, coming, phone, axe):
+    visit, _ = coming()
+    page = phone(visit.guest_url, dark=dark)
+    expect(page.locator("#eta")).to_be_visible()
+    axe(page)
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 200) == dark
+
+
+@pytest.mark.parametrize("statuses", [["accepted"], ["accepted", "preparing", "ready_for_pickup", "allocation_failed"]])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_point_13_no_violation_of_WCAG_without_a_map(statuses, dark, order_system, phone, desktop, axe):
+    delivery = order_system.delivery(*statuses)
+    for open_page in (phone, desktop):
+        page = open_page(delivery.guest_url, dark=dark)
+        expect(page.locator("#steps [aria-current=step]")).to_be_visible()
+        axe(page)
+    delivery.status("cancelled") if statuses == ["accepted"] else None
+    axe(page)
+
+
+def test_point_13_refusals_and_sign_in_have_no_violation_of_WCAG(site, phone, axe):
+    for dark in (False, True):
+        refused = phone(f"{site.url}/track/nothing#{'0' * 32}", dark=dark)
+        expect(refused.locator("#refusal")).to_be_visible()
+        axe(refused)
+        asked = phone("/track/nothing", dark=dark)
+        asked.locator("#signin-code").fill("nonsense")
+        asked.locator("#signin button").click()
+        expect(asked.locator("#signin-problem")).to_be_visible()
+        axe(asked)
+
+
+@pytest.mark.lean
+def test_point_14_what_can_be_pressed_has_44_px(coming, small_phone):
+    visit, _ = coming()
+    page = small_phone(visit.guest_url)
+    expect(page.locator(RIDER)).to_be_visible()
+    page.locator(".leaflet-control-zoom-out").click()
+    expect(page.locator("#follow")).to_be_visible()
+    targets = page.locator("button:visible, a:visible, input:visible")
+    assert targets.count() >= 4
+    for box in [target.bounding_box() for target in targets.all()]:
+        assert box["width"] >= TARGET_PX and box["height"] >= TARGET_PX, box
+
+
+@pytest.mark.lean
+def test_point_15_all_of_it_works_by_keyboard_and_shows_where_one_is(coming, desktop):
+    visit, _ = coming()
+    page = desktop(visit.guest_url)
+    expect(page.locator(RIDER)).to_be_visible()
+    stops = []
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate("""() => {
+          const {id, className} = document.activeElement;
+          const style = getComputedStyle(document.activeElement);
+          const name = document.activeElement === document.body ? '' : id || String(className);
+          return [name, style.outlineStyle, parseFloat(style.outlineWidth)];
+        }"""))
+        if stops[-1][0] == "map":
+            page.keyboard.press("ArrowLeft")
+    names = [name for name, *_ in stops]
+    assert names[0] == "language" and "map" in names and "follow" in names
+    assert any("zoom-in" in name for name in names)
+    # After the last one the browser's own controls come: no trap.
+    assert "" in names or names.count("language") > 1
+    for name, style, width in stops:
+        assert not name or (style != "none" and width >= 2), f"{name} does not show that it has the focus"
+
+
+def test_point_16_who_wants_less_motion_sees_steps(coming, phone):
+    visit, technician = coming(Spot(*away(HOME, 1_500, 180), 10, 0))
+    page = phone(visit.guest_url, reduced_motion=True)
+    markers = Markers(page)
+    markers.settle()
+    before = len(markers.seen)
+    technician.report(Spot(*away(HOME, 1_450, 180), 10, 90), is_answered=True)
+    moved(page, before)
+    markers.settle()
+    assert len(markers.seen) == before + 1
+    assert page.locator(RIDER).get_attribute("data-heading") == "90"
+    running = page.evaluate("document.getAnimations().filter(each => each.playState === 'running').length")
+    assert running == 0
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("locale", ["en-US", "de-DE"])
+def test_point_17_at_320_px_nothing_is_cut_off(locale, coming, small_phone):
+    visit, _ = coming()
+    page = small_phone(visit.guest_url, locale=locale)
+    expect(page.locator("#eta")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW_PX
+    cut = page.evaluate("""() => [...document.querySelectorAll('#order :not(#tracking *)')]
+      .filter((each) => each.checkVisibility() && each.getBoundingClientRect().right > innerWidth + 0.5).length""")
+    assert cut == 0
+    assert inside(page, DOOR)
+
+
+@pytest.mark.lean
+def test_point_18_the_first_view_fits_both_and_after_a_pan_the_map_is_the_readers(coming, phone):
+    visit, technician = coming(Spot(*away(HOME, 1_000, 200)))
+    page = phone(visit.guest_url)
+    expect(page.locator(RIDER)).to_be_visible()
+    assert inside(page, RIDER) and inside(page, DOOR)
+    expect(page.locator("#follow")).to_be_hidden()
+    frame = page.locator("#map").bounding_box()
+    page.mouse.move(frame["x"] + 180, frame["y"] + 300)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + 60, frame["y"] + 120, steps=8)
+    page.mouse.up()
+    expect(page.locator("#follow")).to_be_visible()
+    markers = Markers(page)
+    markers.settle()
+    before = page.locator(DOOR).bounding_box()
+    technician.report(Spot(*away(HOME, 960, 200)), is_answered=True)
+    moved(page, len(markers.seen))
+    markers.settle()
+    assert page.locator(DOOR).bounding_box() == before
+    page.locator("#follow").click()
+    expect(page.locator("#follow")).to_be_hidden()
+    page.wait_for_function("""() => {
+      const [map, rider] = ['#map', '#map .rider'].map((each) => document.querySelector(each).getBoundingClientRect());
+      return rider.left >= map.left && rider.right <= map.right && rider.top >= map.top && rider.bottom <= map.bottom;
+    }""")
+
+
+@pytest.mark.lean
+def test_point_19_steps_are_an_ordered_list_with_icons_and_words(order_system, phone):
+    page = phone(order_system.delivery("accepted", "preparing").guest_url)
+    expect(page.locator("ol#steps > li[aria-current=step]")).to_have_count(1)
+    for step in page.locator("#steps li").all():
+        expect(step.locator("svg")).to_be_visible()
+        expect(step.locator(".state")).not_to_be_empty()
+
+
+@pytest.mark.lean
+def test_point_20_when_the_map_goes_the_focus_stays_on_the_page(coming, desktop):
+    visit, technician = coming()
+    page = desktop(visit.guest_url)
+    expect(page.locator(RIDER)).to_be_visible()
+    page.locator("#map").focus()
+    technician.stop_travel()
+    expect(page.locator("#tracking")).to_be_hidden()
+    expect(page.locator("#headline")).to_be_focused()
+
+
+@pytest.mark.lean
+def test_point_21_a_link_that_is_none_has_a_page_of_its_own(site, phone):
+    page = phone(f"{site.url}/track/visit-1#{'0' * 32}")
+    expect(page.locator("#refusal h1")).to_have_text("This link is not valid any more.")
+    expect(page.locator("#order")).to_be_hidden()
+
+
+@pytest.mark.lean
+def test_point_21_not_yours_is_the_same_page_as_not_there(order_system, phone):
+    visit = order_system.visit("on_the_way")
+    seen = []
+    for name in (visit.name, "never-was"):
+        page = phone(order_system.sign_in_url(f"/track/{name}", "customer", "somebody-else"))
+        expect(page.locator("#refusal h1")).to_have_text("There is nothing to follow here.")
+        seen.append(page.locator("body").inner_text())
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"), [(429, "Too many requests."), (503, "We can not show this at the moment.")])
+def test_point_21_too_many_requests_and_a_server_that_is_down_have_pages_of_their_own(status, sentence, coming, phone):
+    visit, _ = coming()
+    page = phone()
+    page.add_init_script("window.WebSocket = class { constructor() { throw new Error('no sockets here'); } }")
+    page.route(f"**/track/{visit.name}", lambda route: route.fulfill(status=status, body="")
+               if route.request.resource_type == "fetch" else route.continue_())
+    page.goto(visit.guest_url)
+    expect(page.locator("#refusal h1")).to_have_text(sentence)
+
+
+@pytest.mark.lean
+def test_point_22_the_page_tells_nobody_where_it_is_from(coming, phone):
+    visit, _ = coming()
+    page = phone(visit.guest_url)
+    assert re.search(r"#[0-9a-f]{32,}$", page.url)
+    assert page.locator("meta[name=referrer]").get_attribute("content") == "no-referrer"
+    assert page.locator("meta[name=robots]").get_attribute("content") == "noindex"
+    assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
+
+
+def test_point_23_forced_colours_leave_every_shape_to_be_seen(coming, phone):
+    visit, _ = coming()
+    page = phone(visit.guest_url, forced_colors=True)
+    expect(page.locator(RIDER)).to_be_visible()
+    fills = page.evaluate("""() => ['.rider .beak', '.home .glyph', '#steps [data-state=complete] .fill']
+      .map((each) => getComputedStyle(document.querySelector(each)).fill)""")
+    assert all(fill in ("rgb(0, 0, 0)", "rgb(255, 255, 255)") for fill in fills), fills

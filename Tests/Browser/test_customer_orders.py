@@ -1,0 +1,119 @@
+"""The customer's page against the acceptance criteria of CUS-027: each test's name begins with the story and the
+criterion. Its sentences stand word for word."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from order_system import HOME
+from trips import to_the_door
+
+TRIP = to_the_door(HOME, meters_away=3_000)
+LINES = {"pending_vendor_acceptance": "Waiting for vendor", "accepted": "Order accepted",
+         "preparing": "Preparing your order", "ready_for_pickup": "Ready for pickup", "in_transit": "On its way",
+         "delivered": "Delivered"}
+STATUSES = list(LINES)
+
+
+def steps(page: Page) -> dict[str, str]:
+    """Each step and what is said of it."""
+    return dict(page.locator("#steps li").evaluate_all("all => all.map(li => [li.dataset.step, li.dataset.state])"))
+
+
+def current(page: Page):
+    return page.locator("#steps [aria-current=step]")
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize(("criterion", "status", "headline"), [
+    ("AC-001", "pending_vendor_acceptance", "Waiting for vendor to accept your order"),
+    ("AC-002", "preparing", "Your order is being prepared"),
+    ("AC-003", "ready_for_pickup", "Ready for pickup"),
+    ("AC-004", "in_transit", "Your order is on its way"),
+])
+def test_CUS_027_AC_001_to_004_a_status_has_its_sentence_and_its_step(criterion, status, headline, order_system, phone):
+    place = STATUSES.index(status)
+    page = phone(order_system.delivery(*STATUSES[1:place + 1]).guest_url)
+    expect(page.locator("#headline")).to_have_text(headline)
+    expect(current(page)).to_have_count(1)
+    expect(current(page)).to_contain_text(LINES[status])
+    assert steps(page) == {
+        step: "complete" if index < place else "active" if index == place else "upcoming"
+        for index, step in enumerate(STATUSES)}
+
+
+@pytest.mark.lean
+def test_CUS_027_AC_003_a_status_shows_without_a_refresh(order_system, phone):
+    delivery = order_system.delivery("accepted", "preparing")
+    page = phone(delivery.guest_url)
+    expect(page.locator("#headline")).to_have_text("Your order is being prepared")
+    page.evaluate("window.isTheSamePage = true")
+    delivery.status("ready_for_pickup")
+    expect(page.locator("#headline")).to_have_text("Ready for pickup")
+    assert page.evaluate("window.isTheSamePage")
+
+
+@pytest.mark.lean
+def test_CUS_027_AC_005_what_is_delivered_is_Delivered_and_all_steps_are_complete(order_system, phone):
+    delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit")
+    page = phone(delivery.guest_url)
+    expect(current(page)).to_contain_text("On its way")
+    delivery.status("delivered")
+    expect(page.locator("#headline")).to_have_text("Delivered")
+    assert set(steps(page).values()) == {"complete"}
+
+
+@pytest.mark.lean
+def test_CUS_027_AC_006_what_is_cancelled_says_so_and_ends_there(order_system, phone):
+    delivery = order_system.delivery("accepted")
+    page = phone(delivery.guest_url)
+    expect(current(page)).to_contain_text("Order accepted")
+    delivery.status("cancelled")
+    expect(page.locator("#headline")).to_have_text("Cancelled")
+    expect(current(page)).to_contain_text("Cancelled")
+    assert list(steps(page).items())[-1] == ("cancelled", "over")
+    assert "upcoming" not in steps(page).values() and "active" not in steps(page).values()
+
+
+@pytest.mark.lean
+def test_CUS_027_AC_007_when_no_rider_is_found_it_says_so_and_what_is_next(order_system, phone):
+    delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "allocation_failed")
+    page = phone(delivery.guest_url)
+    expect(page.locator("#headline")).to_have_text("We're having trouble finding a rider")
+    expect(page.locator("#detail")).to_contain_text("We keep trying.")
+    expect(current(page)).to_contain_text("Finding a rider")
+    delivery.status("ready_for_pickup")
+    expect(page.locator("#headline")).to_have_text("Ready for pickup")
+
+
+def test_CUS_027_AC_008_without_a_network_the_last_status_stays_with_its_time(order_system, phone):
+    delivery = order_system.delivery("accepted", "preparing")
+    page = phone(delivery.guest_url)
+    expect(page.locator("#headline")).to_have_text("Your order is being prepared")
+    page.context.set_offline(True)
+    expect(page.locator("#offline")).to_have_text(re.compile(r"known at \d+:\d\d"))
+    expect(page.locator("#headline")).to_have_text("Your order is being prepared")
+    expect(current(page)).to_contain_text(re.compile(r"Since \d+:\d\d"))
+    delivery.status("ready_for_pickup")
+    page.context.set_offline(False)
+    expect(page.locator("#headline")).to_have_text("Ready for pickup")
+    expect(page.locator("#offline")).to_be_hidden()
+
+
+def test_CUS_027_BR_01_only_the_customer_and_whoever_administers_see_an_order(order_system, phone):
+    delivery = order_system.delivery("accepted")
+    people = [("customer", delivery.customer, True), ("ops", "anna", True), ("customer", "somebody-else", False)]
+    for role, person, sees in people:
+        page = phone(order_system.sign_in_url(f"/track/{delivery.name}", role, person))
+        shown = page.locator("#headline" if sees else "#refusal h1")
+        expect(shown).to_have_text("Your order is accepted" if sees else "There is nothing to follow here.")
+        assert "#" not in page.url
+
+
+def test_CUS_027_4_1_the_details_name_the_order_and_its_arrival(order_system, rider, phone):
+    delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit")
+    rider(delivery).travel().report(TRIP.at(0), is_answered=True)
+    page = phone(delivery.guest_url)
+    expect(page.locator("#job")).to_have_text(delivery.name)
+    expect(page.locator("#arrival")).to_have_text(re.compile(r"^\d+:\d\d.(AM|PM)$"))

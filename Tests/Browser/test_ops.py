@@ -1,0 +1,283 @@
+"""The operations' page: what is open in a zone and why something is dark, filtered by the address, by keyboard, with thousands of
+rows. Every test has zones of its own."""
+
+import json
+import re
+import secrets
+import subprocess
+import threading
+
+import pytest
+from playwright.sync_api import expect
+
+import bounds
+from order_system import HOME, OrderSystem
+from trips import to_the_door
+
+ROWS = "#jobs tbody tr[data-name]"
+LONGEST_TASK_MS = 50
+MANY = 5_000
+CHANGES_A_SECOND = 50
+
+SCROLLS = 20
+# Goes there in steps, a frame for each.
+GO_THROUGH = """async (frame, top) => {
+  for (const from = frame.scrollTop, steps = 30, at = {step: 1}; at.step <= steps; at.step += 1) {
+    frame.scrollTop = from + (top - from) * at.step / steps;
+    await new Promise(requestAnimationFrame);
+  }
+}"""
+# What a trace says of tasks: their own time on the processor, since a busy machine makes any task long by the clock.
+TASKS = ["toplevel", "devtools.timeline"]
+
+
+@pytest.fixture
+def zone():
+    return f"zone-{secrets.token_hex(3)}"
+
+
+@pytest.fixture
+def look(desktop, order_system):
+    """look(query, …): the page of somebody of operations at that query."""
+
+    def open_page(query: str = "", role: str = "ops", device=desktop, **options):
+        return device(order_system.sign_in_url(f"/ops{query}", role, "olga"), **options)
+
+    return open_page
+
+
+def row(page, job):
+    return page.locator(f'{ROWS}[data-name="{job.name}"]')
+
+
+@pytest.mark.lean
+def test_open_jobs_of_a_zone_with_what_followers_see_and_exactly_why_nothing_is_seen(order_system, rider, look, zone):
+    dark = order_system.visit("on_the_way", zone=zone)
+    quiet = order_system.delivery("accepted", zone=zone)
+    phone = rider(dark).travel()
+    phone.dark("low_battery")
+    page = look(f"?zone={zone}")
+    expect(row(page, dark).locator(".c-tracking")).to_have_text("waiting")
+    expect(row(page, dark).locator(".c-dark")).to_have_text("battery low")
+    expect(row(page, dark).locator(".c-rider")).to_have_text(dark.rider)
+    expect(row(page, quiet).locator(".c-dark")).to_have_text("")
+    expect(page.locator("#jobs")).to_have_attribute("aria-rowcount", "3")
+    expect(page.locator("#count")).to_have_text("2 open")
+    expect(page.locator("#zones a[aria-current=page]")).to_contain_text(zone)
+    quiet.status("cancelled")
+    expect(row(page, quiet)).to_have_count(0)
+    expect(page.locator("#gateways li")).not_to_have_count(0)
+    expect(page.locator("#gateways")).to_contain_text("serving")
+    assert "eyJ" not in page.url and "#" not in page.url
+
+
+@pytest.mark.lean
+def test_what_is_shown_stands_in_the_address_for_others_and_for_the_back_button(order_system, look, zone):
+    first = order_system.visit("on_the_way", zone=zone)
+    second = order_system.delivery("accepted", zone=zone)
+    page = look(f"?zone={zone}")
+    expect(row(page, second)).to_be_visible()
+    page.select_option("#filter-status", "on_the_way")
+    expect(row(page, second)).to_have_count(0)
+    expect(page.locator("#count")).to_have_text("1 of 2")
+    row(page, first).locator("a").click()
+    expect(page.locator("#job h2")).to_have_text(first.name)
+    assert f"job={first.name}" in page.url and "status=on_the_way" in page.url
+    shared = page.url
+    page.go_back()
+    expect(page.locator("#job")).to_be_hidden()
+    expect(row(page, second)).to_have_count(0)
+    page.go_back()
+    expect(row(page, second)).to_be_visible()
+    expect(page.locator("#filter-status")).to_have_value("")
+    page.goto(shared)
+    expect(page.locator("#job h2")).to_have_text(first.name)
+    expect(page.locator("#filter-status")).to_have_value("on_the_way")
+    page.locator("#filter-clear").click()
+    page.fill("#filter-q", second.customer)
+    expect(row(page, first)).to_have_count(0)
+    expect(page).to_have_url(re.compile(f"q={second.customer}"))
+    expect(page.locator("#announcer")).to_have_text("1 of 2 open jobs are shown.")
+
+
+@pytest.mark.lean
+def test_by_keyboard_rows_are_gone_through_opened_and_left_again(order_system, look, zone):
+    jobs = sorted((order_system.visit(zone=zone) for _ in range(3)), key=lambda job: job.name)
+    page = look(f"?zone={zone}&sort=job")
+    expect(page.locator(ROWS)).to_have_count(3)
+    # One row is in the tab order.
+    expect(page.locator('#jobs tbody a[tabindex="0"]')).to_have_count(1)
+    row(page, jobs[0]).locator("a").focus()
+    page.keyboard.press("ArrowDown")
+    expect(row(page, jobs[1]).locator("a")).to_be_focused()
+    page.keyboard.press("End")
+    expect(row(page, jobs[2]).locator("a")).to_be_focused()
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    expect(page.locator("#job h2")).to_have_text(jobs[0].name)
+    expect(page.locator("#job button")).to_be_focused()
+    expect(page.locator("#job")).to_contain_text("Appointment confirmed by orders")
+    page.keyboard.press("Enter")
+    expect(page.locator("#job")).to_be_hidden()
+    expect(row(page, jobs[0]).locator("a")).to_be_focused()
+    page.get_by_role("button", name="Job", exact=True).click()
+    expect(page.locator("#jobs th.c-job").first).to_have_attribute("aria-sort", "descending")
+    expect(page.locator(ROWS).first).to_have_attribute("data-name", jobs[2].name)
+
+
+@pytest.mark.lean
+def test_riders_verdicts_and_what_happened_stand_beside_the_jobs(order_system, rider, look, zone):
+    person = f"rider-{secrets.token_hex(3)}"
+    order_system.approve(person, zone=zone, capacity=1)
+    order_system.ask("PATCH", "riders/me/status", {"status": "online"}, bearer=order_system.token("rider", person))
+    visit = order_system.visit("on_the_way", zone=zone, rider=person)
+    phone = rider(visit).travel()
+    phone.report(to_the_door(HOME).at(0), is_answered=True)
+    phone.report(to_the_door(HOME).at(1), at=1_600_000_000_000)
+    phone.socket.hear(type="error", reason="stale")
+    page = look(f"?zone={zone}")
+    expect(page.locator(f'#riders tr[data-rider="{person}"]')).to_contain_text("busy")
+    expect(page.locator("#riders")).to_contain_text("0 of 1 may be given a task")
+    expect(page.locator("#verdicts")).to_contain_text("accepted")
+    expect(page.locator("#verdicts")).to_contain_text(f"{visit.name} 1 refused")
+    expect(page.locator("#audit")).to_contain_text(f"{person} assigned {visit.name}")
+    expect(row(page, visit).locator(".c-tracking")).to_have_text("live")
+    # Where anybody is stands nowhere.
+    assert "41.9" not in page.content()
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_nothing_is_out_of_reach_for_who_can_not_see_it_or_has_a_small_screen(
+    order_system, look, small_phone, axe, zone, dark
+):
+    visits = [order_system.visit("on_the_way", zone=zone) for _ in range(4)]
+    page = look(f"?zone={zone}&job={visits[0].name}", dark=dark)
+    expect(page.locator("#job ol li")).not_to_have_count(0)
+    expect(page.locator("#gateways li")).not_to_have_count(0)
+    axe(page)
+    small = look(f"?zone={zone}", device=small_phone, dark=dark)
+    expect(small.locator(ROWS)).to_have_count(4)
+    axe(small)
+    assert small.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_in_german_for_who_wants_it(order_system, look, zone):
+    visit = order_system.visit("on_the_way", zone=zone)
+    page = look(f"?zone={zone}&lang=de", locale="de-DE")
+    expect(page.locator("#headline")).to_have_text("Leitstand")
+    expect(row(page, visit).locator(".c-tracking")).to_have_text("wartet")
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    page.locator("#language").click()
+    expect(page.locator("#headline")).to_have_text("Operations")
+    expect(row(page, visit)).to_be_visible()
+
+
+@pytest.mark.lean
+def test_who_is_not_of_operations_is_told_so_and_sees_nothing(order_system, look, zone):
+    order_system.visit(zone=zone)
+    page = look(f"?zone={zone}", role="customer")
+    expect(page.locator("#refusal")).to_contain_text("for operations")
+    expect(page.locator("#desk")).to_be_hidden()
+    expect(page.locator(ROWS)).to_have_count(0)
+    page.locator("#refusal button").click()
+    expect(page.locator("#signin")).to_be_visible()
+
+
+def test_when_the_sign_in_ends_what_is_seen_stays_and_a_new_code_goes_on(order_system, look, zone):
+    visit = order_system.visit(zone=zone)
+    page = look(f"?zone={zone}")
+    expect(row(page, visit)).to_be_visible()
+    page.evaluate("sessionStorage.setItem('enroute.token', JSON.stringify({token: 'over', expiresAt: 0}))")
+    expect(page.locator("#signin")).to_contain_text("Your sign-in has ended")
+    expect(row(page, visit)).to_be_visible()
+    code = order_system.sign_in_url("/ops", "ops", "olga").split("#in.")[1]
+    page.fill("#signin-code", code)
+    page.keyboard.press("Enter")
+    expect(page.locator("#signin")).to_be_hidden()
+    late = order_system.visit(zone=zone)
+    expect(row(page, late)).to_be_visible()
+
+
+def test_when_the_gateway_is_gone_what_was_known_stays_with_its_time_and_goes_on_by_itself(
+    make_site, open_devices, zone
+):
+    site = make_site()
+    orders = OrderSystem(site)
+    visit = orders.visit(zone=zone)
+    page = open_devices(site).desktop(orders.sign_in_url(f"/ops?zone={zone}", "ops", "olga"))
+    expect(row(page, visit)).to_be_visible()
+    site.gateways[0].process.kill()
+    expect(page.locator("#offline")).to_contain_text("No connection")
+    expect(row(page, visit)).to_be_visible()
+    site.gateways[0].start()
+    late = orders.visit(zone=zone)
+    expect(row(page, late)).to_be_visible()
+    expect(page.locator("#offline")).to_be_hidden()
+
+
+@pytest.mark.measures
+def test_five_thousand_rows_with_fifty_changes_a_second_hold_nothing_up(
+    browser, site, order_system, desktop, zone, measured
+):
+    jobs = [f"many-{zone}-{number:05}" for number in range(MANY)]
+    at = 1_795_248_617_611
+    commands = [f"ZADD zones:jobs {at} {zone}"]
+    for number, job in enumerate(jobs):
+        commands.append(
+            f"HSET job:{{{job}}} kind delivery customer c-{number} rider r-{number} zone {zone} status preparing "
+            f"status_at {at} epoch e-1 head {at}-0 travel_active 0 fence 0 reached preparing")
+        commands.append(f"ZADD zone:{{{zone}}}:jobs {at + number} {job}")
+    say(site, commands)
+    page = desktop()
+    browser.start_tracing(page=page, categories=TASKS)
+    page.goto(order_system.sign_in_url(f"/ops?zone={zone}&sort=job", "ops", "olga"))
+    expect(page.locator("#count")).to_have_text(f"{MANY:,} open", timeout=bounds.PAGE_MS)
+    expect(page.locator("#jobs")).to_have_attribute("aria-rowcount", str(MANY + 1))
+    assert page.locator("#jobs tbody tr").count() < 100
+    loading = longest_task(browser.stop_tracing())
+
+    halt = threading.Event()
+
+    def change():
+        number = 0
+        while not halt.wait(1 / 5):
+            names = [jobs[(number + turn) * 37 % MANY] for turn in range(CHANGES_A_SECOND // 5)]
+            say(site, [f"HSET job:{{{name}}} status {'accepted' if number // len(names) % 2 else 'preparing'} "
+                       f"status_at {at + number}" for name in names])
+            number += len(names)
+
+    changing = threading.Thread(target=change, daemon=True)
+    changing.start()
+    browser.start_tracing(page=page, categories=TASKS)
+    try:
+        # A reader goes through all of it meanwhile, and then looks for what has changed.
+        for step in range(SCROLLS):
+            page.locator("#jobs-frame").evaluate(GO_THROUGH, step * MANY * 44 / SCROLLS)
+        page.select_option("#filter-status", "accepted")
+        expect(page.locator("#count")).not_to_have_text(f"0 of {MANY:,}")
+    finally:
+        under_way = longest_task(browser.stop_tracing())
+        halt.set()
+        changing.join()
+    measured.note("ops: 5,000 rows, 50 changes a second", longest_task_ms=under_way, longest_task_while_loading_ms=loading)
+    assert under_way <= LONGEST_TASK_MS
+
+
+def longest_task(trace: bytes) -> float:
+    """Of the page's main thread, ms on the processor."""
+    events = json.loads(trace)["traceEvents"]
+    main = {(event["pid"], event["tid"]) for event in events
+            if event.get("name") == "thread_name" and event["args"].get("name") == "CrRendererMain"}
+    tasks = [event.get("tdur", event["dur"]) / 1000 for event in events
+             if event.get("name", "").endswith("RunTask") and event.get("ph") == "X"
+             and (event["pid"], event["tid"]) in main]
+    assert tasks, "the trace holds no task of the page"
+    return max(tasks)
+
+
+def say(site, commands):
+    """All commands at once, as `redis-cli` reads them from its input."""
+    socket = str(site._socket)
+    subprocess.run(["redis-cli", "-s", socket], input="\n".join(commands), text=True, check=True, capture_output=True,
+                   timeout=bounds.ANSWER_SECONDS)

@@ -1,0 +1,329 @@
+"""The rider's page: the availability switch (RDR-009), tasks and what a rider does with them, on every screen."""
+
+import secrets
+
+import pytest
+from playwright.sync_api import expect
+
+from devices import ROME
+from rider_page import RiderPage, eventually, go_online
+
+LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
+
+
+@pytest.fixture
+def zone():
+    return f"zone-{secrets.token_hex(3)}"
+
+
+@pytest.fixture
+def open_rider(order_system, devices, zone):
+    """open_rider(job, …): a rider of its own in a zone of its own, unless named."""
+
+    def open_page(*jobs, person=None, is_in_zone=True, **options) -> RiderPage:
+        person = person or f"rider-{secrets.token_hex(3)}"
+        if is_in_zone:
+            order_system.approve(person, zone)
+        return RiderPage(order_system, devices, person, *jobs, **options)
+
+    return open_page
+
+
+def pool(order_system, zone) -> list[str]:
+    return [each["rider"] for each in order_system.ask("GET", f"zones/{zone}/riders/available")["riders"]]
+
+
+# RDR-009
+
+
+@pytest.mark.lean
+def test_rdr_009_ac_01_a_rider_goes_online_and_is_in_the_pool(open_rider, order_system, zone):
+    rider = open_rider()
+    expect(rider.switch).to_have_attribute("aria-checked", "false")
+    expect(rider.switch).to_have_text("Offline")
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    expect(rider.switch).to_have_text("Online")
+    assert rider.known["status"] == "online"
+    assert pool(order_system, zone) == [rider.person]
+
+
+def test_rdr_009_ac_01_an_online_phone_that_may_be_located_tells_where_it_is(open_rider, order_system, zone):
+    rider = open_rider(**LOCATED)
+    rider.switch.click()
+    near = f"zones/{zone}/riders/available?near={ROME['latitude']},{ROME['longitude']}&radius=500"
+    found = eventually(rider.page, lambda: order_system.ask("GET", near)["riders"], "a place")
+    assert [each["rider"] for each in found] == [rider.person]
+
+
+def test_rdr_009_ac_01_location_is_explained_before_the_browser_asks_an_online_rider(open_rider):
+    rider = open_rider()
+    rider.switch.click()
+    expect(rider.panel_says("explaining")).to_contain_text("while you are online")
+    assert rider.locations_asked == []
+    rider.panel.get_by_role("button", name="Not now").click()
+    expect(rider.panel).to_be_hidden()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    assert rider.locations_asked == []
+
+
+@pytest.mark.lean
+def test_rdr_009_ac_02_a_rider_goes_offline_and_is_out_of_the_pool(open_rider, order_system, zone):
+    rider = open_rider(**LOCATED)
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-checked", "false")
+    expect(rider.switch).to_have_text("Offline")
+    assert rider.known["status"] == "offline"
+    assert pool(order_system, zone) == []
+
+
+@pytest.mark.lean
+def test_rdr_009_ac_03_nobody_goes_offline_during_an_active_delivery(open_rider, order_system):
+    rider = open_rider(**LOCATED)
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    job = order_system.delivery("accepted", "preparing", "ready_for_pickup", rider=rider.person)
+    expect(rider.card(job)).to_be_visible()
+    rider.switch.click()
+    expect(rider.message).to_contain_text("You cannot go offline during an active delivery")
+    expect(rider.message.get_by_role("link", name=job.name)).to_be_visible()
+    expect(rider.announcer).to_contain_text("You cannot go offline")
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    assert rider.known["status"] == "online"
+    rider.message.get_by_role("link", name=job.name).click()
+    expect(rider.card(job).get_by_role("heading")).to_be_focused()
+    rider.page.get_by_role("button", name="OK", exact=True).click()
+    expect(rider.message).to_be_hidden()
+
+
+@pytest.mark.lean
+def test_rdr_009_ac_04_without_a_network_the_switch_goes_back_and_says_so(open_rider):
+    rider = open_rider()
+    expect(rider.switch).to_have_attribute("aria-checked", "false")
+    rider.page.context.set_offline(True)
+    rider.switch.click()
+    expect(rider.message).to_have_text("Network error. Could not update status.")
+    expect(rider.switch).to_have_attribute("aria-checked", "false")
+    expect(rider.switch).not_to_have_attribute("aria-busy", "true")
+    rider.page.context.set_offline(False)
+    assert rider.known["status"] == "offline"
+
+
+def test_rdr_009_ac_04_an_answer_that_was_lost_is_asked_for_again(open_rider):
+    rider = open_rider(**LOCATED)
+
+    def lose(route):
+        route.fetch()
+        route.abort()
+
+    rider.page.route("**/riders/me/status", lose)
+    rider.switch.click()
+    expect(rider.message).to_have_text("Network error. Could not update status.")
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    assert rider.known["status"] == "online"
+
+
+def test_rdr_009_ac_05_another_launch_shows_what_the_gateway_knows(open_rider):
+    rider = open_rider(**LOCATED)
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    rider.page.context.close()
+    again = open_rider(person=rider.person, is_in_zone=False)
+    expect(again.switch).to_have_attribute("aria-checked", "true")
+    expect(again.switch).to_have_text("Online")
+
+
+@pytest.mark.lean
+def test_point_25_the_switch_is_pending_until_it_is_answered(open_rider):
+    rider = open_rider(**LOCATED)
+    waiting = []
+    rider.page.route("**/riders/me/status", lambda route: waiting.append(route))
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-busy", "true")
+    expect(rider.switch).to_have_attribute("aria-checked", "false")
+    expect(rider.page.locator("#shift-title")).to_have_text("Going online …")
+    rider.switch.click()
+    eventually(rider.page, lambda: waiting, "the request")
+    assert len(waiting) == 1
+    waiting[0].continue_()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    expect(rider.switch).not_to_have_attribute("aria-busy", "true")
+    expect(rider.announcer).to_contain_text("You are online")
+
+
+def test_rdr_009_a_rider_that_is_not_approved_is_told_so(order_system, devices, zone):
+    order_system.ask("PUT", "riders/rider-new", {"zone": zone, "approved": False, "capacity": 1})
+    rider = RiderPage(order_system, devices, "rider-new")
+    rider.switch.click()
+    expect(rider.message).to_contain_text("You are not approved yet.")
+    expect(rider.switch).to_have_attribute("aria-checked", "false")
+
+
+def test_rdr_009_whom_the_dispatcher_sets_offline_sees_it(open_rider, order_system):
+    rider = open_rider(**LOCATED)
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    order_system.ask("PATCH", f"riders/{rider.person}/status", {"status": "offline", "reason": "shift-over"})
+    expect(rider.switch).to_have_attribute("aria-checked", "false")
+
+
+# Tasks
+
+
+@pytest.mark.lean
+def test_a_delivery_is_taken_from_the_store_to_the_door(open_rider, order_system):
+    rider = open_rider(**LOCATED)
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    job = order_system.delivery("accepted", "preparing", rider=rider.person)
+    expect(rider.card(job)).to_contain_text("Accepted")
+    rider.next(job).click()
+    expect(rider.card(job)).to_contain_text("At the store")
+    expect(rider.next(job)).to_have_text("I have picked it up")
+    expect(rider.next(job)).to_have_attribute("aria-disabled", "true")
+    expect(rider.card(job)).to_contain_text("Not ready yet: Being prepared.")
+    job.status("ready_for_pickup")
+    expect(rider.next(job)).to_have_attribute("aria-disabled", "false")
+    rider.next(job).click()
+    expect(rider.next(job)).to_have_text("Start the delivery")
+    rider.next(job).click()
+    expect(rider.next(job)).to_have_text("Delivered")
+    assert job.state["status"] == "in_transit"
+    rider.next(job).click()
+    expect(rider.card(job)).to_contain_text("Done. Thank you.")
+    assert job.state["status"] == "delivered"
+    assert rider.known["tasks"] == []
+
+
+def test_a_task_is_given_back_by_two_taps(open_rider, order_system):
+    rider = open_rider(**LOCATED)
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    job = order_system.delivery("accepted", rider=rider.person)
+    rider.card(job).get_by_role("button", name="Give this task back").click()
+    rider.card(job).get_by_role("button", name="Give back for good?").click()
+    expect(rider.card(job)).to_contain_text("is no longer yours")
+    assert rider.known["tasks"] == []
+
+
+def test_a_step_that_the_network_lost_changes_nothing_and_says_so(open_rider, order_system):
+    job = order_system.visit()
+    rider = open_rider(job, person=job.rider, is_in_zone=False)
+    expect(rider.next(job)).to_have_text("I am on my way")
+    rider.page.context.set_offline(True)
+    rider.next(job).click()
+    expect(rider.card(job)).to_contain_text("Network error. Could not update the task.")
+    expect(rider.page.locator("#offline")).to_be_visible()
+    rider.page.context.set_offline(False)
+    expect(rider.page.locator("#offline")).to_be_hidden()
+    rider.next(job).click()
+    expect(rider.card(job)).to_contain_text("On the way")
+
+
+def test_a_visit_goes_by_its_status_where_there_is_no_zone(open_rider, order_system):
+    job = order_system.visit()
+    rider = open_rider(job, person=job.rider, is_in_zone=False)
+    expect(rider.switch).to_be_hidden()
+    for words in ("I am on my way", "I have arrived, work begins", "Work is completed"):
+        rider.next(job).filter(has_text=words).click()
+    expect(rider.card(job)).to_contain_text("Done. Thank you.")
+    assert job.state["status"] == "completed"
+
+
+def test_a_job_that_somebody_else_gets_leaves_with_a_word(open_rider, order_system):
+    rider = open_rider(**LOCATED)
+    other = f"other-{secrets.token_hex(3)}"
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    job = order_system.delivery("accepted", rider=rider.person)
+    expect(rider.card(job)).to_be_visible()
+    order_system.ask("DELETE", f"jobs/{job.name}/assignment")
+    order_system.ask("PUT", f"jobs/{job.name}/assignment", {"rider": other})
+    expect(rider.card(job)).to_contain_text("Somebody else does this now.")
+
+
+# Every screen
+
+
+def test_signing_in_again_keeps_what_is_on_the_page(open_rider, order_system):
+    job = order_system.visit()
+    rider = open_rider(job, person=job.rider, is_in_zone=False)
+    expect(rider.next(job)).to_be_visible()
+    order_system.revoke("users", job.rider)
+    expect(rider.page.locator("#signin")).to_be_visible()
+    expect(rider.card(job)).to_be_visible()
+
+
+def test_whoever_is_no_rider_is_asked_to_sign_in_as_one(order_system, phone):
+    page = phone(order_system.sign_in_url("/rider", "customer", "anna"))
+    expect(page.locator("#signin")).to_contain_text("This page is for riders.")
+    expect(page.locator("#work")).to_be_hidden()
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_rider_page_breaks_no_rule_of_wcag(open_rider, order_system, zone, axe, dark):
+    person = f"rider-{secrets.token_hex(3)}"
+    order_system.approve(person, zone)
+    go_online(order_system, person)
+    order_system.delivery("accepted", "preparing", "ready_for_pickup", rider=person)
+    visit = order_system.visit("on_the_way", rider=person)
+    rider = open_rider(person=person, is_in_zone=False, dark=dark, **LOCATED)
+    axe(rider.page)
+    rider.travel(visit).click()
+    expect(rider.page.locator("#sharing")).to_be_visible()
+    rider.switch.click()
+    expect(rider.message).to_be_visible()
+    axe(rider.page)
+
+
+SIZES = """() => [...document.querySelectorAll('button, a, input')].filter((each) => each.checkVisibility())
+  .map((each) => ({what: each.id || each.textContent, box: each.getBoundingClientRect()}))
+  .filter(({box}) => box.bottom > 0 && (box.width < 44 || box.height < 44)).map(({what}) => what)"""
+
+
+@pytest.mark.parametrize("locale", ["en-US", "de-DE"])
+def test_points_14_and_17_at_320_px_nothing_is_cut_off_or_too_small(open_rider, order_system, locale):
+    rider = open_rider(width=320, height=568, locale=locale, **LOCATED)
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    visit = order_system.visit("on_the_way", rider=rider.person)
+    rider.travel(visit).click()
+    expect(rider.page.locator("#sharing")).to_be_visible()
+    rider.switch.click()
+    expect(rider.message).to_be_visible()
+    assert rider.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert rider.page.evaluate(SIZES) == []
+
+
+def test_point_15_all_can_be_done_by_keyboard(open_rider, order_system):
+    rider = open_rider(is_phone=False, width=1280, height=800)
+    keyboard = rider.page.keyboard
+    expect(rider.switch).to_be_visible()
+    rider.switch.focus()
+    keyboard.press("Space")
+    rider.panel_says("explaining")
+    keyboard.press("Escape")
+    expect(rider.panel).to_be_hidden()
+    expect(rider.switch).to_be_focused()
+    job = order_system.visit("on_the_way", rider=rider.person)
+    expect(rider.travel(job)).to_be_visible()
+    for _ in range(12):
+        keyboard.press("Tab")
+        if rider.page.evaluate("document.activeElement.id") == f"travel-{job.name}":
+            break
+    assert rider.page.evaluate("document.activeElement.matches(':focus-visible')")
+    keyboard.press("Enter")
+    rider.panel_says("explaining")
+    keyboard.press("Escape")
+    expect(rider.travel(job)).to_be_focused()
+
+
+def test_the_page_speaks_the_riders_language(open_rider):
+    rider = open_rider(words="lang=de")
+    expect(rider.page.locator("html")).to_have_attribute("lang", "de")
+    expect(rider.page.locator("#shift-title")).to_have_text("Sie sind offline")
+    rider.page.get_by_role("button", name="English").click()
+    expect(rider.page.locator("#shift-title")).to_have_text("You are offline")

@@ -1,0 +1,162 @@
+"""From the rider's page into a map app (RDR-014). The addresses are the gateway's; what would be opened is written down
+by the spy, so that nothing leaves the machine."""
+
+import re
+import secrets
+
+import pytest
+from playwright.sync_api import expect
+
+from devices import ROME
+from rider_page import ANDROID, IPHONE, RiderPage, eventually, go_online
+
+LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
+VENDOR = {"lat": 41.8986, "lon": 12.4768, "name": "Da Remo"}
+# What an address may hold beside fixed words: a latitude and a longitude of six decimals at most.
+PLACE = re.compile(r"41\.8986\d*(%2C|,)12\.4768\d*")
+
+
+@pytest.fixture
+def open_rider(order_system, devices):
+    """open_rider(vendor=…, user_agent=…): an online rider with one delivery to pick up, and that delivery."""
+
+    def open_page(vendor=VENDOR, **options):
+        person = f"rider-{secrets.token_hex(3)}"
+        order_system.approve(person, f"zone-{secrets.token_hex(3)}")
+        go_online(order_system, person)
+        job = order_system.delivery(
+            "accepted", "preparing", rider=person, **({"vendor": vendor} if vendor else {}))
+        rider = RiderPage(order_system, devices, person, **(LOCATED | options))
+        expect(rider.navigate(job)).to_be_visible()
+        return rider, job
+
+    return open_page
+
+
+def choose(rider: RiderPage, job, app: str) -> None:
+    rider.card(job).get_by_role("button", name="Other map app").click()
+    rider.page.locator("#maps").locator(f'[data-app="{app}"]').click()
+    expect(rider.page.locator("#maps")).to_be_hidden()
+
+
+def opened(rider: RiderPage, count: int = 1) -> list[str]:
+    """What was opened, once it is so many addresses."""
+    return eventually(rider.page, lambda: len(rider.opened) == count and rider.opened, f"{count} addresses")
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("agent, scheme", [
+    (ANDROID, "google.navigation:q="), (IPHONE, "https://maps.apple.com/?daddr="),
+], ids=["android", "ios"])
+def test_rdr_014_ac_001_one_tap_opens_the_way_in_the_phones_map_app(open_rider, agent, scheme):
+    rider, job = open_rider(user_agent=agent)
+    expect(rider.navigate(job)).to_have_accessible_name("Navigate to Da Remo")
+    rider.navigate(job).click()
+    address = opened(rider)[0]
+    assert address.startswith(scheme) and PLACE.search(address)
+
+
+@pytest.mark.lean
+def test_rdr_014_ac_001_the_choice_is_remembered_and_can_be_changed(open_rider, axe):
+    rider, job = open_rider(user_agent=ANDROID)
+    rider.card(job).get_by_role("button", name="Other map app").click()
+    expect(rider.page.locator("#maps")).to_be_visible()
+    axe(rider.page)
+    rider.page.keyboard.press("Escape")
+    choose(rider, job, "waze")
+    assert "waze.com" in opened(rider)[0]
+    rider.page.reload()
+    rider.navigate(job).click()
+    assert "waze.com" in opened(rider)[0]
+    assert rider.page.evaluate("Object.entries(localStorage)") == [["enroute.navigation", "waze"]]
+    choose(rider, job, "google")
+    opened(rider, 2)
+    assert rider.page.evaluate("localStorage.getItem('enroute.navigation')") == "google"
+
+
+def test_rdr_014_an_address_holds_coordinates_and_nothing_about_people(open_rider):
+    rider, job = open_rider(user_agent=ANDROID)
+    for app in ("google", "waze", "geo"):
+        choose(rider, job, app)
+    for address in opened(rider, 3):
+        assert PLACE.search(address)
+        for secret in (job.name, job.customer, rider.person, "Remo", "token", "origin"):
+            assert secret not in address
+
+
+@pytest.mark.lean
+def test_rdr_014_ac_002_location_that_is_off_is_prompted_for(open_rider):
+    rider, job = open_rider(user_agent=ANDROID)
+    rider.page.evaluate("spy.failsWith = 2")
+    rider.navigate(job).click()
+    panel = rider.panel_says("services")
+    expect(panel).to_contain_text("Please enable location services")
+    assert rider.opened == []
+    rider.page.evaluate("spy.failsWith = null")
+    panel.get_by_role("button", name="OK").click()
+    rider.navigate(job).click()
+    opened(rider)
+
+
+def test_rdr_014_ac_002_who_wants_to_can_go_on_without(open_rider):
+    rider, job = open_rider(user_agent=ANDROID)
+    rider.page.evaluate("spy.failsWith = 2")
+    rider.navigate(job).click()
+    rider.panel_says("services").get_by_role("button", name="Navigate anyway").click()
+    opened(rider)
+
+
+@pytest.mark.lean
+def test_rdr_014_ac_003_without_a_map_app_the_rider_is_told_to_install_one(open_rider):
+    rider, job = open_rider(user_agent=ANDROID)
+    # A phone whose only way to a map is an app that is not there: nothing takes over from the page.
+    rider.page.route("**/navigation?to=*", lambda route: route.fulfill(json={
+        "job": job.name, "to": "vendor", "lat": "41.898600", "lon": "12.476800",
+        "candidates": [{"app": "geo", "label": "Map", "android": "geo:41.898600,12.476800"}]}))
+    rider.page.reload()
+    rider.navigate(job).click()
+    expect(rider.card(job)).to_contain_text(
+        "A mapping application is required for navigation. Please install one from the App Store / Play Store.")
+    expect(rider.announcer).to_contain_text("A mapping application is required")
+
+
+def test_rdr_014_ac_004_the_page_is_as_it_was_when_the_rider_comes_back(open_rider, order_system):
+    rider, _ = open_rider(user_agent=ANDROID)
+    visit = order_system.visit("on_the_way", rider=rider.person)
+    rider.travel(visit).click()
+    expect(rider.travel(visit)).to_have_attribute("data-state", "on")
+    rider.listen()
+    rider.navigate(visit).click()
+    opened(rider)
+    before = rider.card(visit).inner_text()
+    rider.hide(True)
+    assert "navigation_handoff" in rider.dark_reasons and "hidden" not in rider.dark_reasons
+    rider.hide(False)
+    assert rider.card(visit).inner_text() == before
+    rider.move(41.8902, 12.4802)
+    eventually(rider.page, lambda: visit.state["position"]["lat"] == 41.8902, "locations that go on")
+
+
+@pytest.mark.lean
+def test_rdr_014_ac_005_a_bad_vendor_address_leads_nowhere(open_rider):
+    rider, job = open_rider(vendor=None, user_agent=ANDROID)
+    rider.navigate(job).click()
+    expect(rider.card(job)).to_contain_text("Could not get directions. The vendor address may be incorrect.")
+    expect(rider.page.locator("#maps")).to_be_hidden()
+    assert rider.opened == []
+
+
+def test_rdr_014_without_a_network_the_rider_is_told(open_rider):
+    rider, job = open_rider(user_agent=ANDROID, vendor=None)
+    rider.page.context.set_offline(True)
+    rider.navigate(job).click()
+    expect(rider.card(job)).to_contain_text("Network error. Could not get directions.")
+
+
+def test_rdr_014_until_the_goods_are_picked_up_the_way_leads_to_the_vendor_then_to_the_customer(open_rider):
+    rider, job = open_rider(user_agent=ANDROID)
+    expect(rider.navigate(job)).to_have_text("Navigate to Da Remo")
+    rider.next(job).click()
+    job.status("ready_for_pickup")
+    rider.next(job).filter(has_text="I have picked it up").click()
+    expect(rider.navigate(job)).to_have_text("Navigate to customer")

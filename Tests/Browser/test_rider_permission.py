@@ -1,0 +1,308 @@
+"""Travel mode and the permission for it (US-122), and what a rider is told while its location is shared (US-072). No
+call for the location before the rider's yes: a spy stands between the page and the browser."""
+
+import pytest
+from playwright.sync_api import expect
+
+import bounds
+from devices import ROME
+from order_system import OrderSystem
+from rider_page import ANDROID, INSECURE, IPHONE, RiderPage, eventually
+
+LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
+FIREFOX = "Mozilla/5.0 (Android 14; Mobile; rv:127.0) Gecko/127.0 Firefox/127.0"
+ACTIVATE = "Activate Travel Mode"
+DEACTIVATE = "Deactivate Travel Mode"
+
+
+@pytest.fixture
+def job(order_system):
+    """A visit whose rider is on the way; the rider has no zone."""
+    return order_system.visit("on_the_way")
+
+
+@pytest.fixture
+def open_rider(order_system, devices, job):
+    def open_page(**options) -> RiderPage:
+        rider = RiderPage(order_system, devices, job.rider, job, **options)
+        expect(rider.travel(job)).to_have_text(ACTIVATE)
+        return rider
+
+    return open_page
+
+
+def is_live(rider: RiderPage, job) -> None:
+    expect(rider.travel(job)).to_have_text(DEACTIVATE)
+    eventually(rider.page, lambda: job.state["tracking"] == "live", "a shared location")
+
+
+# US-122
+
+
+@pytest.mark.lean
+def test_us_122_ac_001_the_first_activation_explains_asks_and_shares(open_rider, job):
+    rider = open_rider()
+    rider.travel(job).click()
+    panel = rider.panel_says("explaining")
+    expect(panel).to_contain_text("Travel Mode shows your customer where you are")
+    expect(panel).to_contain_text("“While using” is enough: we never ask for more.")
+    assert rider.locations_asked == []
+    rider.hold_question()
+    panel.get_by_role("button", name="Continue").click()
+    rider.panel_says("asking")
+    assert rider.locations_asked == ["getCurrentPosition"]
+    assert job.state["tracking"] == "waiting"
+    rider.answer_question(is_yes=True)
+    expect(rider.panel).to_be_hidden()
+    is_live(rider, job)
+
+
+@pytest.mark.lean
+def test_us_122_ac_001_later_activations_ask_nothing(open_rider, job):
+    rider = open_rider(**LOCATED)
+    for _ in range(2):
+        rider.travel(job).click()
+        expect(rider.travel(job)).to_have_text(DEACTIVATE)
+        expect(rider.panel).to_be_hidden()
+        rider.travel(job).click()
+        expect(rider.travel(job)).to_have_text(ACTIVATE)
+    assert job.state["tracking"] == "paused"
+
+
+@pytest.mark.lean
+def test_us_122_ac_002_a_no_leaves_travel_mode_off_and_shows_how_to_allow_it(open_rider, job, axe):
+    rider = open_rider()
+    rider.travel(job).click()
+    rider.panel_says("explaining").get_by_role("button", name="Continue").click()
+    panel = rider.panel_says("refused")
+    expect(panel).to_contain_text("Travel Mode needs your location. It was not activated.")
+    expect(panel).to_contain_text("A web page can not open these settings for you.")
+    expect(panel.get_by_role("listitem").first).to_be_visible()
+    axe(rider.page)
+    panel.get_by_role("button", name="OK").click()
+    expect(rider.travel(job)).to_have_text(ACTIVATE)
+    assert job.state["tracking"] == "waiting"
+
+
+@pytest.mark.lean
+def test_us_122_ac_003_after_a_no_the_browser_is_not_asked_again(open_rider, job):
+    rider = open_rider()
+    rider.travel(job).click()
+    rider.panel_says("explaining").get_by_role("button", name="Continue").click()
+    rider.panel_says("refused").get_by_role("button", name="OK").click()
+    asked = rider.locations_asked
+    for _ in range(3):
+        rider.travel(job).click()
+        rider.panel_says("refused").get_by_role("button", name="OK").click()
+        expect(rider.panel).to_be_hidden()
+    rider.travel(job).click()
+    rider.panel_says("refused").get_by_role("button", name="I have allowed it").click()
+    expect(rider.panel).to_contain_text("Your browser still says no.")
+    assert rider.locations_asked == asked
+    rider.page.reload()
+    rider.travel(job).click()
+    rider.panel_says("refused")
+    assert rider.locations_asked == []
+
+
+@pytest.mark.parametrize("agent, step", [
+    (ANDROID, "Tap “Permissions”, then “Location”"),
+    (IPHONE, "While Using the App"),
+    (ANDROID.replace("Chrome/126", "SamsungBrowser/25.0 Chrome/121"), "Tap the lock to the left of the address"),
+    (FIREFOX, "Tap “Location” until it says “Allowed”"),
+], ids=["chrome", "safari", "samsung", "firefox"])
+def test_us_122_ac_003_the_way_to_the_settings_is_this_browsers(open_rider, job, agent, step):
+    rider = open_rider(user_agent=agent)
+    rider.travel(job).click()
+    rider.panel_says("explaining").get_by_role("button", name="Continue").click()
+    expect(rider.panel_says("refused").locator("ol")).to_contain_text(step)
+
+
+def test_us_122_ac_004_a_permission_that_was_taken_back_is_as_one_that_was_refused(open_rider, job):
+    rider = open_rider(**LOCATED)
+    rider.travel(job).click()
+    is_live(rider, job)
+    rider.travel(job).click()
+    expect(rider.travel(job)).to_have_text(ACTIVATE)
+    rider.deny()
+    asked = rider.locations_asked
+    rider.travel(job).click()
+    rider.panel_says("refused")
+    assert rider.locations_asked == asked
+    rider.allow()
+    expect(rider.panel).to_be_hidden()
+    rider.travel(job).click()
+    is_live(rider, job)
+
+
+def test_us_122_a_permission_taken_back_while_travelling_interrupts_and_is_told(open_rider, job):
+    rider = open_rider(**LOCATED)
+    rider.travel(job).click()
+    is_live(rider, job)
+    rider.deny()
+    panel = rider.panel_says("revoked")
+    expect(panel).to_contain_text("Your location is no longer shared, and your customer is told so.")
+    asked = rider.locations_asked
+    panel.get_by_role("button", name="OK").click()
+    expect(rider.travel(job)).to_have_attribute("data-state", "interrupted")
+    expect(rider.page.locator("#sharing-text")).to_have_text("Travel Mode is interrupted")
+    assert rider.locations_asked == asked
+    rider.allow()
+    expect(rider.travel(job)).to_have_attribute("data-state", "on")
+
+
+def test_us_122_a_question_without_an_answer_is_put_again_only_at_the_riders_word(open_rider, job):
+    rider = open_rider()
+    rider.page.evaluate("spy.failsWith = 1")
+    rider.travel(job).click()
+    rider.panel_says("explaining").get_by_role("button", name="Continue").click()
+    rider.panel_says("dismissed").get_by_role("button", name="Not now").click()
+    rider.travel(job).click()
+    panel = rider.panel_says("dismissed")
+    assert rider.locations_asked == ["getCurrentPosition"]
+    panel.get_by_role("button", name="Ask again").click()
+    eventually(rider.page, lambda: len(rider.locations_asked) == 2, "the second question")
+
+
+def test_us_122_location_that_is_off_on_the_device_is_explained(open_rider, job, axe):
+    rider = open_rider(user_agent=ANDROID, **LOCATED)
+    rider.page.evaluate("spy.failsWith = 1")
+    rider.travel(job).click()
+    panel = rider.panel_says("services")
+    expect(panel).to_contain_text("Please enable location services")
+    expect(panel).to_contain_text("Swipe down from the top of the screen")
+    axe(rider.page)
+    rider.page.evaluate("spy.failsWith = null")
+    panel.get_by_role("button", name="Try again").click()
+    is_live(rider, job)
+
+
+def test_us_122_a_page_that_is_not_secure_says_so_and_asks_nothing(open_rider, job):
+    rider = open_rider(scripts=[INSECURE])
+    rider.travel(job).click()
+    expect(rider.panel_says("insecure")).to_contain_text("This page is not secure")
+    assert rider.locations_asked == []
+
+
+def test_us_122_a_browser_without_location_says_so(open_rider, job):
+    rider = open_rider(scripts=["delete Navigator.prototype.geolocation"])
+    rider.travel(job).click()
+    rider.panel_says("unsupported")
+
+
+def test_us_122_br_001_a_whole_visit_to_the_page_without_a_yes_locates_nobody(open_rider, job):
+    rider = open_rider()
+    rider.travel(job).click()
+    rider.panel_says("explaining").get_by_role("button", name="Not now").click()
+    rider.page.reload()
+    rider.travel(job).click()
+    rider.panel_says("explaining")
+    rider.page.keyboard.press("Escape")
+    expect(rider.panel).to_be_hidden()
+    expect(rider.travel(job)).to_be_focused()
+    assert rider.locations_asked == []
+
+
+# US-072, the rider's half
+
+
+def test_us_072_ac_002_what_the_phone_reads_is_what_the_gateway_knows(open_rider, job):
+    rider = open_rider(**LOCATED)
+    rider.travel(job).click()
+    is_live(rider, job)
+    rider.move(41.8902, 12.4802)
+    eventually(rider.page, lambda: job.state["position"]["lat"] == 41.8902, "the new place")
+    expect(rider.page.locator("#sharing-text")).to_have_text("Sharing your location")
+    expect(rider.page.locator("#rate")).to_contain_text("Reported every")
+
+
+def test_us_072_ac_002_the_page_reports_as_often_as_the_gateway_asks(open_rider, job):
+    rider = open_rider(**LOCATED)
+    rider.listen()
+    rider.travel(job).click()
+    is_live(rider, job)
+    expect(rider.page.locator("#rate")).to_contain_text("Reported every")
+    for step in range(30):
+        rider.move(41.89 + step / 10_000, 12.48)
+    times = [each["at"] for each in rider.said("location")]
+    assert all(later - earlier >= 900 for earlier, later in zip(times, times[1:]))
+
+
+@pytest.mark.lean
+def test_us_072_ac_003_arriving_ends_the_sharing(open_rider, job):
+    rider = open_rider(**LOCATED)
+    rider.travel(job).click()
+    is_live(rider, job)
+    rider.next(job).click()
+    expect(rider.card(job)).to_contain_text("Work in progress")
+    expect(rider.page.locator("#sharing")).to_be_hidden()
+    assert job.state["position"] is None
+
+
+def test_us_072_br_002_the_end_of_the_time_is_told(make_site, open_devices):
+    site = make_site(TRAVEL_CAP_SECONDS=5)
+    orders = OrderSystem(site)
+    job = orders.visit("on_the_way")
+    rider = RiderPage(orders, open_devices(site), job.rider, job, **LOCATED)
+    rider.travel(job).click()
+    expect(rider.card(job)).to_contain_text("Travel Mode has ended: a location is shared for four hours at most.")
+    expect(rider.travel(job)).to_have_text(ACTIVATE)
+
+
+def test_us_072_ac_005_a_hidden_page_says_why_nothing_comes(open_rider, job):
+    rider = open_rider(**LOCATED)
+    rider.listen()
+    rider.travel(job).click()
+    is_live(rider, job)
+    expect(rider.page.locator("#sharing")).to_contain_text("A page in the background can not report where you are.")
+    rider.hide(True)
+    assert "hidden" in rider.dark_reasons
+    rider.hide(False)
+    expect(rider.page.locator("#sharing-note")).to_have_text(
+        "While this page was in the background your location was not shared.")
+
+
+def test_us_072_a_low_battery_is_told_to_rider_and_gateway(open_rider, job):
+    battery = """navigator.getBattery = async () => window.battery ??= Object.assign(new EventTarget(),
+      {charging: false, level: 0.5})"""
+    rider = open_rider(scripts=[battery], **LOCATED)
+    rider.listen()
+    rider.travel(job).click()
+    is_live(rider, job)
+    rider.page.evaluate("battery.level = 0.04; battery.dispatchEvent(new Event('levelchange'))")
+    expect(rider.page.locator("#sharing-note")).to_contain_text("Battery at 4%")
+    assert "low_battery" in rider.dark_reasons
+    rider.move(41.8901, 12.4801)
+    eventually(rider.page, lambda: any(each["message"].get("battery") == 0.04 for each in rider.said("location")),
+               "a report with what is left of the battery")
+
+
+@pytest.mark.lean
+def test_point_25_travel_mode_survives_leaving_and_coming_back(open_rider, job):
+    rider = open_rider(**LOCATED)
+    rider.travel(job).click()
+    is_live(rider, job)
+    rider.page.reload()
+    expect(rider.travel(job)).to_have_attribute("data-state", "on")
+    expect(rider.panel).to_be_hidden()
+
+
+def test_travel_mode_goes_on_after_the_network_was_away(open_rider, job):
+    rider = open_rider(**LOCATED)
+    rider.travel(job).click()
+    is_live(rider, job)
+    rider.page.context.set_offline(True)
+    expect(rider.page.locator("#offline")).to_be_visible()
+    rider.page.context.set_offline(False)
+    expect(rider.page.locator("#offline")).to_be_hidden()
+    rider.move(41.8903, 12.4803)
+    eventually(rider.page, lambda: job.state["position"]["lat"] == 41.8903, "the place after the outage")
+
+
+def test_activating_without_a_network_fails_with_a_word(open_rider, job):
+    rider = open_rider(**LOCATED)
+    rider.page.context.set_offline(True)
+    expect(rider.page.locator("#offline")).to_be_visible()
+    rider.travel(job).click()
+    expect(rider.card(job)).to_contain_text("Network error. Travel Mode was not changed.", timeout=bounds.PAGE_MS)
+    expect(rider.travel(job)).to_have_text(ACTIVATE)

@@ -1,0 +1,59 @@
+"""The style of pages and of their tests that is checked rather than remembered, as TidyTests does for Swift and
+Lua."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from stage import PAGES, ROOT
+
+LONGEST_LINES = 400
+LEAST_IDEA = 30                # characters of the opening comment
+TESTS = ROOT / "Tests/Browser"
+OPENING = {
+    ".js": re.compile(r"\s*(?:// ?[^\n]*\n|/\*.*?\*/)+", re.DOTALL), ".mjs": re.compile(r"\s*(?:// ?[^\n]*\n)+"),
+    ".css": re.compile(r"\s*/\*.*?\*/", re.DOTALL), ".py": re.compile(r'\s*""".*?"""', re.DOTALL),
+}
+SLEEPS = re.compile(r"\btime\.sleep\(|wait_for_timeout\(\d|\bsetTimeout\(\w+, \d{3,}\)")
+# The one place that waits between two looks at what nobody announces.
+MAY_SLEEP = {"processes.py"}
+
+pytestmark = pytest.mark.lean
+
+
+def files() -> list[Path]:
+    folders = [PAGES, TESTS, ROOT / "Tests/JavaScript"]
+    return [path for folder in folders if folder.exists() for path in sorted(folder.rglob("*"))
+            if path.suffix in OPENING and "__pycache__" not in path.parts]
+
+
+def test_no_file_is_over_400_lines():
+    long = {path.name: count for path in files() if (count := len(path.read_text().splitlines())) > LONGEST_LINES}
+    assert long == {}
+
+
+def test_every_file_opens_with_its_idea():
+    assert [path.name for path in files()
+            if not (found := OPENING[path.suffix].match(path.read_text())) or len(found.group()) < LEAST_IDEA] == []
+
+
+def test_no_test_sleeps():
+    assert [path.name for path in files()
+            if path.is_relative_to(TESTS) and path.name not in MAY_SLEEP and path != Path(__file__)
+            and SLEEPS.search(path.read_text())] == []
+
+
+def test_what_comes_from_PyPI_is_pinned():
+    lines = [line for line in (TESTS / "requirements.txt").read_text().splitlines() if line and line[0] != "#"]
+    assert lines and all(re.fullmatch(r"[\w-]+==[\d.]+", line) for line in lines)
+
+
+def test_no_page_names_anybody_else():
+    """An address in a comment or a namespace is read by nobody; one in code would be asked."""
+    namespaces = re.compile(r"http://www\.w3\.org/\d{4}/\w+")
+    comments = re.compile(r"/\*.*?\*/|^\s*(?://|\*).*?$|<!--.*?-->", re.DOTALL | re.MULTILINE)
+    code = {path.name: comments.sub("", path.read_text())
+            for path in PAGES.iterdir() if path.suffix in (".js", ".css", ".html")}
+    assert {name: found for name, text in code.items()
+            if (found := re.findall(r"https?://[\w.-]+\.\w+", namespaces.sub("", text)))} == {}

@@ -1,0 +1,34 @@
+"""Point 24: what a phone in a weak network has to load before it shows anything. Counted from the files as they are
+served."""
+
+import pytest
+
+from assets import own_assets
+
+LIMIT_BYTES = 60_000
+PAGES = {"customer": "/track/nothing", "rider": "/rider", "ops": "/ops"}
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("name", PAGES)
+def test_point_24_a_page_has_at_most_60_kB_of_our_own(name, make_site, measured):
+    """As it is built in: those of a folder are sent as they are written, with their comments."""
+    site = make_site(PAGES=None)
+    assets = own_assets(site.url, PAGES[name])
+    sizes = {asset.path: asset.compressed for asset in assets}
+    measured.note(f"weight of the {name} page", files=len(sizes), bytes_gzip=sum(sizes.values()))
+    heaviest = sorted(sizes.items(), key=lambda each: -each[1])
+    assert sum(sizes.values()) <= LIMIT_BYTES, f"{sum(sizes.values())} bytes: {heaviest}"
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("role", PAGES)
+def test_point_24_a_page_that_somebody_uses_asks_nobody_else(role, order_system, devices):
+    """Signed in, with a job on it, the service worker at work."""
+    visit = order_system.visit("on_the_way")
+    path = {"customer": f"/track/{visit.name}", "rider": f"/rider?job={visit.name}", "ops": "/ops"}[role]
+    person = {"customer": visit.customer, "rider": visit.rider, "ops": "ops-1"}[role]
+    page = devices.phone(order_system.sign_in_url(path, role, person), service_workers="allow")
+    page.wait_for_load_state("networkidle")
+    assert devices.evidence.requests
+    assert devices.evidence.to_others == []

@@ -1,0 +1,69 @@
+"""Where a rider is at a moment: trips as pure functions of time. A trip leads along legs with corners, at a steady
+speed, and says speed and heading as a phone does; its last point is the door."""
+
+import math
+from dataclasses import dataclass
+
+METERS_PER_DEGREE = 111_195.0  # of latitude
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place, how fast and in which direction (degrees clockwise from north) somebody passes it."""
+
+    lat: float
+    lon: float
+    speed: float = 0.0
+    heading: float = 0.0
+
+
+def away(origin: tuple[float, float], meters: float, heading: float) -> tuple[float, float]:
+    """The place so many m from another, in a direction."""
+    lat, lon = origin
+    radians = math.radians(heading)
+    north, east = meters * math.cos(radians), meters * math.sin(radians)
+    return lat + north / METERS_PER_DEGREE, lon + east / (METERS_PER_DEGREE * math.cos(math.radians(lat)))
+
+
+def meters(one: tuple[float, float], other: tuple[float, float]) -> float:
+    """Good for some km."""
+    north = (other[0] - one[0]) * METERS_PER_DEGREE
+    east = (other[1] - one[1]) * METERS_PER_DEGREE * math.cos(math.radians(one[0]))
+    return math.hypot(north, east)
+
+
+def bearing(one: tuple[float, float], other: tuple[float, float]) -> float:
+    east = (other[1] - one[1]) * math.cos(math.radians(one[0]))
+    return math.degrees(math.atan2(east, other[0] - one[0])) % 360
+
+
+@dataclass(frozen=True)
+class Trip:
+    """Corners from the start to the door, and a speed in m/s."""
+
+    corners: tuple[tuple[float, float], ...]
+    speed: float = 10.0
+
+    @property
+    def seconds(self) -> float:
+        return sum(meters(*leg) for leg in zip(self.corners, self.corners[1:])) / self.speed
+
+    def at(self, second: float) -> Spot:
+        """Before the start it stands there, after the end at the door."""
+        left = max(0.0, second) * self.speed
+        for one, other in zip(self.corners, self.corners[1:]):
+            length = meters(one, other)
+            if left < length:
+                part = left / length
+                return Spot(one[0] + (other[0] - one[0]) * part, one[1] + (other[1] - one[1]) * part,
+                            self.speed, bearing(one, other))
+            left -= length
+        return Spot(*self.corners[-1])
+
+
+def to_the_door(door: tuple[float, float], meters_away: float = 3_000, speed: float = 10.0, turn: float = 0) -> Trip:
+    """Around three corners to a door; `turn` (degrees) tells several trips to one door apart."""
+    start = away(door, meters_away * 0.7, 225 + turn)
+    middle = away(start, meters_away * 0.4, 0 + turn)
+    last = away(door, meters_away * 0.15, 270 + turn)
+    return Trip((start, middle, last, door), speed)

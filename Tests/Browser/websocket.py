@@ -1,0 +1,131 @@
+"""A WebSocket client of RFC 6455 in the standard library alone: what a rider's app has in the place of a browser. A
+thread reads; messages are kept in their order, and a test waits for one by a condition, never by time."""
+
+import base64
+import json
+import os
+import socket
+import ssl
+import struct
+import threading
+import time
+from urllib.parse import urlsplit
+
+import bounds
+
+TEXT, CLOSE, PING, PONG = 0x1, 0x8, 0x9, 0xA
+FINAL, MASKED = 0x80, 0x80
+
+
+class Closed(Exception):
+    """The connection is over: the close code of the gateway, or None when there was none."""
+
+
+class WebSocket:
+    """One connection to `/v1`, signed in with the upgrade."""
+
+    def __init__(self, url: str, token: str):
+        address = urlsplit(url)
+        self._socket = socket.create_connection((address.hostname, address.port), timeout=bounds.CONNECT_SECONDS)
+        if address.scheme == "https":
+            self._socket = ssl._create_unverified_context().wrap_socket(self._socket)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._input = self._socket.makefile("rb")
+        self._write = threading.Lock()
+        self.heard: list[dict] = []
+        self._news = threading.Condition()
+        self.close_code: int | None = None
+        self.is_open = True
+        self._upgrade(address.netloc, token)
+        self._socket.settimeout(None)
+        threading.Thread(target=self._read, name="websocket", daemon=True).start()
+
+    def say(self, message: dict) -> None:
+        """Raises OSError once the connection is over."""
+        self._send(TEXT, json.dumps(message).encode())
+
+    def hear(self, after: int = 0, **members) -> dict:
+        """The first message from the `after`th on that has these members; waits for it.
+
+        Raises Closed, or TimeoutError after ANSWER_SECONDS, with what was heard instead."""
+        end = time.monotonic() + bounds.ANSWER_SECONDS
+        seen = after
+        with self._news:
+            while True:
+                for message in self.heard[seen:]:
+                    if all(message.get(name) == value for name, value in members.items()):
+                        return message
+                seen = len(self.heard)
+                if not self.is_open:
+                    raise Closed(self.close_code)
+                if not self._news.wait(max(0, end - time.monotonic())) and time.monotonic() >= end:
+                    raise TimeoutError(f"{members} did not come; heard was {self.heard[after:]}")
+
+    def close(self) -> None:
+        try:
+            self._send(CLOSE, struct.pack("!H", 1000))
+        except OSError:
+            pass
+        self.cut()
+
+    def cut(self) -> None:
+        """Ends it without a word, as a phone that loses its network."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self._socket.close()
+
+    def _upgrade(self, host: str, token: str) -> None:
+        self._socket.sendall((
+            f"GET /v1 HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
+            f"Sec-WebSocket-Protocol: enroute.v1\r\nAuthorization: Bearer {token}\r\n\r\n").encode())
+        status = self._input.readline().decode()
+        if " 101 " not in status:
+            raise ConnectionError(f"no WebSocket: {status.strip()}")
+        while self._input.readline().strip():
+            pass
+
+    def _send(self, opcode: int, payload: bytes) -> None:
+        mask = os.urandom(4)
+        length = (bytes([MASKED | len(payload)]) if len(payload) < 126
+                  else bytes([MASKED | 126]) + struct.pack("!H", len(payload)))
+        masked = bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
+        with self._write:
+            self._socket.sendall(bytes([FINAL | opcode]) + length + mask + masked)
+
+    def _read(self) -> None:
+        try:
+            while True:
+                opcode, payload = self._frame()
+                if opcode == PING:
+                    self._send(PONG, payload)
+                elif opcode == CLOSE:
+                    self.close_code = struct.unpack("!H", payload[:2])[0] if len(payload) >= 2 else None
+                    break
+                elif opcode == TEXT:
+                    with self._news:
+                        self.heard.append(json.loads(payload))
+                        self._news.notify_all()
+        except (OSError, ValueError, EOFError):
+            pass
+        with self._news:
+            self.is_open = False
+            self._news.notify_all()
+
+    def _frame(self) -> tuple[int, bytes]:
+        """The gateway never splits a message."""
+        head = self._exactly(2)
+        length = head[1] & 127
+        if length == 126:
+            length = struct.unpack("!H", self._exactly(2))[0]
+        elif length == 127:
+            length = struct.unpack("!Q", self._exactly(8))[0]
+        return head[0] & 15, self._exactly(length)
+
+    def _exactly(self, count: int) -> bytes:
+        data = self._input.read(count)
+        if len(data) < count:
+            raise EOFError
+        return data

@@ -1,0 +1,112 @@
+import Foundation
+import Testing
+
+/// Settings of arrival times, of geocoding and of what is believed of a position: what can not be used is named before
+/// anything is asked, with why and what to do; keys are in nothing that is said.
+@Suite struct ArrivalSettingsTests {
+    private static let good = [
+        "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_PORT": "0",
+        "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_LOG_LEVEL": "trace",
+    ]
+    private static let secret = "pk.wJalrXUtnFEMI"
+
+    /// What is set, and what is said of it.
+    private static let bad: [([String: String], [String])] = [
+        (["ENROUTE_ETA_INTERVAL_SECONDS": "61"], ["ENROUTE_ETA_INTERVAL_SECONDS is 61", "from 10 to 60"]),
+        (["ENROUTE_ETA_INTERVAL_SECONDS": "9"], ["ENROUTE_ETA_INTERVAL_SECONDS is 9", "from 10 to 60"]),
+        (["ENROUTE_ETA_INTERVAL_SECONDS": "1m"], ["ENROUTE_ETA_INTERVAL_SECONDS is 1m", "a whole number"]),
+        (["ENROUTE_ETA_OSRM_URL": "http://a:\(secret)@osrm:5000"], ["ENROUTE_ETA_OSRM_URL", "without user or query"]),
+        (
+            ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_OSRM_DAILY": "-1"],
+            ["ENROUTE_ETA_OSRM_DAILY is -1", "from 0 to"]
+        ),
+        (
+            ["ENROUTE_ETA_AZURE_KEY": secret, "ENROUTE_ETA_AZURE_DAILY": "many"],
+            ["ENROUTE_ETA_AZURE_DAILY is many", "a whole number"]
+        ),
+        (
+            ["ENROUTE_ETA_MAPBOX_TOKEN": secret, "ENROUTE_ETA_MAPBOX_DAILY": "1e3"],
+            ["ENROUTE_ETA_MAPBOX_DAILY is 1e3", "a whole number"]
+        ),
+        (
+            ["ENROUTE_ETA_MAPBOX_TOKEN": secret, "ENROUTE_ETA_MAPBOX_URL": "http://api.example?t=\(secret)"],
+            ["ENROUTE_ETA_MAPBOX_URL", "must begin with https://"]
+        ), (["ENROUTE_ETA_AZURE_KEY": "\(secret) and more"], ["ENROUTE_ETA_AZURE_KEY", "printable ASCII"]),
+        (["ENROUTE_ETA_AZURE_KEY_FILE": "/no.txt"], ["ENROUTE_ETA_AZURE_KEY_FILE names /no.txt", "can not be read"]),
+        (
+            ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_ORDER": "osrm,osrm"],
+            ["ENROUTE_ETA_ORDER is osrm,osrm", "each of osrm, once"]
+        ), (["ENROUTE_ETA_ORDER": "osrm"], ["ENROUTE_ETA_ORDER is osrm", "no service, since none is set"]),
+        (["ENROUTE_ETA_CA": "/etc/passwd"], ["ENROUTE_ETA_CA names /etc/passwd", "no certificate in PEM"]),
+        (["ENROUTE_GEOCODING_MAPBOX_TOKEN": "\(secret)\t"], ["ENROUTE_GEOCODING_MAPBOX_TOKEN", "printable ASCII"]),
+        (
+            ["ENROUTE_GEOCODING_MAPBOX_TOKEN_FILE": "/no.txt"],
+            ["ENROUTE_GEOCODING_MAPBOX_TOKEN_FILE names /no.txt", "can not be read"]
+        ),
+        (
+            ["ENROUTE_GEOCODING_MAPBOX_TOKEN": secret, "ENROUTE_GEOCODING_DAILY": "-5"],
+            ["ENROUTE_GEOCODING_DAILY is -5", "from 0 to"]
+        ),
+        (
+            ["ENROUTE_GEOCODING_MAPBOX_TOKEN": secret, "ENROUTE_ETA_MAPBOX_URL": "http://api.example"],
+            ["ENROUTE_ETA_MAPBOX_URL", "must begin with https://", "a key and addresses"]
+        ), (["ENROUTE_ARRIVAL_STOPS_TRAVEL": "yes"], ["ENROUTE_ARRIVAL_STOPS_TRAVEL is yes", "must be off or on"]),
+        (["ENROUTE_FRESHNESS_SECONDS": "0"], ["ENROUTE_FRESHNESS_SECONDS is 0", "from 1 to 3600"]),
+        (["ENROUTE_TRAVEL_CAP_SECONDS": "14401"], ["ENROUTE_TRAVEL_CAP_SECONDS is 14401", "from 1 to 14400"]),
+        (
+            ["ENROUTE_FASTEST_METERS_PER_SECOND": "0"],
+            ["ENROUTE_FASTEST_METERS_PER_SECOND is 0", "from 1 to 100000"]
+        ),
+    ]
+
+    @Test(arguments: bad.indices)
+    func `what can not be used is named, with why and what to do, and no key is said`(index: Int) async throws {
+        let (settings, reasons) = Self.bad[index]
+        let outcome = try await CommandTests.run(["check"], environment: Self.good.merging(settings) { $1 })
+        #expect(outcome.code == 78, "\(outcome)")
+        for reason in reasons { #expect(outcome.error.contains(reason), "\(outcome.error)") }
+        #expect(!(outcome.error + outcome.output).contains(Self.secret))
+    }
+
+    /// Each is read and found good; what is missing then is Redis.
+    @Test(arguments: [
+        ["ENROUTE_ETA_INTERVAL_SECONDS": "10", "ENROUTE_ARRIVAL_STOPS_TRAVEL": "on"],
+        ["ENROUTE_ETA_INTERVAL_SECONDS": "60", "ENROUTE_ARRIVAL_STOPS_TRAVEL": "off"],
+        [
+            "ENROUTE_ETA_AZURE_KEY": secret, "ENROUTE_ETA_AZURE_DAILY": "0", "ENROUTE_ETA_MAPBOX_TOKEN": secret,
+            "ENROUTE_ETA_MAPBOX_DAILY": "1000000000", "ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:1",
+            "ENROUTE_ETA_OSRM_DAILY": "5", "ENROUTE_ETA_ORDER": "osrm, mapbox, azure_maps",
+        ],
+        [
+            "ENROUTE_GEOCODING_MAPBOX_TOKEN": secret, "ENROUTE_GEOCODING_DAILY": "0",
+            "ENROUTE_ETA_MAPBOX_URL": "http://127.0.0.1:1",
+        ],
+        [
+            "ENROUTE_FRESHNESS_SECONDS": "3600", "ENROUTE_TRAVEL_CAP_SECONDS": "14400",
+            "ENROUTE_FASTEST_METERS_PER_SECOND": "100000",
+        ],
+    ])
+    func `what can be used is taken, and no key is said, by a gateway that logs all there is`(
+        settings: [String: String]
+    ) async throws {
+        let outcome = try await CommandTests.run(["serve"], environment: Self.good.merging(settings) { $1 })
+        #expect(outcome.code == 69, "\(outcome)")
+        #expect(!(outcome.error + outcome.output).contains(Self.secret))
+    }
+
+    @Test func `a key in a file is as good as one in the environment, and is as little said`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "enroute-key-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let names = ["ENROUTE_ETA_AZURE_KEY", "ENROUTE_ETA_MAPBOX_TOKEN", "ENROUTE_GEOCODING_MAPBOX_TOKEN"]
+        let environment = Self.good.merging(names.map { ($0 + "_FILE", file) }) { $1 }
+        // A line's end behind it is not part of it; a space within can not be.
+        for (content, code) in [(Self.secret + "\n", 69 as Int32), (Self.secret + " x\n", 78), ("\n", 78)] {
+            try content.write(toFile: file, atomically: true, encoding: .utf8)
+            for command in ["serve", "check"] {
+                let outcome = try await CommandTests.run([command], environment: environment)
+                #expect(outcome.code == code, "\(outcome)")
+                #expect(!(outcome.error + outcome.output).contains(Self.secret))
+            }
+        }
+    }
+}

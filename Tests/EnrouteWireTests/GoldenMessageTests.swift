@@ -1,0 +1,191 @@
+// Messages as they go over the wire, one file for each kind and direction: what these tests and those of enroute.js
+// (Tests/JavaScript/golden.test.mjs) read alike, so that the two can not understand each other differently.
+
+import EnrouteWire
+import Foundation
+import Testing
+
+@Suite struct GoldenMessageTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
+    private static let documents = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Sources/Gateway/Documents")
+
+    private static let visit = JobID("visit-1")!
+    private static let other = JobID("visit-2")!
+    private static let rome = ZoneID("rome")!
+    private static let phone = DeviceID("phone-1")
+    private static let token = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbm5hIn0.c2lnbmF0dXJl"
+    private static let begun = StatusID("1795248610000-0")!
+    private static let left = StatusID("1795248617611-0")!
+    private static let fix = Fix(
+        at: 1_795_248_617_626, place: Coordinate(latitude: 41.9028, longitude: 12.4964)!, accuracyMeters: 5,
+        speedMetersPerSecond: 8.2, headingDegrees: 47)
+
+    /// What each line says.
+    private static let client: [String: [ClientMessage]] = [
+        "auth": [.auth(.token(token)), .auth(.link("5f0c2e7a91b34d6688e0c1a2b3d4e5f6"))],
+        "refresh": [.refresh(token: token)],
+        "subscribe": [
+            .subscribe(job: visit, since: nil), .subscribe(job: visit, since: ResumePoint(epoch: "8k2p", id: left)),
+        ],
+        "unsubscribe": [.unsubscribe(job: visit)],
+        "travel": [.travel(job: visit, active: true), .travel(job: visit, active: false)],
+        "location": [
+            .location(LocationReport(job: visit, sequence: 1, fixes: [fix])),
+            .location(
+                LocationReport(
+                    job: visit, alsoFor: [other], sequence: 2,
+                    fixes: [
+                        Fix(at: 1_795_248_619_626, place: Coordinate(latitude: -41.9029123, longitude: -12.4965)!),
+                        Fix(
+                            at: 1_795_248_618_626, place: Coordinate(latitude: 41.9029, longitude: 12.4965)!,
+                            accuracyMeters: 12.5),
+                    ])),
+        ],
+        "availability": [.availability(.online, device: phone), .availability(.offline, device: nil)],
+        "presence": [
+            .presence(nil, device: nil), .presence(Coordinate(latitude: 41.9, longitude: 12.5)!, device: phone),
+        ],
+        "dark": [.dark(job: visit, .permissionDenied), .dark(job: nil, .hidden)],
+        "watch": [.watch(zone: rome, since: nil), .watch(zone: rome, since: 1_795_248_617_626_123)],
+        "unwatch": [.unwatch(zone: rome)],
+        "ping": [.ping],
+    ]
+
+    private static let statuses = [
+        StatusEvent(epoch: "8k2p", previous: nil, id: begun, status: .assigned, at: 1_795_248_610_000),
+        StatusEvent(epoch: "8k2p", previous: begun, id: left, status: .onTheWay, at: 1_795_248_617_611),
+    ]
+
+    private static var followed: Snapshot {
+        var snapshot = Snapshot(
+            kind: .service, status: .onTheWay, statusAt: 1_795_248_617_611, epoch: "8k2p", id: left,
+            destination: Coordinate(latitude: 41.9, longitude: 12.5), geocoding: .ok, tracking: .stale,
+            travelDeadline: 1_795_263_017_611, position: published(fix, id: "1795248617626123"),
+            positionAgeMilliseconds: 31_000, eta: ArrivalEstimate(state: .recalculating, at: 1_795_248_648_630),
+            missed: statuses)
+        snapshot.dark = .darkNetwork
+        return snapshot
+    }
+
+    private static let handedOver = Snapshot(
+        kind: .service, status: .onTheWay, statusAt: 1_795_248_617_611, epoch: "8k2p", id: left, tracking: .ended,
+        reason: .reassigned)
+
+    private static let change = RiderChange(
+        zone: rome, version: 1_795_248_618_000_456, previous: 1_795_248_617_626_123, rider: PersonID("rider-7")!,
+        kind: .assigned, status: .online, isReachable: true, isApproved: true, tasks: 1, capacity: 1,
+        isAvailable: false, job: JobID("order-3"), at: 1_795_248_618_000)
+
+    private static let refusals = [
+        Refusal(
+            re: "subscribe", job: visit, code: .notFound, message: "There is no such job, or it is not yours."),
+        Refusal(
+            re: "travel", job: visit, code: .unavailable, message: "Try again \"shortly\".",
+            retryInMilliseconds: 1500),
+        Refusal(
+            re: "availability", code: .activeTask, message: "You cannot go offline during an active delivery.",
+            tasks: [JobID("order-1")!, JobID("order-2")!]),
+        Refusal(
+            re: "watch", zone: rome, code: .forbidden, message: "Only services and operations watch pools."),
+        Refusal(
+            re: "location", job: visit, code: .implausiblePosition, message: "Wait for a better one.",
+            reason: "inaccurate"),
+    ]
+
+    /// What a gateway writes; positions apart, which `PublishedLocation` writes.
+    private static let server: [String: [ServerMessage]] = [
+        "welcome": [
+            .welcome(
+                Welcome(
+                    session: "1f-3", serverTime: 1_795_248_617_626, pingIntervalSeconds: 25, limits: limits))
+        ],
+        "subscribed": [.subscribed(job: visit, followed)], "reset": [.reset(job: visit, handedOver)],
+        "status": statuses.reversed().map { .status(job: visit, $0) },
+        "tracking": [
+            .tracking(job: visit, .live, nil), .tracking(job: visit, .paused, .deactivated),
+            .tracking(job: visit, .ended, .timeLimit),
+        ],
+        "eta": [
+            .eta(
+                job: visit,
+                ArrivalEstimate(
+                    state: .ok, arrivesAt: 1_795_249_337_630, seconds: 720, source: "built_in", confidence: .low,
+                    at: 1_795_248_617_630)),
+            .eta(job: visit, ArrivalEstimate(state: .unavailable, at: 1_795_248_617_630, after: 1)),
+        ],
+        "ended": [.ended(job: visit, .completed)], "rate": [.rate(seconds: 2.5), .rate(seconds: 8)],
+        "approach": [.approach(job: visit, .arrived)],
+        "dark": [.dark(job: visit, .darkNetwork, .network), .dark(job: visit, .darkHidden, nil)],
+        "pool": [
+            .pool(
+                PoolView(
+                    zone: rome, version: 1_795_248_617_626_123,
+                    .riders([PoolMember(rider: PersonID("rider-7")!, heartbeat: 1_795_248_617_626)], count: 1))),
+            .pool(PoolView(zone: rome, version: 1_795_248_618_000_456, .changes([change]))),
+        ],
+        "rider": [.rider(change)], "degraded": [.degraded], "restored": [.restored],
+        "ok": [
+            .ok(re: "travel", job: visit, sequence: nil, deadline: 1_795_263_017_611),
+            .ok(re: "location", job: visit, sequence: 17, deadline: nil),
+            .ok(re: "availability", job: nil, sequence: nil, deadline: nil),
+        ],
+        "error": refusals.map { .error($0) }, "pong": [.pong(serverTime: 1_795_248_617_626)],
+        "goaway": [.goaway(retryInMilliseconds: 4200)],
+    ]
+
+    private static let limits = {
+        var limits = Limits()
+        (limits.messageBytes, limits.subscriptions, limits.positionsPerSecond) = (4096, 10, 2)
+        return limits
+    }()
+
+    /// As lua/publish_location.lua puts it together.
+    private static func published(_ fix: Fix, id: String) -> [UInt8] {
+        Array(#"{"type":"location","id":"\#(id)","at":\#(fix.at)"#.utf8)
+            + PublishedLocation.tail(of: fix, job: visit, receivedAt: fix.at + 4)
+    }
+
+    private static func lines(_ direction: String, _ kind: String) throws -> [String] {
+        let file = Self.folder.appending(path: "\(direction)/\(kind).jsonl")
+        return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
+    }
+
+    @Test func `what a client says is read as it is meant, and written like that`() throws {
+        for (kind, messages) in Self.client {
+            let lines = try Self.lines("client", kind)
+            #expect(try lines.map(clientMessage) == messages, "\(kind)")
+            #expect(messages.map { String(decoding: $0.encoded, as: UTF8.self) } == lines, "\(kind)")
+        }
+    }
+
+    @Test func `what a gateway says is written byte for byte, and read as it is meant`() throws {
+        for (kind, messages) in Self.server {
+            let lines = try Self.lines("server", kind)
+            #expect(messages.map { String(decoding: $0.encoded, as: UTF8.self) } == lines, "\(kind)")
+            #expect(try lines.map(serverMessage) == messages, "\(kind)")
+        }
+    }
+
+    @Test func `a position is what the script and the gateway write together`() throws {
+        let place = Coordinate(latitude: 41.9029123, longitude: -12.4965)!
+        let positions = [
+            Self.published(Self.fix, id: "1795248617626123"),
+            Self.published(Fix(at: 1_795_248_618_626, place: place), id: "1795248618626124"),
+        ]
+        #expect(try Self.lines("server", "location") == positions.map { String(decoding: $0, as: UTF8.self) })
+    }
+
+    @Test(arguments: [("client", Set(client.keys)), ("server", Set(server.keys).union(["location"]))])
+    func `every kind of message that is documented has a file, and every file a kind`(
+        direction: String, kinds: Set<String>
+    ) throws {
+        struct Message: Decodable { let name: String }
+        let document = try Data(contentsOf: Self.documents.appending(path: "\(direction)-messages.json"))
+        let documented = try JSONDecoder().decode([String: Message].self, from: document).values.map(\.name)
+        let folder = Self.folder.appending(path: direction).path
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder).map { $0.dropLast(".jsonl".count) }
+        #expect(Set(files.map(String.init)) == Set(documented))
+        #expect(kinds == Set(documented))
+    }
+}

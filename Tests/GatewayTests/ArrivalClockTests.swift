@@ -1,0 +1,188 @@
+import Embedded
+import EnrouteWire
+import LiveState
+import Logging
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// The arrivals of one loop by a clock of the test's, with a real Redis: what takes minutes in a running gateway.
+@Suite struct ArrivalClockTests {
+    private static let (job, rider) = (JobID("job-1")!, PersonID("rider-1")!)
+    private static let epoch: Int64 = 1_795_000_000_000
+
+    /// Confined to the loop of its client.
+    private final class Stage {
+        let arrivals: ArrivalTimes
+        let routing = ArrivalRouting.alone
+        let clock: Clock
+
+        init(_ client: RedisClient) {
+            let (settings, clock) = (LiveStateSettings(), Clock())
+            self.clock = clock
+            self.arrivals = ArrivalTimes(
+                eventLoop: client.eventLoop, arrivals: JobArrivals(live: client, settings: settings),
+                before: StopsBefore(
+                    rounds: RiderRounds(live: client, settings: settings),
+                    ledger: JobLedger(ledger: client, settings: settings)), settings: ArrivalSettings(),
+                freshness: .seconds(30), routing: self.routing, logger: Logger(label: "test")
+            ) { (UInt64(clock.seconds * 1e9), ArrivalClockTests.epoch + Int64(clock.seconds * 1000)) }
+        }
+
+        /// Each job is looked at once.
+        func passSecond() {
+            self.clock.seconds += 1
+            for _ in 0..<10 { self.arrivals.tick() }
+        }
+    }
+
+    private final class Clock {
+        /// s
+        var seconds = 1000.0
+    }
+
+    /// A job whose rider has shared its place, five minutes or so from the door.
+    private static func run(
+        _ body:
+            @escaping @Sendable (RedisClient, JobFeed, NIOLoopBound<Stage>, NIOLoopBound<JobView>) async throws -> Void
+    ) async throws {
+        try await within {
+            try await RedisServer.running { redis in
+                let client = try await RedisClient.started(at: try RedisAddress(url: redis.url))
+                defer { client.stop() }
+                let settings = LiveStateSettings()
+                let (ledger, feed) = (
+                    JobLedger(ledger: client, settings: settings), JobFeed(live: client, settings: settings)
+                )
+                _ = try await ledger.create(
+                    NewJob(
+                        job: Self.job, kind: .service, customer: PersonID("anna")!, rider: Self.rider,
+                        destination: Coordinate(latitude: 41.9, longitude: 12.5)!, actor: Self.rider), epoch: "e"
+                ).get()
+                _ = try await ledger.publish(.onTheWay, of: Self.job, by: Self.rider, source: "event").get()
+                guard
+                    case .on(let deadline, let fence) = try await ledger.startTravel(for: Self.job, by: Self.rider)
+                        .get()
+                else { throw Missing() }
+                _ = try await feed.open(Self.job, for: Self.rider, until: deadline, fence: fence).get()
+                let place = Coordinate(latitude: 41.915, longitude: 12.5)!
+                _ = try await LocationPublisher(live: client, settings: settings).publish(
+                    Fix(at: .now, place: place), for: Self.job, by: Self.rider, receivedAt: .now
+                ).get()
+                let (recovery, state) = (
+                    try #require(try await ledger.recover(Self.job).get()), try await feed.read(Self.job).get()
+                )
+                let view = JobView(recovery, state, now: .now, freshness: .seconds(600))
+                let loop = client.eventLoop
+                let bound = try await loop.submit {
+                    (
+                        NIOLoopBound(Stage(client), eventLoop: loop), NIOLoopBound(view, eventLoop: loop)
+                    )
+                }.get()
+                try await body(client, feed, bound.0, bound.1)
+            }
+        }
+    }
+
+    @Test
+    func `how wrong an arrival was is in the metrics when the rider is there, by who said it and how long before`()
+        async throws
+    {
+        try await Self.run { client, feed, stage, view in
+            try await client.eventLoop.submit {
+                _ = stage.value.arrivals.saw(view.value, of: Self.job)
+                stage.value.passSecond()
+            }.get()
+            var told: ArrivalEstimate?
+            while told == nil { told = try await feed.read(Self.job).get().eta }
+            let seconds = try #require(told?.seconds)
+            let text = try await client.eventLoop.submit {
+                stage.value.clock.seconds += 300
+                stage.value.arrivals.ended(Self.job, because: .arrived)
+                // Whoever is told of it twice counts it once.
+                stage.value.arrivals.ended(Self.job, because: .completed)
+                return stage.value.routing.counts.text
+            }.get()
+            let labels = #"{provider="built_in",horizon="5"}"#
+            #expect(text.contains("enroute_eta_error_seconds_count\(labels) 1\n"), "\(text)")
+            #expect(text.contains("enroute_eta_error_seconds_sum\(labels) \(Double(abs(seconds - 300)))\n"), "\(text)")
+        }
+    }
+
+    @Test func `a trip that ends otherwise says nothing of how wrong its arrival was`() async throws {
+        try await Self.run { client, feed, stage, view in
+            try await client.eventLoop.submit {
+                _ = stage.value.arrivals.saw(view.value, of: Self.job)
+                stage.value.passSecond()
+            }.get()
+            while try await feed.read(Self.job).get().eta == nil {}
+            let text = try await client.eventLoop.submit {
+                stage.value.clock.seconds += 300
+                stage.value.arrivals.ended(Self.job, because: .cancelled)
+                stage.value.arrivals.ended(Self.job, because: .arrived)
+                return stage.value.routing.counts.text
+            }.get()
+            #expect(!text.contains("enroute_eta_error_seconds_count"), "\(text)")
+        }
+    }
+
+    @Test func `who goes on is calculated every minute, and who turns round sooner`() async throws {
+        try await Self.run { client, feed, stage, view in
+            let publisher = LocationPublisher(live: client, settings: LiveStateSettings())
+            /// Hears a position so far north, and lets 20 s pass.
+            ///
+            /// - Returns: the arrival that is known then, all questions to Redis answered.
+            func pass(north: Double) async throws -> ArrivalEstimate {
+                let place = Coordinate(latitude: 41.9 + north, longitude: 12.5)!
+                // Whoever wants to calculate may.
+                _ = try await client.run("DEL", "job:{job-1}:eta:lease")
+                _ = try await publisher.publish(
+                    Fix(at: .now, place: place), for: Self.job, by: Self.rider, receivedAt: .now
+                ).get()
+                let position = try #require(try await feed.read(Self.job).get().position)
+                try await client.eventLoop.submit {
+                    stage.value.arrivals.heard(
+                        position: position.withUnsafeBytes { Frame.text($0) }, of: Self.job)
+                    for _ in 0..<20 { stage.value.passSecond() }
+                }.get()
+                // Stops, lease and answer are three questions, one after the other on this connection.
+                for _ in 0..<4 { _ = try await feed.read(Self.job).get() }
+                return try #require(try await feed.read(Self.job).get().eta)
+            }
+            try await client.eventLoop.submit {
+                _ = stage.value.arrivals.saw(view.value, of: Self.job)
+                stage.value.passSecond()
+            }.get()
+            while try await feed.read(Self.job).get().eta == nil {}
+            let first = try #require(try await feed.read(Self.job).get().eta)
+            let on = try await pass(north: 0.0149)
+            #expect(on == first)
+            let back = try await pass(north: 0.0249)
+            #expect(back.at > first.at && back.at < first.at + 60_000)
+        }
+    }
+
+    @Test func `in an hour of positions nothing is calculated for a job nobody follows, nor for one that was left`()
+        async throws
+    {
+        try await Self.run { client, feed, stage, view in
+            let position = try #require(try await feed.read(Self.job).get().position)
+            try await client.eventLoop.submit {
+                let frame = position.withUnsafeBytes { Frame.text($0) }
+                for second in 0..<3600 {
+                    if second == 1800 {
+                        _ = stage.value.arrivals.saw(view.value, of: Self.job)
+                        stage.value.arrivals.leave(Self.job)
+                    }
+                    stage.value.arrivals.heard(position: frame, of: Self.job)
+                    stage.value.passSecond()
+                }
+            }.get()
+            let kept = try await client.run("EXISTS", "job:{job-1}:eta", "job:{job-1}:eta:lease")
+            #expect(kept == .integer(0))
+        }
+    }
+}

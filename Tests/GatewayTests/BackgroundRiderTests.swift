@@ -1,0 +1,130 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import LiveState
+import Testing
+
+@testable import Gateway
+
+/// Riders whose phones report by requests: what they are asked for, and what others are told of their silence.
+@Suite struct BackgroundRiderTests {
+    /// m of a degree of latitude.
+    private static let metersOfDegree = 111_195.0
+
+    /// A position so far south of the destination.
+    private static func fix(south meters: Double, ago: Int64, speed: Double = 1) -> String {
+        let latitude = 41.9 - meters / Self.metersOfDegree
+        return #"{"at":\#(Int64.now - ago),"lat":\#(latitude),"lon":12.5,"acc":5,"spd":\#(speed)}"#
+    }
+
+    private static func run(
+        _ names: [String] = ["job-1"], _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
+        _ body: @escaping @Sendable (RunningGateway) async throws -> Void
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, change) { gateway in
+                for name in names {
+                    _ = try await gateway.travellingJob(name)
+                    let on = try await gateway.rest("PUT", "/api/v1/jobs/\(name)/travel", by: "rider-1", .rider)
+                    #expect(on.status == 200)
+                }
+                try await body(gateway)
+            }
+        }
+    }
+
+    private static func send(
+        _ gateway: RunningGateway, _ fix: String, to job: String = "job-1", others: String = ""
+    ) async throws -> RESTAnswer {
+        try await gateway.rest(
+            "POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, #"{\#(others)"fixes":[\#(fix)]}"#)
+    }
+
+    private static func explain(_ gateway: RunningGateway, _ reason: String, as rider: String = "rider-1")
+        async throws -> RESTAnswer
+    {
+        try await gateway.rest(
+            "PUT", "/api/v1/jobs/job-1/dark", by: rider, .rider, #"{"reason":"\#(reason)"}"#)
+    }
+
+    private static func becomesDark(
+        _ reason: DarkReason, _ messages: inout GatewayConnection.Messages.AsyncIterator
+    ) async throws {
+        try await messages.first { if case .dark(_, _, let told) = $0, told == reason { () } else { nil } }
+    }
+
+    @Test func `US-072: an answer says how often to report, by who follows, how near the door is and the battery`()
+        async throws
+    {
+        try await Self.run { gateway in
+            let alone = try await Self.send(gateway, Self.fix(south: 400, ago: 50_000))
+            #expect(alone.member("rate") == 20, "\(alone)")
+            try await gateway.connect("anna", .customer) { customer, seen in
+                try await customer.send(.subscribe(job: JobID("job-1")!, since: nil))
+                _ = try await seen.subscribed()
+                let weak = try await Self.send(
+                    gateway, Self.fix(south: 100, ago: 40_000, speed: 10), others: #""battery":0.04,"#)
+                #expect(weak.member("rate") == 3, "\(weak)")
+                let near = try await Self.send(gateway, Self.fix(south: 50, ago: 30_000, speed: 10))
+                #expect(near.member("rate") == 1, "\(near)")
+                let stale = try await Self.send(gateway, Self.fix(south: 50, ago: 31_000))
+                #expect(stale.member("rate") == 1, "\(stale)")
+                let charged = try await Self.send(gateway, Self.fix(south: 50, ago: 1000), others: #""battery":2,"#)
+                #expect(charged.status == 422 && charged.text.contains("battery is a level of 0 to 1"))
+            }
+        }
+    }
+
+    @Test func `US-072: a batch for several jobs says in which order their stops are made`() async throws {
+        try await Self.run(["job-1", "job-2", "job-3"]) { gateway in
+            let sent = try await Self.send(
+                gateway, Self.fix(south: 400, ago: 0), to: "job-2", others: #""jobs":["job-1","job-3"],"#)
+            #expect(sent.text.contains(#""accepted":["job-2","job-1","job-3"]"#), "\(sent)")
+            let rounds = RiderRounds(live: gateway.client, settings: gateway.settings.liveState)
+            for (job, before) in [("job-1", ["job-2"]), ("job-3", ["job-2", "job-1"]), ("job-2", [])] {
+                var stops = try await rounds.stops(before: JobID(job)!).get().map(\.text)
+                while stops != before { stops = try await rounds.stops(before: JobID(job)!).get().map(\.text) }
+            }
+        }
+    }
+
+    @Test func `US-072: a silence is the network's until the next batch, unless the phone says why`() async throws {
+        try await Self.run(["job-1"]) { settings in
+            settings.freshness = .milliseconds(200)
+            (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
+            (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) = (10_000, 10_000)
+        } _: { gateway in
+            try await gateway.connect("olga", .ops) { operations, seen in
+                try await operations.send(.subscribe(job: JobID("job-1")!, since: nil))
+                _ = try await seen.subscribed()
+                _ = try await Self.send(gateway, Self.fix(south: 400, ago: 50_000))
+                try await Self.becomesDark(.network, &seen)
+                let text = try await gateway.rest("GET", "/api/v1/jobs/job-1/verdicts", by: "rider-1", .rider).text
+                #expect(text.contains(#""dark":"network""#), "\(text)")
+                let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+                // As often as it takes: what is slow here is silent again.
+                for step in 1...30_000 as ClosedRange<Int64> {
+                    _ = try await Self.send(gateway, Self.fix(south: 390, ago: 40_000 - step))
+                    if try await notes.read(JobID("job-1")!).get().dark == nil { break }
+                }
+                let told = try await Self.explain(gateway, "services_disabled")
+                #expect(told.status == 204)
+                try await Self.becomesDark(.servicesDisabled, &seen)
+            }
+        }
+    }
+
+    @Test func `only a job's own rider explains its silence, and only while it travels`() async throws {
+        try await Self.run { gateway in
+            let foreign = try await Self.explain(gateway, "hidden", as: "rider-2")
+            #expect(foreign.status == 404)
+            let off = try await gateway.rest("DELETE", "/api/v1/jobs/job-1/travel", by: "rider-1", .rider)
+            #expect(off.status == 200)
+            let late = try await Self.explain(gateway, "hidden")
+            #expect(late.status == 403 && late.member("code") == "travel_mode_off")
+            let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+            let known = try await notes.read(JobID("job-1")!).get()
+            #expect(known.dark == nil)
+        }
+    }
+}

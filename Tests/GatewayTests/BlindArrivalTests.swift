@@ -1,0 +1,87 @@
+import EnrouteClient
+import EnrouteWire
+import LiveState
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Arrivals on a gateway that can not know what is revoked: when somebody comes says where somebody is.
+@Suite struct BlindArrivalTests {
+    /// Each job's arrival is looked at once a second.
+    private static let twoLooks = Duration.seconds(2)
+
+    @Test func `while it is not known what is revoked no way of reading a job shows when its rider arrives`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { settings in
+                ArrivalTimesTests.settings(&settings)
+                settings.revocationPatience = .seconds(1)
+            } _: { gateway in
+                let job = try await gateway.travellingJob()
+                try await ArrivalTimesTests.trip(gateway, job) { anna, heard, rider in
+                    try await rider.report(job, step: 1000)
+                    let before = try await heard.knownETA()
+                    // No stream: it can not be read, and all other keys can.
+                    _ = try await gateway.client.run("SET", gateway.settings.liveState.keyspace.control, "blind")
+                    _ = try await heard.first { if case .degraded = $0 { true } else { nil } }
+                    try await rider.report(job, step: 999)
+                    // Calculated it is, and kept for when it may be shown.
+                    try await becomes("another arrival was calculated") {
+                        try await gateway.feed.read(job).get().eta?.at ?? 0 > before.at
+                    }
+                    let read = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer)
+                    #expect(read.status == 200 && !read.text.contains(#""eta""#), "\(read)")
+                    try await gateway.connect("olga", .ops) { olga, messages in
+                        try await olga.send(.subscribe(job: job, since: nil))
+                        let snapshot = try await messages.subscribed()
+                        #expect(snapshot.eta == nil && snapshot.position == nil)
+                        try await anna.send(.ping)
+                        let isWithheld = try await heard.first { message -> Bool? in
+                            switch message {
+                            case .pong: true
+                            case .eta, .location: false
+                            default: nil
+                            }
+                        }
+                        #expect(isWithheld)
+                        _ = try await gateway.client.run("DEL", gateway.settings.liveState.keyspace.control)
+                        let (hers, olgas) = (try await heard.knownETA(), try await messages.knownETA())
+                        #expect(hers.at > before.at && olgas.at > before.at)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `what is said of an arrival meanwhile, and of no position, is told when it is known again`() async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { settings in
+                ArrivalTimesTests.settings(&settings)
+                settings.revocationPatience = .seconds(1)
+                settings.freshness = .seconds(4)
+            } _: { gateway in
+                let job = try await gateway.travellingJob()
+                try await ArrivalTimesTests.trip(gateway, job) { _, heard, rider in
+                    try await rider.report(job, step: 1000)
+                    _ = try await heard.knownETA()
+                    _ = try await gateway.client.run("SET", gateway.settings.liveState.keyspace.control, "blind")
+                    _ = try await heard.first { if case .degraded = $0 { true } else { nil } }
+                    // The rider falls silent, so that its arrival becomes doubtful on this gateway alone.
+                    _ = try await heard.first { message -> Bool? in
+                        if case .eta(_, let estimate) = message { #expect(estimate.state != .recalculating) }
+                        if case .tracking(_, .stale, _) = message { return true }
+                        return nil
+                    }
+                    let looked = ContinuousClock.now + Self.twoLooks
+                    try await becomes("the arrival was looked at") { ContinuousClock.now >= looked }
+                    _ = try await gateway.client.run("DEL", gateway.settings.liveState.keyspace.control)
+                    let doubtful = try await heard.eta()
+                    #expect(doubtful.state == .recalculating)
+                }
+            }
+        }
+    }
+}

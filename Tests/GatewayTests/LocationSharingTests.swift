@@ -1,0 +1,146 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import LiveState
+import Testing
+
+@testable import Gateway
+
+/// Who is shown where a rider is: the customer of the job that it shares for, while it shares, and nobody else.
+@Suite struct LocationSharingTests {
+    private static func run(
+        _ body: @escaping @Sendable (RunningGateway, _ annas: JobID, _ berts: JobID) async throws -> Void
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, ArrivalTimesTests.settings) { gateway in
+                try await body(
+                    gateway, try await gateway.travellingJob("job-1"),
+                    try await gateway.travellingJob("job-2", customer: "bert"))
+            }
+        }
+    }
+
+    /// Whatever of a position or an arrival was said until the gateway answered.
+    private static func said(
+        to connection: GatewayConnection, _ messages: inout GatewayConnection.Messages.AsyncIterator
+    ) async throws -> [String] {
+        try await connection.send(.ping)
+        var said: [String] = []
+        _ = try await messages.first { message -> Bool? in
+            switch message {
+            case .location: said.append("location")
+            case .eta: said.append("eta")
+            case .tracking(_, let state, _): said.append(state.rawValue)
+            case .pong: return true
+            default: break
+            }
+            return nil
+        }
+        return said
+    }
+
+    @Test func `US-072 BR-001: who is not the job's customer is refused by every way of asking`() async throws {
+        try await Self.run { gateway, job, _ in
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                try await rider.report(job, step: 1)
+                _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                for (person, role) in [("bert", Role.customer), ("rider-2", .rider)] {
+                    try await gateway.connect(person, role) { stranger, messages in
+                        try await stranger.send(.subscribe(job: job, since: nil))
+                        let refusal = try await messages.refusal()
+                        #expect(refusal.code == .notFound)
+                        try await rider.report(job, step: 2)
+                        _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                        let said = try await Self.said(to: stranger, &messages)
+                        #expect(said.isEmpty)
+                    }
+                    let read = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: person, role)
+                    #expect(read.status == 404 && !read.text.contains("41.9"), "\(read)")
+                    let stream = try await EventStreamReader.open(gateway, job, by: person, role)
+                    #expect(stream.status == 404 && !stream.body.contains("41.9"))
+                }
+                let nobody = try await gateway.rest("GET", "/api/v1/jobs/\(job)", as: nil)
+                #expect(nobody.status == 401)
+            }
+        }
+    }
+
+    @Test func `US-072 BR-001: of two visits of one rider only the one with travel mode on shows where it is`()
+        async throws
+    {
+        try await Self.run { gateway, annas, berts in
+            try await gateway.connect("bert", .customer) { bert, heardByBert in
+                try await bert.send(.subscribe(job: berts, since: nil))
+                _ = try await heardByBert.subscribed()
+                try await gateway.connect("anna", .customer) { anna, heardByAnna in
+                    try await anna.send(.subscribe(job: annas, since: nil))
+                    _ = try await heardByAnna.subscribed()
+                    try await gateway.connect("rider-1", .rider) { rider, answers in
+                        try await rider.send(.travel(job: annas, active: true))
+                        _ = try await answers.travelAnswer()
+                        try await rider.report(annas, step: 1000)
+                        _ = try await heardByAnna.location()
+                        try await rider.report(berts, step: 1000)
+                        let refusal = try await answers.refusal()
+                        #expect(refusal.code == .travelModeOff && refusal.job == berts)
+                        let said = try await Self.said(to: bert, &heardByBert)
+                        #expect(said.isEmpty)
+                        let read = try await gateway.rest("GET", "/api/v1/jobs/\(berts)", by: "bert", .customer)
+                        #expect(read.status == 200 && read.text.contains(#""position":null"#))
+                        // And hers no longer than it is on.
+                        try await rider.send(.travel(job: annas, active: false))
+                        _ = try await heardByAnna.first { if case .tracking(_, .paused, _) = $0 { true } else { nil } }
+                        try await rider.report(annas, step: 999)
+                        let late = try await answers.refusal()
+                        #expect(late.code == .travelModeOff && late.job == annas)
+                        let saidToAnna = try await Self.said(to: anna, &heardByAnna)
+                        #expect(saidToAnna.isEmpty)
+                        let after = try await gateway.rest("GET", "/api/v1/jobs/\(annas)", by: "anna", .customer)
+                        #expect(after.text.contains(#""position":null"#) && !after.text.contains(#""eta""#))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `US-072 BR-001: whoever may not see it any more is cut off in the middle of it`() async throws {
+        try await Self.run { gateway, job, _ in
+            let token = try await gateway.token("anna", .customer)
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                let ending = try await Self.ending {
+                    try await GatewayConnection.open(gateway.url, token: token) { anna in
+                        var heard = anna.messages.makeAsyncIterator()
+                        try await anna.send(.subscribe(job: job, since: nil))
+                        _ = try await heard.subscribed()
+                        try await rider.report(job, step: 1)
+                        _ = try await heard.location()
+                        let revoked = try await gateway.rest("DELETE", "/api/v1/grants/users/anna", by: "olga", .ops)
+                        #expect(revoked.status / 100 == 2, "\(revoked)")
+                        while try await heard.next() != nil {}
+                    }
+                }
+                #expect(ending == .closed(code: CloseCode.forbidden.rawValue, reason: "revoked"))
+                let refused = try await Self.ending {
+                    try await GatewayConnection.open(gateway.url, token: token) { _ in }
+                }
+                #expect(refused == .upgradeRefused(status: 401))
+                let read = try await gateway.rest("GET", "/api/v1/jobs/\(job)", as: token)
+                #expect(read.status == 401)
+            }
+        }
+    }
+
+    /// Why a connection ended; `nil` when it was closed as one should be.
+    private static func ending(_ body: () async throws -> Void) async throws -> ClientError? {
+        do {
+            try await body()
+            return nil
+        } catch let error as ClientError {
+            return error
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// What operations are shown of zones, jobs and gateways by a running gateway.
+@Suite struct OperationsRoutesTests {
+    /// Asks until the zone's jobs are as wanted: a zone is read again when the reading before is old enough.
+    private static func jobs(
+        _ gateway: RunningGateway, in zone: String, _ claim: String, _ isSo: ([String: [String: Any]]) -> Bool
+    ) async throws {
+        try await becomes(claim) {
+            let answer = try await gateway.rest("GET", "/api/v1/zones/\(zone)/jobs", by: "olga", .ops)
+            return isSo(try Self.rows(answer))
+        }
+    }
+
+    private static func rows(_ answer: RESTAnswer) throws -> [String: [String: Any]] {
+        let rows: [[String: Any]] = try #require(answer.member("jobs"), "\(answer)")
+        return Dictionary(rows.map { ($0["job"] as? String ?? "", $0) }) { $1 }
+    }
+
+    private static func put(_ gateway: RunningGateway, _ job: String, _ body: String) async throws {
+        let answer = try await gateway.rest("PUT", "/api/v1/jobs/\(job)", by: "orders", .service, body)
+        #expect([200, 201].contains(answer.status), "\(answer)")
+    }
+
+    private static func change(_ gateway: RunningGateway, _ job: String, to status: String) async throws {
+        let answer = try await gateway.rest(
+            "POST", "/api/v1/jobs/\(job)/status", by: "orders", .service, #"{"status":"\#(status)"}"#)
+        #expect(answer.status == 200, "\(answer)")
+    }
+
+    private static let service = #"{"kind":"service","customer":"anna","rider":"rider-1","zone":"rome"}"#
+
+    @Test func `a job is listed in its zone from its making to its end, moves with it, and shows no place`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let placed = #"{"kind":"service","customer":"anna","zone":"rome","destination":{"lat":41.9,"lon":12.5}}"#
+                try await Self.put(gateway, "job-1", placed)
+                try await Self.put(gateway, "job-2", #"{"kind":"delivery","customer":"ben"}"#)
+                try await Self.jobs(gateway, in: "rome", "it is listed") { $0["job-1"]?["customer"] as? String == "anna" }
+                try await Self.jobs(gateway, in: "-", "one without a zone is") { Set($0.keys) == ["job-2"] }
+                let answer = try await gateway.rest("GET", "/api/v1/zones/rome/jobs", by: "olga", .ops)
+                #expect(!answer.text.contains("41.9") && !answer.text.contains("lat"))
+                try await Self.change(gateway, "job-1", to: "on_the_way")
+                try await Self.jobs(gateway, in: "rome", "its status is") { $0["job-1"]?["status"] as? String == "on_the_way" }
+                try await Self.put(gateway, "job-1", #"{"kind":"service","zone":"milan"}"#)
+                try await Self.jobs(gateway, in: "milan", "it has moved") { $0["job-1"] != nil }
+                try await Self.jobs(gateway, in: "rome", "it has left") { $0.isEmpty }
+                try await Self.change(gateway, "job-1", to: "cancelled")
+                try await Self.jobs(gateway, in: "milan", "it has ended") { $0.isEmpty }
+                let zones = try await gateway.rest("GET", "/api/v1/zones", by: "olga", .ops)
+                #expect(zones.text == #"{"zones":[{"available":0,"jobs":1,"online":0,"zone":"-"}]}"#)
+            }
+        }
+    }
+
+    @Test func `what changed since a version is told, and all to who names another gateway's`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for number in 1...3 { try await Self.put(gateway, "job-\(number)", Self.service) }
+                try await Self.jobs(gateway, in: "rome", "all are listed") { $0.count == 3 }
+                let first = try await gateway.rest("GET", "/api/v1/zones/rome/jobs", by: "olga", .ops)
+                var version: String = try #require(first.member("version"))
+                try await Self.change(gateway, "job-2", to: "on_the_way")
+                var changed: Set<String> = []
+                try await becomes("the change is told") {
+                    let answer = try await gateway.rest(
+                        "GET", "/api/v1/zones/rome/jobs?since=\(version)", by: "olga", .ops)
+                    version = try #require(answer.member("version"))
+                    #expect(answer.member("reset") == false)
+                    changed.formUnion(try Self.rows(answer).keys)
+                    return !changed.isEmpty
+                }
+                #expect(changed == ["job-2"])
+                let other = try await gateway.rest("GET", "/api/v1/zones/rome/jobs?since=another.7", by: "olga", .ops)
+                #expect(other.member("reset") == true)
+                let page = try await gateway.rest(
+                    "GET", "/api/v1/zones/rome/jobs?status=on_the_way,assigned&limit=2", by: "olga", .ops)
+                #expect(page.status == 200, "\(page)")
+                for query in ["since=a.1&limit=2", "status=lost", "tracking=", "limit=0", "limit=20001", "after=a.b"] {
+                    let answer = try await gateway.rest("GET", "/api/v1/zones/rome/jobs?\(query)", by: "olga", .ops)
+                    #expect(answer.status == 400, "\(query): \(answer)")
+                }
+            }
+        }
+    }
+
+    @Test func `why nothing is seen of a rider is told exactly, with its verdicts and how many follow`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                try await Self.put(gateway, "job-1", Self.service)
+                try await Self.change(gateway, "job-1", to: "on_the_way")
+                try await gateway.connect("rider-1", .rider) { connection, messages in
+                    try await connection.send(.travel(job: JobID("job-1")!, active: true))
+                    try await connection.send(.dark(job: JobID("job-1")!, .lowBattery))
+                    try await gateway.connect("anna", .customer) { follower, _ in
+                        try await follower.send(.subscribe(job: JobID("job-1")!, since: nil))
+                        try await Self.jobs(gateway, in: "rome", "it is dark, and followed") { rows in
+                            let row = rows["job-1"]
+                            return row?["dark"] as? String == "low_battery" && row?["tracking"] as? String == "waiting"
+                                && row?["followers"] as? Int == 1
+                        }
+                    }
+                    let early = Int64(Date.now.timeIntervalSince1970 * 1000) - 3_600_000
+                    let batch = #"{"fixes":[{"at":\#(early),"lat":41.9,"lon":12.5}]}"#
+                    _ = try await gateway.rest("POST", "/api/v1/jobs/job-1/locations", by: "rider-1", .rider, batch)
+                }
+                try await becomes("the refusal is counted") {
+                    let answer = try await gateway.rest("GET", "/api/v1/zones/rome/verdicts", by: "olga", .ops)
+                    let jobs: [[String: Any]] = try #require(answer.member("jobs"))
+                    return jobs.first?["refused"] as? Int == 1
+                }
+                try await becomes("who followed is written down") {
+                    let answer = try await gateway.rest("GET", "/api/v1/zones/rome/audit", by: "olga", .ops)
+                    let accesses: [[String: String]] = try #require(answer.member("accesses"))
+                    return accesses.first?["type"] == "left" && accesses.last?["person"] == "anna"
+                }
+            }
+        }
+    }
+
+    @Test func `riders that are online are shown with their tasks, and what became of them`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                for rider in ["rider-1", "rider-2", "rider-3"] { try await gateway.register(PersonID(rider)!) }
+                for rider in ["rider-1", "rider-2"] { try await gateway.goOnline(PersonID(rider)!) }
+                try await Self.put(gateway, "job-1", Self.service)
+                let answer = try await gateway.rest("GET", "/api/v1/zones/rome/riders", by: "olga", .ops)
+                let riders: [[String: Any]] = try #require(answer.member("riders"))
+                #expect(riders.map { $0["rider"] as? String } == ["rider-1", "rider-2"])
+                #expect(riders.map { $0["available"] as? Bool } == [false, true])
+                #expect(riders.first?["tasks"] as? [String] == ["job-1"])
+                let audit = try await gateway.rest("GET", "/api/v1/zones/rome/audit?limit=1", by: "olga", .ops)
+                let changes: [[String: String]] = try #require(audit.member("changes"))
+                #expect(changes.map { $0["change"] } == ["assigned"] && changes.first?["job"] == "job-1")
+                let zones = try await gateway.rest("GET", "/api/v1/zones", by: "olga", .ops)
+                #expect(zones.text.contains(#"{"available":1,"jobs":1,"online":2,"zone":"rome"}"#))
+            }
+        }
+    }
+
+    @Test func `each gateway tells of all, and of itself when Redis is gone`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.name = "first" }) { first in
+                let address = first.settings.ledger
+                try await RunningGateway.run(isSecure: false, at: (address, address), { $0.name = "second" }) { second in
+                    try await becomes("both are known at both") {
+                        let answers = [
+                            try await first.rest("GET", "/api/v1/gateways", by: "olga", .ops),
+                            try await second.rest("GET", "/api/v1/gateways", by: "orders", .service),
+                        ]
+                        return answers.allSatisfy { answer in
+                            ["first", "second"].allSatisfy { answer.text.contains(#""name":"\#($0)""#) }
+                        }
+                    }
+                }
+                try await becomes("one that has stopped is not missed") {
+                    let answer = try await first.rest("GET", "/api/v1/gateways", by: "olga", .ops)
+                    return !answer.text.contains("second") && answer.member("complete") == true
+                }
+                kill(try #require(first.redis).processID, SIGKILL)
+                let alone = try await first.rest("GET", "/api/v1/gateways", by: "olga", .ops)
+                #expect(alone.status == 200 && alone.member("complete") == false)
+                #expect(alone.text.contains(#""name":"first""#))
+            }
+        }
+    }
+}

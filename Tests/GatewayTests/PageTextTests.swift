@@ -1,0 +1,31 @@
+import Testing
+
+@testable import Gateway
+
+@Suite struct PageTextTests {
+    private func sent(_ source: String) -> String {
+        String(decoding: PageText.withoutComments(Array(source.utf8)), as: UTF8.self)
+    }
+
+    @Test func `comments that have their lines to themselves are not sent`() {
+        #expect(self.sent("// why\nlet a = 1;\n  // more\n") == "\nlet a = 1;\n\n")
+        #expect(self.sent("/** What.\n * How.\n */\nlet a;") == "\n\n\nlet a;")
+        #expect(self.sent("  /* one line */\r\na { b: c; }") == "\na { b: c; }")
+        #expect(self.sent("/* a\n\n// b */\nc") == "\n\n\nc")
+    }
+
+    @Test(arguments: [
+        "let a = 1;  // of a line of code", "fetch('https://a/b')", "a { b: c; }  /* d */", "/* a */ let b;",
+        "/* a\n b */ let c;", "/* never ends\nlet a;", "/*/ neither\n", "/", "", "\n", "a /\n/ b", "*/",
+        "/*! (c) whose */",
+    ])
+    func `what shares a line with code is sent as it is`(source: String) {
+        #expect(self.sent(source) == source)
+    }
+
+    @Test func `an error's line is the line of the source`() {
+        let source = "// a\n\n/*\n b\n*/\n\nlet c;\n"
+        #expect(self.sent(source).split(separator: "\n", omittingEmptySubsequences: false).count == 8)
+        #expect(self.sent(source).split(separator: "\n", omittingEmptySubsequences: false)[6] == "let c;")
+    }
+}

@@ -1,0 +1,202 @@
+import EnrouteClient
+import EnrouteWire
+import LiveState
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// The recordings by their names, through a running gateway in less time than they took: silences last as long as the
+/// gateway's `freshness` does, and all between them follows in one breath. What is exact to the second is in
+/// SimulatedSilenceTests.
+@Suite struct RecordedShapeTests {
+    /// ms: longer silences are stale (US-072: 30 s).
+    private static let stale: Int64 = 30_000
+
+    private static func run(
+        _ change: @escaping @Sendable (inout GatewaySettings) -> Void,
+        _ body: @escaping @Sendable (RunningGateway, JobID) async throws -> Void
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { settings in
+                settings.limits.allowManyMessages()
+                (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
+                settings.judge.oldestMilliseconds = 86_400_000
+                change(&settings)
+            } _: { gateway in
+                try await body(gateway, try await gateway.travellingJob())
+            }
+        }
+    }
+
+    // MARK: silences
+
+    private struct Silences {
+        /// Told `stale`, and `live` after it.
+        var stale = 0
+        var back = 0
+        /// Of those that were told `stale`, where the recording was silent for no more than 30 s and the machine was.
+        var excused = 0
+        /// The short silence was kept for less time than `freshness`.
+        var isShortKept = true
+    }
+
+    /// Travels a trip; silences of over 30 s last until the customer is told so, one of 20 to 30 s in proportion.
+    private static func silences(
+        _ gateway: RunningGateway, _ job: JobID, _ fixes: [Fix], keepsShort: Bool = false
+    ) async throws -> Silences {
+        let (clock, freshness) = (ContinuousClock(), gateway.settings.freshness)
+        return try await gateway.connect("anna", .customer) { customer, seen in
+            try await customer.send(.subscribe(job: job, since: nil))
+            _ = try await seen.subscribed()
+            return try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                var (silences, isStale) = (Silences(), false)
+                func note(_ message: ServerMessage) {
+                    guard case .tracking(_, let state, _) = message else { return }
+                    if state == .live, isStale { silences.back += 1 }
+                    if state == .stale { silences.stale += 1 }
+                    isStale = state == .stale
+                }
+                var last: (at: Int64, sent: ContinuousClock.Instant)?
+                var trip = RiderTrip(bounds: gateway.settings.judge)
+                for (index, fix) in fixes.enumerated() {
+                    let judgement = trip.judge(
+                        [fix], received: .init(monotonic: UInt64(fix.at) * 1_000_000, wall: .now))
+                    guard case .publish = judgement else { continue }
+                    let silence = last.map { fix.at - $0.at } ?? 0
+                    let isShort = keepsShort && silence > 20_000 && silence <= Self.stale
+                    if silence > Self.stale {
+                        _ = try await seen.first { message -> Bool? in
+                            note(message)
+                            return isStale ? true : nil
+                        }
+                    } else if isShort, let last {
+                        let end = last.sent + freshness * Double(silence) / Double(Self.stale)
+                        try await becomes("the silence is over", every: .milliseconds(5)) { clock.now >= end }
+                    }
+                    let (before, sent) = (silences.stale, clock.now)
+                    try await rider.send(.location(LocationReport(job: job, sequence: Int64(index), fixes: [fix])))
+                    _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                    _ = try await seen.first { message -> Bool? in
+                        note(message)
+                        if case .location(let location) = message, location.fix.at == fix.at { return true }
+                        return nil
+                    }
+                    if let last, silence <= Self.stale, clock.now - last.sent >= freshness {
+                        silences.excused += silences.stale - before
+                        if isShort { silences.isShortKept = false }
+                    }
+                    last = (fix.at, sent)
+                }
+                try await rider.send(.travel(job: job, active: false))
+                _ = try await seen.first { message -> Bool? in
+                    if case .tracking(_, .paused, _) = message { return true }
+                    note(message)
+                    return nil
+                }
+                return silences
+            }
+        }
+    }
+
+    @Test(arguments: TripShape.origins)
+    func `US-072 AC-005: with seven long silences it is stale seven times, and live again`(origin: TripShape.Origin)
+        async throws
+    {
+        try await Self.run {
+            $0.freshness = .seconds(1)
+        } _: { gateway, job in
+            let fixes = try TripShape.sevenSilences.fixes(origin).endedJustNow
+            let silences = try await Self.silences(gateway, job, fixes)
+            #expect(silences.stale - silences.excused == 7 && silences.back == silences.stale, "\(silences)")
+        }
+    }
+
+    @Test(arguments: TripShape.origins)
+    func `US-072 AC-005: with a silence of 25 s it is never stale`(origin: TripShape.Origin) async throws {
+        try await Self.run {
+            $0.freshness = .seconds(3)
+        } _: { gateway, job in
+            // The silence, and what is around it.
+            let all = try TripShape.shortSilence.fixes(origin)
+            let silence = try #require(all.indices.dropFirst().first { all[$0].at - all[$0 - 1].at > 20_000 })
+            let around = Array(all[(silence - 50)..<min(all.count, silence + 50)])
+            #expect(around[50].at - around[49].at == 25_000)
+            // A machine that stands still in it has made it longer: again then, with the same trip.
+            for attempt in 0... {
+                let job = attempt == 0 ? job : try await gateway.travellingJob("again-\(attempt)")
+                let silences = try await Self.silences(gateway, job, around.endedJustNow, keepsShort: true)
+                #expect(silences.stale == silences.excused, "\(silences)")
+                if silences.isShortKept { break }
+            }
+        }
+    }
+
+    // MARK: what is believed
+
+    private struct Journey {
+        var sent: [Fix]
+        /// What followers were to be shown, in their order.
+        var accepted: [Fix] = []
+        var counts: [String: Int] = [:]
+    }
+
+    /// Travels a trip, as if it had ended just now.
+    private static func travel(_ gateway: RunningGateway, _ job: JobID, _ fixes: [Fix]) async throws -> Journey {
+        var journey = Journey(sent: fixes.endedJustNow)
+        try await gateway.connect("rider-1", .rider) { rider, answers in
+            try await rider.send(.travel(job: job, active: true))
+            _ = try await answers.travelAnswer()
+            for (index, fix) in journey.sent.enumerated() {
+                try await rider.send(.location(LocationReport(job: job, sequence: Int64(index), fixes: [fix])))
+                _ = try await answers.first { message -> Bool? in
+                    switch message {
+                    case .ok("location", _, _, _), .error: true
+                    default: nil
+                    }
+                }
+                let position = try await gateway.feed.read(job).get().position
+                let shown = try position.map { try $0.withUnsafeBytes { try ServerMessage($0) } }
+                if case .location(let location)? = shown, location.fix.at != journey.accepted.last?.at {
+                    journey.accepted.append(location.fix)
+                }
+            }
+        }
+        let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+        // A reading that was held and refuted is counted twice.
+        func isAllCounted() -> Bool {
+            let all = journey.counts.values.reduce(0, +) - journey.counts["implausible_speed", default: 0]
+            return all >= journey.sent.count
+        }
+        while !isAllCounted() { journey.counts = try await notes.read(job).get().counts }
+        return journey
+    }
+
+    @Test(arguments: TripShape.origins)
+    func `US-072: of a trip that jumps nobody is shown a jump, and all else`(origin: TripShape.Origin) async throws {
+        try await Self.run { _ in
+        } _: { gateway, job in
+            let journey = try await Self.travel(gateway, job, try TripShape.jumps.fixes(origin))
+            let speeds = zip(journey.accepted.dropFirst(), journey.accepted).map { $0.metersPerSecond(since: $1) }
+            #expect((speeds.max() ?? .infinity) <= 60.01)
+            #expect(journey.counts["accepted"] == journey.accepted.count)
+            #expect(journey.counts["held", default: 0] > 0 && journey.accepted.count > journey.sent.count - 10)
+            if origin == .made {
+                let jumped = Set(TripShape.jumpingReadings.map { journey.sent[$0].at })
+                #expect(journey.accepted.allSatisfy { !jumped.contains($0.at) })
+            }
+        }
+    }
+
+    @Test(arguments: TripShape.origins)
+    func `US-072: of a clean trip nothing is lost`(origin: TripShape.Origin) async throws {
+        try await Self.run { _ in
+        } _: { gateway, job in
+            let journey = try await Self.travel(gateway, job, try TripShape.clean.fixes(origin))
+            #expect(journey.accepted.map(\.at) == journey.sent.map(\.at))
+            #expect(journey.counts == ["accepted": journey.sent.count])
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import EnrouteWire
+import NIOCore
+import Testing
+
+@testable import Gateway
+
+/// The recordings to the millisecond, which took up to five hours: through the values that decide in a gateway, by a clock
+/// of the test's. What becomes of them in a running one is in RecordedShapeTests.
+@Suite struct SimulatedSilenceTests {
+    private static let job = JobID("job-1")!
+
+    /// How often followers are told that positions are old, and that they are not any more.
+    private static func changes(_ fixes: [Fix]) -> [String: Int] {
+        var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
+        let (start, first) = (now, fixes[0].at)
+        let deadlines = Deadlines(now: start)
+        let watch = FreshnessWatch(deadlines: deadlines, freshness: .seconds(30)) { now }
+        var (trip, told) = (RiderTrip(bounds: .init()), [String: Int]())
+        watch.onStale = { _ in told["stale", default: 0] += 1 }
+        for fix in fixes {
+            let taken = start + .milliseconds(fix.at - first)
+            while now + Deadlines.tick < taken {
+                now = now + Deadlines.tick
+                deadlines.advance(to: now)
+            }
+            now = taken
+            guard case .publish = trip.judge([fix], received: .init(monotonic: now.uptimeNanoseconds, wall: fix.at))
+            else { continue }
+            let before = watch.state(of: Self.job)
+            watch.heard(Self.job)
+            if before == .stale, watch.state(of: Self.job) == .live { told["live", default: 0] += 1 }
+        }
+        return told
+    }
+
+    /// The shapes, how often each is old, and then not any more.
+    private static let shapes: [(TripShape, recorded: Int, made: Int)] = [
+        (.sevenSilences, 7, 7), (.shortSilence, 0, 0), (.clean, 0, 0), (.jumps, 0, 0), (.overFourHours, 2, 0),
+    ]
+
+    @Test(arguments: TripShape.origins, Self.shapes.indices)
+    func `US-072 AC-005: a trip is stale after each silence of over 30 s, never else, and live again after it`(
+        origin: TripShape.Origin, index: Int
+    ) throws {
+        let (shape, recorded, made) = Self.shapes[index]
+        let told = Self.changes(try shape.fixes(origin))
+        let times = origin == .recorded ? recorded : made
+        #expect(told == (times == 0 ? [:] : ["stale": times, "live": times]), "\(shape)")
+    }
+
+    @Test func `US-072 AC-005: 30 s are not yet over 30 s, and a tick later they are`() throws {
+        let fixes = try TripShape.clean.fixes(.made)
+        func silent(_ milliseconds: Int64) -> [Fix] {
+            var late = fixes[101]
+            late.at = fixes[100].at + milliseconds
+            return Array(fixes[...100]) + [late]
+        }
+        #expect(Self.changes(silent(30_000)) == [:])
+        #expect(Self.changes(silent(30_101)) == ["stale": 1, "live": 1])
+    }
+}

@@ -1,0 +1,51 @@
+// An `Enroute` that is connected to a socket in the test's hand, and what gateways say to it.
+
+import {afterEach} from 'node:test';
+import {Enroute} from '../../Sources/Gateway/Pages/enroute.js';
+import {Clock, playedSockets, settled} from './clock.mjs';
+
+const begun = [];
+afterEach(() => { for (const enroute of begun.splice(0)) enroute.stop(); });
+
+/** Is stopped after the test. */
+export function begin(options) {
+  const enroute = new Enroute(options);
+  begun.push(enroute);
+  return enroute;
+}
+
+/** Signed in: what is said from now on is `heard` by the peer. */
+export async function open(more = {}) {
+  const clock = new Clock();
+  const sockets = playedSockets();
+  const {now, wall, random, timers} = clock;
+  const enroute = begin({
+    url: 'wss://gw.example/v1', credential: () => ({token: 't'}), WebSocket: sockets, now, wall, random, timers,
+    ...more,
+  });
+  enroute.start();
+  await settled();
+  const peer = sockets.last;
+  peer.welcomes(clock.wall());
+  peer.heard();
+  const errors = [];
+  enroute.on('error', (error) => errors.push(error));
+  const comeBack = async () => {
+    sockets.last.closes(1006);
+    await clock.pass(30_000);
+    sockets.last.welcomes(clock.wall());
+    return sockets.last;
+  };
+  return {enroute, clock, sockets, peer, errors, comeBack};
+}
+
+export const snapshot = (more = {}) => ({
+  kind: 'service', status: 'on_the_way', statusAt: 1, steps: [], epoch: 'e', id: '5-0', tracking: 'waiting',
+  text: 'waiting', position: null, missed: [], ...more,
+});
+export const subscribed = (job, more) => ({type: 'subscribed', job, snapshot: snapshot(more)});
+export const refusal = (re, code, more = {}) => ({
+  type: 'error', re, code, message: `no: ${code}`, retry: false, ...more,
+});
+export const fixAt = (clock, ago = 0) => ({at: clock.wall() - ago, lat: 41, lon: 12});
+export const typesOf = (messages) => messages.map(({type}) => type).join(' ');

@@ -1,0 +1,186 @@
+// When to come back, when to ask, how fast to speak, which positions wait: from times that are given.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {
+  FIXES_PER_REPORT, FIX_LIFETIME, FixQueue, GIVE_UP_AFTER, MESSAGES_BURST, MESSAGES_PER_SECOND, MOST_FIXES,
+    MessageBudget,
+  PATIENCE, PING_AFTER, PROBE, SPREAD, closeMeaning, heartbeat, reconnectDelay,
+} from '../../Sources/Gateway/Pages/enroute-pace.js';
+
+test('the wait before coming back is a part of 3 s, then of 2, 4, 8, 16 and 30 s', () => {
+  const ceilings = [0, 1, 2, 3, 4, 5, 6, 60].map((failures) => reconnectDelay(failures, null, 0, () => 1));
+  assert.deepEqual(ceilings, [3_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+  assert.equal(reconnectDelay(3, null, 0, () => 0), 0);
+});
+
+test('a time that the gateway named is kept to, spread a little, and believed only so far', () => {
+  assert.equal(reconnectDelay(5, 9_000, 5_000, () => 0), 4_000);
+  assert.equal(reconnectDelay(0, 9_000, 5_000, () => 1), 4_000 + SPREAD);
+  assert.equal(reconnectDelay(0, 4_000, 5_000, () => 0), 0);
+  assert.equal(reconnectDelay(0, 1e12, 0, () => 0), PATIENCE);
+});
+
+test('4500 to 4999 end it, everything else comes back', () => {
+  for (const code of [1000, 1001, 1006, 1011, 4000, 4004, 4005, 4499]) assert.ok(closeMeaning(code).comesBack,
+    `${code}`);
+  for (const code of [4500, 4501, 4502, 4503, 4504, 4505, 4999]) assert.ok(!closeMeaning(code).comesBack, `${code}`);
+  assert.equal(closeMeaning(4504).error, 'limit_exceeded');
+  assert.equal(closeMeaning(4777).error, 'unavailable');
+});
+
+test('a silence is asked about after 20 s, and given up after 40', () => {
+  const silent = {heard: 0, asked: null, probing: false};
+  assert.deepEqual(heartbeat(silent, PING_AFTER - 1), {what: 'wait', lookIn: 1});
+  assert.deepEqual(heartbeat(silent, PING_AFTER), {what: 'ping', lookIn: GIVE_UP_AFTER - PING_AFTER});
+  const asked = {...silent, asked: PING_AFTER};
+  assert.deepEqual(heartbeat(asked, GIVE_UP_AFTER - 1), {what: 'wait', lookIn: 1});
+  assert.equal(heartbeat(asked, GIVE_UP_AFTER).what, 'give up');
+});
+
+test('who slept asks before it gives up', () => {
+  assert.equal(heartbeat({heard: 0, asked: null, probing: false}, 3_600_000).what, 'ping');
+});
+
+test('once the network is back an answer is asked for at once, and waited for 4 s', () => {
+  assert.deepEqual(heartbeat({heard: 10, asked: null, probing: true}, 11), {what: 'ping', lookIn: PROBE});
+  assert.deepEqual(heartbeat({heard: 10, asked: 11, probing: true}, 10 + PROBE), {what: 'wait', lookIn: 1});
+  assert.equal(heartbeat({heard: 10, asked: 11, probing: true}, 11 + PROBE).what, 'give up');
+});
+
+test('so many messages may go at once, then so many a second', () => {
+  const budget = new MessageBudget(0);
+  for (let count = 0; count < MESSAGES_BURST; count++) assert.equal(budget.take(0), 0);
+  const wait = budget.take(0);
+  assert.equal(wait, Math.ceil(1000 / MESSAGES_PER_SECOND));
+  assert.equal(budget.take(wait), 0);
+  assert.ok(budget.take(wait) > 0);
+  let taken = 0;
+  for (let now = 10_000; now < 20_000; now += 10) if (budget.take(now) === 0) taken += 1;
+  assert.ok(taken <= MESSAGES_BURST + 10 * MESSAGES_PER_SECOND, `${taken}`);
+});
+
+// ---- positions ----
+
+const clock = {wall: 100_000, clockOffset: 0};
+const fix = (at, more = {}) => ({at, lat: 1, lon: 2, ...more});
+
+test('a report holds the newest readings, the newest first, and counts', () => {
+  const queue = new FixQueue();
+  for (const at of [3, 9, 5, 7, 1, 8]) queue.add(['a'], fix(90_000 + at));
+  const report = queue.next(0, clock);
+  assert.deepEqual(report.fixes.map(({at}) => at - 90_000), [9, 8, 7, 5, 3].slice(0, FIXES_PER_REPORT));
+  assert.deepEqual([report.type, report.job, report.seq, 'jobs' in report], ['location', 'a', 1, false]);
+  assert.equal(queue.count, 0);
+  queue.add(['a'], fix(95_000));
+  assert.equal(queue.next(10_000, clock).seq, 2);
+});
+
+test('no report is faster than the gateway asks for', () => {
+  const queue = new FixQueue();
+  queue.interval = 8;
+  queue.add(['a'], fix(90_000));
+  assert.ok(queue.next(1_000, clock));
+  queue.add(['a'], fix(91_000));
+  assert.equal(queue.next(2_000, clock), null);
+  assert.equal(queue.due(2_000), 7_000);
+  assert.ok(queue.next(9_000, clock));
+  queue.interval = 0.001;
+  assert.equal(queue.interval, 1);
+  queue.interval = 99;
+  assert.equal(queue.interval, 20);
+});
+
+test('of more readings than may wait the oldest are forgotten, and what is too old is told to nobody', () => {
+  const queue = new FixQueue();
+  for (let at = 0; at < 100; at++) queue.add(['a'], fix(at));
+  assert.equal(queue.count, MOST_FIXES);
+  assert.equal(queue.next(0, {wall: 99 + FIX_LIFETIME, clockOffset: 0}), null);
+  assert.equal(queue.count, 0);
+  queue.add(['a'], fix(50_000));
+  queue.add(['a'], fix(99_000));
+  assert.equal(queue.next(0, {wall: 50_000 + FIX_LIFETIME, clockOffset: 0}).fixes.length, 1);
+});
+
+test('the same reading twice waits once', () => {
+  const queue = new FixQueue();
+  queue.add(['a'], fix(1));
+  queue.add(['a'], fix(1));
+  assert.equal(queue.count, 1);
+});
+
+test('a reading of nowhere is passed over, one for a job that can not be is a mistake', () => {
+  const queue = new FixQueue();
+  for (const [lat, lon] of [[0, 0], [91, 0], [0, 181], [NaN, 1], [null, 1], [undefined, undefined]]) {
+    queue.add(['a'], {at: 1, lat, lon});
+  }
+  queue.add(['a'], {at: NaN, lat: 1, lon: 1});
+  assert.equal(queue.count, 0);
+  assert.throws(() => queue.add(['no/such'], fix(1)), RangeError);
+});
+
+test('a round names its jobs in their order; a report is for those of the newest reading', () => {
+  const queue = new FixQueue();
+  queue.add(['a', 'b'], fix(90_000));
+  queue.add(['b', 'c'], fix(91_000));
+  const report = queue.next(0, clock);
+  assert.deepEqual([report.jobs, 'job' in report, report.fixes.length], [['b', 'c'], false, 1]);
+});
+
+test('a position is reported for one to ten jobs', () => {
+  const queue = new FixQueue();
+  assert.throws(() => queue.add([], fix(1)), /1 to 10 jobs/);
+  assert.throws(() => queue.add(Array.from({length: 11}, (_, index) => `j${index}`), fix(1)), RangeError);
+});
+
+test('what a phone does not know is left out, and what a gateway would refuse is put right', () => {
+  const queue = new FixQueue();
+  queue.add(['a'], {at: 90_000.4, lat: 41.123456789, lon: 12, acc: null, spd: NaN, hdg: -90, altitude: 3});
+  assert.deepEqual(queue.next(0, clock).fixes, [{at: 90_000, lat: 41.1234568, lon: 12, hdg: 270}]);
+  queue.add(['a'], {at: 91_000, lat: 1, lon: 2, acc: 20_000, spd: -1, hdg: 360});
+  assert.deepEqual(queue.next(9_000, clock).fixes, [{at: 91_000, lat: 1, lon: 2, hdg: 0}]);
+});
+
+test('a clock that is off is put right by the gateway\u2019s, one that is a little off is not', () => {
+  const queue = new FixQueue();
+  queue.add(['a'], fix(90_000));
+  assert.equal(queue.next(0, {wall: 100_000, clockOffset: -300_000}).fixes[0].at, -210_000);
+  queue.add(['a'], fix(90_001));
+  assert.equal(queue.next(9_000, {wall: 100_000, clockOffset: 1_900}).fixes[0].at, 90_001);
+});
+
+test('a report that was not answered before the connection went is told again, one that was is not', () => {
+  const queue = new FixQueue();
+  queue.add(['a'], fix(90_000));
+  queue.next(0, clock);
+  queue.disconnected();
+  assert.equal(queue.due(0), 0);
+  assert.equal(queue.next(0, clock).fixes[0].at, 90_000);
+  queue.answered(2);
+  queue.disconnected();
+  assert.equal(queue.count, 0);
+});
+
+test('nothing more is told for a job that is travelled to no longer', () => {
+  const queue = new FixQueue();
+  queue.add(['a'], fix(90_000));
+  queue.add(['b'], fix(91_000));
+  queue.forget('a');
+  assert.equal(queue.count, 1);
+  queue.next(0, clock);
+  queue.forget('b');
+  queue.disconnected();
+  assert.equal(queue.count, 0);
+});
+
+test('what is left of the battery goes with a report, and no number that is none', () => {
+  const clock = {wall: 1_000_000, clockOffset: 0};
+  const none = undefined;
+  for (const [battery, told] of [[0.42, 0.42], [0, 0], [1, 1], [null, none], [none, none], [1.5, none]]) {
+    const queue = new FixQueue();
+    queue.add(['visit-1'], {at: 1_000_000, lat: 41.9, lon: 12.5, battery});
+    const report = queue.next(0, clock);
+    assert.equal(report.battery, told);
+    assert.deepEqual(Object.keys(report.fixes[0]), ['at', 'lat', 'lon']);
+  }
+});

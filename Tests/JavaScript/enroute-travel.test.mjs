@@ -1,0 +1,105 @@
+// What a rider tells: positions at the pace that is asked for, availability, presence and why there is nothing to tell.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {fixAt, open, refusal, typesOf} from './connected.mjs';
+
+test('availability, refresh, presence and darkness say what they are given, and nothing else', async () => {
+  const {enroute, peer, errors} = await open();
+  const answers = [
+    enroute.availability('online', {device: 'd'}), enroute.availability('offline'), enroute.refresh('t2'),
+      enroute.presence(),
+    enroute.presence({lat: 1, lon: 2}), enroute.dark('hidden', 'j'), enroute.dark('network'),
+  ];
+  assert.deepEqual(peer.heard(), [
+    {type: 'availability', status: 'online', device: 'd'}, {type: 'availability', status: 'offline'},
+    {type: 'refresh', token: 't2'}, {type: 'presence'}, {type: 'presence', lat: 1, lon: 2},
+    {type: 'dark', job: 'j', reason: 'hidden'}, {type: 'dark', reason: 'network'},
+  ]);
+  for (const re of ['availability', 'availability', 'refresh', 'presence', 'presence']) peer.says({type: 'ok', re});
+  peer.says({type: 'ok', re: 'dark', job: 'j'}, refusal('dark', 'forbidden'));
+  assert.deepEqual((await Promise.all(answers)).slice(3), [true, true, true, false]);
+  assert.deepEqual(errors.map(({re, code}) => [re, code]), [['dark', 'forbidden']]);
+});
+
+test('what a gateway would not understand is not said', async () => {
+  const {enroute, peer} = await open();
+  await assert.rejects(enroute.travel('no such/job', true), {code: 'not_found'});
+  assert.throws(() => enroute.publish('no such/job', {at: 1, lat: 1, lon: 1}), RangeError);
+  const told = enroute.presence({lat: NaN, lon: NaN, device: 'd'});
+  assert.deepEqual(peer.heard(), [{type: 'presence', device: 'd'}]);
+  peer.says({type: 'ok', re: 'presence'});
+  assert.ok(await told);
+});
+
+test('positions are told at the pace that the gateway asks for', async () => {
+  const {enroute, peer, clock} = await open();
+  for (let second = 0; second < 5; second++) {
+    enroute.publish('j', fixAt(clock));
+    await clock.pass(1_000);
+  }
+  const reports = peer.heard();
+  assert.deepEqual(reports.map(({seq, fixes}) => [seq, fixes.length]), [[1, 1], [2, 1], [3, 1], [4, 1], [5, 1]]);
+  peer.says({type: 'rate', interval: 8});
+  for (let second = 0; second < 16; second++) {
+    enroute.publish(['j'], fixAt(clock));
+    await clock.pass(1_000);
+  }
+  assert.deepEqual(peer.heard().map(({seq, fixes}) => [seq, fixes.length]), [[6, 5], [7, 5]]);
+  peer.says({type: 'rate', interval: 1});
+  assert.equal(peer.heard().length, 1);
+});
+
+test('what was seen without a connection is told with the next one, the newest first', async () => {
+  const {enroute, clock, sockets, peer} = await open();
+  peer.closes(1006);
+  for (let count = 0; count < 40; count++) {
+    enroute.publish('j', fixAt(clock));
+    await clock.pass(10);
+  }
+  await clock.pass(1_500);
+  sockets.last.welcomes(clock.wall());
+  const [, report] = sockets.last.heard();
+  assert.equal(report.fixes.length, 5);
+  assert.ok(report.fixes.every(({at}, index) => index === 0 || at < report.fixes[index - 1].at));
+});
+
+test('a position whose answer was lost with the connection is told again', async () => {
+  const {enroute, clock, peer, comeBack} = await open();
+  enroute.publish('j', fixAt(clock));
+  const [report] = peer.heard();
+  const next = await comeBack();
+  assert.deepEqual(next.heard()[1].fixes, report.fixes);
+  next.says({type: 'ok', re: 'location', job: 'j', seq: 2});
+  assert.equal(typesOf((await comeBack()).heard()), 'auth');
+});
+
+test('while the last report has not left, the next waits, and newer readings with it', async () => {
+  const {enroute, clock, peer} = await open();
+  peer.bufferedAmount = 50_000;
+  enroute.publish('j', fixAt(clock));
+  await clock.pass(3_000);
+  assert.deepEqual(peer.heard(), []);
+  peer.bufferedAmount = 0;
+  await clock.pass(500);
+  assert.equal(typesOf(peer.heard()), 'location');
+});
+
+test('who ends its journey tells no more of it', async () => {
+  const {enroute, clock, peer} = await open();
+  enroute.publish('j', fixAt(clock, 50));
+  enroute.publish('j', fixAt(clock));
+  const off = enroute.travel('j', false);
+  peer.heard();
+  await clock.pass(5_000);
+  assert.deepEqual(peer.heard(), []);
+  peer.says({type: 'ok', re: 'travel', job: 'j'});
+  await off;
+});
+
+test('a refused position is told to whoever listens for errors, and to nobody else', async () => {
+  const {enroute, clock, peer, errors} = await open();
+  enroute.publish('j', fixAt(clock));
+  peer.says(refusal('location', 'travel_mode_off', {job: 'j', reason: 'travel_mode_off'}));
+  assert.deepEqual(errors.map(({re, reason}) => [re, reason]), [['location', 'travel_mode_off']]);
+});

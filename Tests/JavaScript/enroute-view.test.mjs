@@ -1,0 +1,259 @@
+// What a follower sees: each message, each rule, and random histories in which the rules hold after every message.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {distance, reduce, reducePool, stepsAt, unknownPool,
+  unknownView} from '../../Sources/Gateway/Pages/enroute-view.js';
+import {seeded} from './clock.mjs';
+
+const JOB = 'visit-1';
+const NOW = 50_000;
+const steps = [
+  {status: 'assigned', state: 'complete'}, {status: 'on_the_way', state: 'active'},
+  {status: 'work_in_progress', state: 'upcoming'}, {status: 'completed', state: 'upcoming'},
+];
+const positionAt = (id, seconds, north = 0, more = {}) => ({
+  type: 'location', id: String(1_795_248_617_626_000 + id), at: 1_795_248_617_000 + seconds * 1000, job: JOB,
+  received: 1_795_248_617_100 + seconds * 1000, lat: 41.9 + north / 111_195, lon: 12.5, acc: 5, ...more,
+});
+const snapshotWith = (more = {}) => ({
+  kind: 'service', status: 'on_the_way', statusAt: 1, steps, epoch: 'e1', id: '1795248617000-0', tracking: 'live',
+  text: 'live', destination: {lat: 41.9, lon: 12.6}, position: positionAt(1, 0), positionAge: 800, missed: [], ...more,
+});
+const subscribed = (more) => ({type: 'subscribed', job: JOB, snapshot: snapshotWith(more)});
+const reset = (more) => ({type: 'reset', job: JOB, snapshot: snapshotWith(more)});
+const statusEvent = (id, status, epoch = 'e1') => ({
+  type: 'status', job: JOB, epoch, prev: '', id: `${1_795_248_617_000 + id}-0`, status, at: id,
+});
+const after = (...messages) => messages.reduce((view, message) => reduce(view, message, NOW).view, unknownView(JOB));
+
+test('a snapshot is the whole state, and its position is as old as it says', () => {
+  const {view, change} = reduce(unknownView(JOB), subscribed(), NOW);
+  assert.equal(change, 'snapshot');
+  assert.equal(view.known, true);
+  assert.deepEqual([view.kind, view.status, view.tracking, view.epoch], ['service', 'on_the_way', 'live', 'e1']);
+  assert.equal(view.position.lat, 41.9);
+  assert.equal(view.positionReceivedAt, NOW - 800);
+  assert.ok(Object.isFrozen(view) && Object.isFrozen(view.steps) && Object.isFrozen(view.position));
+});
+
+test('nothing is shown before a whole state', () => {
+  for (const message of [positionAt(2, 1), statusEvent(1, 'completed'), {type: 'tracking', job: JOB, state: 'live'}]) {
+    assert.deepEqual(reduce(unknownView(JOB), message, NOW), {view: unknownView(JOB), change: null});
+  }
+});
+
+test('a newer position takes the place of the older, never the other way', () => {
+  const view = after(subscribed(), positionAt(5, 1, 10));
+  assert.equal(view.position.id, positionAt(5).id);
+  for (const late of [positionAt(4, 2, 20), positionAt(5, 1, 10)]) {
+    assert.equal(reduce(view, late, NOW).view, view);
+  }
+});
+
+test('ids of positions are compared as whole numbers, beyond what a double holds', () => {
+  const big = (id) => ({...positionAt(0, 1), id});
+  const view = after(subscribed({position: null}), big('9007199254740993'));
+  assert.equal(reduce(view, big('9007199254740992'), NOW).change, null);
+  assert.equal(reduce(view, big('9007199254740994'), NOW).change, 'location');
+});
+
+test('a reading that says too little about where it is is not shown', () => {
+  const view = after(subscribed());
+  assert.equal(reduce(view, positionAt(2, 1, 5, {acc: 101}), NOW).view.position, view.position);
+  assert.equal(reduce(view, positionAt(2, 1, 5, {acc: 100}), NOW).change, 'location');
+  assert.equal(after(subscribed({position: positionAt(1, 0, 0, {acc: 150})})).position, null);
+});
+
+test('nobody gets there at 61 m/s, and somebody does at 59', () => {
+  const view = after(subscribed({position: positionAt(1, 0, 0, {acc: 0})}));
+  assert.equal(reduce(view, positionAt(2, 10, 610, {acc: 0}), NOW).change, null);
+  assert.equal(reduce(view, positionAt(2, 10, 590, {acc: 0}), NOW).change, 'location');
+  assert.equal(reduce(view, positionAt(2, 10, 1_190, {acc: 0}), NOW, {fastest: 120}).change, 'location');
+});
+
+test('an outlier is passed over, and what follows it is shown', () => {
+  const view = after(subscribed(), positionAt(2, 1, 9_000), positionAt(3, 2, 20));
+  assert.equal(view.position.id, positionAt(3).id);
+});
+
+test('readings that go on agreeing against the one that is shown are believed', () => {
+  const far = [1, 2, 3].map((second) => positionAt(second + 1, second, 9_000 + second));
+  const doubting = after(subscribed(), ...far);
+  assert.equal(doubting.position.id, positionAt(1).id);
+  const {view, change} = reduce(doubting, positionAt(9, 4, 9_004), NOW);
+  assert.deepEqual([change, view.position.id], ['location', positionAt(9).id]);
+});
+
+test('readings that do not agree with each other are never believed', () => {
+  const wild = [1, 2, 3, 4, 5, 6].map((second) => positionAt(second + 1, second, 9_000 * second));
+  assert.equal(after(subscribed(), ...wild).position.id, positionAt(1).id);
+});
+
+test('standing still within the accuracy is no travel, however short the time', () => {
+  const view = after(subscribed());
+  assert.equal(reduce(view, {...positionAt(2, 0, 9)}, NOW).change, 'location');
+});
+
+test('a position ends what was dark and stale', () => {
+  const silent = after(
+    subscribed(), {type: 'tracking', job: JOB, state: 'stale', text: 'stale'}, {type: 'dark', job: JOB,
+      text: 'dark_network'});
+  assert.deepEqual([silent.tracking, silent.dark], ['stale', 'dark_network']);
+  const {view} = reduce(silent, positionAt(2, 40, 5), NOW);
+  assert.deepEqual([view.tracking, view.dark], ['live', null]);
+  // One that is not shown says as much of the phone.
+  const heard = reduce(silent, positionAt(2, 40, 5, {acc: 900}), NOW);
+  assert.deepEqual([heard.change, heard.view.tracking, heard.view.position], ['tracking', 'live', silent.position]);
+});
+
+for (const state of ['paused', 'arrived', 'ended', 'waiting']) {
+  test(`in ${state} there is no marker and no arrival`, () => {
+    const eta = {state: 'ok', arrivesAt: 9, seconds: 1, at: 1};
+    const {view, change} = reduce(after(subscribed({eta})), {type: 'tracking', job: JOB, state, text: state}, NOW);
+    assert.equal(change, 'tracking');
+    assert.deepEqual([view.position, view.eta, view.tracking], [null, null, state]);
+    const late = reduce(view, positionAt(7, 3, 3), NOW);
+    assert.equal(late.change, state === 'waiting' ? 'location' : null);
+  });
+}
+
+test('a status moves the steps, and one that is known already does nothing', () => {
+  const view = after(subscribed(), statusEvent(5, 'work_in_progress'));
+  assert.deepEqual(view.steps.map((step) => step.state), ['complete', 'complete', 'active', 'upcoming']);
+  assert.equal(reduce(view, statusEvent(5, 'work_in_progress'), NOW).view, view);
+  assert.equal(reduce(view, statusEvent(4, 'on_the_way'), NOW).view, view);
+  assert.equal(reduce(view, statusEvent(9, 'completed', 'e2'), NOW).view, view);
+});
+
+test('the end completes all steps, a cancellation those that are not, a branch leaves them', () => {
+  const states = (status) => stepsAt(steps, status).map((step) => step.state).join(' ');
+  assert.equal(states('completed'), 'complete complete complete complete');
+  assert.equal(states('cancelled'), 'complete cancelled cancelled cancelled');
+  assert.equal(states('allocation_failed'), 'complete active upcoming upcoming');
+});
+
+test('an arrival is shown while somebody is, and not after', () => {
+  const eta = {type: 'eta', job: JOB, state: 'ok', arrivesAt: 5, seconds: 1, at: 2};
+  assert.deepEqual(after(subscribed(), eta).eta, {state: 'ok', arrivesAt: 5, seconds: 1, at: 2});
+  const paused = after(subscribed(), {type: 'tracking', job: JOB, state: 'paused', reason: 'deactivated',
+    text: 'paused'});
+  assert.equal(reduce(paused, eta, NOW).change, null);
+});
+
+test('a subscription that is resumed keeps a position that is newer than what was read', () => {
+  const view = after(subscribed(), positionAt(9, 1, 10));
+  const {view: resumed} = reduce(view, subscribed({position: positionAt(4, 0)}), NOW + 500);
+  assert.deepEqual([resumed.position.id, resumed.positionReceivedAt], [positionAt(9).id, NOW]);
+  assert.equal(reduce(view, subscribed({position: null, tracking: 'paused'}), NOW).view.position, null);
+});
+
+test('a reset wins, even where it goes back', () => {
+  const view = after(subscribed(), positionAt(9, 1, 10), statusEvent(7, 'work_in_progress'));
+  const {view: fresh, change} = reduce(view, reset({position: positionAt(2, 0)}), NOW);
+  assert.equal(change, 'reset');
+  assert.deepEqual([fresh.position.id, fresh.status, fresh.newestID], [positionAt(2).id, 'on_the_way',
+    positionAt(2).id]);
+  assert.equal(reduce(fresh, positionAt(3, 1, 3), NOW).change, 'location');
+});
+
+test('who is refused, or at the end, sees nobody, and hears nothing more', () => {
+  const gone = [
+    {type: 'ended', job: JOB, reason: 'completed'}, {type: 'error', re: 'subscribe', job: JOB, code: 'not_found',
+      message: 'no'},
+  ];
+  for (const message of gone) {
+    const {view, change} = reduce(after(subscribed()), message, NOW);
+    assert.deepEqual([change, view.position], [message.type === 'ended' ? 'ended' : 'refused', null]);
+    assert.equal(reduce(view, positionAt(9, 1), NOW).change, null);
+    assert.equal(reduce(view, message, NOW).change, null);
+  }
+});
+
+test('a type that nobody knows is passed over', () => {
+  const view = after(subscribed());
+  assert.equal(reduce(view, {type: 'weather', job: JOB}, NOW).view, view);
+});
+
+test('in random histories the view never goes back, repetition does nothing, and a reset is all there is', () => {
+  for (let seed = 1; seed <= 1_500; seed++) {
+    const random = seeded(seed);
+    const any = (list) => list[Math.floor(random() * list.length)];
+    const history = [];
+    let [view, id, now] = [unknownView(JOB), 1, NOW];
+    for (let count = 0; count < 40; count++) {
+      id += 1 + Math.floor(random() * 3);
+      now += Math.floor(random() * 2_000);
+      const place = positionAt(id, count, count * 20 + random() * 30, {acc: random() < 0.1 ? 300 : 8});
+      const state = {
+        id: `${1_795_248_617_000 + id}-0`, tracking: any(['live', 'stale', 'paused', 'waiting']),
+          position: any([place, null]),
+        epoch: any(['e1', 'e1', 'e1', 'e2']),
+      };
+      const message = any([
+        place, place, place, statusEvent(id, any(['on_the_way', 'work_in_progress'])), any([place, ...history]),
+        {type: 'tracking', job: JOB, state: any(['live', 'stale', 'paused', 'arrived']), text: 'x'}, subscribed(state),
+        reset(state), {type: 'eta', job: JOB, state: 'recalculating', at: id}, {type: 'dark', job: JOB,
+          text: 'dark_network'},
+        ...history.slice(-2),
+      ]);
+      history.push(message);
+      const {view: next, change} = reduce(view, message, now);
+      const context = `seed ${seed}, message ${count}: ${JSON.stringify(message)}`;
+      assert.ok(Object.isFrozen(next), context);
+      if (change === null && next.known) {
+        assert.deepEqual([next.position, next.status, next.tracking], [view.position, view.status, view.tracking],
+          context);
+      }
+      if (message.type === 'reset') {
+        const {clockOffset: _, ...alone} = reduce(unknownView(JOB), message, now).view;
+        const {clockOffset: __, ...seen} = next;
+        assert.deepEqual(seen, alone, context);
+      } else if (view.known && next.known && next.epoch === view.epoch) {
+        if (view.position && next.position) assert.ok(BigInt(next.position.id) >= BigInt(view.position.id), context);
+        assert.ok(Number(next.id.split('-')[0]) >= Number(view.id.split('-')[0]), context);
+      }
+      if (['paused', 'arrived', 'ended', 'waiting'].includes(next.tracking)) assert.equal(next.position, null, context);
+      if (next.position) assert.ok((next.position.acc ?? 0) <= 100, context);
+      const again = reduce(next, message, now);
+      assert.deepEqual([again.change, again.view], [null, next], context);
+      view = next;
+    }
+  }
+});
+
+test('distances are those of the globe', () => {
+  assert.ok(Math.abs(distance({lat: 52.52, lon: 13.405}, {lat: 48.1375, lon: 11.575}) - 504_200) < 1_000);
+});
+
+// ---- pools ----
+
+const change = (version, prev, rider, available, what = 'online') => ({
+  type: 'rider', zone: 'rome', version, prev, rider, change: what, status: 'online', reachable: true, approved: true,
+  draining: false, tasks: 0, capacity: 1, available, at: version,
+});
+const poolOf = (...messages) => messages.reduce((pool, message) => reducePool(pool, message).pool, unknownPool('rome'));
+const all = {type: 'pool', zone: 'rome', version: 10, riders: [{rider: 'a', heartbeat: 1}], count: 1};
+
+test('a pool is shown whole, then by each change, each once', () => {
+  const pool = poolOf(all, change(11, 10, 'b', true), change(11, 10, 'b', true), change(12, 11, 'a', false,
+    'assigned'));
+  assert.deepEqual([...pool.riders].map(([name, {available}]) => [name, available]), [['a', false], ['b', true]]);
+  assert.deepEqual([pool.version, pool.count], [12, 1]);
+  assert.equal(reducePool(pool, change(9, 8, 'c', true)).change, null);
+  assert.equal(reducePool(unknownPool('rome'), change(9, 8, 'c', true)).change, null);
+});
+
+test('changes that were missed give the same pool as those that were seen', () => {
+  const changes = [change(11, 10, 'b', true), change(12, 11, 'a', false, 'removed'), change(13, 12, 'c', true)];
+  const seen = poolOf(all, ...changes);
+  const resumed = poolOf(all, changes[0], {type: 'pool', zone: 'rome', version: 13, changes: changes.slice(1)});
+  assert.deepEqual([...resumed.riders.keys()], ['b', 'c']);
+  assert.deepEqual(resumed, seen);
+});
+
+test('a pool that is refused says why', () => {
+  const {pool, change: what} = reducePool(unknownPool('rome'), {type: 'error', re: 'watch', code: 'forbidden',
+    message: 'no'});
+  assert.deepEqual([what, pool.refused.code], ['refused', 'forbidden']);
+});

@@ -1,0 +1,232 @@
+// Who asks for what over a connection: follows, pools, answers and refusals, with a clock and a socket in the test's
+// hand. That real gateways say these things is shown in gateway.test.mjs.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {Enroute, EnrouteError} from '../../Sources/Gateway/Pages/enroute.js';
+import {Clock, playedSockets, settled} from './clock.mjs';
+import {begin, open, refusal, subscribed, typesOf} from './connected.mjs';
+
+test('a job is subscribed to once for all who follow it here, and left with the last of them', async () => {
+  const {enroute, peer} = await open();
+  const seen = [];
+  const first = enroute.follow('j', (view, change) => seen.push(['first', change]));
+  const second = enroute.follow('j', (view, change) => seen.push(['second', change]));
+  assert.deepEqual(peer.heard(), [{type: 'subscribe', job: 'j'}]);
+  peer.says(subscribed('j'));
+  const third = enroute.follow('j', (view, change) => seen.push(['third', change]));
+  await settled();
+  assert.deepEqual(seen, [['first', 'snapshot'], ['second', 'snapshot'], ['third', 'snapshot']]);
+  first.stop();
+  third.stop();
+  third.stop();
+  assert.deepEqual(peer.heard(), []);
+  second.stop();
+  assert.deepEqual(peer.heard(), [{type: 'unsubscribe', job: 'j'}]);
+  peer.says({type: 'status', job: 'j', epoch: 'e', prev: '5-0', id: '6-0', status: 'completed', at: 6});
+  assert.equal(seen.length, 3);
+});
+
+test('what is followed before there is a connection is subscribed to with the welcome', async () => {
+  const clock = new Clock();
+  const sockets = playedSockets();
+  const enroute = begin({url: 'wss://x/v1', credential: () => ({link: 'l'}), WebSocket: sockets, ...clock});
+  enroute.follow('j');
+  enroute.start();
+  await settled();
+  sockets.last.welcomes();
+  assert.equal(typesOf(sockets.last.heard()), 'auth subscribe');
+});
+
+test('a new connection asks for what was missed since the last status, and keeps what is shown meanwhile', async () => {
+  const {enroute, peer, comeBack} = await open();
+  const follow = enroute.follow('j');
+  enroute.follow('new');
+  peer.says(subscribed('j'), {type: 'status', job: 'j', epoch: 'e', prev: '5-0', id: '6-0',
+    status: 'work_in_progress', at: 6});
+  const next = await comeBack();
+  assert.equal(follow.view.status, 'work_in_progress');
+  assert.deepEqual(next.heard().slice(1), [
+    {type: 'subscribe', job: 'j', since: {epoch: 'e', id: '6-0'}}, {type: 'subscribe', job: 'new'},
+  ]);
+});
+
+test('what has ended or was refused is not asked for again, but followed anew it is', async () => {
+  const {enroute, peer, comeBack} = await open();
+  const [done, foreign] = [enroute.follow('done'), enroute.follow('foreign')];
+  peer.says(subscribed('done'), {type: 'ended', job: 'done', reason: 'completed'}, refusal('subscribe', 'not_found',
+    {job: 'foreign'}));
+  assert.deepEqual([done.view.ended, foreign.view.refused.code], ['completed', 'not_found']);
+  const next = await comeBack();
+  assert.equal(typesOf(next.heard()), 'auth');
+  let told = 0;
+  const anew = enroute.follow('foreign', () => { told += 1; });
+  assert.equal(anew.view.refused, null);
+  assert.deepEqual(next.heard(), [{type: 'subscribe', job: 'foreign'}]);
+  next.says(subscribed('foreign'));
+  foreign.stop();
+  assert.deepEqual([told, foreign.view.known, next.heard()], [1, false, []]);
+  anew.stop();
+  assert.equal(typesOf(next.heard()), 'unsubscribe');
+});
+
+test('a job that can not be is not asked for', async () => {
+  const {enroute, peer, comeBack} = await open();
+  const told = [];
+  const follow = enroute.follow('no such/job', (view, change) => told.push(change));
+  await settled();
+  assert.deepEqual([peer.heard(), told, follow.view.refused.code], [[], ['refused'], 'not_found']);
+  assert.equal(typesOf((await comeBack()).heard()), 'auth');
+});
+
+test('who follows as soon as the connection is open asks once', async () => {
+  const {enroute, peer, sockets, clock} = await open();
+  enroute.on('connection', ({state}) => { if (state === 'open') enroute.follow('late'); });
+  peer.closes(1006);
+  await clock.pass(3_000);
+  sockets.last.welcomes(clock.wall());
+  assert.equal(typesOf(sockets.last.heard()), 'auth subscribe');
+});
+
+test('a subscription that is refused for now is asked for again when it was said', async () => {
+  const {enroute, peer, clock} = await open();
+  const follow = enroute.follow('j');
+  peer.heard();
+  peer.says(refusal('subscribe', 'unavailable', {job: 'j', retry: true, retryIn: 2_000}));
+  assert.equal(follow.view.refused, null);
+  await clock.pass(1_999);
+  assert.deepEqual(peer.heard(), []);
+  await clock.pass(1);
+  assert.deepEqual(peer.heard(), [{type: 'subscribe', job: 'j'}]);
+});
+
+test('a connection that is refused takes everybody away, and beginning again brings them back', async () => {
+  const {enroute, peer, sockets} = await open();
+  const follow = enroute.follow('j');
+  peer.says(subscribed('j', {tracking: 'live', position: {
+    type: 'location', id: '1795248617626123', at: 1, job: 'j', received: 1, lat: 1, lon: 2}}));
+  assert.ok(follow.view.position);
+  peer.closes(4502, 'revoked');
+  assert.deepEqual([follow.view.position, follow.view.refused.code], [null, 'revoked']);
+  enroute.start();
+  await settled();
+  assert.equal(follow.view.refused, null);
+  sockets.last.welcomes();
+  assert.deepEqual(sockets.last.heard()[1].type, 'subscribe');
+});
+
+test('a message that was lost to the limit is said again, where it was a question that stays', async () => {
+  const {enroute, peer, clock, errors} = await open();
+  enroute.follow('a');
+  enroute.follow('b');
+  enroute.watch('rome');
+  peer.heard();
+  peer.says(subscribed('a'), refusal('', 'rate_limited', {retry: true, retryIn: 70}));
+  await clock.pass(70);
+  assert.deepEqual(peer.heard(), [{type: 'subscribe', job: 'b'}, {type: 'watch', zone: 'rome'}]);
+  assert.equal(errors[0].code, 'rate_limited');
+  // Where it had come after all:
+  const b = enroute.follow('b');
+  peer.says(refusal('subscribe', 'bad_request', {job: 'b'}));
+  assert.equal(b.view.refused, null);
+  peer.says(subscribed('b'));
+  assert.ok(b.view.known);
+});
+
+test('many questions go no faster than the gateway takes them', async () => {
+  const {enroute, peer, clock} = await open();
+  for (let count = 0; count < 100; count++) enroute.follow(`j${count}`);
+  assert.equal(peer.heard().length, 30);
+  await clock.pass(1_000);
+  assert.ok(peer.said.length > 10 && peer.said.length <= 15, `${peer.said.length}`);
+  await clock.pass(4_000);
+  assert.equal(peer.heard().length, 70);
+});
+
+test('a question is kept by its answer, in the order of questions about the same', async () => {
+  const {enroute, peer} = await open();
+  const on = enroute.travel('j', true);
+  const off = enroute.travel('j', false);
+  const other = enroute.travel('k', true);
+  peer.says({type: 'ok', re: 'travel', job: 'k', deadline: 9});
+  peer.says({type: 'ok', re: 'travel', job: 'j', deadline: 7}, refusal('travel', 'forbidden', {job: 'j',
+    tasks: ['x']}));
+  assert.equal((await on).deadline, 7);
+  assert.equal((await other).deadline, 9);
+  await assert.rejects(off, (error) => error instanceof EnrouteError && error.code === 'forbidden' && !error.retry
+    && error.message === 'no: forbidden' && error.tasks[0] === 'x');
+});
+
+test('a question without a connection, without an answer or across its end is refused as the network\u2019s',
+  async () => {
+  const {enroute, peer, clock} = await open();
+  const unanswered = assert.rejects(enroute.travel('j', true), {code: 'network', retry: true,
+    message: /may have been done/});
+  await clock.pass(15_000);
+  await unanswered;
+  const cut = assert.rejects(enroute.travel('j', true), {code: 'network', message: /lost before the answer/});
+  peer.closes(1006);
+  await cut;
+  await assert.rejects(enroute.travel('j', true), {code: 'network', message: /no connection/});
+  assert.equal(await enroute.dark('hidden'), false);
+});
+
+test('one function that follows twice is told twice, and each may stop', async () => {
+  const {enroute, peer} = await open();
+  let told = 0;
+  const listener = () => { told += 1; };
+  const [first] = [enroute.follow('j', listener), enroute.follow('j', listener)];
+  peer.says(subscribed('j'));
+  first.stop();
+  first.stop();
+  peer.says({type: 'status', job: 'j', epoch: 'e', prev: '5-0', id: '6-0', status: 'completed', at: 6});
+  assert.deepEqual([told, typesOf(peer.heard())], [3, 'subscribe']);
+});
+
+test('messages are told to who listens for their type, until it does not', async () => {
+  const {enroute, peer} = await open();
+  const told = [];
+  const off = enroute.on('approach', ({state}) => told.push(state));
+  peer.says({type: 'approach', job: 'j', state: 'arrived'});
+  off();
+  peer.says({type: 'approach', job: 'j', state: 'left'}, {type: 'of tomorrow'});
+  peer.onmessage({data: 'no JSON'});
+  assert.deepEqual(told, ['arrived']);
+});
+
+test('a listener that fails holds nobody up', async () => {
+  const {enroute, peer} = await open();
+  const reported = [];
+  globalThis.reportError = (error) => reported.push(error.message);
+  let seen = 0;
+  enroute.follow('j', () => { throw new Error('mine'); });
+  enroute.follow('j', () => { seen += 1; });
+  peer.says(subscribed('j'));
+  delete globalThis.reportError;
+  assert.deepEqual([seen, reported], [1, ['mine']]);
+});
+
+test('a zone is watched from the version that was seen last', async () => {
+  const {enroute, peer, comeBack} = await open();
+  const told = [];
+  const watch = enroute.watch('rome', (pool, change) => told.push(change.change ?? change));
+  assert.throws(() => enroute.watch('rome'), /already/);
+  assert.deepEqual(peer.heard(), [{type: 'watch', zone: 'rome'}]);
+  peer.says({type: 'pool', zone: 'rome', version: 10, riders: [], count: 0}, {
+    type: 'rider', zone: 'rome', version: 11, prev: 10, rider: 'a', change: 'online', available: true, at: 1,
+  });
+  assert.deepEqual([told, watch.pool.count], [['pool', 'online'], 1]);
+  const next = await comeBack();
+  assert.deepEqual(next.heard()[1], {type: 'watch', zone: 'rome', since: 11});
+  next.says(refusal('watch', 'forbidden', {zone: 'rome'}));
+  assert.equal(watch.pool.refused.code, 'forbidden');
+  watch.stop();
+  assert.deepEqual(next.heard(), []);
+});
+
+test('without a WebSocket it says what to do', () => {
+  const theirs = globalThis.WebSocket;
+  delete globalThis.WebSocket;
+  assert.throws(() => new Enroute({url: 'wss://x/v1', credential: () => null}), /give the constructor one/);
+  if (theirs) globalThis.WebSocket = theirs;
+});

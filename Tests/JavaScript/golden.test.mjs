@@ -1,0 +1,172 @@
+// The files that the Swift tests read too (Tests/EnrouteWireTests/Golden): what the library says is what a gateway is
+// known to read, byte for byte, and what a gateway is known to write is understood here. A kind of message without a
+// line here fails.
+
+import assert from 'node:assert/strict';
+import {readFileSync, readdirSync} from 'node:fs';
+import {test} from 'node:test';
+import {Enroute} from '../../Sources/Gateway/Pages/enroute.js';
+import {Clock, playedSockets, settled} from './clock.mjs';
+
+const golden = (direction) => {
+  const folder = new URL(`../EnrouteWireTests/Golden/${direction}/`, import.meta.url);
+  return Object.fromEntries(readdirSync(folder).map((name) => [
+    name.replace('.jsonl', ''), readFileSync(new URL(name, folder), 'utf8').trimEnd().split('\n'),
+  ]));
+};
+const client = golden('client');
+const server = golden('server');
+const first = (kind) => JSON.parse(server[kind][0]);
+const TOKEN = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbm5hIn0.c2lnbmF0dXJl';
+
+async function open(credential = {token: TOKEN}) {
+  const clock = new Clock();
+  clock.epoch = 1_795_248_620_000 - clock.now();
+  const sockets = playedSockets();
+  const texts = [];
+  class Noting extends sockets { send(text) { texts.push(text); super.send(text); } }
+  const enroute = new Enroute({url: 'wss://gw.example/v1', credential: () => credential, WebSocket: Noting, ...clock});
+  enroute.start();
+  await settled();
+  const welcome = () => Noting.last.welcomes(clock.wall());
+  welcome();
+  return {enroute, clock, texts, welcome, get peer() { return Noting.last; }};
+}
+
+/** What makes the library say each line, in their order. */
+const SAYING = {
+  auth: [() => open(), () => open({link: '5f0c2e7a91b34d6688e0c1a2b3d4e5f6'})],
+  refresh: [({enroute}) => enroute.refresh(TOKEN)],
+  subscribe: [({enroute}) => enroute.follow('visit-1'), async (opened) => {
+    opened.enroute.follow('visit-1');
+    opened.peer.says(first('subscribed'));
+    await comeBack(opened);
+  }],
+  unsubscribe: [({enroute}) => enroute.follow('visit-1').stop()],
+  travel: [({enroute}) => enroute.travel('visit-1', true), ({enroute}) => enroute.travel('visit-1', false)],
+  location: [tellOne, async (opened) => {
+    tellOne(opened);
+    opened.enroute.publish(['visit-1', 'visit-2'], {at: 1795248618626, lat: 41.9029, lon: 12.4965, acc: 12.5,
+      spd: null});
+    opened.enroute.publish(['visit-1', 'visit-2'], {at: 1795248619626, lat: -41.9029123, lon: -12.4965});
+    await opened.clock.pass(1_000);
+  }],
+  availability: [
+    ({enroute}) => enroute.availability('online', {device: 'phone-1'}), ({enroute}) => enroute.availability('offline'),
+  ],
+  presence: [({enroute}) => enroute.presence(), ({enroute}) => enroute.presence({lat: 41.9, lon: 12.5,
+    device: 'phone-1'})],
+  dark: [({enroute}) => enroute.dark('permission_denied', 'visit-1'), ({enroute}) => enroute.dark('hidden')],
+  watch: [({enroute}) => enroute.watch('rome'), async (opened) => {
+    opened.enroute.watch('rome');
+    opened.peer.says(first('pool'));
+    await comeBack(opened);
+  }],
+  unwatch: [({enroute}) => enroute.watch('rome').stop()],
+  ping: [({clock}) => clock.pass(20_000)],
+};
+
+function tellOne({enroute}) {
+  enroute.publish('visit-1', {at: 1795248617626, lat: 41.9028, lon: 12.4964, acc: 5, spd: 8.2, hdg: 47});
+}
+
+async function comeBack(opened) {
+  opened.peer.closes(1006);
+  await opened.clock.pass(3_000);
+  opened.welcome();
+}
+
+test('every kind of message that a client may say is said here', () => {
+  assert.deepEqual(Object.keys(SAYING).sort(), Object.keys(client).sort());
+});
+
+for (const [kind, lines] of Object.entries(client)) {
+  lines.forEach((line, index) => test(`${kind}, line ${index + 1}, is said as it is written`, async () => {
+    const opened = await open();
+    const said = SAYING[kind][index](opened);
+    // Nobody answers here: what is asked is refused with the end of the connection.
+    if (said?.catch && ['refresh', 'travel', 'availability'].includes(kind)) said.catch(() => {});
+    const outcome = ['presence', 'dark', 'refresh', 'travel', 'availability'].includes(kind) ? undefined : await said;
+    assert.equal((outcome?.texts ?? opened.texts).filter((text) => text.includes(`"type":"${kind}"`)).at(-1), line);
+    opened.enroute.stop();
+    outcome?.enroute?.stop();
+  }));
+}
+
+/** Before any status of these lines. */
+const earlier = first('subscribed');
+Object.assign(earlier.snapshot, {id: '1795248600000-0', status: 'assigned', statusAt: 1});
+
+/** What of the view, the pool or the events each line changes. */
+const HEARING = {
+  subscribed: [({view}) => [view.status, view.tracking, view.dark, view.geocoding, view.position.id, view.eta.state]],
+  reset: [({view}) => [view.known, view.tracking, view.reason, view.position]],
+  status: [({view}) => [view.id, view.status, view.statusAt], ({view}) => [view.id]],
+  location: [({view}) => [view.position.id, view.position.hdg], ({view}) => [view.position.id, view.position.lat]],
+  tracking: [
+    ({view}) => [view.tracking, view.reason], ({view}) => [view.tracking, view.reason, view.text, view.position],
+    ({view}) => [view.tracking, view.reason, view.text],
+  ],
+  eta: [({view}) => [view.eta.arrivesAt, view.eta.confidence], ({view}) => [view.eta.state, view.eta.after]],
+  ended: [({view}) => [view.ended, view.position]],
+  approach: [({view}) => [view.approach]],
+  dark: [({view, told}) => [view.dark, told.reason], ({view}) => [view.dark]],
+  rate: [({told}) => [told.interval], ({told}) => [told.interval]],
+  pool: [({pool}) => [pool.version, pool.count, [...pool.riders.keys()]], ({pool}) => [pool.version, pool.count]],
+  rider: [({pool}) => [pool.version, pool.riders.get('rider-7').tasks, pool.count]],
+  welcome: [({told, enroute}) => [told.session, enroute.connection.state]],
+  degraded: [({enroute}) => [enroute.connection.degraded]], restored: [({enroute}) => [enroute.connection.degraded]],
+  ok: [({answer}) => [answer.deadline], ({told}) => [told.seq], ({answer}) => [answer.re]],
+  error: [
+    ({foreign}) => [foreign.refused.code], ({error}) => [error.code, error.message, error.retry, error.retryIn],
+    ({error}) => [error.code, error.tasks], ({pool}) => [pool.refused.code], ({told}) => [told.code, told.reason],
+  ],
+  pong: [({enroute}) => [enroute.serverTime > 0]], goaway: [({told}) => [told.retryIn]],
+};
+
+const HEARD = {
+  subscribed: [['on_the_way', 'stale', 'dark_network', 'ok', '1795248617626123', 'recalculating']],
+  reset: [[true, 'ended', 'reassigned', null]],
+  status: [['1795248617611-0', 'on_the_way', 1795248617611], ['1795248610000-0']],
+  location: [['1795248617626123', 47], ['1795248617626123', 41.9028]],
+  tracking: [['live', null], ['paused', 'deactivated', 'paused', null], ['ended', 'time_limit', 'ended_time_limit']],
+  eta: [[1795249337630, 'low'], ['unavailable', 1]],
+  ended: [['completed', null]], approach: [['arrived']], dark: [['dark_network', 'network'], ['dark_hidden']],
+  rate: [[2.5], [8]],
+  pool: [[1795248617626123, 1, ['rider-7']], [1795248618000456, 0]], rider: [[1795248618000456, 1, 0]],
+  welcome: [['1f-3', 'open']], degraded: [[true]], restored: [[false]],
+  ok: [[1795263017611], [17], ['availability']],
+  error: [
+    ['not_found'], ['unavailable', 'Try again "shortly".', true, 1500], ['active_task', ['order-1', 'order-2']],
+      ['forbidden'],
+    ['implausible_position', 'inaccurate'],
+  ],
+  pong: [[true]], goaway: [[4200]],
+};
+
+test('every kind of message that a gateway may write is heard here', () => {
+  assert.deepEqual(Object.keys(HEARING).sort(), Object.keys(server).sort());
+});
+
+for (const [kind, lines] of Object.entries(server)) {
+  lines.forEach((line, index) => test(`${kind}, line ${index + 1}, is understood`, async () => {
+    const {enroute, peer} = await open();
+    let told, answer, error;
+    enroute.on(kind, (event) => { told = event; });
+    const message = JSON.parse(line);
+    const isRefused = kind === 'error' && message.re === 'subscribe';
+    const follow = enroute.follow('visit-1');
+    const watch = enroute.watch('rome');
+    if (!isRefused) peer.says(kind === 'status' ? earlier : first('subscribed'));
+    if (!(message.re === 'watch')) peer.says(first('pool'));
+    // An answer needs its question.
+    const question = {travel: () => enroute.travel('visit-1', true),
+      availability: () => enroute.availability('offline')};
+    question[message.re]?.().then((ok) => { answer = ok; }, (refused) => { error = refused; });
+    peer.onmessage({data: line});
+    await settled();
+    const seen = {view: follow.view, foreign: follow.view, pool: watch.pool, enroute, told, answer, error};
+    assert.deepEqual(HEARING[kind][index](seen), HEARD[kind][index]);
+    enroute.stop();
+  }));
+}

@@ -1,0 +1,101 @@
+// What is written for who builds apps: the example of the README runs, the types say what is there, the package
+// leads to it, and the files are as short as they are to be.
+
+import assert from 'node:assert/strict';
+import {readFileSync, readdirSync} from 'node:fs';
+import {test} from 'node:test';
+import * as library from '../../Sources/Gateway/Pages/enroute.js';
+import {Clock, playedSockets} from './clock.mjs';
+import {unknownPool, unknownView} from '../../Sources/Gateway/Pages/enroute-view.js';
+import {PATIENCE, Stage, isBuilt, until} from './gateway.mjs';
+import {Socket} from './socket.mjs';
+
+const text = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const types = text('Sources/Gateway/Pages/enroute.d.ts');
+const skip = isBuilt ? false : 'there is no gateway: swift build, or name one in ENROUTE_EXECUTABLE';
+
+test('the example of the README follows a rider', {skip, timeout: 2 * PATIENCE}, async () => {
+  const [, example] = /## Build an app[^]*?```js\n([^]*?)```/.exec(text('README.md'));
+  const stage = await Stage.open();
+  const begun = [];
+  class Enroute extends library.Enroute {
+    constructor(options) { super({...options, WebSocket: Socket}); begun.push(this); }
+  }
+  const lines = [];
+  try {
+    const tokenOf = (role, name) => stage.token(role, name);
+    const token = await tokenOf('service', 'orders');
+    const service = new Enroute({url: stage.url, credential: async () => ({token})});
+    await service.rest('POST', '/jobs', {body: {job: 'visit-1', kind: 'service', customer: 'anna', rider: 'rider-7'}});
+    await service.rest('POST', '/jobs/visit-1/status', {body: {status: 'on_the_way'}});
+    const code = example.replace(/^import .*$/m, '').replace('https://localhost:8443/v1', stage.url);
+    const run = Object.getPrototypeOf(async () => {}).constructor;
+    await run('Enroute', 'tokenOf', 'console', code)(Enroute, tokenOf, {log: (...all) => lines.push(all)});
+    await until('the rider is seen', () => lines.some(([, , , lat]) => lat === 41.9));
+    assert.deepEqual(lines[0], ['connecting', false]);
+  } finally {
+    for (const enroute of begun) enroute.stop();
+    await stage.close();
+  }
+});
+
+const membersOf = (kind, name) => {
+  const [, body] = new RegExp(`export ${kind} ${name}\\b[^{]*\\{([^]*?)\\n\\}`).exec(types);
+  return [...body.matchAll(/^ {2}(?:readonly )?(\w+)[(<?:]/gm)].map(([, member]) => member)
+    .filter((member) => member !== 'constructor').sort();
+};
+
+test('the types name every member of Enroute, and no other', () => {
+  const members = Object.getOwnPropertyNames(library.Enroute.prototype).filter((name) => name !== 'constructor');
+  assert.deepEqual(membersOf('class', 'Enroute'), members.sort());
+});
+
+test('the types name what a view and a pool hold, but what is the library\u2019s own', () => {
+  const own = ['newestID', 'doubted'];
+  const held = (value) => Object.keys(value).filter((name) => !own.includes(name)).sort();
+  assert.deepEqual(membersOf('interface', 'View'), held(unknownView('j')));
+  assert.deepEqual(membersOf('interface', 'Pool'), held(unknownPool('z')));
+});
+
+test('the types name the states of a connection and what is exported', async () => {
+  const {now, wall, random, timers} = new Clock();
+  const enroute = new library.Enroute({
+    url: 'wss://x/v1', credential: () => null, WebSocket: playedSockets(), now, wall, random, timers,
+  });
+  const allowed = membersOf('interface', 'Connection');
+  const check = () => assert.ok(Object.keys(enroute.connection).every((name) => allowed.includes(name)));
+  check();
+  enroute.on('connection', check);
+  enroute.start();
+  await until('it is refused', () => enroute.connection.state === 'refused');
+  for (const name of Object.keys(library)) assert.ok(types.includes(`export class ${name} `), name);
+});
+
+test('the package leads to the library, its view, its words and its types', async () => {
+  const {exports} = JSON.parse(text('package.json'));
+  assert.equal((await import('enroute')).Enroute, library.Enroute);
+  assert.equal(typeof (await import('enroute/view')).reduce, 'function');
+  assert.equal(typeof (await import('enroute/words')).arrivalText, 'function');
+  assert.ok(text(exports['.'].types.slice(2)).startsWith('//'));
+});
+
+test('all files of the library together are at most 20 kB compressed', async () => {
+  const {gzipSync} = await import('node:zlib');
+  const bytes = ['', '-line', '-pace', '-rest', '-view', '-words']
+    .reduce((sum, part) => sum + gzipSync(text(`Sources/Gateway/Pages/enroute${part}.js`)).length, 0);
+  assert.ok(bytes <= 20_000, `${bytes}`);
+});
+
+test('every file of the library opens with its idea, and none is over 400 lines or 120 columns', () => {
+  const library = readdirSync(new URL('../../Sources/Gateway/Pages/', import.meta.url))
+    .filter((name) => name.startsWith('enroute')).map((name) => `Sources/Gateway/Pages/${name}`);
+  const tests = readdirSync(new URL('.', import.meta.url))
+    .filter((name) => /^(enroute|golden|gateway|readme|socket|clock|connected)/.test(name))
+    .map((name) => `Tests/JavaScript/${name}`);
+  for (const path of [...library, ...tests]) {
+    const lines = text(path).split('\n');
+    assert.match(lines[0], /^\/\/ .{30}/, path);
+    assert.ok(lines.length <= 400, `${path}: ${lines.length} lines`);
+    for (const [index, line] of lines.entries()) assert.ok(line.length <= 120, `${path}:${index + 1}`);
+  }
+});

@@ -1,0 +1,159 @@
+// Where the marker is between two positions: pages.md 3 to 6 and 16, without a map or a clock.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {bearing, distance} from '../../Sources/Gateway/Pages/enroute-view.js';
+import {GLIDE, Movement, RECKONING, TURN, onward, turn} from '../../Sources/Gateway/Pages/track-movement.js';
+
+const ROME = {lat: 41.9, lon: 12.5};
+const T = 1_000_000;
+
+/** Somebody who drives steadily from Rome, and is heard every second. */
+const driving = (second) => ({...onward(ROME, 90, 10 * second), at: second * 1000, spd: 10, hdg: 90});
+const metresApart = (a, b) => distance(a, b);
+
+test('the first position is shown where it is, and drives on from there', () => {
+  const movement = new Movement();
+  assert.equal(movement.at(T), null);
+  movement.take(driving(0), T);
+  assert.ok(metresApart(movement.at(T), ROME) < 0.01);
+  assert.ok(Math.abs(metresApart(movement.at(T + 1_000), ROME) - 10) < 0.1);
+});
+
+test('between positions the marker moves in every frame, and never back while it drives steadily', () => {
+  const movement = new Movement();
+  let last = null;
+  for (let ms = 0; ms < 10_000; ms += 16) {
+    if (ms % 1008 === 0) movement.take(driving(ms / 1000), T + ms);
+    const place = movement.at(T + ms);
+    if (last) {
+      const step = metresApart(last, place);
+      assert.ok(step > 0.05 && step < 0.5, `a step of ${step} m at ${ms} ms`);
+      assert.ok(place.lon > last.lon);
+    }
+    last = place;
+  }
+});
+
+test('a second after a position came, the marker is on its way and nowhere else', () => {
+  const movement = new Movement();
+  movement.take(driving(0), T);
+  const aside = {...onward(driving(2), 0, 25), at: 2000, spd: 10, hdg: 90};
+  movement.take(aside, T + 2_000);
+  assert.ok(metresApart(movement.at(T + 2_000), driving(2)) < 0.1, 'nothing leaps when it comes');
+  assert.ok(GLIDE <= 1_000);
+  const there = onward(aside, 90, 10 * GLIDE / 1000);
+  assert.ok(metresApart(movement.at(T + 2_000 + GLIDE), there) < 0.1);
+});
+
+test('without a position it goes on at the last speed for five seconds, then stands', () => {
+  const movement = new Movement();
+  movement.take(driving(0), T);
+  assert.ok(Math.abs(metresApart(movement.at(T + 4_900), ROME) - 49) < 0.2);
+  const end = movement.at(T + RECKONING);
+  assert.ok(Math.abs(metresApart(end, ROME) - 50) < 0.2);
+  for (const later of [5_016, 8_000, 29_000, 31_000, 600_000]) {
+    assert.deepEqual(movement.at(T + later), end);
+    assert.equal(movement.isMoving(T + later), false);
+  }
+});
+
+test('what was old when it came is not driven after', () => {
+  const movement = new Movement();
+  movement.take(driving(0), T, {age: 40_000});
+  assert.ok(metresApart(movement.at(T + 3_000), ROME) < 0.01);
+  assert.equal(movement.isMoving(T + 3_000), false);
+});
+
+test('who stands is not moved, whatever its phone says of where it heads', () => {
+  const movement = new Movement();
+  movement.take({...ROME, at: 0, spd: 0.6, hdg: 200}, T);
+  assert.ok(metresApart(movement.at(T + 4_000), ROME) < 0.01);
+});
+
+test('a phone that says no speed goes on as fast as its positions were apart', () => {
+  const movement = new Movement();
+  const plain = (second) => { const {spd, hdg, ...rest} = driving(second); return rest; };
+  movement.take(plain(0), T);
+  assert.ok(metresApart(movement.at(T + 2_000), ROME) < 0.01, 'one position knows no speed');
+  movement.take(plain(2), T + 2_000);
+  assert.ok(Math.abs(metresApart(movement.at(T + 4_000), ROME) - 40) < 0.5);
+  assert.ok(Math.abs(turn(movement.heading(T + 4_000), 90)) < 1);
+});
+
+test('who stands elsewhere has not travelled there: it is not driven through the city', () => {
+  const movement = new Movement();
+  movement.take(driving(0), T);
+  const far = {...onward(ROME, 10, 5_000), at: 2000, spd: 10, hdg: 10};
+  movement.take(far, T + 2_000);
+  assert.ok(metresApart(movement.at(T + 2_000), far) < 0.1);
+});
+
+test('what begins anew does not glide from one rider to another', () => {
+  const movement = new Movement();
+  movement.take(driving(0), T);
+  movement.forget();
+  assert.equal(movement.at(T + 100), null);
+  const other = {...onward(ROME, 180, 300), at: 500, spd: 5, hdg: 0};
+  movement.take(other, T + 500);
+  assert.ok(metresApart(movement.at(T + 500), other) < 0.1);
+  movement.take(driving(3), T + 3_000, {atOnce: true});
+  assert.ok(metresApart(movement.at(T + 3_000), driving(3)) < 0.1);
+});
+
+test('the icon points within 15 degrees of where it travels, and holds at a standstill', () => {
+  const movement = new Movement();
+  movement.take({...ROME, at: 0, spd: 8, hdg: 47}, T);
+  assert.equal(movement.heading(T), 47);
+  movement.take({...onward(ROME, 120, 8), at: 1000, spd: 8, hdg: 120}, T + 1_000);
+  assert.ok(Math.abs(turn(movement.heading(T + 1_000 + TURN), 120)) < 0.1);
+  for (const hdg of [0, 200, 355]) {
+    movement.take({...onward(ROME, 120, 8), at: 2000 + hdg, spd: 0.4, hdg}, T + 2_000 + hdg);
+    assert.ok(Math.abs(turn(movement.heading(T + 3_000 + hdg), 120)) < 0.1);
+  }
+});
+
+test('the icon turns the short way round', () => {
+  assert.equal(turn(350, 10), 20);
+  assert.equal(turn(10, 350), -20);
+  assert.equal(Math.abs(turn(0, 180)), 180);
+  const movement = new Movement();
+  movement.take({...ROME, at: 0, spd: 8, hdg: 350}, T);
+  movement.take({...onward(ROME, 0, 8), at: 1000, spd: 8, hdg: 10}, T + 1_000);
+  for (let ms = 0; ms <= TURN; ms += 20) {
+    const heading = movement.heading(T + 1_000 + ms);
+    assert.ok(heading >= 349.9 || heading <= 10.1, `${heading} at ${ms} ms`);
+  }
+});
+
+test('who asks for less motion sees steps', () => {
+  const movement = new Movement({still: () => true});
+  movement.take(driving(0), T);
+  assert.deepEqual(movement.at(T + 3_000), ROME);
+  movement.take(driving(3), T + 3_000);
+  assert.ok(metresApart(movement.at(T + 3_000), driving(3)) < 0.01);
+  movement.take({...driving(4), hdg: 180}, T + 4_000);
+  assert.equal(movement.heading(T + 4_001), 180);
+  assert.equal(movement.isMoving(T + 4_001), false);
+});
+
+test('a random ride is never a second behind its positions, and never moves while it stands', () => {
+  let seed = 7;
+  const random = () => { seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31; return seed / 2 ** 31; };
+  for (let ride = 0; ride < 200; ride += 1) {
+    const movement = new Movement();
+    let [place, now, hdg] = [ROME, T, random() * 360];
+    for (let fix = 0; fix < 12; fix += 1) {
+      const spd = random() < 0.3 ? 0 : random() * 25;
+      const seconds = 1 + random() * 4;
+      hdg = (hdg + random() * 120 - 60 + 360) % 360;
+      const from = place;
+      place = onward(place, hdg, spd * seconds);
+      now += seconds * 1000;
+      movement.take({...place, at: now - T, spd, hdg}, now);
+      const shown = movement.at(now + GLIDE);
+      assert.ok(metresApart(shown, onward(place, hdg, spd > 1.5 ? spd * GLIDE / 1000 : 0)) < 0.5);
+      if (spd > 1.5) assert.ok(Math.abs(turn(movement.heading(now + TURN), bearing(from, place))) < 15);
+    }
+  }
+});

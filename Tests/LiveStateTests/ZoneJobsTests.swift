@@ -1,0 +1,105 @@
+import EnrouteWire
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+/// The lists of open jobs, and what gateways say of themselves, at real servers with the users of deploy/redis.
+@Suite struct ZoneJobsTests {
+    private static let rome = ZoneID("rome")!
+    private static let now: Int64 = 1_795_248_617_611
+
+    private static func atLedger(_ body: (JobLedger, RedisClient) async throws -> Void) async throws {
+        try await DeployedRedis.ledger.run { server in
+            let gateway = try await RedisClient.started(at: server.address(for: "enroute"))
+            defer { gateway.stop() }
+            let admin = try await RedisClient.started(at: server.address(for: "admin"))
+            defer { admin.stop() }
+            try await body(JobLedger(ledger: gateway, settings: LiveStateSettings()), admin)
+        }
+    }
+
+    private static func make(_ name: String, in zone: ZoneID?, _ ledger: JobLedger, at time: Int64 = now) async throws {
+        let new = NewJob(
+            job: JobID(name)!, kind: .service, customer: PersonID("anna")!, zone: zone, actor: PersonID("orders")!)
+        _ = try await ledger.create(new, epoch: "epoch-\(name)").get()
+        try await ledger.listing.heed(JobID(name)!, now: time).get()
+    }
+
+    @Test func `an open job is listed in its zone, the newest first, and one without a zone under a dash`() async throws {
+        try await Self.atLedger { ledger, _ in
+            try await Self.make("a", in: Self.rome, ledger)
+            try await Self.make("b", in: Self.rome, ledger, at: Self.now + 1)
+            try await Self.make("c", in: nil, ledger, at: Self.now + 2)
+            let rome = try await ledger.listing.listed(in: Self.rome).get()
+            #expect(rome.map(\.text) == ["b", "a"])
+            let none = try await ledger.listing.listed(in: ZoneJobs.nowhere).get()
+            #expect(none.map(\.text) == ["c"])
+            let zones = try await ledger.listing.zones().get()
+            #expect(zones.map(\.text) == ["-", "rome"])
+            let sizes = try await ledger.listing.sizes(of: Self.rome).get()
+            #expect(sizes.jobs == 2 && sizes.available == 0 && sizes.online == 0)
+            let open = try await ledger.listing.open(rome[...], in: Self.rome).get()
+            #expect(open.map(\.job.text) == ["b", "a"] && open.allSatisfy { $0.record.status == .assigned })
+        }
+    }
+
+    @Test func `a job that has ended leaves the list, and a job nobody knows does not get into one`() async throws {
+        try await Self.atLedger { ledger, _ in
+            try await Self.make("a", in: Self.rome, ledger)
+            _ = try await ledger.publish(.cancelled, of: JobID("a")!, by: PersonID("orders")!, source: "rest").get()
+            for job in ["a", "unknown"] { try await ledger.listing.heed(JobID(job)!, now: Self.now).get() }
+            let listed = try await ledger.listing.listed(in: Self.rome).get()
+            #expect(listed.isEmpty)
+        }
+    }
+
+    @Test func `who reads a list takes out what ended, moved or is gone, as nobody else noticed`() async throws {
+        try await Self.atLedger { ledger, admin in
+            for job in ["ended", "moved", "gone", "open"] { try await Self.make(job, in: Self.rome, ledger) }
+            _ = try await ledger.publish(.cancelled, of: JobID("ended")!, by: PersonID("orders")!, source: "rest").get()
+            try await admin.run("HSET", "job:{moved}", "zone", "milan")
+            try await admin.run("DEL", "job:{gone}")
+            let listed = try await ledger.listing.listed(in: Self.rome).get()
+            #expect(listed.count == 4)
+            let open = try await ledger.listing.open(listed[...], in: Self.rome).get()
+            #expect(open.map(\.job.text) == ["open"])
+            let after = try await ledger.listing.listed(in: Self.rome).get()
+            #expect(after.map(\.text) == ["open"])
+        }
+    }
+
+    @Test func `what nobody changed for longer than a record is kept falls out when another job comes`() async throws {
+        try await Self.atLedger { ledger, _ in
+            let retention = LiveStateSettings().retention.milliseconds
+            try await Self.make("old", in: Self.rome, ledger, at: Self.now - retention - 1)
+            try await Self.make("new", in: Self.rome, ledger)
+            try await Self.make("newer", in: Self.rome, ledger)
+            try await becomes("the old one is out") {
+                try await ledger.listing.listed(in: Self.rome).get().map(\.text).sorted() == ["new", "newer"]
+            }
+        }
+    }
+
+    @Test func `gateways hear each other, count followers together, and are forgotten when they are silent`() async throws {
+        try await DeployedRedis.live.run { server in
+            let client = try await RedisClient.started(at: server.address(for: "enroute"))
+            defer { client.stop() }
+            let registry = GatewayRegistry(live: client, settings: LiveStateSettings())
+            let (first, second) = (JobID("a")!, JobID("b")!)
+            try await registry.announce("one", Array("{}".utf8), followed: [first: 2, second: 1], now: Self.now).get()
+            try await registry.announce("two", Array("{}".utf8), followed: [first: 3], now: Self.now + 1).get()
+            let followers = try await registry.followers().get()
+            #expect(followers == [first: 5, second: 1])
+            let heard = try await registry.heard(now: Self.now).get()
+            #expect(heard.map(\.id) == ["one", "two"] && heard.allSatisfy { $0.facts != nil })
+            try await registry.withdraw("one").get()
+            let left = try await registry.heard(now: Self.now).get()
+            #expect(left.map(\.id) == ["two"])
+            let later = Self.now + GatewayRegistry.remembrance.milliseconds + 2
+            let forgotten = try await registry.heard(now: later).get()
+            #expect(forgotten.isEmpty)
+        }
+    }
+}
