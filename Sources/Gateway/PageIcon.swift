@@ -21,9 +21,15 @@ struct PageIcon: Sendable {
     var png: [UInt8] {
         var rows: [UInt8] = []
         rows.reserveCapacity(self.pixels * (self.pixels * 4 + 1))
+        var above = [UInt8](repeating: 0, count: self.pixels * 4)
         for row in 0..<self.pixels {
-            rows.append(0)
-            for column in 0..<self.pixels { self.draw(column, row, to: &rows) }
+            var pixels: [UInt8] = []
+            pixels.reserveCapacity(above.count)
+            for column in 0..<self.pixels { self.draw(column, row, to: &pixels) }
+            // Filter 2, Up: a row is much like the one above it, and packs to a fraction.
+            rows.append(2)
+            for (byte, over) in zip(pixels, above) { rows.append(byte &- over) }
+            above = pixels
         }
         let size = UInt32(self.pixels).bytes
         return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]

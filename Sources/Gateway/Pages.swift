@@ -10,22 +10,25 @@ internal import NIOCore
 struct Pages: Sendable {
     let settings: GatewaySettings
     let files: PageFiles
-    /// Files of Leaflet that pages may ask for; `nil`: it is not installed.
-    private let leaflet: [String: PageFiles.File?]
+    /// Files of Leaflet that pages may ask for; those that were there when the gateway began.
+    private let leaflet: [String: PageFiles.File]
     private let streets: PageFiles.File?
+
+    private static let leafletTypes = ["leaflet.js": "text/javascript", "leaflet.css": "text/css"]
 
     init(settings: GatewaySettings) {
         self.settings = settings
         self.files = PageFiles(folder: settings.pagesFolder)
-        self.leaflet = [
-            "leaflet.js": Self.leaflet("leaflet.js", "text/javascript", settings),
-            "leaflet.css": Self.leaflet("leaflet.css", "text/css", settings),
-        ]
+        self.leaflet = Dictionary(
+            uniqueKeysWithValues: Self.leafletTypes.keys.compactMap { name in
+                Self.leaflet(name, settings).map { (name, $0) }
+            })
         self.streets = settings.streets.map { PageFiles.File(lasting: $0, mediaType: "application/geo+json") }
     }
 
-    private static func leaflet(_ name: String, _ type: String, _ settings: GatewaySettings) -> PageFiles.File? {
-        FileManager.default.contents(atPath: "\(settings.leafletFolder)/\(name)").map {
+    private static func leaflet(_ name: String, _ settings: GatewaySettings) -> PageFiles.File? {
+        guard let type = Self.leafletTypes[name] else { return nil }
+        return FileManager.default.contents(atPath: "\(settings.leafletFolder)/\(name)").map {
             PageFiles.File(lasting: Array($0), mediaType: type)
         }
     }
@@ -42,12 +45,12 @@ struct Pages: Sendable {
         router.get("assets/streets.geojson") { request, _ in
             self.streets.map { Self.answer($0, request) } ?? Response(status: .noContent)
         }
-        for (name, file) in self.leaflet {
+        for name in Self.leafletTypes.keys {
             router.get("assets/leaflet/\(name)") { request, _ in
-                guard let file else {
+                guard let file = self.leaflet[name] ?? Self.leaflet(name, self.settings) else {
                     throw Problem(
                         .notFound, status: 404,
-                        detail: "\(self.settings.leafletFolder)/\(name) was not there when this gateway began. "
+                        detail: "\(self.settings.leafletFolder)/\(name) is not there. "
                             + "Install it: apt-get install libjs-leaflet.")
                 }
                 return Self.answer(file, request)

@@ -10,7 +10,7 @@ import Testing
         let allowed = Role.allCases.map { role in
             Verb.allCases.filter { Grant(person: Self.anna, role: role).allows($0) }.count
         }
-        #expect(allowed == [5, 8, 10, 15])
+        #expect(allowed == [5, 9, 10, 15])
     }
 
     @Test func `a job is reached by its customer, its rider, operations and services`() {
@@ -52,7 +52,7 @@ import Testing
         #expect(
             Verb.allCases.filter { own.allows($0) } == [
                 .followJob, .readJob, .changeStatus, .reportLocation, .switchTravel, .makeTicket, .readVerdicts,
-                .beAvailable,
+                .beAvailable, .navigate,
             ])
         #expect(own.covers(Self.job) && !Grant(person: Self.rider, role: .rider, job: JobID("j2")!).covers(Self.job))
     }

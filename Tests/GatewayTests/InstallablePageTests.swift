@@ -27,7 +27,14 @@ import Testing
             assert width == height and kind == [8, 6, 0, 0, 0] and chunks[b'IEND'] == b''
             rows = zlib.decompress(chunks[b'IDAT'])
             assert len(rows) == height * (1 + 4 * width)
-            sys.stdout.buffer.write(struct.pack('>I', width) + rows)
+            length, above, pixels = 1 + 4 * width, bytes(4 * width), b''
+            for row in range(height):
+                line = rows[row * length:(row + 1) * length]
+                # None and Up; the others need not be known here.
+                assert line[0] in (0, 2)
+                above = bytes((byte + (over if line[0] == 2 else 0)) % 256 for byte, over in zip(line[1:], above))
+                pixels += line[:1] + above
+            sys.stdout.buffer.write(struct.pack('>I', width) + pixels)
             """
         let process = Process()
         (process.executableURL, process.arguments) = (
@@ -51,9 +58,9 @@ import Testing
         for (png, size, isMaskable) in [
             (PageIcon.small, 192, false), (PageIcon.large, 512, false), (PageIcon.maskable, 512, true),
         ] {
-            #expect(png.count < 20_000)
+            #expect(png.count < 6_000)
             let (width, rows) = try Self.pixels(png)
-            #expect(width == size && rows.allSatisfy { $0[0] == 0 })
+            #expect(width == size && rows.count == size)
             func pixel(_ x: Double, _ y: Double) -> [UInt8] {
                 let start = 1 + 4 * Int(x * Double(size))
                 return Array(rows[Int(y * Double(size))][start..<(start + 4)])

@@ -62,9 +62,9 @@ import Testing
                 var last: (at: Int64, sent: ContinuousClock.Instant)?
                 var trip = RiderTrip(bounds: gateway.settings.judge)
                 for (index, fix) in fixes.enumerated() {
-                    let judgement = trip.judge(
+                    let judged = trip.judge(
                         [fix], received: .init(monotonic: UInt64(fix.at) * 1_000_000, wall: .now))
-                    guard case .publish = judgement else { continue }
+                    guard case .publish = judged.judgement else { continue }
                     let silence = last.map { fix.at - $0.at } ?? 0
                     let isShort = keepsShort && silence > 20_000 && silence <= Self.stale
                     if silence > Self.stale {

@@ -24,8 +24,8 @@ import Testing
                 deadlines.advance(to: now)
             }
             now = taken
-            guard case .publish = trip.judge([fix], received: .init(monotonic: now.uptimeNanoseconds, wall: fix.at))
-            else { continue }
+            let judged = trip.judge([fix], received: .init(monotonic: now.uptimeNanoseconds, wall: fix.at))
+            guard case .publish = judged.judgement else { continue }
             let before = watch.state(of: Self.job)
             watch.heard(Self.job)
             if before == .stale, watch.state(of: Self.job) == .live { told["live", default: 0] += 1 }

@@ -39,7 +39,7 @@ import Testing
             #expect(page.status == 200 && page.headers["content-type"] == "text/html; charset=utf-8")
             #expect(page.headers["cache-control"] == "no-store" && page.headers["content-language"] == "en")
             #expect(page.text.contains(#"<html lang="en">"#))
-            #expect(page.text.contains(#"<h1 id="headline">Your technician is on the way</h1>"#))
+            #expect(page.text.contains(#"<h1 id="headline" tabindex="-1">Your technician is on the way</h1>"#))
             #expect(page.text.contains("Live location will be available once it is switched on."))
             let read = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer)
             #expect(try Self.first(page) == JSONValue(json: Array(read.text.utf8)))

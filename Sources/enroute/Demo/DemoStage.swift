@@ -142,19 +142,25 @@ struct DemoStage: Sendable {
 
     private func sayLinks(_ orders: DemoOrders, panel: Int?) async throws {
         let journey = self.scene.journey
+        let pages = [
+            try await orders.customerPage(), try await orders.page("rider", of: .rider),
+            try await orders.page("ops", of: .operations),
+        ]
+        let panel = "http://localhost:\(panel ?? 0)/"
         // What opens a page stands behind the #, which a browser keeps to itself: it reaches no server and no log.
         say(
             """
 
-              The customer follows:  \(try await orders.customerPage())
-              The rider travels:     \(try await orders.page("rider", of: .rider))
-              Operations look on:    \(try await orders.page("ops", of: .operations))
-              The panel:             http://localhost:\(panel ?? 0)/
+              The customer follows:  \(pages[0])
+              The rider travels:     \(pages[1])
+              Operations look on:    \(pages[2])
+              The panel:             \(panel)
 
               The links of the rider and of operations are good once and for ten minutes; the panel makes new ones.
               \(journey.name): \(journey.fixes.count) fixes, \(Int(journey.lengthMeters)) m, \
             \(Int(journey.duration / .seconds(60) / self.speed)) min. Ctrl-C ends it.
 
             """)
+        for page in pages + [panel] { await Desktop.open(page) }
     }
 }
