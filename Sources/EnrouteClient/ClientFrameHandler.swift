@@ -41,6 +41,16 @@ final class ClientFrameHandler: ChannelDuplexHandler {
         }
     }
 
+    /// A network that broke is told in one way, whatever of TLS or TCP noticed.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        let ending = self.ending.withLockedValue { ending in
+            if ending == nil { ending = error as? ClientError ?? .connectionLost }
+            return ending ?? .connectionLost
+        }
+        context.fireErrorCaught(ending)
+        context.close(promise: nil)
+    }
+
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let payload = context.channel.allocator.buffer(bytes: self.unwrapOutboundIn(data))
         context.write(

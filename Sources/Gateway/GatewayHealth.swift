@@ -27,7 +27,8 @@ struct GatewayHealth: Codable, Sendable, Hashable {
     /// WebSockets.
     var sessions: Int
     var connections: Int
-    /// Jobs that somebody follows here, and by how many.
+    /// Jobs that somebody follows here, once for each event loop, and by how many: of at most
+    /// `GatewayRegistry.mostFollowed` jobs.
     var followedJobs: Int
     var followers: Int
     /// How late the latest of its event loops is, ms.

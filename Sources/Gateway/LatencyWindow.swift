@@ -1,21 +1,21 @@
 // How long something took lately: the last so many times, of which the median and the 95th percentile are told. A mean would
 // hide what is to be seen.
 
-internal import NIOCore
+package import NIOCore
 
 /// The last durations of one kind.
-struct LatencyWindow: Sendable {
+package struct LatencyWindow: Sendable {
     private var times: [TimeAmount] = []
     private var next = 0
     private let most: Int
 
     /// - Parameter most: durations that are kept, at least 1.
-    init(most: Int) {
+    package init(most: Int) {
         precondition(most > 0, "a window of nothing")
         self.most = most
     }
 
-    mutating func add(_ time: TimeAmount) {
+    package mutating func add(_ time: TimeAmount) {
         if self.times.count < self.most {
             self.times.append(time)
         } else {
@@ -25,7 +25,7 @@ struct LatencyWindow: Sendable {
     }
 
     /// The shortest time that so many percent of them do not exceed, ms; `nil` without any. Cost: O(n log n).
-    func percentile(_ percent: Int) -> Double? {
+    package func percentile(_ percent: Int) -> Double? {
         guard !self.times.isEmpty else { return nil }
         let rank = (self.times.count * percent + 99) / 100
         let time = self.times.sorted()[max(1, min(rank, self.times.count)) - 1]

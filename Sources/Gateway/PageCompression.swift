@@ -1,5 +1,5 @@
 // What pages load is sent compressed to whoever takes it: a third of the bytes on a phone's connection. It is compressed once,
-// when a gateway begins, not for each request. Nothing that says where somebody is goes this way.
+// when the first of it is asked for, not for each request. Nothing that says where somebody is goes this way.
 
 internal import CZlib
 

@@ -130,7 +130,7 @@ struct PageFiles: Sendable {
         }
     }
 
-    /// Scripts and styles go without their comments.
+    /// Our own scripts and styles go without their comments; a deployment's go as they are.
     private static func sent(_ bytes: [UInt8], as mediaType: String) -> [UInt8] {
         mediaType == "text/javascript" || mediaType == "text/css" ? PageText.withoutComments(bytes) : bytes
     }
@@ -141,19 +141,22 @@ struct PageFiles: Sendable {
         if let folder, let content = FileManager.default.contents(atPath: "\(folder)/\(name)"),
             content.count <= Self.longestFile
         {
-            return File(passing: Self.sent(Array(content), as: mediaType), mediaType: mediaType)
+            return File(passing: Array(content), mediaType: mediaType)
         }
         return Self.builtIn[name] ?? Self.icon(name)
     }
 
+    // Each is drawn when it is first asked for, then kept.
+    private static let smallIcon = File(lasting: PageIcon.small, mediaType: "image/png")
+    private static let largeIcon = File(lasting: PageIcon.large, mediaType: "image/png")
+    private static let maskableIcon = File(lasting: PageIcon.maskable, mediaType: "image/png")
+
     private static func icon(_ name: String) -> File? {
-        let bytes: [UInt8]
         switch name {
-        case "icon-192.png": bytes = PageIcon.small
-        case "icon-512.png": bytes = PageIcon.large
-        case "icon-maskable-512.png": bytes = PageIcon.maskable
-        default: return nil
+        case "icon-192.png": Self.smallIcon
+        case "icon-512.png": Self.largeIcon
+        case "icon-maskable-512.png": Self.maskableIcon
+        default: nil
         }
-        return File(lasting: bytes, mediaType: "image/png")
     }
 }

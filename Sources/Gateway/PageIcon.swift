@@ -17,40 +17,48 @@ struct PageIcon: Sendable {
     private static let ground: [Double] = [11, 92, 173]
     private static let pin: [Double] = [255, 255, 255]
 
-    /// A PNG with transparency (W3C PNG, third edition).
+    /// Steps from one colour to another at an edge. Few, so that a pixel is one byte of a palette: a quarter of the bytes.
+    private static let steps = 16
+
+    /// A PNG with a palette and its transparency (W3C PNG, third edition).
     var png: [UInt8] {
         var rows: [UInt8] = []
-        rows.reserveCapacity(self.pixels * (self.pixels * 4 + 1))
-        var above = [UInt8](repeating: 0, count: self.pixels * 4)
+        rows.reserveCapacity(self.pixels * (self.pixels + 1))
         for row in 0..<self.pixels {
-            var pixels: [UInt8] = []
-            pixels.reserveCapacity(above.count)
-            for column in 0..<self.pixels { self.draw(column, row, to: &pixels) }
-            // Filter 2, Up: a row is much like the one above it, and packs to a fraction.
-            rows.append(2)
-            for (byte, over) in zip(pixels, above) { rows.append(byte &- over) }
-            above = pixels
+            rows.append(0)
+            for column in 0..<self.pixels { rows.append(self.colour(column, row)) }
         }
         let size = UInt32(self.pixels).bytes
         return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-            // 8 bits a channel, red, green, blue and transparency, no interlacing.
-            + Self.chunk("IHDR", size + size + [8, 6, 0, 0, 0]) + Self.chunk("IDAT", Self.compressed(rows))
-            + Self.chunk("IEND", [])
+            // 8 bits a pixel, which name a colour of the palette; no interlacing.
+            + Self.chunk("IHDR", size + size + [8, 3, 0, 0, 0]) + Self.chunk("PLTE", Self.palette)
+            + Self.chunk("tRNS", Self.transparency) + Self.chunk("IDAT", Self.compressed(rows)) + Self.chunk("IEND", [])
     }
 
-    /// Four bytes. Edges are as soft as a pixel is wide.
-    private func draw(_ column: Int, _ row: Int, to bytes: inout [UInt8]) {
+    /// From nothing to the ground, then from the ground to the pin.
+    private static var palette: [UInt8] {
+        (0...2 * Self.steps).flatMap { step in
+            let pin = Double(max(0, step - Self.steps)) / Double(Self.steps)
+            return zip(Self.ground, Self.pin).map { UInt8(($0 * (1 - pin) + $1 * pin).rounded()) }
+        }
+    }
+
+    private static var transparency: [UInt8] {
+        (0...2 * Self.steps).map { UInt8((255 * Double(min($0, Self.steps)) / Double(Self.steps)).rounded()) }
+    }
+
+    /// Edges are as soft as a pixel is wide.
+    private func colour(_ column: Int, _ row: Int) -> UInt8 {
         let scale = Double(self.pixels)
         // From the middle, in widths of the picture.
         let (x, y) = ((Double(column) + 0.5) / scale - 0.5, (Double(row) + 0.5) / scale - 0.5)
-        func share(_ distance: Double) -> Double { min(1, max(0, 0.5 - distance * scale)) }
-        let ground = self.isMaskable ? 1 : share(Self.roundedSquare(x, y))
-        let size = self.isMaskable ? 0.8 : 1.0
-        let pin = share(Self.pinShape(x / size, y / size) * size)
-        for channel in 0..<3 {
-            bytes.append(UInt8((Self.ground[channel] * (1 - pin) + Self.pin[channel] * pin).rounded()))
+        func steps(_ distance: Double) -> UInt8 {
+            UInt8((min(1, max(0, 0.5 - distance * scale)) * Double(Self.steps)).rounded())
         }
-        bytes.append(UInt8((ground * 255).rounded()))
+        let ground = self.isMaskable ? UInt8(Self.steps) : steps(Self.roundedSquare(x, y))
+        let size = self.isMaskable ? 0.8 : 1.0
+        // The pin lies well within the ground.
+        return ground < Self.steps ? ground : ground + steps(Self.pinShape(x / size, y / size) * size)
     }
 
     /// How far outside a place is; negative inside.

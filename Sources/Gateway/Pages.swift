@@ -167,6 +167,8 @@ struct SecurityHeaders: RouterMiddleware {
         response.headers[HTTPField.Name("Referrer-Policy")!] = "no-referrer"
         response.headers[HTTPField.Name("X-Robots-Tag")!] = "noindex"
         response.headers[HTTPField.Name("Permissions-Policy")!] = "geolocation=(self)"
+        // Nobody else's page draws its map with our tiles, which somebody pays for.
+        response.headers[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "same-origin"
         return response
     }
 }

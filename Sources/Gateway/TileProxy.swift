@@ -2,6 +2,7 @@
 // at the map. Each tile is asked for once however many want it; a service that fails is left alone for a while, and the map
 // goes on without.
 
+internal import Fanout
 internal import Logging
 internal import NIOCore
 package import Routing
@@ -26,12 +27,16 @@ actor TileProxy {
     static let mostBytes = 33_554_432
     /// Questions to the service at the same time.
     static let mostQuestions = 32
+    /// Questions to the service, of all who look at maps through this gateway: what it costs has a bound.
+    static let questionsPerSecond = 100
+    static let questionBurst = 1000
 
     private let source: TileSource
     private let client: ProviderClient
     private let logger: Logger
     private var cache = TileCache(mostBytes: TileProxy.mostBytes)
     private var breaker = Breaker()
+    private var rate = TokenBucket(perSecond: TileProxy.questionsPerSecond, burst: TileProxy.questionBurst)
     private var questions: [Tile: Task<TileImage?, Never>] = [:]
 
     private init(source: TileSource, client: ProviderClient, logger: Logger) {
@@ -61,7 +66,9 @@ actor TileProxy {
         let now = NIODeadline.now().uptimeNanoseconds
         if let known = self.cache.entry(tile, now: now) { return known.image }
         if let question = self.questions[tile] { return await question.value }
-        guard self.questions.count < Self.mostQuestions, self.breaker.mayAsk(now: now) else { return nil }
+        guard self.questions.count < Self.mostQuestions, self.breaker.mayAsk(now: now), self.rate.take(at: now) else {
+            return nil
+        }
         // Whoever asked first may be gone before the others have their tile: so it is nobody's, and ends by itself within
         // `ProviderClient.longestWait`.
         let question = Task { await self.ask(tile) }

@@ -36,7 +36,7 @@ extension Routes {
         let address = try self.visitor(request, context)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
         guard let id = TrackingLinks.id(of: String(words[1])),
-            let link = try await self.answer(self.links.read(id, now: .now)), link.job == job
+            let link = try await self.answer(self.links.read(id)), link.job == job
         else {
             if let address { self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds) }
             throw Problem(Refused.noSuchJob)
@@ -46,8 +46,9 @@ extension Routes {
         let view = try await self.view(job, grant)
         // A link ends with its job, as it does for sessions.
         guard view.record.status.end == nil else { throw Problem(Refused.noSuchJob) }
-        // Where the rider is, is shown to so many at once as the link was made for; sessions count, and this is none.
-        return (job, link.isFull ? view.withoutPosition : view)
+        // Where the rider is, is shown to so many at once as the link was made for, and written down: to sessions. One is
+        // open a moment later.
+        return (job, view.withoutPosition)
     }
 }
 

@@ -32,8 +32,6 @@ actor ZoneBoard {
         var history = BoardHistory()
         /// Of jobs whose riders have shared their positions.
         var verdicts: [JobID: VerdictSummary] = [:]
-        /// When it was read, ms since the epoch.
-        var readAt: Int64 = 0
     }
 
     private struct Kept {
@@ -76,19 +74,20 @@ actor ZoneBoard {
         kept.board.history.take(seen.map(\.row))
         kept.board.verdicts = Dictionary(seen.map { ($0.row.job, $0.verdicts) }) { $1 }
         kept.board.verdicts = kept.board.verdicts.filter { !$0.value.counts.isEmpty }
-        kept.board.readAt = .now
         let took = NIODeadline.now() - begun
         kept.restsUntil = .now() + min(max(took * Self.restShare, Self.rests.lowerBound), Self.rests.upperBound)
         self.boards[zone] = kept
+        self.forget(except: zone)
     }
 
     private func forget(except zone: ZoneID) {
         let now = NIODeadline.now()
         self.boards = self.boards.filter { $0.key == zone || $0.value.askedAt + Self.interest > now }
-        guard self.boards.count >= Self.mostZones, self.boards[zone] == nil,
-            let first = self.boards.min(by: { $0.value.askedAt < $1.value.askedAt })
-        else { return }
-        self.boards[first.key] = nil
+        while self.boards.count > Self.mostZones,
+            let first = self.boards.filter({ $0.key != zone }).min(by: { $0.value.askedAt < $1.value.askedAt })
+        {
+            self.boards[first.key] = nil
+        }
     }
 
     // MARK: reading

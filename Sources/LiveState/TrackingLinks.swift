@@ -38,10 +38,6 @@ package struct TrackingLinks: Sendable {
         package var job: JobID
         /// Whose it was when the link was made.
         package var customer: PersonID
-        /// ms since the epoch
-        package var expiresAt: Int64
-        /// All its places are taken.
-        package var isFull: Bool
     }
 
     /// What became of a wish for a place.
@@ -128,23 +124,12 @@ package struct TrackingLinks: Sendable {
     }
 
     /// What a link is for, without taking a place of it; `nil` when there is none (any more).
-    ///
-    /// - Parameter now: ms since the epoch: what clocks differ by is of no matter here.
-    package func read(_ id: String, now: Int64) -> EventLoopFuture<Content?> {
+    package func read(_ id: String) -> EventLoopFuture<Content?> {
         guard Secret.isOne(id) else { return self.ledger.eventLoop.makeSucceededFuture(nil) }
-        let (ledger, places) = (self.ledger, self.keyspace.viewers(ofLink: id))
-        return ledger.send(["HMGET", .text(self.keyspace.link(id)), "job", "customer", "viewers", "expires"]).flatMap {
-            answer in
+        return self.ledger.send(["HMGET", .text(self.keyspace.link(id)), "job", "customer"]).map { answer in
             let texts = (answer.array ?? []).compactMap(\.text)
-            guard texts.count == 4, let job = JobID(texts[0]), let customer = PersonID(texts[1]),
-                let viewers = Int(texts[2]), let expiresAt = Int64(texts[3])
-            else { return ledger.eventLoop.makeSucceededFuture(nil) }
-            // Whoever's time is over holds no place.
-            return ledger.send(["ZRANGEBYSCORE", .text(places), .integer(now), "+inf"]).map { answer in
-                Content(
-                    job: job, customer: customer, expiresAt: expiresAt,
-                    isFull: (answer.array?.count ?? 0) >= viewers)
-            }
+            guard texts.count == 2, let job = JobID(texts[0]), let customer = PersonID(texts[1]) else { return nil }
+            return Content(job: job, customer: customer)
         }
     }
 

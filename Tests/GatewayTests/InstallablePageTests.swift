@@ -24,16 +24,15 @@ import Testing
                 chunks[body[:4]] = body[4:]
                 place += 12 + length
             width, height, *kind = struct.unpack('>IIBBBBB', chunks[b'IHDR'])
-            assert width == height and kind == [8, 6, 0, 0, 0] and chunks[b'IEND'] == b''
+            assert width == height and kind == [8, 3, 0, 0, 0] and chunks[b'IEND'] == b''
             rows = zlib.decompress(chunks[b'IDAT'])
-            assert len(rows) == height * (1 + 4 * width)
-            length, above, pixels = 1 + 4 * width, bytes(4 * width), b''
+            assert len(rows) == height * (1 + width)
+            palette, opacity = chunks[b'PLTE'], chunks[b'tRNS']
+            pixels = bytearray()
             for row in range(height):
-                line = rows[row * length:(row + 1) * length]
-                # None and Up; the others need not be known here.
-                assert line[0] in (0, 2)
-                above = bytes((byte + (over if line[0] == 2 else 0)) % 256 for byte, over in zip(line[1:], above))
-                pixels += line[:1] + above
+                line = rows[row * (1 + width):(row + 1) * (1 + width)]
+                assert line[0] == 0
+                pixels += line[:1] + b''.join(palette[3 * n:3 * n + 3] + opacity[n:n + 1] for n in line[1:])
             sys.stdout.buffer.write(struct.pack('>I', width) + pixels)
             """
         let process = Process()

@@ -38,7 +38,8 @@ struct DemoGatewayCommand: AsyncParsableCommand {
             var settings = GatewaySettings(
                 host: "127.0.0.1", port: 0, credentials: credentials, live: try RedisAddress(url: self.live),
                 ledger: try RedisAddress(url: self.ledger),
-                tokens: TokenVerifier(keys: [try await .hs256(secret: secret)], issuer: Self.issuer, audience: Self.issuer))
+                tokens: TokenVerifier(
+                    keys: [try await .hs256(secret: secret)], issuer: Self.issuer, audience: Self.issuer))
             settings.streets = try self.streets.map { Array(try Data(contentsOf: URL(filePath: $0))) }
             settings.drain = .seconds(1)
             settings.management = nil

@@ -73,8 +73,14 @@ struct DemoOrders: Sendable {
             "authorization": "Bearer \(try await self.token(of: party))", "content-type": "application/json",
         ]
         if method != .GET { request.body = .bytes(try JSONSerialization.data(withJSONObject: body)) }
-        let answer = try await self.client.execute(request, timeout: Self.patience)
-        let bytes = Data(buffer: try await answer.body.collect(upTo: Self.longestAnswer))
+        let answer: HTTPClientResponse
+        let bytes: Data
+        do {
+            answer = try await self.client.execute(request, timeout: Self.patience)
+            bytes = Data(buffer: try await answer.body.collect(upTo: Self.longestAnswer))
+        } catch  where !(error is CancellationError) {
+            throw Refusal(description: "\(method.rawValue) \(path) was not answered: \(error)")
+        }
         let members = try? JSONSerialization.jsonObject(with: bytes) as? [String: Any]
         guard (200..<300).contains(answer.status.code) else {
             throw Refusal(

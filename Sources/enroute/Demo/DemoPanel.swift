@@ -2,6 +2,7 @@
 
 import EnrouteWire
 import Foundation
+import Gateway
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -21,8 +22,8 @@ struct DemoPanel: Sendable {
         var speed: Double
         var darkness: String?
         /// ms
-        var p50: Int64?
-        var p95: Int64?
+        var p50: Double?
+        var p95: Double?
         var measured: Int
         /// Positions that came to the follower, in all.
         var shown: Int
@@ -64,7 +65,8 @@ struct DemoPanel: Sendable {
             return HTTPResponse.Status.noContent
         }
         router.post("kill-gateway") { _, _ in
-            // The one that is not killed serves while the other begins again.
+            // One that serves is left while the other begins again.
+            guard self.relay.ports.count == self.gateways.count else { return HTTPResponse.Status.conflict }
             self.gateways.min { $0.ends < $1.ends }?.end()
             return HTTPResponse.Status.noContent
         }
@@ -77,11 +79,11 @@ struct DemoPanel: Sendable {
     }
 
     private var state: State {
-        let latencies = self.controls.latencies
+        let (shown, latencies) = self.controls.measured
         return State(
             plot: self.controls.plot, speed: self.controls.speed, darkness: self.controls.darkness?.rawValue,
-            p50: latencies.percentile(0.5), p95: latencies.percentile(0.95), measured: latencies.count,
-            shown: latencies.total,
+            p50: latencies.percentile(50), p95: latencies.percentile(95), measured: min(shown, DemoControls.newest),
+            shown: shown,
             redisRestarts: self.redis.map(\.ends).max() ?? 0, gatewaysUp: self.relay.ports.count,
             gatewayKills: self.gateways.map(\.ends).reduce(0, +))
     }

@@ -19,6 +19,8 @@ struct DemoPerformance: Sendable {
 
     /// Between attempts to follow again.
     private static let pause = Duration.seconds(1)
+    /// To tell of the arrival.
+    private static let attempts = 10
 
     func run() async throws {
         self.controls.plot = "The technician sets out."
@@ -38,11 +40,21 @@ struct DemoPerformance: Sendable {
             while let summary = try await group.next() { if let summary { return summary } }
             throw CancellationError()
         }
-        try await self.orders.set("work_in_progress")
+        try await self.arrive()
         self.controls.plot = "The technician has arrived."
         say(
             "enroute demo: the technician has arrived; \(summary.accepted) of \(summary.sent) positions were shown. Ctrl-C ends it."
         )
+    }
+
+    /// Somebody may just have killed what would take it.
+    private func arrive() async throws {
+        for _ in 1..<Self.attempts {
+            do { return try await self.orders.set("work_in_progress") } catch is DemoOrders.Refusal {
+                try await Task.sleep(for: Self.pause)
+            }
+        }
+        try await self.orders.set("work_in_progress")
     }
 
     /// Follows as a customer does, for as long as it is let.

@@ -32,7 +32,7 @@ final class DemoProcess: Sendable {
     ///   - pause: between an end and the next start.
     ///   - start: runs it until the closure that it is given returns, then kills it.
     func run(
-        pause: Duration, _ start: @Sendable (_ untilEnd: @Sendable () async -> Void) async throws -> Void
+        pause: Duration, _ start: @Sendable (_ untilEnd: @escaping @Sendable () async -> Void) async throws -> Void
     ) async throws {
         while !Task.isCancelled {
             try await start { _ = await self.kills.first { true } }
@@ -53,7 +53,7 @@ struct DemoGateway: Sendable {
     /// - Parameters:
     ///   - onListening: told the port.
     ///   - untilEnd: when it returns, the process is killed.
-    func run(onListening: (Int) async -> Void, untilEnd: @Sendable () async -> Void) async throws {
+    func run(onListening: (Int) async -> Void, untilEnd: @escaping @Sendable () async -> Void) async throws {
         let binary = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let variables = Environment.inherit.updating([
             Environment.Key(rawValue: Self.secretVariable)!: self.secret
@@ -67,14 +67,26 @@ struct DemoGateway: Sendable {
             environment: variables, platformOptions: platform, input: .none, output: .sequence,
             error: .discarded
         ) { execution in
-            defer { try? execution.send(signal: .kill) }
-            for try await line in execution.standardOutput.strings() {
-                guard let port = Int(line.trimmingCharacters(in: .whitespacesAndNewlines)) else { continue }
-                await onListening(port)
-                await untilEnd()
-                return
+            let (ports, port) = AsyncStream.makeStream(of: Int.self)
+            let output = execution.standardOutput.strings()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // Before the group waits for the end of the output.
+                defer { try? execution.send(signal: .kill) }
+                // It says its port, then nothing until it ends.
+                group.addTask {
+                    defer { port.finish() }
+                    for try await line in output {
+                        if let said = Int(line.trimmingCharacters(in: .whitespacesAndNewlines)) { port.yield(said) }
+                    }
+                }
+                guard let said = await ports.first(where: { _ in true }) else {
+                    throw Unavailable(description: "A gateway of the demonstration ended before it listened.")
+                }
+                await onListening(said)
+                group.addTask { await untilEnd() }
+                try await group.next()
+                group.cancelAll()
             }
-            throw Unavailable(description: "A gateway of the demonstration ended before it listened.")
         }
     }
 }

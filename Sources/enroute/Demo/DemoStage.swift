@@ -114,7 +114,7 @@ struct DemoStage: Sendable {
     }
 
     private func run(
-        _ gateway: DemoGateway, _ untilEnd: @Sendable () async -> Void, _ onListening: @Sendable () -> Void
+        _ gateway: DemoGateway, _ untilEnd: @escaping @Sendable () async -> Void, _ onListening: @Sendable () -> Void
     ) async throws {
         var port: Int?
         defer { if let port { self.relay.remove(port) } }

@@ -8,6 +8,10 @@ async function ask(path, body) {
     const answer = await fetch(path, body === undefined ? {} : {
       method: 'POST', headers: {'content-type': 'application/json'}, body: JSON.stringify(body),
     });
+    if (answer.status === 409) {
+      element('trouble').textContent = 'One gateway is beginning again: wait until both serve.';
+      return null;
+    }
     if (!answer.ok) throw new Error(`${path} was answered ${answer.status}.`);
     element('trouble').textContent = '';
     return answer.status === 204 ? null : await answer.json();
