@@ -87,7 +87,8 @@ final class JudgedTrips {
             self.count(oldest.key)
             self.entries[oldest.key] = nil
         }
-        let entry = Entry(trip: RiderTrip(bounds: self.loop.settings.judge), usedAt: .now())
+        let trip = RiderTrip(bounds: self.loop.settings.judge, freshFor: UInt64(self.freshness.nanoseconds))
+        let entry = Entry(trip: trip, usedAt: .now())
         self.entries[key] = entry
         return entry
     }
@@ -199,7 +200,9 @@ final class JudgedTrips {
     }
 
     /// After so long what was shown last is old for sure.
-    private let untilDark = TimeAmount.nanoseconds(Int64(ViewFacts.freshness) + 1)
+    private var untilDark: TimeAmount { self.freshness + .nanoseconds(1) }
+
+    private var freshness: TimeAmount { .milliseconds(self.loop.settings.freshness.milliseconds) }
 
     func tellDarkness(of key: Key, at time: NIODeadline = .now(), isOver: Bool = false) {
         guard self.entries[key]?.isTheirs == true,

@@ -28,7 +28,7 @@ struct RiderTrip: Sendable {
     /// What was noted of its verdicts already.
     private var noted = VerdictCounts()
     private var geofence: Geofence?
-    private var darkness = Darkness()
+    private var darkness: Darkness
     /// What followers were told last of a silence.
     private(set) var toldDark: DarkReason?
     /// Metres, straight, from the last position to the destination; `nil` when one of the two is not known.
@@ -40,7 +40,11 @@ struct RiderTrip: Sendable {
     /// 0 to 100; `nil` when the phone does not say.
     private(set) var batteryPercent: Int?
 
-    init(bounds: FixJudge.Bounds) { self.judge = FixJudge(bounds: bounds) }
+    /// - Parameter freshFor: after so long what followers were shown last is called old, ns.
+    init(bounds: FixJudge.Bounds, freshFor: UInt64 = ViewFacts.freshness) {
+        self.judge = FixJudge(bounds: bounds)
+        self.darkness = Darkness(freshFor: freshFor)
+    }
 
     /// - Parameters:
     ///   - fixes: of one report; with `strays` one or more.

@@ -2,6 +2,7 @@ import Access
 import EnrouteClient
 import EnrouteWire
 import LiveState
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -31,6 +32,13 @@ import Testing
                 try await body(gateway)
             }
         }
+    }
+
+    /// Positions are old after 0.2 s, and as many come as may.
+    static func oldSoon(_ settings: inout GatewaySettings) {
+        settings.freshness = .milliseconds(200)
+        (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
+        (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) = (10_000, 10_000)
     }
 
     private static func send(
@@ -89,11 +97,7 @@ import Testing
     }
 
     @Test func `US-072: a silence is the network's until the next batch, unless the phone says why`() async throws {
-        try await Self.run(["job-1"]) { settings in
-            settings.freshness = .milliseconds(200)
-            (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
-            (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) = (10_000, 10_000)
-        } _: { gateway in
+        try await Self.run(["job-1"], Self.oldSoon) { gateway in
             try await gateway.connect("olga", .ops) { operations, seen in
                 try await operations.send(.subscribe(job: JobID("job-1")!, since: nil))
                 _ = try await seen.subscribed()
@@ -110,6 +114,19 @@ import Testing
                 let told = try await Self.explain(gateway, "services_disabled")
                 #expect(told.status == 204)
                 try await Self.becomesDark(.servicesDisabled, &seen)
+            }
+        }
+    }
+
+    @Test func `US-072: readings of no use explain a silence as soon as a position is called old here`() async throws {
+        try await Self.run(["job-1"], Self.oldSoon) { gateway in
+            let shown = try await Self.send(gateway, Self.fix(south: 400, ago: 40_000))
+            #expect(shown.status == 200)
+            let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+            try await becomes("it is told that its readings are of no use") {
+                let older = try await Self.send(gateway, Self.fix(south: 390, ago: 50_000))
+                #expect(older.status == 422 || older.status == 200, "\(older)")
+                return try await notes.read(JobID("job-1")!).get().dark == .noFix
             }
         }
     }
