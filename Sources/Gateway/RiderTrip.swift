@@ -31,6 +31,8 @@ struct RiderTrip: Sendable {
     private var darkness: Darkness
     /// What followers were told last of a silence.
     private(set) var toldDark: DarkReason?
+    /// It is not known whether they were.
+    private var mayBeUntold = false
     /// Metres, straight, from the last position to the destination; `nil` when one of the two is not known.
     private(set) var metersToGo: Double?
     private(set) var speedMetersPerSecond = 0.0
@@ -140,10 +142,13 @@ struct RiderTrip: Sendable {
     ///   - isOver: a position has come.
     mutating func takeDarkness(now: UInt64, isOver: Bool) -> DarkReason?? {
         let reason = self.darkness.reason(now: now)
-        guard reason != self.toldDark, reason != nil || isOver else { return .none }
-        self.toldDark = reason
+        guard reason != self.toldDark || self.mayBeUntold, reason != nil || isOver else { return .none }
+        (self.toldDark, self.mayBeUntold) = (reason, false)
         return .some(reason)
     }
+
+    /// What was taken last may not have been told: it is taken again.
+    mutating func darknessWasLost() { self.mayBeUntold = true }
 
     /// What followers have been shown by whomever, as it was read.
     ///
