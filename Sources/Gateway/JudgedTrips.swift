@@ -150,11 +150,16 @@ final class JudgedTrips {
     func started(_ key: Key) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.read(key).whenComplete { _ in
-            bound.value.entries[key]?.trip.started(now: NIODeadline.now().uptimeNanoseconds)
-            guard bound.value.loop.settings.arrivalStopsTravel, bound.value.entries[key]?.isTheirs == true else {
-                return
+            let isNew = bound.value.entries[key]?.trip.begins(now: NIODeadline.now().uptimeNanoseconds) == true
+            // Only who has the job may switch it on.
+            bound.value.entries[key]?.isTheirs = true
+            var words: [VerdictNotes.Word] = bound.value.loop.settings.arrivalStopsTravel ? [.stoppedByArrival(false)] : []
+            // What was the matter when travel mode was on before, or with another rider, is over.
+            if isNew { words.append(.dark(nil)) }
+            guard !words.isEmpty else { return }
+            bound.value.loop.notes.note(key.job, words: words).whenFailure { _ in
+                if isNew { bound.value.entries[key]?.trip.darknessWasLost() }
             }
-            _ = bound.value.loop.notes.note(key.job, words: [.stoppedByArrival(false)])
         }
     }
 

@@ -123,6 +123,16 @@ struct RiderTrip: Sendable {
         self.darkness.connection(isOpen: true)
     }
 
+    /// Travel mode was switched on: whatever was the matter before is not any more.
+    ///
+    /// - Returns: whether it was not known to be on.
+    mutating func begins(now: UInt64) -> Bool {
+        guard !self.isStarted else { return false }
+        self.started(now: now)
+        (self.toldDark, self.mayBeUntold) = (nil, false)
+        return true
+    }
+
     private var isStarted = false
 
     mutating func reported(_ reason: DarkReason, now: UInt64) {

@@ -131,4 +131,57 @@ import Testing
             }
         }
     }
+
+    // MARK: travel mode off, and on again
+
+    @Test func `US-072: by REST, a reason from before travel mode was switched off is none any more when it is on again`()
+        async throws
+    {
+        try await Self.run { gateway in
+            let told = try await gateway.rest(
+                "PUT", "/api/v1/jobs/job-1/dark", by: "rider-1", .rider, #"{"reason":"permission_denied"}"#)
+            #expect(told.status == 204)
+            try await becomes("the reason is known") { try await Self.dark(gateway, "job-1") == .permissionDenied }
+            try await Self.travel(gateway, "job-1", "DELETE")
+            try await Self.travel(gateway, "job-1", "PUT")
+            try await becomes("the reason is over") { try await Self.dark(gateway, "job-1") == nil }
+        }
+    }
+
+    @Test func `US-072: in a session, a reason from before travel mode was switched off is shown to nobody after it`()
+        async throws
+    {
+        try await Self.run { gateway in
+            let job = JobID("job-1")!
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.dark(job: job, .permissionDenied))
+                _ = try await answers.first { if case .ok("dark", _, _, _) = $0 { true } else { nil } }
+                try await becomes("the reason is known") { try await Self.dark(gateway, "job-1") == .permissionDenied }
+                for isOn in [false, true] {
+                    try await rider.send(.travel(job: job, active: isOn))
+                    _ = try await answers.travelAnswer()
+                }
+                try await becomes("followers are shown no reason") {
+                    let read = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
+                    return read.text.contains(#""tracking":"waiting""#) && !read.text.contains(#""dark""#)
+                }
+            }
+        }
+    }
+
+    @Test func `travel mode that is switched on again while it is on begins nothing, and loses no reason`() {
+        let minute: UInt64 = 60_000_000_000
+        var trip = RiderTrip(bounds: .init())
+        let isFirst = trip.begins(now: 0)
+        trip.reported(.permissionDenied, now: 1)
+        let taken = trip.takeDarkness(now: minute, isOver: false)
+        #expect(isFirst && taken == .some(.permissionDenied))
+        let isAgain = trip.begins(now: minute)
+        #expect(!isAgain && trip.toldDark == .permissionDenied)
+        trip.restart()
+        let isNext = trip.begins(now: minute)
+        #expect(isNext && trip.toldDark == nil)
+        let left = trip.takeDarkness(now: minute + 1, isOver: false)
+        #expect(left == .none)
+    }
 }
