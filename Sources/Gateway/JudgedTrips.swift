@@ -164,12 +164,18 @@ final class JudgedTrips {
     }
 
     /// The rider's phone says why it has no position.
-    func reported(_ reason: DarkReason, _ key: Key) {
+    ///
+    /// - Parameter isTheirs: the ledger has just said so.
+    /// - Returns: whether the job is the rider's, and shared, as far as that was asked. Fails when the reason could not be
+    ///   noted.
+    @discardableResult
+    func reported(_ reason: DarkReason, _ key: Key, isTheirs: Bool = false) -> EventLoopFuture<Bool> {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        self.read(key).whenComplete { _ in
+        return self.read(key).flatMap {
             let now = NIODeadline.now()
+            if isTheirs { bound.value.entries[key]?.isTheirs = true }
             bound.value.entries[key]?.trip.reported(reason, now: now.uptimeNanoseconds)
-            bound.value.tellDarkness(of: key, at: now + bound.value.untilDark)
+            return bound.value.tellDarkness(of: key, at: now + bound.value.untilDark)
         }
     }
 

@@ -2,6 +2,7 @@ import Access
 import EnrouteClient
 import EnrouteWire
 import LiveState
+import Redis
 import TestSupport
 import Testing
 
@@ -142,6 +143,36 @@ import Testing
             let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
             let known = try await notes.read(JobID("job-1")!).get()
             #expect(known.dark == nil)
+        }
+    }
+
+    @Test func `why a phone is silent is answered for when it is noted, and to be said again when it could not be`()
+        async throws
+    {
+        try await within {
+            try await RestartableRedis.running { live in
+                let liveAddress = try live.address
+                try await withServer { ledger in
+                    try await RunningGateway.run(isSecure: false, at: (liveAddress, ledger.address)) { settings in
+                        (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) = (
+                            10_000, 10_000
+                        )
+                    } _: { gateway in
+                        _ = try await gateway.travellingJob()
+                        let on = try await gateway.rest("PUT", "/api/v1/jobs/job-1/travel", by: "rider-1", .rider)
+                        #expect(on.status == 200)
+                        await live.crash()
+                        let lost = try await Self.explain(gateway, "hidden")
+                        #expect(lost.status == 503 && lost.headers["retry-after"] != nil, "\(lost)")
+                        try await live.start(.empty)
+                        try await becomes("the gateway is back at the live instance", every: .milliseconds(200)) {
+                            try await Self.explain(gateway, "hidden").status == 204
+                        }
+                        let noted = try await live.run("HGET", "job:{job-1}:verdicts", "dark")
+                        #expect(noted.text == "hidden")
+                    }
+                }
+            }
         }
     }
 }
