@@ -112,6 +112,8 @@ import Testing
                     _ = try await Self.send(gateway, Self.fix(south: 390, ago: 40_000 - step))
                     if try await notes.read(JobID("job-1")!).get().dark == nil { break }
                 }
+                let over = try await notes.read(JobID("job-1")!).get().dark
+                #expect(over == nil)
                 let told = try await Self.explain(gateway, "services_disabled")
                 #expect(told.status == 204)
                 try await Self.becomesDark(.servicesDisabled, &seen)
