@@ -52,9 +52,11 @@ final class BackgroundRiders {
     }
 
     /// The phone says why it has no position for a job, which is this rider's.
-    func reported(_ reason: DarkReason, for job: JobID, of rider: PersonID) {
+    ///
+    /// - Returns: as `JudgedTrips.reported`.
+    func reported(_ reason: DarkReason, for job: JobID, of rider: PersonID) -> EventLoopFuture<Bool> {
         self.heard([job], of: rider)
-        self.loop.backgroundTrips.reported(reason, self.trip(job, rider))
+        return self.loop.backgroundTrips.reported(reason, self.trip(job, rider), isTheirs: true)
     }
 
     private func trip(_ job: JobID, _ rider: PersonID) -> JudgedTrips.Key { .init(rider: rider, job: job) }

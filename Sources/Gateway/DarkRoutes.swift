@@ -30,13 +30,14 @@ extension Routes {
             grant.reaches(job, customer: record.customer, rider: record.rider),
             !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }
-        guard record.isTravelling else {
-            throw Problem(Refused(code: .travelModeOff, message: FixRefusal.travelModeOff.sentence))
-        }
-        try await self.loops.atHome(of: grant.person) { loop in
-            loop.backgroundRiders.reported(reason, for: job, of: grant.person)
-            return loop.eventLoop.makeSucceededVoidFuture()
-        }.get()
+        let off = Refused(code: .travelModeOff, message: FixRefusal.travelModeOff.sentence)
+        guard record.isTravelling else { throw Problem(off) }
+        // Not noted, it would be lost: the phone has nothing else to say, and is to say it again.
+        let isNoted = try await self.answer(
+            self.loops.atHome(of: grant.person) { loop in
+                loop.backgroundRiders.reported(reason, for: job, of: grant.person)
+            })
+        guard isNoted else { throw Problem(off) }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }
 }

@@ -64,9 +64,11 @@ final class JudgedTrips {
         if let reading = entry.reading { return reading }
         if entry.isRead, !again { return self.loop.eventLoop.makeSucceededVoidFuture() }
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        let reading = self.loop.jobs.view(key.job).map { bound.value.begin(key, $0) }.flatMapErrorThrowing { _ in
-            bound.value.begin(key, nil)
-        }
+        let reading = self.loop.jobs.view(key.job).map { view in
+            // It may have been given to another rider since it was read last.
+            bound.value.entries[key]?.isTheirs = false
+            bound.value.begin(key, view)
+        }.flatMapErrorThrowing { _ in bound.value.begin(key, nil) }
         // It may be over already: a client that is not connected fails at once.
         if self.entries[key]?.isRead == false { self.entries[key]?.reading = reading }
         return reading
@@ -87,7 +89,8 @@ final class JudgedTrips {
             self.count(oldest.key)
             self.entries[oldest.key] = nil
         }
-        let entry = Entry(trip: RiderTrip(bounds: self.loop.settings.judge), usedAt: .now())
+        let trip = RiderTrip(bounds: self.loop.settings.judge, freshFor: UInt64(self.freshness.nanoseconds))
+        let entry = Entry(trip: trip, usedAt: .now())
         self.entries[key] = entry
         return entry
     }
@@ -109,7 +112,8 @@ final class JudgedTrips {
         guard let entry = self.entries[key] else { return nil }
         if now - entry.readAt > Self.readAgainAfter { _ = self.read(key, again: true) }
         let approach = self.entries[key]?.trip.published(fix, listeners: listeners, now: now.uptimeNanoseconds)
-        self.tellDarkness(of: key, at: now, isOver: true)
+        self.entries[key]?.usedAt = now
+        self.endDarkness(of: key, at: now)
         guard let state = approach, entry.isTheirs else { return nil }
         self.loop.logger.info(
             "a rider's place suggests", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
@@ -129,9 +133,11 @@ final class JudgedTrips {
         return state
     }
 
-    /// What the rider of these trips is to be asked for.
+    /// What the rider of these trips is to be asked for. A trip of which nothing came for so long that its last position is
+    /// old is over, or as good as over: who followed it, and how near its door was, is no matter any more.
     func circumstances(of keys: some Sequence<Key>) -> ReportRate.Circumstances {
-        let entries = keys.compactMap { self.entries[$0] }
+        let now = NIODeadline.now()
+        let entries = keys.compactMap { self.entries[$0] }.filter { now - $0.usedAt <= self.freshness }
         let trips = entries.map(\.trip)
         return ReportRate.Circumstances(
             isFollowed: trips.contains { $0.isFollowed }, metersToGo: trips.compactMap(\.metersToGo).min(),
@@ -144,41 +150,51 @@ final class JudgedTrips {
     func started(_ key: Key) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.read(key).whenComplete { _ in
-            bound.value.entries[key]?.trip.started(now: NIODeadline.now().uptimeNanoseconds)
-            guard bound.value.loop.settings.arrivalStopsTravel, bound.value.entries[key]?.isTheirs == true else {
-                return
+            let isNew = bound.value.entries[key]?.trip.begins(now: NIODeadline.now().uptimeNanoseconds) == true
+            // Only who has the job may switch it on.
+            bound.value.entries[key]?.isTheirs = true
+            var words: [VerdictNotes.Word] = bound.value.loop.settings.arrivalStopsTravel ? [.stoppedByArrival(false)] : []
+            // What was the matter when travel mode was on before, or with another rider, is over.
+            if isNew { words.append(.dark(nil)) }
+            guard !words.isEmpty else { return }
+            bound.value.loop.notes.note(key.job, words: words).whenFailure { _ in
+                if isNew { bound.value.entries[key]?.trip.darknessWasLost() }
             }
-            _ = bound.value.loop.notes.note(key.job, words: [.stoppedByArrival(false)])
         }
     }
 
     /// The rider's phone says why it has no position.
-    func reported(_ reason: DarkReason, _ key: Key) {
+    ///
+    /// - Parameter isTheirs: the ledger has just said so.
+    /// - Returns: whether the job is the rider's, and shared, as far as that was asked. Fails when the reason could not be
+    ///   noted.
+    @discardableResult
+    func reported(_ reason: DarkReason, _ key: Key, isTheirs: Bool = false) -> EventLoopFuture<Bool> {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        self.read(key).whenComplete { _ in
+        return self.read(key).flatMap {
             let now = NIODeadline.now()
+            if isTheirs { bound.value.entries[key]?.isTheirs = true }
             bound.value.entries[key]?.trip.reported(reason, now: now.uptimeNanoseconds)
-            bound.value.tellDarkness(of: key, at: now + bound.value.untilDark)
+            return bound.value.tellDarkness(of: key, at: now + bound.value.untilDark)
         }
     }
 
     var trips: [Key] { Array(self.entries.keys) }
 
-    /// Looks at every trip: a silence explains itself with time.
-    func tellDarkness() { for key in self.entries.keys { self.tellDarkness(of: key, at: .now()) } }
+    /// Looks at every trip: a silence explains itself with time. One that is over is not looked at again.
+    func tellDarkness() {
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        for key in self.entries.keys {
+            self.tellDarkness(of: key).whenSuccess { isShared in if !isShared { bound.value.restart(key) } }
+        }
+    }
 
     /// The session is gone: what will be so when its last positions are old is known now, and nobody will be there then.
     func disconnected() {
-        let (notes, time) = (self.loop.notes, (NIODeadline.now() + self.untilDark).uptimeNanoseconds)
-        for key in self.entries.keys where self.entries[key]?.isTheirs == true {
+        let time = NIODeadline.now() + self.untilDark
+        for key in self.entries.keys {
             self.entries[key]?.trip.disconnected()
-            guard let reason = self.entries[key]?.trip.takeDarkness(now: time, isOver: false) ?? nil else { continue }
-            // It may have been given to another rider, or have ended, since this one reported last.
-            self.loop.jobs.ledger.head(key.job).whenSuccess { head in
-                guard let head, head.rider == key.rider, head.isTravelling else { return }
-                _ = notes.note(
-                    key.job, words: [.dark(reason)], message: .dark(job: key.job, reason, tellsReason: true))
-            }
+            self.tellDarkness(of: key, at: time)
         }
     }
 
@@ -199,14 +215,50 @@ final class JudgedTrips {
     }
 
     /// After so long what was shown last is old for sure.
-    private let untilDark = TimeAmount.nanoseconds(Int64(ViewFacts.freshness) + 1)
+    private var untilDark: TimeAmount { self.freshness + .nanoseconds(1) }
 
-    func tellDarkness(of key: Key, at time: NIODeadline = .now(), isOver: Bool = false) {
+    private var freshness: TimeAmount { .milliseconds(self.loop.settings.freshness.milliseconds) }
+
+    /// Tells followers why nothing is seen, if it is something else than they were told.
+    ///
+    /// - Parameter time: later than now, to tell what will be so then.
+    /// - Returns: whether the job is this rider's still, and shared, as far as it was asked: it is when there is something to
+    ///   tell. Fails when Redis is away; then it is told at the next look.
+    @discardableResult
+    func tellDarkness(of key: Key, at time: NIODeadline = .now()) -> EventLoopFuture<Bool> {
+        let loop = self.loop.eventLoop
         guard self.entries[key]?.isTheirs == true,
-            let reason = self.entries[key]?.trip.takeDarkness(now: time.uptimeNanoseconds, isOver: isOver)
+            let taken = self.entries[key]?.trip.takeDarkness(now: time.uptimeNanoseconds, isOver: false),
+            let reason = taken
+        else { return loop.makeSucceededFuture(true) }
+        let (bound, notes) = (NIOLoopBound(self, eventLoop: loop), self.loop.notes)
+        return self.loop.jobs.ledger.head(key.job).flatMap { head in
+            // It may have been given to another rider, or have ended, since this one reported last.
+            guard let head, head.rider == key.rider, head.isTravelling else {
+                bound.value.entries[key]?.trip.darknessWasLost()
+                return loop.makeSucceededFuture(false)
+            }
+            // Meanwhile a position may have come.
+            if let trip = bound.value.entries[key]?.trip, trip.toldDark != reason {
+                return loop.makeSucceededFuture(true)
+            }
+            let message = ServerMessage.dark(job: key.job, reason, tellsReason: true)
+            return notes.note(key.job, words: [.dark(reason)], message: message).map { true }
+        }.flatMapErrorThrowing { error in
+            bound.value.entries[key]?.trip.darknessWasLost()
+            throw error
+        }
+    }
+
+    /// A position has come, which the live instance took: followers see that by itself.
+    private func endDarkness(of key: Key, at now: NIODeadline) {
+        guard self.entries[key]?.isTheirs == true,
+            self.entries[key]?.trip.takeDarkness(now: now.uptimeNanoseconds, isOver: true) != nil
         else { return }
-        _ = self.loop.notes.note(
-            key.job, words: [.dark(reason)], message: reason.map { .dark(job: key.job, $0, tellsReason: true) })
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.loop.notes.note(key.job, words: [.dark(nil)]).whenFailure { _ in
+            bound.value.entries[key]?.trip.darknessWasLost()
+        }
     }
 
     /// Travel mode was switched off: nothing is shown any more.

@@ -143,6 +143,11 @@ final class LoopRelay {
 
     /// Shows what is only said here: an arrival that is called into question for want of positions, or is not any more.
     private func offer(_ estimate: ArrivalEstimate, of job: JobID) {
+        if self.isBlind() {
+            self.logger.trace(
+                "an arrival waits until it is known who may see it",
+                metadata: [LogKey.job: "\(job)", LogKey.reason: "\(estimate.state.rawValue)"])
+        }
         self.offerETA(
             Frame.text(ServerMessage.eta(job: job, estimate).encoded), of: job, to: self.table.followers(of: job))
     }

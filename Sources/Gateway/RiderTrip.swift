@@ -28,9 +28,11 @@ struct RiderTrip: Sendable {
     /// What was noted of its verdicts already.
     private var noted = VerdictCounts()
     private var geofence: Geofence?
-    private var darkness = Darkness()
+    private var darkness: Darkness
     /// What followers were told last of a silence.
     private(set) var toldDark: DarkReason?
+    /// It is not known whether they were.
+    private var mayBeUntold = false
     /// Metres, straight, from the last position to the destination; `nil` when one of the two is not known.
     private(set) var metersToGo: Double?
     private(set) var speedMetersPerSecond = 0.0
@@ -40,7 +42,11 @@ struct RiderTrip: Sendable {
     /// 0 to 100; `nil` when the phone does not say.
     private(set) var batteryPercent: Int?
 
-    init(bounds: FixJudge.Bounds) { self.judge = FixJudge(bounds: bounds) }
+    /// - Parameter freshFor: after so long what followers were shown last is called old, ns.
+    init(bounds: FixJudge.Bounds, freshFor: UInt64 = ViewFacts.freshness) {
+        self.judge = FixJudge(bounds: bounds)
+        self.darkness = Darkness(freshFor: freshFor)
+    }
 
     /// - Parameters:
     ///   - fixes: of one report; with `strays` one or more.
@@ -117,6 +123,16 @@ struct RiderTrip: Sendable {
         self.darkness.connection(isOpen: true)
     }
 
+    /// Travel mode was switched on: whatever was the matter before is not any more.
+    ///
+    /// - Returns: whether it was not known to be on.
+    mutating func begins(now: UInt64) -> Bool {
+        guard !self.isStarted else { return false }
+        self.started(now: now)
+        (self.toldDark, self.mayBeUntold) = (nil, false)
+        return true
+    }
+
     private var isStarted = false
 
     mutating func reported(_ reason: DarkReason, now: UInt64) {
@@ -136,10 +152,13 @@ struct RiderTrip: Sendable {
     ///   - isOver: a position has come.
     mutating func takeDarkness(now: UInt64, isOver: Bool) -> DarkReason?? {
         let reason = self.darkness.reason(now: now)
-        guard reason != self.toldDark, reason != nil || isOver else { return .none }
-        self.toldDark = reason
+        guard reason != self.toldDark || self.mayBeUntold, reason != nil || isOver else { return .none }
+        (self.toldDark, self.mayBeUntold) = (reason, false)
         return .some(reason)
     }
+
+    /// What was taken last may not have been told: it is taken again.
+    mutating func darknessWasLost() { self.mayBeUntold = true }
 
     /// What followers have been shown by whomever, as it was read.
     ///

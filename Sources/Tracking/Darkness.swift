@@ -17,6 +17,8 @@ package struct Darkness: Hashable, Sendable {
         var at: UInt64
     }
 
+    /// ns: an accepted reading explains itself for so long, and a refused one explains a silence.
+    private let freshFor: UInt64
     private var travellingSince: UInt64?
     private var acceptedAt: UInt64?
     private var refusedAt: UInt64?
@@ -24,7 +26,8 @@ package struct Darkness: Hashable, Sendable {
     private var batteryPercent: Int?
     private var reported: Report?
 
-    package init() {}
+    /// - Parameter freshFor: after so long what followers were shown last is called old, ns.
+    package init(freshFor: UInt64 = ViewFacts.freshness) { self.freshFor = freshFor }
 
     package mutating func started(now: UInt64) {
         (self.travellingSince, self.acceptedAt, self.refusedAt, self.reported) = (now, nil, nil, nil)
@@ -54,7 +57,7 @@ package struct Darkness: Hashable, Sendable {
     /// - Returns: `nil` when there is nothing to explain: travel mode is off, or readings come.
     package func reason(now: UInt64) -> DarkReason? {
         guard let since = self.travellingSince else { return nil }
-        if let acceptedAt = self.acceptedAt, now <= acceptedAt + ViewFacts.freshness { return nil }
+        if let acceptedAt = self.acceptedAt, now <= acceptedAt + self.freshFor { return nil }
         if let reported = self.reported {
             if reported.reason != .navigationHandoff || now <= reported.at + Self.handoff { return reported.reason }
         }
@@ -62,7 +65,7 @@ package struct Darkness: Hashable, Sendable {
             return self.batteryPercent.map { $0 <= Self.lowBatteryPercent } ?? false ? .lowBattery : .network
         }
         // Readings come, and none of them is of use; or none has come, though there was time.
-        if let refusedAt = self.refusedAt, now <= refusedAt + ViewFacts.freshness { return .noFix }
+        if let refusedAt = self.refusedAt, now <= refusedAt + self.freshFor { return .noFix }
         guard self.acceptedAt == nil else { return .unknown }
         return now > since + Self.firstFix ? .noFix : nil
     }

@@ -2,6 +2,8 @@ import Access
 import EnrouteClient
 import EnrouteWire
 import LiveState
+import Redis
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -31,6 +33,13 @@ import Testing
                 try await body(gateway)
             }
         }
+    }
+
+    /// Positions are old after 0.2 s, and as many come as may.
+    static func oldSoon(_ settings: inout GatewaySettings) {
+        settings.freshness = .milliseconds(200)
+        (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
+        (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) = (10_000, 10_000)
     }
 
     private static func send(
@@ -89,11 +98,7 @@ import Testing
     }
 
     @Test func `US-072: a silence is the network's until the next batch, unless the phone says why`() async throws {
-        try await Self.run(["job-1"]) { settings in
-            settings.freshness = .milliseconds(200)
-            (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
-            (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) = (10_000, 10_000)
-        } _: { gateway in
+        try await Self.run(["job-1"], Self.oldSoon) { gateway in
             try await gateway.connect("olga", .ops) { operations, seen in
                 try await operations.send(.subscribe(job: JobID("job-1")!, since: nil))
                 _ = try await seen.subscribed()
@@ -107,9 +112,24 @@ import Testing
                     _ = try await Self.send(gateway, Self.fix(south: 390, ago: 40_000 - step))
                     if try await notes.read(JobID("job-1")!).get().dark == nil { break }
                 }
+                let over = try await notes.read(JobID("job-1")!).get().dark
+                #expect(over == nil)
                 let told = try await Self.explain(gateway, "services_disabled")
                 #expect(told.status == 204)
                 try await Self.becomesDark(.servicesDisabled, &seen)
+            }
+        }
+    }
+
+    @Test func `US-072: readings of no use explain a silence as soon as a position is called old here`() async throws {
+        try await Self.run(["job-1"], Self.oldSoon) { gateway in
+            let shown = try await Self.send(gateway, Self.fix(south: 400, ago: 40_000))
+            #expect(shown.status == 200)
+            let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+            try await becomes("it is told that its readings are of no use") {
+                let older = try await Self.send(gateway, Self.fix(south: 390, ago: 50_000))
+                #expect(older.status == 422 || older.status == 200, "\(older)")
+                return try await notes.read(JobID("job-1")!).get().dark == .noFix
             }
         }
     }
@@ -125,6 +145,36 @@ import Testing
             let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
             let known = try await notes.read(JobID("job-1")!).get()
             #expect(known.dark == nil)
+        }
+    }
+
+    @Test func `why a phone is silent is answered for when it is noted, and to be said again when it could not be`()
+        async throws
+    {
+        try await within {
+            try await RestartableRedis.running { live in
+                let liveAddress = try live.address
+                try await withServer { ledger in
+                    try await RunningGateway.run(isSecure: false, at: (liveAddress, ledger.address)) { settings in
+                        (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) = (
+                            10_000, 10_000
+                        )
+                    } _: { gateway in
+                        _ = try await gateway.travellingJob()
+                        let on = try await gateway.rest("PUT", "/api/v1/jobs/job-1/travel", by: "rider-1", .rider)
+                        #expect(on.status == 200)
+                        await live.crash()
+                        let lost = try await Self.explain(gateway, "hidden")
+                        #expect(lost.status == 503 && lost.headers["retry-after"] != nil, "\(lost)")
+                        try await live.start(.empty)
+                        try await becomes("the gateway is back at the live instance", every: .milliseconds(200)) {
+                            try await Self.explain(gateway, "hidden").status == 204
+                        }
+                        let noted = try await live.run("HGET", "job:{job-1}:verdicts", "dark")
+                        #expect(noted.text == "hidden")
+                    }
+                }
+            }
         }
     }
 }

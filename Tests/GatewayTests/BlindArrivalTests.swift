@@ -1,6 +1,7 @@
 import EnrouteClient
 import EnrouteWire
 import LiveState
+import Logging
 import TestSupport
 import Testing
 
@@ -8,9 +9,6 @@ import Testing
 
 /// Arrivals on a gateway that can not know what is revoked: when somebody comes says where somebody is.
 @Suite struct BlindArrivalTests {
-    /// Each job's arrival is looked at once a second.
-    private static let twoLooks = Duration.seconds(2)
-
     @Test func `while it is not known what is revoked no way of reading a job shows when its rider arrives`()
         async throws
     {
@@ -57,8 +55,12 @@ import Testing
 
     @Test func `what is said of an arrival meanwhile, and of no position, is told when it is known again`() async throws
     {
+        let (waiting, hear) = AsyncStream.makeStream(of: String.self)
+        let logger = Logger(label: "test") { _ in
+            WithheldArrivals { if $0 == ArrivalState.recalculating.rawValue { hear.yield($0) } }
+        }
         try await within {
-            try await RunningGateway.run(isSecure: false) { settings in
+            try await RunningGateway.run(isSecure: false, logger: logger) { settings in
                 ArrivalTimesTests.settings(&settings)
                 settings.revocationPatience = .seconds(1)
                 settings.freshness = .seconds(4)
@@ -75,13 +77,32 @@ import Testing
                         if case .tracking(_, .stale, _) = message { return true }
                         return nil
                     }
-                    let looked = ContinuousClock.now + Self.twoLooks
-                    try await becomes("the arrival was looked at") { ContinuousClock.now >= looked }
+                    // It was looked at: what is to be said of it waits.
+                    _ = await waiting.first { _ in true }
                     _ = try await gateway.client.run("DEL", gateway.settings.liveState.keyspace.control)
                     let doubtful = try await heard.eta()
                     #expect(doubtful.state == .recalculating)
                 }
             }
         }
+    }
+}
+
+/// Hands over the state of each arrival that is withheld.
+private struct WithheldArrivals: LogHandler {
+    let take: @Sendable (String) -> Void
+    var logLevel = Logger.Level.trace
+    var metadata: Logger.Metadata = [:]
+
+    init(_ take: @escaping @Sendable (String) -> Void) { self.take = take }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { self.metadata[key] }
+        set { self.metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        guard event.message.description.hasPrefix("an arrival waits"), let state = event.metadata?["reason"] else { return }
+        self.take("\(state)")
     }
 }

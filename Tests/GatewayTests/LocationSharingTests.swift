@@ -39,6 +39,18 @@ import Testing
         return said
     }
 
+    /// What can be asked of a job, or be done to it, by requests; its stream of events is read as one.
+    private static func requests(_ job: JobID) -> [(method: String, path: String, body: String?)] {
+        let fix = #"{"at":\#(Int64.now),"lat":41.9,"lon":12.5}"#
+        let ofJob: [(String, String, String?)] = [
+            ("GET", "", nil), ("GET", "/log", nil), ("GET", "/verdicts", nil),
+            ("GET", "/navigation?to=destination", nil), ("PUT", "/dark", #"{"reason":"hidden"}"#),
+            ("PUT", "/travel", nil), ("DELETE", "/travel", nil), ("POST", "/locations", #"{"fixes":[\#(fix)]}"#),
+            ("POST", "/links", "{}"),
+        ]
+        return [("GET", "/track/\(job)", nil)] + ofJob.map { ($0.0, "/api/v1/jobs/\(job)\($0.1)", $0.2) }
+    }
+
     @Test func `US-072 BR-001: who is not the job's customer is refused by every way of asking`() async throws {
         try await Self.run { gateway, job, _ in
             try await gateway.connect("rider-1", .rider) { rider, answers in
@@ -56,13 +68,23 @@ import Testing
                         let said = try await Self.said(to: stranger, &messages)
                         #expect(said.isEmpty)
                     }
-                    let read = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: person, role)
-                    #expect(read.status == 404 && !read.text.contains("41.9"), "\(read)")
+                    for (method, path, body) in Self.requests(job) {
+                        let answer = try await gateway.rest(method, path, by: person, role, body)
+                        #expect([403, 404].contains(answer.status), "\(method) \(path): \(answer)")
+                        #expect(!answer.text.contains("41.9"), "\(method) \(path): \(answer)")
+                    }
                     let stream = try await EventStreamReader.open(gateway, job, by: person, role)
                     #expect(stream.status == 404 && !stream.body.contains("41.9"))
                 }
-                let nobody = try await gateway.rest("GET", "/api/v1/jobs/\(job)", as: nil)
-                #expect(nobody.status == 401)
+                for (method, path, body) in Self.requests(job) {
+                    let answer = try await gateway.rest(method, path, as: nil, body)
+                    // A page without a credential is the same for everybody.
+                    #expect(answer.status == (path.hasPrefix("/track/") ? 200 : 401), "\(method) \(path): \(answer)")
+                    #expect(!answer.text.contains("41.9"), "\(method) \(path): \(answer)")
+                }
+                // Nor did any of them do anything.
+                try await rider.report(job, step: 3)
+                _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
             }
         }
     }

@@ -111,6 +111,20 @@ import Testing
         #expect(darkness.reason(now: Self.later) == .network)
     }
 
+    @Test func `a silence begins when a position is called old, however long that is configured to take`() {
+        for seconds in [1.0, 3600] {
+            var darkness = Darkness(freshFor: .seconds(seconds))
+            darkness.connection(isOpen: true)
+            darkness.started(now: 0)
+            darkness.accepted(now: 0)
+            #expect(darkness.reason(now: .seconds(seconds)) == nil)
+            #expect(darkness.reason(now: .seconds(seconds) + 1) == .unknown)
+            darkness.refused(now: .seconds(seconds))
+            #expect(darkness.reason(now: .seconds(2 * seconds)) == .noFix)
+            #expect(darkness.reason(now: .seconds(2 * seconds) + 1) == .unknown)
+        }
+    }
+
     @Test func `a receiver has 20 s for its first reading, and readings of no use are none`() {
         var darkness = Darkness()
         darkness.connection(isOpen: true)

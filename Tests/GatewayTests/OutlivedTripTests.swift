@@ -1,0 +1,187 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import LiveState
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Trips whose journey is over, by a status, another rider or travel mode: nothing of them is told any more, and nothing that
+/// comes after them is steered by them.
+@Suite struct OutlivedTripTests {
+    /// m of a degree of latitude.
+    private static let metersOfDegree = 111_195.0
+
+    enum End: CaseIterable { case completed, reassigned }
+
+    private static func run(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, BackgroundRiderTests.oldSoon) { gateway in
+                for name in ["job-1", "job-2"] {
+                    _ = try await gateway.travellingJob(name)
+                    try await Self.travel(gateway, name, "PUT")
+                }
+                try await body(gateway)
+            }
+        }
+    }
+
+    private static func travel(_ gateway: RunningGateway, _ job: String, _ method: String) async throws {
+        let answer = try await gateway.rest(method, "/api/v1/jobs/\(job)/travel", by: "rider-1", .rider)
+        #expect(answer.status == 200, "\(answer)")
+    }
+
+    /// A position so far south of the destination.
+    private static func send(
+        _ gateway: RunningGateway, _ job: String, south meters: Double = 400, ago: Int64, speed: Double = 1,
+        others: String = ""
+    ) async throws -> RESTAnswer {
+        let latitude = 41.9 - meters / Self.metersOfDegree
+        let fix = #"{"at":\#(Int64.now - ago),"lat":\#(latitude),"lon":12.5,"acc":5,"spd":\#(speed)}"#
+        return try await gateway.rest(
+            "POST", "/api/v1/jobs/\(job)/locations", by: "rider-1", .rider, #"{\#(others)"fixes":[\#(fix)]}"#)
+    }
+
+    private static func end(_ gateway: RunningGateway, _ job: String, by end: End) async throws {
+        switch end {
+        case .completed:
+            for status in ["work_in_progress", "completed"] {
+                let answer = try await gateway.rest(
+                    "POST", "/api/v1/jobs/\(job)/status", by: "orders", .service, #"{"status":"\#(status)"}"#)
+                #expect([200, 201].contains(answer.status), "\(answer)")
+            }
+        case .reassigned:
+            let job = JobID(job)!
+            let record = try #require(try await gateway.ledger.recover(job).get()).record
+            let answer = try await gateway.ledger.assign(
+                job, to: PersonID("rider-2")!, of: record.customer, expected: record.fence
+            ).get()
+            guard case .assigned = answer.value else { throw Missing() }
+        }
+    }
+
+    private static func dark(_ gateway: RunningGateway, _ job: String) async throws -> DarkReason? {
+        let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+        return try await notes.read(JobID(job)!).get().dark
+    }
+
+    @Test func `US-072: after a door that somebody watched, a job that nobody follows is asked for reports rarely`()
+        async throws
+    {
+        try await Self.run { gateway in
+            try await gateway.connect("anna", .customer) { anna, seen in
+                try await anna.send(.subscribe(job: JobID("job-1")!, since: nil))
+                _ = try await seen.subscribed()
+                let door = try await Self.send(gateway, "job-1", south: 50, ago: 50_000, speed: 10)
+                #expect(door.member("rate") == 1, "\(door)")
+            }
+            try await Self.end(gateway, "job-1", by: .completed)
+            var ago: Int64 = 50_000
+            try await becomes("nobody watching means slow", every: .milliseconds(20)) {
+                ago -= 1
+                return try await Self.send(gateway, "job-2", ago: ago).member("rate") == 20
+            }
+        }
+    }
+
+    @Test(arguments: End.allCases)
+    func `US-072: why nothing is seen is not said of a job that is over, nor of another rider's`(end: End) async throws {
+        try await Self.run { gateway in
+            for job in ["job-1", "job-2"] {
+                let shown = try await Self.send(gateway, job, ago: 40_000)
+                #expect(shown.status == 200)
+            }
+            try await Self.end(gateway, "job-1", by: end)
+            // Readings of no use for both; of the first it would be said before it is said of the second.
+            try await becomes("it is said of the job that goes on") {
+                _ = try await Self.send(gateway, "job-1", ago: 50_000, others: #""jobs":["job-2"],"#)
+                return try await Self.dark(gateway, "job-2") == .noFix
+            }
+            let said = try await Self.dark(gateway, "job-1")
+            #expect(said == nil)
+        }
+    }
+
+    @Test func `US-072: a session that goes on says nothing of the job it has completed`() async throws {
+        try await Self.run { gateway in
+            let (over, other) = (JobID("job-1")!, JobID("job-2")!)
+            try await gateway.connect("olga", .ops) { operations, known in
+                for job in [over, other] {
+                    try await operations.send(.subscribe(job: job, since: nil))
+                    _ = try await known.subscribed()
+                }
+                try await gateway.connect("rider-1", .rider) { rider, answers in
+                    for job in [over, other] {
+                        try await rider.report(job, step: 1)
+                        _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                    }
+                    try await Self.end(gateway, "job-1", by: .completed)
+                    // The session looks at all its trips every ten seconds.
+                    _ = try await known.first { message -> Bool? in
+                        guard case .dark(let job, _, .unknown) = message else { return nil }
+                        #expect(job == other)
+                        return job == other ? true : nil
+                    }
+                    // Each is told when what it asked of the ledger is answered: the others of that look are, too.
+                    let counted = try await gateway.rest(
+                        "GET", "/api/v1/jobs/job-1/verdicts", by: "olga", .ops)
+                    #expect(counted.status == 200 && !counted.text.contains(#""dark""#), "\(counted)")
+                }
+            }
+        }
+    }
+
+    // MARK: travel mode off, and on again
+
+    @Test func `US-072: by REST, a reason from before travel mode was switched off is none any more when it is on again`()
+        async throws
+    {
+        try await Self.run { gateway in
+            let told = try await gateway.rest(
+                "PUT", "/api/v1/jobs/job-1/dark", by: "rider-1", .rider, #"{"reason":"permission_denied"}"#)
+            #expect(told.status == 204)
+            try await becomes("the reason is known") { try await Self.dark(gateway, "job-1") == .permissionDenied }
+            try await Self.travel(gateway, "job-1", "DELETE")
+            try await Self.travel(gateway, "job-1", "PUT")
+            try await becomes("the reason is over") { try await Self.dark(gateway, "job-1") == nil }
+        }
+    }
+
+    @Test func `US-072: in a session, a reason from before travel mode was switched off is shown to nobody after it`()
+        async throws
+    {
+        try await Self.run { gateway in
+            let job = JobID("job-1")!
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.dark(job: job, .permissionDenied))
+                _ = try await answers.first { if case .ok("dark", _, _, _) = $0 { true } else { nil } }
+                try await becomes("the reason is known") { try await Self.dark(gateway, "job-1") == .permissionDenied }
+                for isOn in [false, true] {
+                    try await rider.send(.travel(job: job, active: isOn))
+                    _ = try await answers.travelAnswer()
+                }
+                try await becomes("followers are shown no reason") {
+                    let read = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
+                    return read.text.contains(#""tracking":"waiting""#) && !read.text.contains(#""dark""#)
+                }
+            }
+        }
+    }
+
+    @Test func `travel mode that is switched on again while it is on begins nothing, and loses no reason`() {
+        let minute: UInt64 = 60_000_000_000
+        var trip = RiderTrip(bounds: .init())
+        let isFirst = trip.begins(now: 0)
+        trip.reported(.permissionDenied, now: 1)
+        let taken = trip.takeDarkness(now: minute, isOver: false)
+        #expect(isFirst && taken == .some(.permissionDenied))
+        let isAgain = trip.begins(now: minute)
+        #expect(!isAgain && trip.toldDark == .permissionDenied)
+        trip.restart()
+        let isNext = trip.begins(now: minute)
+        #expect(isNext && trip.toldDark == nil)
+        let left = trip.takeDarkness(now: minute + 1, isOver: false)
+        #expect(left == .none)
+    }
+}
