@@ -1,20 +1,22 @@
 """The rider's page as tests open it: signed in by a one-time code, with a spy between the page and what it asks of the
-browser: each call for the location is counted, and may be held back while the browser's question is "open"; a map app
-that would be opened is written down in its place."""
+browser: each call for the location and each reading is counted, and calls may be held back while the browser's question
+is "open"; a map app that would be opened is written down in its place."""
 
 from playwright.sync_api import Locator, Page, expect
 
 import bounds
 from devices import ROME, Devices
 from order_system import Job, OrderSystem
+from wire import Wire
 
 SPY = """(() => {
-  const spy = window.spy = {calls: [], held: [], opened: [], isHolding: false, failsWith: null};
+  const spy = window.spy = {calls: [], held: [], opened: [], readings: 0, isHolding: false, failsWith: null};
   for (const name of ['getCurrentPosition', 'watchPosition']) {
     const real = Geolocation.prototype[name];
     Geolocation.prototype[name] = function (found, failed, options) {
       spy.calls.push(name);
-      const ask = () => spy.failsWith === null ? real.call(this, found, failed, options)
+      const count = (position) => { spy.readings += 1; found(position); };
+      const ask = () => spy.failsWith === null ? real.call(this, count, failed, options)
         : queueMicrotask(() => failed({code: spy.failsWith, message: 'so says the test'}));
       if (!spy.isHolding) return ask();
       spy.held.push(ask);
@@ -36,11 +38,14 @@ IPHONE = ("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/60
 class RiderPage:
     """One rider's phone."""
 
-    def __init__(self, orders: OrderSystem, devices: Devices, person: str, *jobs: Job, scripts=(), words="", **options):
-        """`jobs`: of a rider without a zone, who is told them by the address. `words`: of the address, `lang=de`."""
+    def __init__(self, orders: OrderSystem, devices: Devices, person: str, *jobs: Job, scripts=(), words="",
+                 has_wire: bool = False, **options):
+        """`jobs`: of a rider without a zone, who is told them by the address. `words`: of the address, `lang=de`.
+        `has_wire`: a test may say to the page what a gateway would (`wire`)."""
         self.orders, self.person = orders, person
         phone = {"width": 390, "height": 844, "is_phone": True, "geolocation": ROME}
         self.page: Page = devices.open(None, **phone | options)
+        self.wire = Wire(self.page) if has_wire else None
         for script in (SPY, *scripts):
             self.page.context.add_init_script(script)
         query = "&".join([f"job={job.name}" for job in jobs] + ([words] if words else []))
@@ -134,6 +139,11 @@ class RiderPage:
             return real.call(this, text);
           };
         }""")
+
+    @property
+    def now_ms(self) -> float:
+        """The page's clock, as in what `listen` writes down."""
+        return self.page.evaluate("performance.now()")
 
     def said(self, kind: str) -> list[dict]:
         """The page's messages of a type since `listen`."""
