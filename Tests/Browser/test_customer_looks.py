@@ -198,6 +198,7 @@ def test_point_21_not_yours_is_the_same_page_as_not_there(order_system, phone):
     for name in (visit.name, "never-was"):
         page = phone(order_system.sign_in_url(f"/track/{name}", "customer", "somebody-else"))
         expect(page.locator("#refusal h1")).to_have_text("There is nothing to follow here.")
+        expect(page.locator("#announcer")).to_have_text("There is nothing to follow here.")
         seen.append(page.locator("body").inner_text())
     assert seen[0] == seen[1]
 
