@@ -4,7 +4,6 @@ is "open"; a map app that would be opened is written down in its place."""
 
 from playwright.sync_api import Locator, Page, expect
 
-import bounds
 from devices import ROME, Devices
 from order_system import Job, OrderSystem
 from wire import Wire
@@ -130,11 +129,13 @@ class RiderPage:
         }""", is_hidden)
 
     def listen(self) -> None:
-        """From now on the page's messages are written down, with the page's clock, ms."""
+        """From now on the page's messages are written down, with the page's clock, ms, and the gateway's to it."""
         self.page.evaluate("""() => {
-          const real = WebSocket.prototype.send;
-          spy.sent = [];
+          const [real, heard] = [WebSocket.prototype.send, new WeakSet()];
+          [spy.sent, spy.heard] = [[], []];
           WebSocket.prototype.send = function (text) {
+            if (!heard.has(this)) this.addEventListener('message', ({data}) => spy.heard.push(JSON.parse(data)));
+            heard.add(this);
             spy.sent.push({at: performance.now(), message: JSON.parse(text)});
             return real.call(this, text);
           };
@@ -148,6 +149,14 @@ class RiderPage:
     def said(self, kind: str) -> list[dict]:
         """The page's messages of a type since `listen`."""
         return [each for each in self.page.evaluate("spy.sent") if each["message"]["type"] == kind]
+
+    def wait_until_answered(self, kind: str, member: str) -> None:
+        """Until the gateway took the first message of a type that has this member; it answers one after the other."""
+        self.page.wait_for_function("""([kind, member]) => {
+          const said = spy.sent.filter(({message}) => message.type === kind);
+          const first = said.findIndex(({message}) => message[member] !== undefined);
+          return first >= 0 && spy.heard.filter(({type, re}) => type === 'ok' && re === kind).length > first;
+        }""", arg=[kind, member])
 
     @property
     def dark_reasons(self) -> list[str]:
@@ -163,13 +172,3 @@ class RiderPage:
 def go_online(orders: OrderSystem, person: str) -> None:
     """A rider in a zone, before its page is opened: what is given to it then is there from the start."""
     orders.ask("PATCH", "riders/me/status", {"status": "online"}, bearer=orders.token("rider", person))
-
-
-def eventually(page: Page, look, what: str):
-    """What `look` finds once it is true; the page goes on meanwhile."""
-    for _ in range(int(bounds.ANSWER_SECONDS / bounds.POLL_SECONDS)):
-        found = look()
-        if found:
-            return found
-        page.wait_for_timeout(bounds.POLL_SECONDS * 1000)
-    raise AssertionError(f"never came to be: {what}; last: {found!r}")
