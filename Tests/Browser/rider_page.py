@@ -1,20 +1,21 @@
 """The rider's page as tests open it: signed in by a one-time code, with a spy between the page and what it asks of the
-browser: each call for the location is counted, and may be held back while the browser's question is "open"; a map app
-that would be opened is written down in its place."""
+browser: each call for the location and each reading is counted, and calls may be held back while the browser's question
+is "open"; a map app that would be opened is written down in its place."""
 
 from playwright.sync_api import Locator, Page, expect
 
-import bounds
 from devices import ROME, Devices
 from order_system import Job, OrderSystem
+from wire import Wire
 
 SPY = """(() => {
-  const spy = window.spy = {calls: [], held: [], opened: [], isHolding: false, failsWith: null};
+  const spy = window.spy = {calls: [], held: [], opened: [], readings: 0, isHolding: false, failsWith: null};
   for (const name of ['getCurrentPosition', 'watchPosition']) {
     const real = Geolocation.prototype[name];
     Geolocation.prototype[name] = function (found, failed, options) {
       spy.calls.push(name);
-      const ask = () => spy.failsWith === null ? real.call(this, found, failed, options)
+      const count = (position) => { spy.readings += 1; found(position); };
+      const ask = () => spy.failsWith === null ? real.call(this, count, failed, options)
         : queueMicrotask(() => failed({code: spy.failsWith, message: 'so says the test'}));
       if (!spy.isHolding) return ask();
       spy.held.push(ask);
@@ -36,11 +37,14 @@ IPHONE = ("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/60
 class RiderPage:
     """One rider's phone."""
 
-    def __init__(self, orders: OrderSystem, devices: Devices, person: str, *jobs: Job, scripts=(), words="", **options):
-        """`jobs`: of a rider without a zone, who is told them by the address. `words`: of the address, `lang=de`."""
+    def __init__(self, orders: OrderSystem, devices: Devices, person: str, *jobs: Job, scripts=(), words="",
+                 has_wire: bool = False, **options):
+        """`jobs`: of a rider without a zone, who is told them by the address. `words`: of the address, `lang=de`.
+        `has_wire`: a test may say to the page what a gateway would (`wire`)."""
         self.orders, self.person = orders, person
         phone = {"width": 390, "height": 844, "is_phone": True, "geolocation": ROME}
         self.page: Page = devices.open(None, **phone | options)
+        self.wire = Wire(self.page) if has_wire else None
         for script in (SPY, *scripts):
             self.page.context.add_init_script(script)
         query = "&".join([f"job={job.name}" for job in jobs] + ([words] if words else []))
@@ -125,19 +129,34 @@ class RiderPage:
         }""", is_hidden)
 
     def listen(self) -> None:
-        """From now on the page's messages are written down, with the page's clock, ms."""
+        """From now on the page's messages are written down, with the page's clock, ms, and the gateway's to it."""
         self.page.evaluate("""() => {
-          const real = WebSocket.prototype.send;
-          spy.sent = [];
+          const [real, heard] = [WebSocket.prototype.send, new WeakSet()];
+          [spy.sent, spy.heard] = [[], []];
           WebSocket.prototype.send = function (text) {
+            if (!heard.has(this)) this.addEventListener('message', ({data}) => spy.heard.push(JSON.parse(data)));
+            heard.add(this);
             spy.sent.push({at: performance.now(), message: JSON.parse(text)});
             return real.call(this, text);
           };
         }""")
 
+    @property
+    def now_ms(self) -> float:
+        """The page's clock, as in what `listen` writes down."""
+        return self.page.evaluate("performance.now()")
+
     def said(self, kind: str) -> list[dict]:
         """The page's messages of a type since `listen`."""
         return [each for each in self.page.evaluate("spy.sent") if each["message"]["type"] == kind]
+
+    def wait_until_answered(self, kind: str, member: str) -> None:
+        """Until the gateway took the first message of a type that has this member; it answers one after the other."""
+        self.page.wait_for_function("""([kind, member]) => {
+          const said = spy.sent.filter(({message}) => message.type === kind);
+          const first = said.findIndex(({message}) => message[member] !== undefined);
+          return first >= 0 && spy.heard.filter(({type, re}) => type === 'ok' && re === kind).length > first;
+        }""", arg=[kind, member])
 
     @property
     def dark_reasons(self) -> list[str]:
@@ -153,13 +172,3 @@ class RiderPage:
 def go_online(orders: OrderSystem, person: str) -> None:
     """A rider in a zone, before its page is opened: what is given to it then is there from the start."""
     orders.ask("PATCH", "riders/me/status", {"status": "online"}, bearer=orders.token("rider", person))
-
-
-def eventually(page: Page, look, what: str):
-    """What `look` finds once it is true; the page goes on meanwhile."""
-    for _ in range(int(bounds.ANSWER_SECONDS / bounds.POLL_SECONDS)):
-        found = look()
-        if found:
-            return found
-        page.wait_for_timeout(bounds.POLL_SECONDS * 1000)
-    raise AssertionError(f"never came to be: {what}; last: {found!r}")

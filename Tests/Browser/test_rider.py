@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from devices import ROME
-from rider_page import RiderPage, eventually, go_online
+from rider_page import RiderPage, go_online
 
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
 
@@ -50,10 +50,11 @@ def test_rdr_009_ac_01_a_rider_goes_online_and_is_in_the_pool(open_rider, order_
 
 def test_rdr_009_ac_01_an_online_phone_that_may_be_located_tells_where_it_is(open_rider, order_system, zone):
     rider = open_rider(**LOCATED)
+    rider.listen()
     rider.switch.click()
+    rider.wait_until_answered("presence", "lat")
     near = f"zones/{zone}/riders/available?near={ROME['latitude']},{ROME['longitude']}&radius=500"
-    found = eventually(rider.page, lambda: order_system.ask("GET", near)["riders"], "a place")
-    assert [each["rider"] for each in found] == [rider.person]
+    assert [each["rider"] for each in order_system.ask("GET", near)["riders"]] == [rider.person]
 
 
 def test_rdr_009_ac_01_location_is_explained_before_the_browser_asks_an_online_rider(open_rider):
@@ -140,12 +141,12 @@ def test_point_25_the_switch_is_pending_until_it_is_answered(open_rider):
     rider = open_rider(**LOCATED)
     waiting = []
     rider.page.route("**/riders/me/status", lambda route: waiting.append(route))
-    rider.switch.click()
+    with rider.page.expect_request("**/riders/me/status"):
+        rider.switch.click()
     expect(rider.switch).to_have_attribute("aria-busy", "true")
     expect(rider.switch).to_have_attribute("aria-checked", "false")
     expect(rider.page.locator("#shift-title")).to_have_text("Going online …")
     rider.switch.click()
-    eventually(rider.page, lambda: waiting, "the request")
     assert len(waiting) == 1
     waiting[0].continue_()
     expect(rider.switch).to_have_attribute("aria-checked", "true")

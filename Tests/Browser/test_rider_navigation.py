@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from devices import ROME
-from rider_page import ANDROID, IPHONE, RiderPage, eventually, go_online
+from followers import following
+from rider_page import ANDROID, IPHONE, RiderPage, go_online
 
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
 VENDOR = {"lat": 41.8986, "lon": 12.4768, "name": "Da Remo"}
@@ -41,7 +42,8 @@ def choose(rider: RiderPage, job, app: str) -> None:
 
 def opened(rider: RiderPage, count: int = 1) -> list[str]:
     """What was opened, once it is so many addresses."""
-    return eventually(rider.page, lambda: len(rider.opened) == count and rider.opened, f"{count} addresses")
+    rider.page.wait_for_function("(count) => spy.opened.length === count", arg=count)
+    return rider.opened
 
 
 @pytest.mark.lean
@@ -134,7 +136,8 @@ def test_rdr_014_ac_004_the_page_is_as_it_was_when_the_rider_comes_back(open_rid
     rider.hide(False)
     assert rider.card(visit).inner_text() == before
     rider.move(41.8902, 12.4802)
-    eventually(rider.page, lambda: visit.state["position"]["lat"] == 41.8902, "locations that go on")
+    with following(visit) as follower:
+        follower.hear_place(41.8902)
 
 
 @pytest.mark.lean

@@ -1,13 +1,16 @@
 """Travel mode and the permission for it (US-122), and what a rider is told while its location is shared (US-072). No
 call for the location before the rider's yes: a spy stands between the page and the browser."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
 import bounds
 from devices import ROME
+from followers import following
 from order_system import OrderSystem
-from rider_page import ANDROID, INSECURE, IPHONE, RiderPage, eventually
+from rider_page import ANDROID, INSECURE, IPHONE, RiderPage
 
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
 FIREFOX = "Mozilla/5.0 (Android 14; Mobile; rv:127.0) Gecko/127.0 Firefox/127.0"
@@ -33,7 +36,8 @@ def open_rider(order_system, devices, job):
 
 def is_live(rider: RiderPage, job) -> None:
     expect(rider.travel(job)).to_have_text(DEACTIVATE)
-    eventually(rider.page, lambda: job.state["tracking"] == "live", "a shared location")
+    with following(job) as follower:
+        follower.hear_live()
 
 
 # US-122
@@ -161,7 +165,7 @@ def test_us_122_a_question_without_an_answer_is_put_again_only_at_the_riders_wor
     panel = rider.panel_says("dismissed")
     assert rider.locations_asked == ["getCurrentPosition"]
     panel.get_by_role("button", name="Ask again").click()
-    eventually(rider.page, lambda: len(rider.locations_asked) == 2, "the second question")
+    rider.page.wait_for_function("() => spy.calls.length === 2")
 
 
 def test_us_122_location_that_is_off_on_the_device_is_explained(open_rider, job, axe):
@@ -211,21 +215,31 @@ def test_us_072_ac_002_what_the_phone_reads_is_what_the_gateway_knows(open_rider
     rider.travel(job).click()
     is_live(rider, job)
     rider.move(41.8902, 12.4802)
-    eventually(rider.page, lambda: job.state["position"]["lat"] == 41.8902, "the new place")
+    with following(job) as follower:
+        follower.hear_place(41.8902)
     expect(rider.page.locator("#sharing-text")).to_have_text("Sharing your location")
     expect(rider.page.locator("#rate")).to_contain_text("Reported every")
 
 
 def test_us_072_ac_002_the_page_reports_as_often_as_the_gateway_asks(open_rider, job):
-    rider = open_rider(**LOCATED)
-    rider.listen()
+    """The phone is somewhere else in each second of the page's time."""
+    rider = open_rider(clock=True, has_wire=True, **LOCATED)
     rider.travel(job).click()
-    is_live(rider, job)
-    expect(rider.page.locator("#rate")).to_contain_text("Reported every")
-    for step in range(30):
-        rider.move(41.89 + step / 10_000, 12.48)
-    times = [each["at"] for each in rider.said("location")]
-    assert all(later - earlier >= 900 for earlier, later in zip(times, times[1:]))
+    expect(rider.travel(job)).to_have_text(DEACTIVATE)
+    rider.listen()
+    for seconds in (5, 2):
+        rider.wire.rate(seconds)
+        expect(rider.page.locator("#rate")).to_have_text(re.compile(f"^Reported every {seconds} sec"))
+        begun = rider.now_ms
+        for step in range(4 * seconds):
+            seen = rider.page.evaluate("spy.readings")
+            rider.move(41.89 + (step + 1) / 10_000, 12.48 + seconds / 1_000)
+            rider.page.wait_for_function("(seen) => spy.readings > seen", arg=seen)
+            rider.page.clock.run_for(1_000)
+        times = [each["at"] for each in rider.said("location") if each["at"] >= begun]
+        assert 4 <= len(times) <= 1 + (rider.now_ms - begun) // (1_000 * seconds), times
+        gaps = [later - earlier for earlier, later in zip(times, times[1:])]
+        assert min(gaps) >= 1_000 * seconds, f"{seconds} s were asked for, between reports were {gaps} ms"
 
 
 @pytest.mark.lean
@@ -273,8 +287,8 @@ def test_us_072_a_low_battery_is_told_to_rider_and_gateway(open_rider, job):
     expect(rider.page.locator("#sharing-note")).to_contain_text("Battery at 4%")
     assert "low_battery" in rider.dark_reasons
     rider.move(41.8901, 12.4801)
-    eventually(rider.page, lambda: any(each["message"].get("battery") == 0.04 for each in rider.said("location")),
-               "a report with what is left of the battery")
+    rider.page.wait_for_function(
+        "() => spy.sent.some(({message}) => message.type === 'location' && message.battery === 0.04)")
 
 
 @pytest.mark.lean
@@ -296,7 +310,8 @@ def test_travel_mode_goes_on_after_the_network_was_away(open_rider, job):
     rider.page.context.set_offline(False)
     expect(rider.page.locator("#offline")).to_be_hidden()
     rider.move(41.8903, 12.4803)
-    eventually(rider.page, lambda: job.state["position"]["lat"] == 41.8903, "the place after the outage")
+    with following(job) as follower:
+        follower.hear_place(41.8903)
 
 
 def test_activating_without_a_network_fails_with_a_word(open_rider, job):

@@ -15,7 +15,9 @@ def test_over_tls_a_page_follows_by_wss(make_site, open_devices, rider):
     devices = open_devices(site)
     visit = OrderSystem(site).visit("on_the_way")
     rider(visit).travel().report(to_the_door(HOME).at(0), is_answered=True)
-    page = devices.phone(visit.guest_url)
+    page = devices.phone()
+    with page.expect_websocket():
+        page.goto(visit.guest_url)
     expect(page.locator(RIDER)).to_be_visible()
     assert page.evaluate("isSecureContext")
     asked = devices.evidence.requests + devices.evidence.sockets

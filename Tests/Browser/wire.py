@@ -36,6 +36,11 @@ class Wire:
         when = {} if minutes is None else {"arrivesAt": now + round(minutes * 60_000), "seconds": round(minutes * 60)}
         self.say("eta", job=job, state=state, at=now, **when, **members)
 
+    def rate(self, seconds: int) -> None:
+        """How often the rider's page is to report; what the gateway itself would ask for does not arrive."""
+        self.hold_back("rate")
+        self.say("rate", interval=seconds)
+
     def position(self, job: str, place: tuple[float, float], accuracy: float) -> None:
         """The newest position of the rider, which no gateway of ours would let through."""
         now = time.time_ns() // 1_000

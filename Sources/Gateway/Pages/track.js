@@ -87,7 +87,7 @@ async function connectionChanged(connection) {
     } else {
       refusal = CLOSES[connection.close?.code] ?? refusalOf(connection.close?.code === 4500 ? 'unauthorized' : '');
     }
-  } else if (connection.state === 'open' && refusal) {
+  } else if (connection.state === 'open' && PASSING.includes(refusal)) {
     refusal = null;
   }
   render();
