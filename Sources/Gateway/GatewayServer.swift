@@ -94,15 +94,14 @@ package struct GatewayServer: Service, CustomStringConvertible {
             arrivalCounts: routing.counts)
 
         let (jobs, publisher, notes, tickets, codes, links, riders, pool, revocationLog, geocoder) = try await loops[0]
-            .submit
-        {
-            [state = states[0]] in
-            (
-                state.value.jobs, state.value.publisher, state.value.notes, state.value.tickets,
-                state.value.signInCodes, state.value.links, state.value.riders, state.value.pool,
-                state.value.revocationLog, state.value.geocoder
-            )
-        }.get()
+            .submit {
+                [state = states[0]] in
+                (
+                    state.value.jobs, state.value.publisher, state.value.notes, state.value.tickets,
+                    state.value.signInCodes, state.value.links, state.value.riders, state.value.pool,
+                    state.value.revocationLog, state.value.geocoder
+                )
+            }.get()
         let isBlind: @Sendable () async throws -> Bool = { [state = states[0]] in
             try await loops[0].submit { state.value.isBlind }.get()
         }

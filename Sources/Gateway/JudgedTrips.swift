@@ -153,7 +153,8 @@ final class JudgedTrips {
             let isNew = bound.value.entries[key]?.trip.begins(now: NIODeadline.now().uptimeNanoseconds) == true
             // Only who has the job may switch it on.
             bound.value.entries[key]?.isTheirs = true
-            var words: [VerdictNotes.Word] = bound.value.loop.settings.arrivalStopsTravel ? [.stoppedByArrival(false)] : []
+            var words: [VerdictNotes.Word] =
+                bound.value.loop.settings.arrivalStopsTravel ? [.stoppedByArrival(false)] : []
             // What was the matter when travel mode was on before, or with another rider, is over.
             if isNew { words.append(.dark(nil)) }
             guard !words.isEmpty else { return }

@@ -193,7 +193,8 @@ extension Routes {
     private static let changeMembers = ["change", "rider", "actor", "reason", "job", "status", "tasks", "capacity"]
     private static let accessMembers = ["type", "job", "person", "role", "via", "gateway"]
 
-    @Sendable private func readZoneAudit(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+    @Sendable private func readZoneAudit(_ request: Request, _ context: GatewayRequestContext) async throws -> Response
+    {
         let zone = try self.zone(request, context)
         let limit = try Self.number(request, "limit", Self.entriesOfAnAnswer, else: Self.usualEntries)
         let (changes, accesses) = try await self.answering { try await self.lookout.audit(of: zone, limit: limit) }

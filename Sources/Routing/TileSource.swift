@@ -59,7 +59,8 @@ package struct TileSource: Sendable, CustomStringConvertible, CustomReflectable 
             !plain.contains(where: { "{}#".contains($0) }), plain.utf8.allSatisfy({ (33...126).contains($0) })
         else {
             throw UnusableProvider(
-                description: "The address of tiles must be like https://tiles.example/{z}/{x}/{y}.png, with each of the "
+                description:
+                    "The address of tiles must be like https://tiles.example/{z}/{x}/{y}.png, with each of the "
                     + "three once behind the host (http on this machine alone).")
         }
         self.template = template

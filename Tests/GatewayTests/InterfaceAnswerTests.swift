@@ -62,7 +62,8 @@ import Testing
         let job = SampleRequest(
             "POST", "/api/v1/jobs", by: .service,
             #"{"job":"visit-1","kind":"service","customer":"anna","rider":"rider-1","zone":"rome","#
-                + #""destination":{"lat":41.9,"lon":12.5},"vendor":{"lat":41.8,"lon":12.4,"name":"Trattoria da Gino"}}"#)
+                + #""destination":{"lat":41.9,"lon":12.5},"vendor":{"lat":41.8,"lon":12.4,"name":"Trattoria da Gino"}}"#
+        )
         try await conversation.ask(201, job)
         try await conversation.ask(409, job)
         try await conversation.ask(422, job.with { $0.body = #"{"job":"visit-2"}"# })
@@ -220,8 +221,16 @@ import Testing
             try Data("/* leaflet */".utf8).write(to: leaflet.appending(path: file))
             try await conversation.ask(200, try .good(id))
         }
-        try await conversation.ask(200, try .good("trackingPage").with { $0.role = .customer; $0.person = "anna" })
-        try await conversation.ask(404, try .good("trackingPage").with { $0.role = .rider; $0.person = "rider-9" })
+        try await conversation.ask(
+            200,
+            try .good("trackingPage").with {
+                $0.role = .customer; $0.person = "anna"
+            })
+        try await conversation.ask(
+            404,
+            try .good("trackingPage").with {
+                $0.role = .rider; $0.person = "rider-9"
+            })
         try await conversation.ask(401, try .good("trackingPage").with { $0.token = "none" })
         try await conversation.ask(204, try .good("readTile").with { $0.path = "/assets/tiles/2/1/0" })
         try await conversation.ask(404, try .good("readTile").with { $0.path = "/assets/tiles/21/1/0" })
@@ -268,7 +277,8 @@ import Testing
         } _: { conversation in
             while try await conversation.ask(nil, try .good("readTile")).status != 429 {}
             while try await conversation.ask(nil, try .good("redeemSignInCode")).status != 429 {}
-            while try await conversation.ask(nil, try .good("trackingPage").with { $0.token = "guess" }).status != 429 {}
+            while try await conversation.ask(nil, try .good("trackingPage").with { $0.token = "guess" }).status != 429 {
+            }
             for operation in conversation.openAPI.operations where operation.needsToken {
                 let guess = try SampleRequest.good(operation.id).with { $0.token = "guess" }
                 while try await conversation.ask(nil, guess).status != 429 {}

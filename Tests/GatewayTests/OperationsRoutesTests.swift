@@ -40,18 +40,25 @@ import Testing
 
     private static let service = #"{"kind":"service","customer":"anna","rider":"rider-1","zone":"rome"}"#
 
-    @Test func `a job is listed in its zone from its making to its end, moves with it, and shows no place`() async throws {
+    @Test func `a job is listed in its zone from its making to its end, moves with it, and shows no place`()
+        async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
-                let placed = #"{"kind":"service","customer":"anna","zone":"rome","destination":{"lat":41.9,"lon":12.5}}"#
+                let placed =
+                    #"{"kind":"service","customer":"anna","zone":"rome","destination":{"lat":41.9,"lon":12.5}}"#
                 try await Self.put(gateway, "job-1", placed)
                 try await Self.put(gateway, "job-2", #"{"kind":"delivery","customer":"ben"}"#)
-                try await Self.jobs(gateway, in: "rome", "it is listed") { $0["job-1"]?["customer"] as? String == "anna" }
+                try await Self.jobs(gateway, in: "rome", "it is listed") {
+                    $0["job-1"]?["customer"] as? String == "anna"
+                }
                 try await Self.jobs(gateway, in: "-", "one without a zone is") { Set($0.keys) == ["job-2"] }
                 let answer = try await gateway.rest("GET", "/api/v1/zones/rome/jobs", by: "olga", .ops)
                 #expect(!answer.text.contains("41.9") && !answer.text.contains("lat"))
                 try await Self.change(gateway, "job-1", to: "on_the_way")
-                try await Self.jobs(gateway, in: "rome", "its status is") { $0["job-1"]?["status"] as? String == "on_the_way" }
+                try await Self.jobs(gateway, in: "rome", "its status is") {
+                    $0["job-1"]?["status"] as? String == "on_the_way"
+                }
                 try await Self.put(gateway, "job-1", #"{"kind":"service","zone":"milan"}"#)
                 try await Self.jobs(gateway, in: "milan", "it has moved") { $0["job-1"] != nil }
                 try await Self.jobs(gateway, in: "rome", "it has left") { $0.isEmpty }
@@ -152,7 +159,8 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.name = "first" }) { first in
                 let address = first.settings.ledger
-                try await RunningGateway.run(isSecure: false, at: (address, address), { $0.name = "second" }) { second in
+                try await RunningGateway.run(isSecure: false, at: (address, address), { $0.name = "second" }) {
+                    second in
                     try await becomes("both are known at both") {
                         let answers = [
                             try await first.rest("GET", "/api/v1/gateways", by: "olga", .ops),

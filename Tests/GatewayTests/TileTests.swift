@@ -46,7 +46,8 @@ import Testing
             #expect(server.questions[0].headers.first(name: "accept")?.contains("image/png") == true)
             // Nothing of who looks at the map.
             let told = server.questions[0].headers.map { $0.name.lowercased() }
-            #expect(Set(told).isSubset(of: ["host", "user-agent", "accept", "connection", "content-length"]), "\(told)")
+            #expect(
+                Set(told).isSubset(of: ["host", "user-agent", "accept", "connection", "content-length"]), "\(told)")
             let many = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<8 { group.addTask { try await Self.tile(gateway, "15/1/1").status } }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -93,7 +94,8 @@ import Testing
         }
     }
 
-    @Test func `a service that fails again and again is left alone, and one that lacks a tile is not blamed`() async throws
+    @Test func `a service that fails again and again is left alone, and one that lacks a tile is not blamed`()
+        async throws
     {
         try await Self.run({ $0.uri.contains("/1/0/") ? .json("", status: 404) : .json("", status: 500) }) {
             gateway, server in
@@ -121,7 +123,8 @@ import Testing
 
     @Test func `an address of tiles that leads elsewhere, or in the clear, is refused at the start`() {
         for template in [
-            "https://t.example/{z}/{x}/{y}.png?key=a", "http://127.0.0.1:80/{z}/{x}/{y}", "http://localhost/{y}/{x}/{z}",
+            "https://t.example/{z}/{x}/{y}.png?key=a", "http://127.0.0.1:80/{z}/{x}/{y}",
+            "http://localhost/{y}/{x}/{z}",
         ] {
             #expect(throws: Never.self, "\(template)") { try TileSource(template: template) }
         }

@@ -27,7 +27,8 @@ import Testing
         try await ledger.listing.heed(JobID(name)!, now: time).get()
     }
 
-    @Test func `an open job is listed in its zone, the newest first, and one without a zone under a dash`() async throws {
+    @Test func `an open job is listed in its zone, the newest first, and one without a zone under a dash`() async throws
+    {
         try await Self.atLedger { ledger, _ in
             try await Self.make("a", in: Self.rome, ledger)
             try await Self.make("b", in: Self.rome, ledger, at: Self.now + 1)
@@ -82,7 +83,9 @@ import Testing
         }
     }
 
-    @Test func `gateways hear each other, count followers together, and are forgotten when they are silent`() async throws {
+    @Test func `gateways hear each other, count followers together, and are forgotten when they are silent`()
+        async throws
+    {
         try await DeployedRedis.live.run { server in
             let client = try await RedisClient.started(at: server.address(for: "enroute"))
             defer { client.stop() }

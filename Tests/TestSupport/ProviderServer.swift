@@ -112,7 +112,8 @@ package final class ProviderServer: Sendable {
             channel.write(
                 HTTPServerResponsePart.head(
                     .init(version: .http1_1, status: .init(statusCode: status), headers: headers)), promise: nil)
-            let body = HTTPServerResponsePart.body(.byteBuffer(raw.map { ByteBuffer(bytes: $0) } ?? ByteBuffer(string: text)))
+            let body = HTTPServerResponsePart.body(
+                .byteBuffer(raw.map { ByteBuffer(bytes: $0) } ?? ByteBuffer(string: text)))
             guard isWhole else { return channel.writeAndFlush(body, promise: nil) }
             channel.write(body, promise: nil)
             channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
