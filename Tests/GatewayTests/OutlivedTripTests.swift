@@ -7,8 +7,8 @@ import Testing
 
 @testable import Gateway
 
-/// Trips whose journey is over, by a status, another rider or travel mode: nothing of them is told any more, and nothing that
-/// comes after them is steered by them.
+/// Trips whose journey is over, by a status, another rider or travel mode: nothing of them is told any more, and nothing
+/// that comes after them is steered by them.
 @Suite struct OutlivedTripTests {
     /// m of a degree of latitude.
     private static let metersOfDegree = 111_195.0
@@ -86,7 +86,8 @@ import Testing
     }
 
     @Test(arguments: End.allCases)
-    func `US-072: why nothing is seen is not said of a job that is over, nor of another rider's`(end: End) async throws {
+    func `US-072: why nothing is seen is not said of a job that is over, nor of another rider's`(end: End) async throws
+    {
         try await Self.run { gateway in
             for job in ["job-1", "job-2"] {
                 let shown = try await Self.send(gateway, job, ago: 40_000)
@@ -134,7 +135,7 @@ import Testing
 
     // MARK: travel mode off, and on again
 
-    @Test func `US-072: by REST, a reason from before travel mode was switched off is none any more when it is on again`()
+    @Test func `US-072: by REST, a reason from before travel mode was switched off is none once it is on again`()
         async throws
     {
         try await Self.run { gateway in
