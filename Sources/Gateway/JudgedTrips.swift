@@ -133,8 +133,8 @@ final class JudgedTrips {
         return state
     }
 
-    /// What the rider of these trips is to be asked for. A trip of which nothing came for so long that its last position is
-    /// old is over, or as good as over: who followed it, and how near its door was, is no matter any more.
+    /// What the rider of these trips is to be asked for. A trip of which nothing came for so long that its last position
+    /// is old is over, or as good as over: who followed it, and how near its door was, is no matter any more.
     func circumstances(of keys: some Sequence<Key>) -> ReportRate.Circumstances {
         let now = NIODeadline.now()
         let entries = keys.compactMap { self.entries[$0] }.filter { now - $0.usedAt <= self.freshness }
@@ -153,10 +153,9 @@ final class JudgedTrips {
             let isNew = bound.value.entries[key]?.trip.begins(now: NIODeadline.now().uptimeNanoseconds) == true
             // Only who has the job may switch it on.
             bound.value.entries[key]?.isTheirs = true
-            var words: [VerdictNotes.Word] =
-                bound.value.loop.settings.arrivalStopsTravel ? [.stoppedByArrival(false)] : []
             // What was the matter when travel mode was on before, or with another rider, is over.
-            if isNew { words.append(.dark(nil)) }
+            var words: [VerdictNotes.Word] = isNew ? [.dark(nil)] : []
+            if bound.value.loop.settings.arrivalStopsTravel { words.append(.stoppedByArrival(false)) }
             guard !words.isEmpty else { return }
             bound.value.loop.notes.note(key.job, words: words).whenFailure { _ in
                 if isNew { bound.value.entries[key]?.trip.darknessWasLost() }
@@ -167,8 +166,8 @@ final class JudgedTrips {
     /// The rider's phone says why it has no position.
     ///
     /// - Parameter isTheirs: the ledger has just said so.
-    /// - Returns: whether the job is the rider's, and shared, as far as that was asked. Fails when the reason could not be
-    ///   noted.
+    /// - Returns: whether the job is the rider's, and shared, as far as that was asked. Fails when the reason could not
+    ///   be noted.
     @discardableResult
     func reported(_ reason: DarkReason, _ key: Key, isTheirs: Bool = false) -> EventLoopFuture<Bool> {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
@@ -223,8 +222,8 @@ final class JudgedTrips {
     /// Tells followers why nothing is seen, if it is something else than they were told.
     ///
     /// - Parameter time: later than now, to tell what will be so then.
-    /// - Returns: whether the job is this rider's still, and shared, as far as it was asked: it is when there is something to
-    ///   tell. Fails when Redis is away; then it is told at the next look.
+    /// - Returns: whether the job is this rider's still, and shared, as far as it was asked: it is when there is
+    ///   something to tell. Fails when Redis is away; then it is told at the next look.
     @discardableResult
     func tellDarkness(of key: Key, at time: NIODeadline = .now()) -> EventLoopFuture<Bool> {
         let loop = self.loop.eventLoop

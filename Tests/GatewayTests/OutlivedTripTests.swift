@@ -7,8 +7,8 @@ import Testing
 
 @testable import Gateway
 
-/// Trips whose journey is over, by a status, another rider or travel mode: nothing of them is told any more, and nothing that
-/// comes after them is steered by them.
+/// Trips whose journey is over, by a status, another rider or travel mode: nothing of them is told any more, and nothing
+/// that comes after them is steered by them.
 @Suite struct OutlivedTripTests {
     /// m of a degree of latitude.
     private static let metersOfDegree = 111_195.0
@@ -135,8 +135,7 @@ import Testing
 
     // MARK: travel mode off, and on again
 
-    @Test
-    func `US-072: by REST, a reason from before travel mode was switched off is none any more when it is on again`()
+    @Test func `US-072: by REST, a reason from before travel mode was switched off is none once it is on again`()
         async throws
     {
         try await Self.run { gateway in

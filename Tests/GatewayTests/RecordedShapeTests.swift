@@ -3,6 +3,7 @@ import EnrouteWire
 import LiveState
 import TestSupport
 import Testing
+import Tracking
 
 @testable import Gateway
 
@@ -154,8 +155,8 @@ import Testing
                 _ = try await answers.first { message -> Bool? in
                     switch message {
                     case .ok("location", _, Int64(index), _): return true
-                    // The second answer to a report before this one, which was held: with it for this one's, all after it
-                    // would be looked at before they are shown.
+                    // The second answer to a report before this one, which was held: taken for this one's, all after
+                    // it would be looked at before they are shown.
                     case .error(let refusal) where refusal.reason == FixRefusal.implausibleSpeed.rawValue: return nil
                     case .error: return true
                     default: return nil

@@ -58,6 +58,12 @@ export class Silence {
     this.#report('navigation_handoff');
   }
 
+  /** The gateway was told anew that we travel, and begins without a reason: what is the matter still is said again. */
+  again() {
+    const last = [...this.#told.keys()].at(-1);
+    if (this.#told.delete(last)) this.#report(last);
+  }
+
   /** Nothing is shared any more, so nothing is missing. */
   over() { this.#finding = null; }
 

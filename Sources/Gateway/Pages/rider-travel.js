@@ -215,7 +215,7 @@ export class Travel {
   /** The connection is another one: the gateway is told anew that we travel, which costs no time of the four hours. */
   #again = () => {
     if (this.phase !== 'sharing') return;
-    for (const job of this.travelling.keys()) this.#start(job);
+    Promise.all([...this.travelling.keys()].map(this.#start)).then(() => this.silence.again());
   };
 
   #read = ({fix, code, permission}) => {
