@@ -18,19 +18,6 @@ def current(page: Page):
     return page.locator("#steps [aria-current=step]")
 
 
-@pytest.fixture
-def coming(order_system, rider):
-    """coming(): a visit whose technician travels and was seen, and the technician."""
-
-    def make(spot: Spot = TRIP.at(0)):
-        visit = order_system.visit("on_the_way")
-        technician = rider(visit).travel()
-        technician.report(spot, is_answered=True)
-        return visit, technician
-
-    return make
-
-
 @pytest.mark.lean
 def test_US_072_AC_001_the_map_appears_with_two_markers_and_an_arrival(order_system, rider, phone):
     visit = order_system.visit()
