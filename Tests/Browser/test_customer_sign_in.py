@@ -1,5 +1,5 @@
-"""Signing in on the customer's page: by a code that is typed, and again when it has ended. By one at the end of the address
-is in test_privacy.py. The same panel is on the other pages (page-sign-in.js)."""
+"""Signing in on the customer's page: by a code that is typed, and again when it has ended. By one at the end of the
+address is in test_privacy.py. The same panel is on the other pages (page-sign-in.js)."""
 
 from playwright.sync_api import expect
 
