@@ -17,6 +17,7 @@ import accessibility
 import bounds
 from devices import ARGUMENTS, CHROMIUM, Devices
 from evidence import Evidence
+from followers import following
 from measured import Measured
 from order_system import HOME, Job, OrderSystem
 from riders import Rider
@@ -115,6 +116,8 @@ def coming(order_system, rider):
         job = getattr(order_system, kind)(*statuses)
         driver = rider(job).travel()
         driver.report(spot or to_the_door(HOME).at(0), is_answered=True)
+        with following(job) as follower:
+            follower.hear_live()
         return job, driver
 
     return make
