@@ -17,10 +17,12 @@ import accessibility
 import bounds
 from devices import ARGUMENTS, CHROMIUM, Devices
 from evidence import Evidence
+from followers import following
 from measured import Measured
-from order_system import OrderSystem
+from order_system import HOME, Job, OrderSystem
 from riders import Rider
 from stage import BUILD, Site, enroute, forget
+from trips import Spot, to_the_door
 
 FAILURES = BUILD / "failures"
 expect.set_options(timeout=bounds.PAGE_MS)
@@ -102,6 +104,23 @@ def rider(order_system):
     yield sign_in
     for each in riders:
         each.close()
+
+
+@pytest.fixture
+def coming(order_system, rider):
+    """coming(spot, kind="delivery"): a job whose rider travels and was seen (at the start of a trip to HOME, where no
+    spot is named), and the rider."""
+
+    def make(spot: Spot | None = None, kind: str = "visit") -> tuple[Job, Rider]:
+        statuses = ["on_the_way"] if kind == "visit" else ["accepted", "preparing", "ready_for_pickup", "in_transit"]
+        job = getattr(order_system, kind)(*statuses)
+        driver = rider(job).travel()
+        driver.report(spot or to_the_door(HOME).at(0), is_answered=True)
+        with following(job) as follower:
+            follower.hear_live()
+        return job, driver
+
+    return make
 
 
 # The browser

@@ -35,12 +35,16 @@ class Trace:
                                                                  "devtools.timeline", "__metadata"])
         return self
 
-    def __exit__(self, *_) -> None:
-        self.tasks = main_thread_tasks(json.loads(self._browser.stop_tracing()))
+    def __exit__(self, failure, *_) -> None:
+        trace = self._browser.stop_tracing()
+        if failure is None:
+            self.tasks = main_thread_tasks(json.loads(trace))
 
 
 def main_thread_tasks(trace: dict) -> Tasks:
-    """Of the renderer that ran most script: the page's, since its service workers and blank pages run hardly any."""
+    """Of the renderer that ran most script: the page's, since its service workers and blank pages run hardly any.
+
+    A trace without times on the processor fails the test: it would find no task long."""
     events = trace["traceEvents"]
     mains = {(event["pid"], event["tid"]) for event in events
              if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"}
@@ -48,5 +52,7 @@ def main_thread_tasks(trace: dict) -> Tasks:
     for event in events:
         if event["name"] in TASKS and event.get("ph") == "X" and (event["pid"], event["tid"]) in mains:
             by_thread[event["pid"], event["tid"]].append(event)
+    assert by_thread, "the trace holds no page"
     busiest = max(by_thread.values(), key=lambda tasks: sum(task.get("tdur", 0) for task in tasks))
+    assert sum(task.get("tdur", 0) for task in busiest) > 0, "the trace does not say how long any task computed"
     return Tasks([task["dur"] / 1000 for task in busiest], [task.get("tdur", 0) / 1000 for task in busiest])

@@ -18,19 +18,6 @@ def current(page: Page):
     return page.locator("#steps [aria-current=step]")
 
 
-@pytest.fixture
-def coming(order_system, rider):
-    """coming(): a visit whose technician travels and was seen, and the technician."""
-
-    def make(spot: Spot = TRIP.at(0)):
-        visit = order_system.visit("on_the_way")
-        technician = rider(visit).travel()
-        technician.report(spot, is_answered=True)
-        return visit, technician
-
-    return make
-
-
 @pytest.mark.lean
 def test_US_072_AC_001_the_map_appears_with_two_markers_and_an_arrival(order_system, rider, phone):
     visit = order_system.visit()
@@ -44,6 +31,7 @@ def test_US_072_AC_001_the_map_appears_with_two_markers_and_an_arrival(order_sys
     expect(page.locator("#eta")).to_have_text(re.compile(r"^Arriving in \d+ min$"))
 
 
+@pytest.mark.lean
 def test_US_072_AC_002_the_icon_follows_and_each_new_arrival_is_shown(coming, phone):
     """The arrivals are the test's. That the gateway calculates them anew is in ArrivalTimesTests."""
     visit, technician = coming()
@@ -96,6 +84,7 @@ def test_US_072_AC_004_without_travel_mode_there_is_the_sentence_and_no_map(orde
     expect(page.locator(".leaflet-pane")).to_have_count(0)
 
 
+@pytest.mark.lean
 def test_US_072_AC_005_after_30_s_without_a_position_it_stays_and_says_how_old_it_is(coming, phone):
     visit, technician = coming()
     page = phone(clock=True)
@@ -113,6 +102,7 @@ def test_US_072_AC_005_after_30_s_without_a_position_it_stays_and_says_how_old_i
     expect(page.locator(f"{RIDER}.stale")).to_have_count(0)
 
 
+@pytest.mark.lean
 def test_US_072_AC_006_without_a_network_it_says_so_keeps_what_it_knows_and_comes_back(coming, phone):
     visit, technician = coming()
     page = phone(visit.guest_url)

@@ -8,23 +8,11 @@ from playwright.sync_api import Page, expect
 
 from markers import HOME as DOOR, RIDER, Markers
 from order_system import HOME
-from trips import Spot, away, to_the_door
+from trips import Spot, away
 from wire import moved
 
-TRIP = to_the_door(HOME, meters_away=3_000)
 TARGET_PX = 44
 NARROW_PX = 320
-
-
-@pytest.fixture
-def coming(order_system, rider):
-    def make(spot: Spot | None = None):
-        visit = order_system.visit("on_the_way")
-        technician = rider(visit).travel()
-        technician.report(spot or TRIP.at(0), is_answered=True)
-        return visit, technician
-
-    return make
 
 
 def inside(page: Page, selector: str) -> bool:

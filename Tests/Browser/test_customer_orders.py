@@ -32,6 +32,7 @@ def current(page: Page):
     ("AC-003", "ready_for_pickup", "Ready for pickup"),
     ("AC-004", "in_transit", "Your order is on its way"),
 ])
+@pytest.mark.lean
 def test_CUS_027_AC_001_to_004_a_status_has_its_sentence_and_its_step(criterion, status, headline, order_system, phone):
     place = STATUSES.index(status)
     page = phone(order_system.delivery(*STATUSES[1:place + 1]).guest_url)
@@ -87,6 +88,7 @@ def test_CUS_027_AC_007_when_no_rider_is_found_it_says_so_and_what_is_next(order
     expect(page.locator("#headline")).to_have_text("Ready for pickup")
 
 
+@pytest.mark.lean
 def test_CUS_027_AC_008_without_a_network_the_last_status_stays_with_its_time(order_system, phone):
     delivery = order_system.delivery("accepted", "preparing")
     page = phone(delivery.guest_url)

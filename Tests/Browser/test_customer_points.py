@@ -17,18 +17,6 @@ NO_SOCKET = "window.WebSocket = class { constructor() { throw new Error('no sock
 FRESH_MS, STALE_MS, RECKONED_MS = 29_000, 31_500, 5_500
 
 
-@pytest.fixture
-def coming(order_system, rider):
-    def make(spot: Spot | None = None, kind: str = "visit"):
-        statuses = ["on_the_way"] if kind == "visit" else ["accepted", "preparing", "ready_for_pickup", "in_transit"]
-        job = getattr(order_system, kind)(*statuses)
-        driver = rider(job).travel()
-        driver.report(spot or TRIP.at(0), is_answered=True)
-        return job, driver
-
-    return make
-
-
 def wired(open_page, job, **options) -> tuple[Page, Wire]:
     page = open_page(**options)
     wire = Wire(page)

@@ -1,20 +1,7 @@
-"""Signing in on the customer's page: by a one-time code at the end of the address, by one that is typed, and again when
-it has ended. The same panel is on the other pages (page-sign-in.js)."""
+"""Signing in on the customer's page: by a code that is typed, and again when it has ended. By one at the end of the
+address is in test_privacy.py. The same panel is on the other pages (page-sign-in.js)."""
 
 from playwright.sync_api import expect
-
-
-def test_a_code_signs_in_once_and_leaves_the_address_bar(order_system, phone):
-    delivery = order_system.delivery("accepted")
-    address = order_system.sign_in_url(f"/track/{delivery.name}", "customer", delivery.customer)
-    page = phone(address)
-    expect(page.locator("#headline")).to_have_text("Your order is accepted")
-    assert "#" not in page.url
-    page.reload()
-    expect(page.locator("#headline")).to_have_text("Your order is accepted")
-    again = phone(address)
-    expect(again.locator("#signin-problem")).to_contain_text("This code is not valid any more")
-    expect(again.locator("#order")).to_be_hidden()
 
 
 def test_who_signs_in_by_typing_a_code_goes_on_where_it_was(order_system, phone):

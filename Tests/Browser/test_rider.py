@@ -126,6 +126,7 @@ def test_rdr_009_ac_04_an_answer_that_was_lost_is_asked_for_again(open_rider):
     assert rider.known["status"] == "online"
 
 
+@pytest.mark.lean
 def test_rdr_009_ac_05_another_launch_shows_what_the_gateway_knows(open_rider):
     rider = open_rider(**LOCATED)
     rider.switch.click()
@@ -173,7 +174,6 @@ def test_rdr_009_whom_the_dispatcher_sets_offline_sees_it(open_rider, order_syst
 # Tasks
 
 
-@pytest.mark.lean
 def test_a_delivery_is_taken_from_the_store_to_the_door(open_rider, order_system):
     rider = open_rider(**LOCATED)
     rider.switch.click()

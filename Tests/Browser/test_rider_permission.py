@@ -122,6 +122,7 @@ def test_us_122_ac_003_the_way_to_the_settings_is_this_browsers(open_rider, job,
     expect(rider.panel_says("refused").locator("ol")).to_contain_text(step)
 
 
+@pytest.mark.lean
 def test_us_122_ac_004_a_permission_that_was_taken_back_is_as_one_that_was_refused(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
