@@ -90,7 +90,10 @@ export class Feed {
   };
 }
 
-/** Brings a list up to date. @returns whether anything changed; `onPart()` after each page but the last. */
+/**
+ * Brings a list up to date. While a list is read for the first time it has no version: if that ends early, it begins anew.
+ * @returns whether anything changed; `onPart()` after each page but the last
+ */
 export async function follow(feed, zone, list, isStill, onPart) {
   const path = `zones/${encodeURIComponent(zone)}/jobs`;
   if (list.version) {
@@ -99,12 +102,14 @@ export async function follow(feed, zone, list, isStill, onPart) {
   }
   let answer = await feed.get(`${path}?limit=${PAGE}`);
   if (!isStill()) return false;
-  list.take(answer);
+  const {version} = answer;
+  list.take({...answer, version: null});
   while (answer.next) {
     onPart();
     answer = await feed.get(`${path}?limit=${PAGE}&after=${answer.next}`);
     if (!isStill()) return false;
     list.take(answer, {isContinued: true});
   }
+  list.version = version;
   return true;
 }
