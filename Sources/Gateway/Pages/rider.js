@@ -184,7 +184,7 @@ enroute.on('connection', (connection) => {
   if (code === REPLACED) {
     enroute.stop();
     travel.pause();
-    put(element('offline'), words.otherDevice);
+    banner.explain(words.otherDevice);
   } else if (SIGNED_OUT.includes(code)) {
     signInAnew();
   }
