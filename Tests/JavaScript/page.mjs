@@ -46,6 +46,21 @@ worker.controller = {postMessage: (message) => worker.told.push(message)};
 export const device = {onLine: true, languages: ['en-US'], serviceWorker: worker, userAgent: ''};
 
 const define = (name, value) => Object.defineProperty(globalThis, name, {value, configurable: true, writable: true});
+/** A phone that locates and may; `read()` gives whoever watches a reading, `looks` counts the rough ones. */
+export const phone = {
+  watchers: new Map(), looks: 0,
+  read(place = {latitude: 41, longitude: 12, accuracy: 8}) {
+    for (const watcher of [...this.watchers.values()]) watcher({coords: place, timestamp: Date.now()});
+  },
+};
+let nextWatch = 1;
+device.permissions = {query: async () => Object.assign(new Happening(), {state: 'granted'})};
+device.geolocation = {
+  watchPosition: (onPosition) => { phone.watchers.set(nextWatch, onPosition); return nextWatch++; },
+  clearWatch: (watch) => phone.watchers.delete(watch),
+  getCurrentPosition: () => { phone.looks += 1; },
+};
+
 define('document', page);
 define('navigator', device);
 define('sessionStorage', new Storage());

@@ -45,7 +45,8 @@ const travel = new Travel(enroute, {
   panel: () => panel.update(),
   allowed: () => announcer.say('permission', allowedSentence),
   presence: ({lat, lon}) => enroute.presence({lat, lon, device: deviceName()}),
-  failed(job, {code}) {
+  failed(job, {code}, {isOff = false} = {}) {
+    if (isOff) return jobs.note(job, words.travelOffUnheard);
     jobs.note(job, {network: words.travelNetwork, forbidden: words.travelOver}[code] ?? words.travelFailed);
   },
 });
