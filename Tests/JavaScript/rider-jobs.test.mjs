@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {Jobs} from '../../Sources/Gateway/Pages/rider-jobs.js';
+import {Jobs, Question} from '../../Sources/Gateway/Pages/rider-jobs.js';
+import {settled} from './clock.mjs';
 
 const words = {newTask: (job) => `New task: ${job}`, jobReassigned: 'reassigned', statuses: {}, notReady: () => '', done: () => ''};
 const doing = (...names) => names.map((job) => ({job, state: 'accepted'}));
@@ -67,4 +68,49 @@ test('a task whose card was put away is no news when it is heard of again', () =
     jobs.dismiss('new');
   }
   assert.deepEqual(said, ['New task: new']);
+});
+
+/** A gateway's answers, given one by one. */
+function answers() {
+  const waiting = [];
+  return {waiting, ask: () => new Promise((resolve) => { waiting.push(resolve); })};
+}
+
+test('what was asked for before a change does not take the place of what is so since', async () => {
+  const {waiting, ask} = answers();
+  const taken = [];
+  const question = new Question(ask, (answer) => taken.push(answer));
+  const poll = question.now();
+  question.changed();
+  taken.push('after the change');
+  waiting.shift()('before the change');
+  await settled();
+  assert.deepEqual([taken, waiting.length], [['after the change'], 1]);
+  waiting.shift()('as it is now');
+  await poll;
+  assert.deepEqual(taken, ['after the change', 'as it is now']);
+});
+
+test('who asks after a change is answered what is so after it, also where a question is on its way', async () => {
+  const {waiting, ask} = answers();
+  const taken = [];
+  const question = new Question(ask, (answer) => taken.push(answer));
+  question.now();
+  question.changed();
+  const doubt = question.now();
+  waiting.shift()('old');
+  await settled();
+  waiting.shift()('new');
+  await doubt;
+  assert.deepEqual([taken, waiting.length], [['new'], 0]);
+});
+
+test('questions while nothing changes are one', async () => {
+  const {waiting, ask} = answers();
+  const taken = [];
+  const question = new Question(ask, (answer) => taken.push(answer));
+  const both = [question.now(), question.now()];
+  waiting.shift()('so');
+  await Promise.all(both);
+  assert.deepEqual([taken, waiting.length], [['so'], 0]);
 });

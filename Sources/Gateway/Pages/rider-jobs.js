@@ -12,6 +12,37 @@ const NOT_THEIRS = ['not_found', 'forbidden'];
 /** Words of the gateway for a step that can not be taken from where the job is. */
 const NOT_FROM_HERE = ['illegal_transition', 'conflict', 'not_found'];
 
+/**
+ * A question that is asked once at a time, of something that changes meanwhile: what was asked for before a change is not
+ * taken, but asked for once more.
+ */
+export class Question {
+  #turn = 0;
+  #asking = null;
+
+  /** @param {() => Promise<Answer>} ask never throws. @param {(answer: Answer) => void} take the newest one */
+  constructor(ask, take) {
+    Object.assign(this, {ask, take});
+  }
+
+  /** Something has changed, or may have: whatever is on its way says what was before. */
+  changed() { this.#turn += 1; }
+
+  /** @returns {Promise<void>} once an answer to what is so now was taken */
+  now() {
+    this.#asking ??= this.#ask().finally(() => { this.#asking = null; });
+    return this.#asking;
+  }
+
+  #ask = async () => {
+    for (;;) {
+      const turn = this.#turn;
+      const answer = await this.ask();
+      if (turn === this.#turn) return this.take(answer);
+    }
+  };
+}
+
 export class Jobs {
   #jobs = new Map();
   /** Tasks that the rider was shown, so that each is news once. */
