@@ -64,7 +64,10 @@ device.geolocation = {
 define('document', page);
 define('navigator', device);
 define('sessionStorage', new Storage());
-define('location', new URL('https://enroute.example/rider'));
+define('location', Object.assign(new URL('https://enroute.example/rider'), {
+  loads: 0,
+  reload() { this.loads += 1; },
+}));
 define('history', {state: null, replaceState() {}});
 define('matchMedia', () => new Happening());
 define('isSecureContext', true);

@@ -169,7 +169,7 @@ async function connectionChanged({isOpen, status}) {
   if (status === 401) {
     feed.stop();
     banner.update({state: 'stopped', degraded: false});
-    signIn.forget(words.signInExpired);
+    signIn.forget(words.signInExpired, {isExpired: true});
     begin();
   } else if (status === 403) {
     feed.stop();

@@ -164,7 +164,7 @@ async function signInAnew(reason = shared.signInExpired) {
   try {
     enroute.stop();
     travel.pause();
-    signIn.forget(reason);
+    signIn.forget(reason, {isExpired: reason === shared.signInExpired});
     await signIn.credential();
     question.changed();
   } finally {

@@ -79,7 +79,7 @@ async function connectionChanged(connection) {
   banner.update(connection);
   if (connection.state === 'refused') {
     if (isSignInNeeded()) {
-      signIn.forget(words.signInExpired);
+      signIn.forget(words.signInExpired, {isExpired: true});
       await signIn.credential();
       enroute.start();
     } else {
