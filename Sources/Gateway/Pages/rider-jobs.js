@@ -13,8 +13,8 @@ const NOT_THEIRS = ['not_found', 'forbidden'];
 const NOT_FROM_HERE = ['illegal_transition', 'conflict', 'not_found'];
 
 /**
- * A question that is asked once at a time, of something that changes meanwhile: what was asked for before a change is not
- * taken, but asked for once more.
+ * A question that is asked once at a time, of something that changes meanwhile: what was asked for before a change is
+ * not taken, but asked for once more.
  */
 export class Question {
   #turn = 0;

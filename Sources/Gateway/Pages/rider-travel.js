@@ -261,7 +261,8 @@ export class Travel {
   // ---- who is online ----
 
   #beginPresence = () => {
-    if (!this.#isPresent || this.#isPaused || this.#presence !== null || this.location.lastPermission !== 'granted') return;
+    if (!this.#isPresent || this.#isPaused || this.#presence !== null) return;
+    if (this.location.lastPermission !== 'granted') return;
     const look = () => {
       if (document.hidden || this.travelling.size > 0 || this.location.lastPermission !== 'granted') return;
       this.location.roughly(this.on.presence);

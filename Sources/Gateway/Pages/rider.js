@@ -156,7 +156,7 @@ function render() {
 
 // ---- coming and going ----
 
-/** Whether the answers of the gateway are to somebody: those to whom was signed in before ask nobody to sign in again. */
+/** Answers to whom was signed in before ask nobody to sign in once more. */
 let isSigningIn = false;
 async function signInAnew(reason = shared.signInExpired) {
   if (isSigningIn) return;
