@@ -81,9 +81,10 @@ export class Feed {
         await question.ask(isStill);
         if (isStill()) this.onState({isOpen: true, status: 200});
       } catch (error) {
-        if (!(error instanceof Unanswered)) throw error;
         wait = [401, 403, 429].includes(error.status) ? REFUSED_AGAIN : Math.max(AGAIN, question.pace);
-        if (isStill()) this.onState({isOpen: false, status: error.status});
+        // What is our own mistake is told as that, and the question is asked on.
+        if (!(error instanceof Unanswered)) reportError(error);
+        else if (isStill()) this.onState({isOpen: false, status: error.status});
       }
     }
     if (isStill()) question.timer = setTimeout(() => this.#put(question), wait);
@@ -91,7 +92,7 @@ export class Feed {
 }
 
 /**
- * Brings a list up to date. While a list is read for the first time it has no version: if that ends early, it begins anew.
+ * Brings a list up to date. While it is read for the first time it has no version: if that ends early, it begins anew.
  * @returns whether anything changed; `onPart()` after each page but the last
  */
 export async function follow(feed, zone, list, isStill, onPart) {

@@ -3,7 +3,7 @@
 
 export const words = {
   en: {
-    brand: 'Rider', title: 'Your tasks', skip: 'To your tasks', tasks: 'Your tasks', ok: 'OK',
+    brand: 'Rider', title: 'Your tasks', tasks: 'Your tasks', ok: 'OK',
     availability: 'Available for tasks', stateOnline: 'Online', stateOffline: 'Offline',
     youAreOnline: 'You are online', youAreOffline: 'You are offline', oneMoment: 'One moment …',
     goingOnline: 'Going online …', goingOffline: 'Going offline …',
@@ -74,7 +74,7 @@ export const words = {
     navigateFailed: 'Could not get directions. Please try again.',
   },
   de: {
-    brand: 'Fahrer', title: 'Ihre Aufträge', skip: 'Zu Ihren Aufträgen', tasks: 'Ihre Aufträge', ok: 'OK',
+    brand: 'Fahrer', title: 'Ihre Aufträge', tasks: 'Ihre Aufträge', ok: 'OK',
     availability: 'Verfügbar für Aufträge', stateOnline: 'Online', stateOffline: 'Offline',
     youAreOnline: 'Sie sind online', youAreOffline: 'Sie sind offline', oneMoment: 'Einen Moment …',
     goingOnline: 'Geht online …', goingOffline: 'Geht offline …',
