@@ -83,7 +83,7 @@ export class Feed {
       } catch (error) {
         wait = [401, 403, 429].includes(error.status) ? REFUSED_AGAIN : Math.max(AGAIN, question.pace);
         // What is our own mistake is told as that, and the question is asked on.
-        if (!(error instanceof Unanswered)) reportError(error);
+        if (!(error instanceof Unanswered)) queueMicrotask(() => { throw error; });
         else if (isStill()) this.onState({isOpen: false, status: error.status});
       }
     }
