@@ -230,3 +230,28 @@ test('without a WebSocket it says what to do', () => {
   assert.throws(() => new Enroute({url: 'wss://x/v1', credential: () => null}), /give the constructor one/);
   if (theirs) globalThis.WebSocket = theirs;
 });
+
+test('an answer that comes too late is not given to the next question about the same', async () => {
+  const {enroute, peer, clock} = await open();
+  const first = assert.rejects(enroute.travel('j', true), {code: 'network'});
+  await clock.pass(15_000);
+  await first;
+  let isAnswered = false;
+  const second = enroute.travel('j', false).finally(() => { isAnswered = true; });
+  peer.says(refusal('travel', 'forbidden', {job: 'j'}));
+  await settled();
+  assert.equal(isAnswered, false);
+  peer.says({type: 'ok', re: 'travel', job: 'j', deadline: 7});
+  assert.equal((await second).deadline, 7);
+});
+
+test('a question that the gateway never took leaves the next one its answer', async () => {
+  const {enroute, peer, clock} = await open();
+  const first = assert.rejects(enroute.travel('j', true), {code: 'network'});
+  peer.says(refusal('', 'rate_limited', {retry: true, retryIn: 100}));
+  await clock.pass(15_000);
+  await first;
+  const second = enroute.travel('j', false);
+  peer.says({type: 'ok', re: 'travel', job: 'j'});
+  assert.equal((await second).re, 'travel');
+});

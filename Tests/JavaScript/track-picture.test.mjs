@@ -5,7 +5,7 @@ import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 import {reduce, unknownView} from '../../Sources/Gateway/Pages/enroute-view.js';
 import {onward} from '../../Sources/Gateway/Pages/track-movement.js';
-import {STALE_AFTER, picture} from '../../Sources/Gateway/Pages/track-picture.js';
+import {STALE_AFTER, isTakenAway, picture, refusalOnceOpen} from '../../Sources/Gateway/Pages/track-picture.js';
 import {words as allWords} from '../../Sources/Gateway/Pages/track-words.js';
 
 const read = (language) =>
@@ -186,4 +186,16 @@ test('the facts are the order, its vendor, its arrival and since when; what nobo
   const {facts} = seen(underway('delivery', {}));
   assert.deepEqual(facts, {name: 'Order', job: 'job-1', vendor: '', arrival: '2:45 PM', since: '2:32 PM'});
   assert.equal(seen(Object.freeze({...underway(), vendor: 'Trattoria'})).facts.vendor, 'Trattoria');
+});
+
+test('a connection that is open takes back what was said of it, and nothing that was said of the job', () => {
+  const view = underway();
+  assert.equal(refusalOnceOpen('down', view), null);
+  assert.equal(refusalOnceOpen('limited', unknownView('job-1')), null);
+  const refused = reduce(unknownView('job-1'), {type: 'error', code: 'not_found', message: ''}, 1_000).view;
+  assert.equal(refusalOnceOpen('unknown', refused), 'unknown');
+  for (const reason of ['revoked', 'reassigned']) {
+    const ended = reduce(view, {type: 'ended', reason}, 1_000).view;
+    assert.deepEqual([isTakenAway(ended), refusalOnceOpen('revoked', ended)], [true, 'revoked']);
+  }
 });

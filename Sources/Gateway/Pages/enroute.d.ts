@@ -183,6 +183,20 @@ export interface Events {
   error: {readonly re: string; readonly job?: string; readonly code: string; readonly message: string;
     readonly retry: boolean; readonly retryIn?: number; readonly reason?: string};
   goaway: {readonly retryIn: number};
+  /** The gateway hears nothing from Redis, and hears it again: `connection` says so too. */
+  degraded: object;
+  restored: object;
+  /** The time was asked for. */
+  pong: {readonly serverTime: number};
+  /** What became of a follow, a job or a zone, as the gateway says it; follows and watches are given what it means. */
+  subscribed: {readonly job: string};
+  reset: {readonly job: string};
+  status: {readonly job: string; readonly status: Status; readonly at: number};
+  location: Position;
+  eta: Eta & {readonly job: string};
+  ended: {readonly job: string; readonly reason: EndReason};
+  pool: {readonly zone: string};
+  rider: {readonly zone: string; readonly rider: string};
 }
 
 export class Enroute {

@@ -11,6 +11,8 @@ import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
 
 /** ms until a subscription is asked for again, when the gateway named no time. */
 const ASK_AGAIN_AFTER = 1_000;
+/** Questions about the same that were given up and may still be answered; of more the oldest go. */
+const MOST_LATE = 16;
 /** ms until a report is tried again while the one before has not left. */
 const CONGESTION_PAUSE = 500;
 
@@ -176,11 +178,20 @@ export class Enroute {
       const key = `${message.type} ${message.job ?? ''}`;
       const question = {resolve, reject};
       question.timer = this.#options.timers.setTimeout(() => {
-        this.#asked.set(key, this.#asked.get(key).filter((other) => other !== question));
+        this.#giveUp(key, question);
         reject(unreachable('No answer came in time: it may have been done or not. Ask for it again.'));
       }, ANSWER_WITHIN);
       this.#asked.set(key, [...this.#asked.get(key) ?? [], question]);
     });
+  }
+
+  /** Its answer may only be late, and is not the next one's: it keeps its place, unless nobody will answer it. */
+  #giveUp(key, question) {
+    const questions = this.#asked.get(key);
+    question.isLate = true;
+    const late = questions.filter(({isLate}) => isLate);
+    const gone = question.mayBeLost ? question : late.length > MOST_LATE ? late[0] : null;
+    this.#asked.set(key, questions.filter((other) => other !== gone));
   }
 
   /** The same for what nobody has to wait for: whether it was taken. */
@@ -280,7 +291,10 @@ export class Enroute {
     }
     if (message.re === 'location') this.#fixes.answered(Infinity);
     // A message was lost, and nobody says which.
-    if (message.re === '' && message.code === 'rate_limited') this.#later('all', message, () => this.#askAllAgain());
+    if (message.re === '' && message.code === 'rate_limited') {
+      for (const question of [...this.#asked.values()].flat()) question.mayBeLost = true;
+      this.#later('all', message, () => this.#askAllAgain());
+    }
     if (!this.#answer(message)) this.#emit('error', message);
   }
 

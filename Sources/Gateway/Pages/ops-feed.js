@@ -81,16 +81,20 @@ export class Feed {
         await question.ask(isStill);
         if (isStill()) this.onState({isOpen: true, status: 200});
       } catch (error) {
-        if (!(error instanceof Unanswered)) throw error;
         wait = [401, 403, 429].includes(error.status) ? REFUSED_AGAIN : Math.max(AGAIN, question.pace);
-        if (isStill()) this.onState({isOpen: false, status: error.status});
+        // What is our own mistake is told as that, and the question is asked on.
+        if (!(error instanceof Unanswered)) queueMicrotask(() => { throw error; });
+        else if (isStill()) this.onState({isOpen: false, status: error.status});
       }
     }
     if (isStill()) question.timer = setTimeout(() => this.#put(question), wait);
   };
 }
 
-/** Brings a list up to date. @returns whether anything changed; `onPart()` after each page but the last. */
+/**
+ * Brings a list up to date. While it is read for the first time it has no version: if that ends early, it begins anew.
+ * @returns whether anything changed; `onPart()` after each page but the last
+ */
 export async function follow(feed, zone, list, isStill, onPart) {
   const path = `zones/${encodeURIComponent(zone)}/jobs`;
   if (list.version) {
@@ -99,12 +103,14 @@ export async function follow(feed, zone, list, isStill, onPart) {
   }
   let answer = await feed.get(`${path}?limit=${PAGE}`);
   if (!isStill()) return false;
-  list.take(answer);
+  const {version} = answer;
+  list.take({...answer, version: null});
   while (answer.next) {
     onPart();
     answer = await feed.get(`${path}?limit=${PAGE}&after=${answer.next}`);
     if (!isStill()) return false;
     list.take(answer, {isContinued: true});
   }
+  list.version = version;
   return true;
 }

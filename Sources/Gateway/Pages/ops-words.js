@@ -9,7 +9,7 @@ export const words = {
     spoken: (shown, all) => `${shown} of ${all} open jobs are shown.`,
     nothing: 'No job here is like that.', none: 'No job is open in this zone.', reading: 'One moment …',
     filter: 'Filter jobs', search: 'Job, rider or customer', status: 'Status', clear: 'Clear', any: 'Any',
-    tracking: 'What followers see', darkTitle: 'Why dark', dark: 'Why dark',
+    tracking: 'What followers see', dark: 'Why dark',
     columns: {
       job: 'Job', status: 'Status', since: 'Since', tracking: 'Shown', dark: 'Why dark', seen: 'Last seen',
       rider: 'Rider', customer: 'Customer', followers: 'Followers',
@@ -39,7 +39,6 @@ export const words = {
     close: 'Close', history: 'Status log', actor: 'by', gone: 'This job is not open here any more.',
     deadline: 'Shares until', kind: 'Kind', kinds: {delivery: 'Delivery', service: 'Visit'}, follow: 'Open the customer’s page',
     refused: 'This page is for operations. You are signed in as somebody else.',
-    signInExpired: 'Your sign-in has ended. Sign in again to go on; what you see stays.',
     signOut: 'Sign in as another',
   },
   de: {
@@ -49,7 +48,7 @@ export const words = {
     spoken: (shown, all) => `${shown} von ${all} offenen Aufträgen werden gezeigt.`,
     nothing: 'Kein Auftrag hier ist so.', none: 'In dieser Zone ist kein Auftrag offen.', reading: 'Einen Moment …',
     filter: 'Aufträge filtern', search: 'Auftrag, Fahrer oder Kunde', status: 'Status', clear: 'Leeren', any: 'Alle',
-    tracking: 'Was Verfolger sehen', darkTitle: 'Warum dunkel', dark: 'Warum dunkel',
+    tracking: 'Was Verfolger sehen', dark: 'Warum dunkel',
     columns: {
       job: 'Auftrag', status: 'Status', since: 'Seit', tracking: 'Zu sehen', dark: 'Warum dunkel',
       seen: 'Gesehen', rider: 'Fahrer', customer: 'Kunde', followers: 'Verfolger',
@@ -87,7 +86,6 @@ export const words = {
     close: 'Schließen', history: 'Statusverlauf', actor: 'von', gone: 'Dieser Auftrag ist hier nicht mehr offen.',
     deadline: 'Geteilt bis', kind: 'Art', kinds: {delivery: 'Lieferung', service: 'Besuch'}, follow: 'Seite des Kunden öffnen',
     refused: 'Diese Seite ist für den Betrieb. Sie sind als jemand anderes angemeldet.',
-    signInExpired: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich wieder an; was Sie sehen, bleibt.',
     signOut: 'Anders anmelden',
   },
 };

@@ -168,7 +168,8 @@ async function connectionChanged({isOpen, status}) {
   if (isOpen) put(element('age'), words.updated(clockText(Date.now(), locale)));
   if (status === 401) {
     feed.stop();
-    signIn.forget(words.signInExpired);
+    banner.update({state: 'stopped', degraded: false});
+    signIn.forget(words.signInExpired, {isExpired: true});
     begin();
   } else if (status === 403) {
     feed.stop();
@@ -254,6 +255,7 @@ async function begin() {
   await signIn.credential();
   element('refusal').hidden = true;
   arrive(false);
+  banner.update({state: 'connecting', degraded: false});
   feed.start();
 }
 

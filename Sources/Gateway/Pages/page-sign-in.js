@@ -5,13 +5,46 @@
 import {make, put, shared} from './page.js';
 
 const KEPT_AS = 'enroute.token';
-const SOON = 5_000;    // ms before its end in which a token is not taken any more
+const SOON = 5_000;          // ms before its end in which a token is not taken any more
+const GIVE_UP = 15_000;      // ms for the answer to a code
 const CODE = /(?:^|#in\.)([0-9a-f]{32})$/i;
 
 /** Why a code was not taken, by status; anything else is a server that does not answer. */
 const REASONS = {
   400: shared.signInRefused, 404: shared.signInRefused, 422: shared.signInRefused, 429: shared.signInLimited,
 };
+
+/** What stands behind the # of an address; a person may have typed anything there. */
+function textBehind(hash) {
+  try {
+    return decodeURIComponent(hash.slice(1));
+  } catch {
+    return hash.slice(1);
+  }
+}
+
+/** The service worker keeps the last state of jobs, by whom it was shown to. */
+function forgetStates() {
+  navigator.serviceWorker?.controller?.postMessage({type: 'forget'});
+}
+
+/** @returns `{status, session, serverTime}`: status 0 when nobody answers, ms since the epoch by the server's clock */
+async function redeemed(code) {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), GIVE_UP);
+  try {
+    const answer = await fetch('/api/v1/sign-ins/redeem', {
+      method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({code: code.toLowerCase()}),
+      signal: abort.signal,
+    });
+    const session = answer.ok ? await answer.json() : null;
+    return {status: answer.status, session, serverTime: Date.parse(answer.headers.get('Date')) || null};
+  } catch {
+    return {status: 0, session: null, serverTime: null};
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /**
  * Who looks at the page. A page waits for `credential()` before it starts: while nobody is signed in that shows the
@@ -30,7 +63,7 @@ export class SignIn {
    */
   constructor({panel, takesLinks = false}) {
     this.panel = panel;
-    const behind = decodeURIComponent(location.hash.slice(1));
+    const behind = textBehind(location.hash);
     if (behind.startsWith('in.')) {
       history.replaceState(history.state, '', location.pathname + location.search);
       this.#code = this.redeem(behind.slice(3));
@@ -38,7 +71,9 @@ export class SignIn {
       this.#link = behind;
     }
     // Another link in the same tab is another page; the browser alone would keep this one.
-    addEventListener('hashchange', () => location.reload());
+    addEventListener('hashchange', () => {
+      if (takesLinks || textBehind(location.hash).startsWith('in.')) location.reload();
+    });
   }
 
   #kept = () => {
@@ -53,7 +88,7 @@ export class SignIn {
   /** What the server gave with the token: `{token, role, person, expiresAt}`, ms since the epoch; null without. */
   get session() {
     const kept = this.#kept();
-    return kept && Date.now() < kept.expiresAt - SOON ? kept : null;
+    return kept && Date.now() < (kept.endsAt ?? kept.expiresAt) - SOON ? kept : null;
   }
 
   /** For `Authorization`, or null. */
@@ -76,31 +111,37 @@ export class SignIn {
     if (this.#link) return {link: this.#link};
     const {session} = this;
     if (session) return {token: session.token};
-    if (sessionStorage.getItem(KEPT_AS)) this.forget(shared.signInExpired);
+    if (sessionStorage.getItem(KEPT_AS)) this.forget(shared.signInExpired, {isExpired: true});
     this.#ask();
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** The token is of no use any more; `reason` is said in the panel when it is shown next. */
-  forget(reason = '') {
+  /**
+   * The token is of no use any more; `reason` is said in the panel when it is shown next.
+   * @param isExpired whether the same person goes on soon; otherwise nothing of theirs stays, not even what the service
+   *   worker keeps
+   */
+  forget(reason = '', {isExpired = false} = {}) {
     sessionStorage.removeItem(KEPT_AS);
     this.#reason = reason;
+    if (!isExpired) forgetStates();
   }
 
   /** Uses a code up. @returns whether somebody is signed in now; if not, the panel says why. */
   async redeem(code) {
-    const body = JSON.stringify({code: code.toLowerCase()});
-    const answer = await fetch('/api/v1/sign-ins/redeem', {
-      method: 'POST', headers: {'Content-Type': 'application/json'}, body,
-    }).catch(() => null);
-    if (!answer?.ok) {
-      this.#reason = REASONS[answer?.status] ?? shared.signInUnreachable;
+    const {status, session, serverTime} = await redeemed(code);
+    if (!session?.token) {
+      this.#reason = REASONS[status] ?? shared.signInUnreachable;
       return false;
     }
-    sessionStorage.setItem(KEPT_AS, JSON.stringify(await answer.json()));
+    const before = this.#kept();
+    if (before && before.person !== session.person) forgetStates();
+    // Our clock may be wrong by hours. Where the server says no time the gateway says when the token is over.
+    const endsAt = serverTime ? Date.now() + session.expiresAt - serverTime : Number.MAX_SAFE_INTEGER;
+    sessionStorage.setItem(KEPT_AS, JSON.stringify({...session, endsAt}));
     this.#reason = '';
     this.panel.hidden = true;
-    for (const resolve of this.#waiting.splice(0)) resolve({token: this.session.token});
+    for (const resolve of this.#waiting.splice(0)) resolve({token: session.token});
     return true;
   }
 

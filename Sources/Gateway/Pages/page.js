@@ -114,7 +114,9 @@ export class Announcer {
 export class ConnectionBanner {
   #lostAt = null;    // our wall clock, ms; what is on the screen is from then
   #timer = null;
-  #connection = {state: 'connecting', degraded: false};
+  #notice = '';
+  // Until somebody is signed in there is no connection that could be missed.
+  #connection = {state: 'stopped', degraded: false};
 
   /**
    * @param patience ms
@@ -123,7 +125,6 @@ export class ConnectionBanner {
    */
   constructor(element, {patience = 2_000, hasState = () => true, knownAt = () => null} = {}) {
     Object.assign(this, {element, patience, hasState, knownAt});
-    this.update(this.#connection);
     addEventListener('offline', () => this.#show());
     addEventListener('online', () => this.#show());
   }
@@ -132,20 +133,31 @@ export class ConnectionBanner {
   update(connection) {
     this.#connection = connection;
     clearTimeout(this.#timer);
-    if (connection.state !== 'open') this.#timer = setTimeout(() => this.#show(), this.patience);
-    if (connection.state === 'open' || this.#lostAt !== null) this.#show();
+    if (['connecting', 'open'].includes(connection.state)) this.#notice = '';
+    const isMissed = this.#isWanted() && connection.state !== 'open';
+    if (isMissed) this.#timer = setTimeout(() => this.#show(), this.patience);
+    if (!isMissed || this.#lostAt !== null) this.#show();
+  }
+
+  /** Says why there is no connection and none is tried for; that stays until one is. */
+  explain(text) {
+    this.#notice = text;
+    this.#show();
   }
 
   get isLost() { return this.#lostAt !== null; }
 
+  /** Whether a connection is there or being made. */
+  #isWanted = () => { return !['refused', 'stopped'].includes(this.#connection.state); };
+
   #show = () => {
     const {state, degraded} = this.#connection;
-    const isOver = state === 'refused' || state === 'stopped';
-    const isLost = !isOver && (state !== 'open' || navigator.onLine === false);
+    const isWanted = this.#isWanted();
+    const isLost = isWanted && (state !== 'open' || navigator.onLine === false);
     if (!isLost) this.#lostAt = null;
     else this.#lostAt ??= Date.now();
-    put(this.element, isLost ? this.#sentence() : degraded && !isOver ? shared.degraded : '');
-    this.element.dataset.state = isLost ? 'offline' : 'degraded';
+    put(this.element, isLost ? this.#sentence() : degraded && isWanted ? shared.degraded : this.#notice);
+    this.element.dataset.state = isLost || this.#notice ? 'offline' : 'degraded';
   };
 
   #sentence = () => {

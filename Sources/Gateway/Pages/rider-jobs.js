@@ -12,8 +12,41 @@ const NOT_THEIRS = ['not_found', 'forbidden'];
 /** Words of the gateway for a step that can not be taken from where the job is. */
 const NOT_FROM_HERE = ['illegal_transition', 'conflict', 'not_found'];
 
+/**
+ * A question that is asked once at a time, of something that changes meanwhile: what was asked for before a change is
+ * not taken, but asked for once more.
+ */
+export class Question {
+  #turn = 0;
+  #asking = null;
+
+  /** @param {() => Promise<Answer>} ask never throws. @param {(answer: Answer) => void} take the newest one */
+  constructor(ask, take) {
+    Object.assign(this, {ask, take});
+  }
+
+  /** Something has changed, or may have: whatever is on its way says what was before. */
+  changed() { this.#turn += 1; }
+
+  /** @returns {Promise<void>} once an answer to what is so now was taken */
+  now() {
+    this.#asking ??= this.#ask().finally(() => { this.#asking = null; });
+    return this.#asking;
+  }
+
+  #ask = async () => {
+    for (;;) {
+      const turn = this.#turn;
+      const answer = await this.ask();
+      if (turn === this.#turn) return this.take(answer);
+    }
+  };
+}
+
 export class Jobs {
   #jobs = new Map();
+  /** Tasks that the rider was shown, so that each is news once. */
+  #told = new Set();
 
   /**
    * @param enroute
@@ -41,13 +74,21 @@ export class Jobs {
     });
   }
 
-  /** @param job whose card is there from now on */
+  /** @param job whose card is there from now on, unless there are as many as there may be and none of them is over */
   follow(job) {
-    if (this.#jobs.has(job) || this.#jobs.size >= MOST_JOBS) return;
+    if (this.#jobs.has(job) || !this.#makeRoom()) return;
     const known = {job, task: null, message: '', busy: null, names: {}, gone: null};
     this.#jobs.set(job, known);
     known.follow = this.enroute.follow(job, (view, change) => this.#heard(known, view, change));
   }
+
+  /** The oldest card of what is over gives way to what is to be done. @returns whether there is room for a card */
+  #makeRoom = () => {
+    if (this.#jobs.size < MOST_JOBS) return true;
+    const oldest = [...this.#jobs.values()].find(({gone, follow}) => gone || isOver(follow.view.status));
+    if (oldest) this.dismiss(oldest.job);
+    return oldest !== undefined;
+  };
 
   /** The rider has put the card of what is over away. */
   dismiss(job) {
@@ -59,17 +100,21 @@ export class Jobs {
   /** @param {{job: string, state: string}[]} tasks all of the rider's. @param {boolean} isFirst they are no news */
   tasks(tasks, isFirst) {
     const states = new Map(tasks.map(({job, state}) => [job, state]));
-    for (const [job, task] of states) {
-      if (!this.#jobs.has(job) && !isFirst) this.on.say(`job ${job}`, this.words.newTask(job));
-      this.follow(job);
-      const known = this.#jobs.get(job);
-      if (known) Object.assign(known, {task, gone: null});
-    }
     for (const known of this.#jobs.values()) {
       if (states.has(known.job) || known.task === null) continue;
       known.task = null;
       if (!isOver(known.follow.view.status)) known.gone ??= this.words.jobReassigned;
       this.travel.ended(known.job);
+    }
+    for (const job of this.#told) if (!states.has(job)) this.#told.delete(job);
+    for (const [job, task] of states) {
+      const isNews = !isFirst && !this.#jobs.has(job) && !this.#told.has(job);
+      this.follow(job);
+      const known = this.#jobs.get(job);
+      if (!known) continue;
+      this.#told.add(job);
+      Object.assign(known, {task, gone: null});
+      if (isNews) this.on.say(`job ${job}`, this.words.newTask(job));
     }
     this.on.changed();
   }

@@ -36,7 +36,9 @@ export class Sharing {
   #rate = () => {
     const {words, travel} = this;
     const deadline = Math.min(...[...travel.travelling.values()].filter(Boolean));
-    const until = Number.isFinite(deadline) ? `, ${words.until(clockText(deadline, locale))}` : '';
+    // The gateway's clock says when it is over, the rider's own what time that is here.
+    const clockOffset = travel.enroute.serverTime - Date.now();
+    const until = Number.isFinite(deadline) ? `, ${words.until(clockText(deadline - clockOffset, locale))}` : '';
     return (travel.lastFixAt === null ? words.waitingForFix : words.rate(seconds.format(this.pace))) + until;
   };
 }

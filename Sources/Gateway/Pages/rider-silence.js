@@ -11,7 +11,7 @@ const SAME_REASON_AFTER = 30_000;
 /** ms for which the rider is told that nothing was shared while the page was hidden. */
 const HIDDEN_TOLD_FOR = 20_000;
 /** m: the gateway shows nothing that is less exact (`implausible_position`). */
-const TOO_COARSE = 200;
+const TOO_COARSE = 100;
 
 export class Silence {
   battery = new Battery();

@@ -25,14 +25,18 @@ export class Travel {
 
   #wanted = new Set();
   #starting = new Set();
+  /** Jobs that the rider has switched off, and the gateway may not know it: nothing is shared of them. */
+  #switchedOff = new Set();
   #isPresent = false;
+  #isPaused = false;
   #presence = null;
   #screen = new ScreenLock();
 
   /**
    * @param enroute the connection; its listeners are here
-   * @param {{changed: () => void, failed: (job: string, error: Error) => void, panel: () => void,
-   *   allowed: () => void, presence: (fix: object) => void}} on what the page does about it
+   * @param {{changed: () => void, failed: (job: string, error: Error, how?: {isOff: boolean}) => void,
+   *   panel: () => void, allowed: () => void, presence: (fix: object) => void}} on what the page does about it;
+   *   `isOff`: nothing is shared here any more, only the gateway was not told
    */
   constructor(enroute, on) {
     Object.assign(this, {enroute, on});
@@ -41,6 +45,7 @@ export class Travel {
     // Asks nobody; from here on the browser tells when it changes.
     this.location.permission();
     enroute.on('welcome', () => this.#again());
+    enroute.on('restored', () => this.#tellAllOff());
     enroute.on('error', ({re, code, job}) => { if (re === 'location' && code === 'travel_mode_off') this.ended(job); });
   }
 
@@ -54,18 +59,22 @@ export class Travel {
     // Who is merely online is explained to, once; it is not bothered with anything else.
     if (job === PRESENCE && !['wish.prompt', 'wish.granted'].includes(event)) return;
     this.#wanted.add(job);
+    this.#switchedOff.delete(job);
     this.#happened(event);
     if (job !== PRESENCE && !this.#isOn(job)) this.on.panel();
   }
 
+  /** From the tap on nothing of the job is shared, whether the gateway can be told or not: it is told again. */
   async deactivate(job) {
     this.#starting.add(job);
+    this.#switchedOff.add(job);
     this.on.changed();
     try {
-      await this.enroute.travel(job, false);
+      await this.#tellOff(job);
       this.ended(job);
     } catch (error) {
-      this.on.failed(job, error);
+      if (isUnheard(error)) this.ended(job);
+      this.on.failed(job, error, {isOff: isUnheard(error)});
     } finally {
       this.#starting.delete(job);
       this.on.changed();
@@ -92,22 +101,23 @@ export class Travel {
   setPresent(isPresent) {
     if (this.#isPresent === isPresent) return;
     this.#isPresent = isPresent;
-    clearInterval(this.#presence);
-    this.#presence = null;
+    this.#endPresence();
     if (isPresent) this.#beginPresence();
   }
 
   /** Nobody is signed in: the location is not read until somebody is, and then goes on. */
   pause() {
+    this.#isPaused = true;
     this.location.unwatch();
+    this.#endPresence();
     this.#screen.want(false);
     this.on.changed();
   }
 
   /** The journey of a job is over, whoever ended it. */
   ended(job) {
+    this.#keep(kept().filter((other) => other !== job));
     if (!this.travelling.delete(job)) return;
-    this.#keep();
     if (this.travelling.size === 0) {
       this.location.unwatch();
       this.#screen.want(false);
@@ -197,13 +207,13 @@ export class Travel {
     try {
       const {deadline} = await this.enroute.travel(job, true);
       this.travelling.set(job, deadline ?? null);
-      this.#keep();
+      this.#keep([...new Set([...kept(), job])]);
       if (this.phase === 'sharing') {
         this.location.watch();
         this.#screen.want(true);
       }
     } catch (error) {
-      if (!['network', 'unavailable'].includes(error.code)) this.travelling.delete(job);
+      if (!isUnheard(error)) this.ended(job);
       if (this.travelling.size === 0) this.#happened('stop');
       this.on.failed(job, error);
     } finally {
@@ -214,15 +224,34 @@ export class Travel {
 
   /** The connection is another one: the gateway is told anew that we travel, which costs no time of the four hours. */
   #again = () => {
+    this.#isPaused = false;
+    this.#beginPresence();
+    this.#tellAllOff();
     if (this.phase !== 'sharing') return;
     Promise.all([...this.travelling.keys()].map(this.#start)).then(() => this.silence.again());
+  };
+
+  #tellAllOff = () => {
+    for (const job of this.#switchedOff) this.#tellOff(job).catch(() => { /* next time, or it is over */ });
+  };
+
+  #tellOff = async (job) => {
+    let isHeard = true;
+    try {
+      await this.enroute.travel(job, false);
+    } catch (error) {
+      isHeard = !isUnheard(error);
+      throw error;
+    } finally {
+      if (isHeard) this.#switchedOff.delete(job);
+    }
   };
 
   #read = ({fix, code, permission}) => {
     if (!fix) return this.#happened(failEvent(code, permission));
     this.lastFixAt = performance.now();
     this.silence.found(fix.acc);
-    const jobs = [...this.travelling.keys()];
+    const jobs = [...this.travelling.keys()].filter((job) => !this.#switchedOff.has(job));
     // With little battery the gateway asks for fewer reports.
     const {level: battery} = this.silence.battery;
     if (jobs.length > 0 && this.location.isWatching) this.enroute.publish(jobs, {...fix, battery});
@@ -232,7 +261,8 @@ export class Travel {
   // ---- who is online ----
 
   #beginPresence = () => {
-    if (!this.#isPresent || this.#presence !== null || this.location.lastPermission !== 'granted') return;
+    if (!this.#isPresent || this.#isPaused || this.#presence !== null) return;
+    if (this.location.lastPermission !== 'granted') return;
     const look = () => {
       if (document.hidden || this.travelling.size > 0 || this.location.lastPermission !== 'granted') return;
       this.location.roughly(this.on.presence);
@@ -241,8 +271,17 @@ export class Travel {
     this.#presence = setInterval(look, PRESENCE_EVERY);
   };
 
-  #keep = () => { sessionStorage.setItem(JOBS_KEPT_AS, JSON.stringify([...this.travelling.keys()])); };
+  #endPresence = () => {
+    clearInterval(this.#presence);
+    this.#presence = null;
+  };
+
+  /** Also of jobs that have not gone on yet. */
+  #keep = (jobs) => { sessionStorage.setItem(JOBS_KEPT_AS, JSON.stringify(jobs)); };
 }
+
+/** Nobody refused: it may have been done or not, and may be done later. */
+const isUnheard = ({code}) => ['network', 'unavailable'].includes(code);
 
 function kept() {
   try {

@@ -3,7 +3,7 @@
 
 export const words = {
   en: {
-    brand: 'Rider', title: 'Your tasks', skip: 'To your tasks', tasks: 'Your tasks', ok: 'OK',
+    brand: 'Rider', title: 'Your tasks', tasks: 'Your tasks', ok: 'OK',
     availability: 'Available for tasks', stateOnline: 'Online', stateOffline: 'Offline',
     youAreOnline: 'You are online', youAreOffline: 'You are offline', oneMoment: 'One moment …',
     goingOnline: 'Going online …', goingOffline: 'Going offline …',
@@ -49,11 +49,11 @@ export const words = {
     travelLater: 'You can activate Travel Mode once you are on the way.',
     resume: 'Why is it interrupted?',
     travelNetwork: 'Network error. Travel Mode was not changed.',
+    travelOffUnheard: 'Your location is not shared any more. Customers are told once there is a connection.',
     travelFailed: 'Travel Mode was not changed. Please try again.',
     travelOver: 'The time in which your location may be shared for this task is over.',
     timeLimit: 'Travel Mode has ended: a location is shared for four hours at most.',
     sharingOne: 'Sharing your location', sharingMany: (n) => `Sharing your location for ${n} tasks`,
-    travelOn: 'Travel Mode is on.', travelOff: 'Travel Mode is off. Your location is not shared.',
     notShared: 'Your location is not shared at the moment.',
     interrupted: 'Travel Mode is interrupted',
     until: (time) => `until ${time} at the latest`,
@@ -74,7 +74,7 @@ export const words = {
     navigateFailed: 'Could not get directions. Please try again.',
   },
   de: {
-    brand: 'Fahrer', title: 'Ihre Aufträge', skip: 'Zu Ihren Aufträgen', tasks: 'Ihre Aufträge', ok: 'OK',
+    brand: 'Fahrer', title: 'Ihre Aufträge', tasks: 'Ihre Aufträge', ok: 'OK',
     availability: 'Verfügbar für Aufträge', stateOnline: 'Online', stateOffline: 'Offline',
     youAreOnline: 'Sie sind online', youAreOffline: 'Sie sind offline', oneMoment: 'Einen Moment …',
     goingOnline: 'Geht online …', goingOffline: 'Geht offline …',
@@ -123,11 +123,11 @@ export const words = {
     travelLater: 'Den Fahrtmodus können Sie einschalten, sobald Sie unterwegs sind.',
     resume: 'Warum ist er unterbrochen?',
     travelNetwork: 'Netzwerkfehler. Der Fahrtmodus wurde nicht geändert.',
+    travelOffUnheard: 'Ihr Standort wird nicht mehr geteilt. Die Kunden erfahren es, sobald es eine Verbindung gibt.',
     travelFailed: 'Der Fahrtmodus wurde nicht geändert. Bitte versuchen Sie es noch einmal.',
     travelOver: 'Die Zeit, in der Ihr Standort für diesen Auftrag geteilt werden darf, ist um.',
     timeLimit: 'Der Fahrtmodus ist zu Ende: ein Standort wird höchstens vier Stunden geteilt.',
     sharingOne: 'Ihr Standort wird geteilt', sharingMany: (n) => `Ihr Standort wird für ${n} Aufträge geteilt`,
-    travelOn: 'Der Fahrtmodus ist an.', travelOff: 'Der Fahrtmodus ist aus. Ihr Standort wird nicht geteilt.',
     notShared: 'Ihr Standort wird gerade nicht geteilt.',
     interrupted: 'Der Fahrtmodus ist unterbrochen',
     until: (time) => `längstens bis ${time}`,

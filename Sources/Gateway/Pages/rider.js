@@ -7,7 +7,7 @@ import {Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, p
 import {SignIn} from './page-sign-in.js';
 import {Availability} from './rider-availability.js';
 import {deviceName} from './rider-device.js';
-import {Jobs} from './rider-jobs.js';
+import {Jobs, Question} from './rider-jobs.js';
 import {TaskList} from './rider-list.js';
 import {Navigation} from './rider-navigation.js';
 import {Panel, allowedSentence} from './rider-panel.js';
@@ -45,7 +45,8 @@ const travel = new Travel(enroute, {
   panel: () => panel.update(),
   allowed: () => announcer.say('permission', allowedSentence),
   presence: ({lat, lon}) => enroute.presence({lat, lon, device: deviceName()}),
-  failed(job, {code}) {
+  failed(job, {code}, {isOff = false} = {}) {
+    if (isOff) return jobs.note(job, words.travelOffUnheard);
     jobs.note(job, {network: words.travelNetwork, forbidden: words.travelOver}[code] ?? words.travelFailed);
   },
 });
@@ -59,7 +60,7 @@ const navigation = new Navigation(element('maps'), words, (path) => enroute.rest
 });
 
 const jobs = new Jobs(enroute, travel, navigation, words, {
-  changed: () => render(), say: (topic, text) => announcer.say(topic, text), doubt: () => askForRider(),
+  changed: () => render(), say: (topic, text) => announcer.say(topic, text), doubt: () => askAnew(),
 });
 
 const sharing = new Sharing({
@@ -73,10 +74,11 @@ const availability = new Availability({
   message: element('availability-message'), close: element('snack-close'),
 }, words, declare, {
   rider: (after) => {
+    question.changed();
     takeRider(after);
     if (after.status === 'online') travel.activate(PRESENCE);
   },
-  doubt: () => askForRider(),
+  doubt: () => askAnew(),
   say: (text) => announcer.say('availability', text),
 });
 
@@ -110,22 +112,22 @@ async function navigate(job, to, how) {
 
 // ---- what is known ----
 
-let asking = null;
-
-/** The rider and its tasks, asked for once at a time. */
-function askForRider() {
-  asking ??= readRider().finally(() => { asking = null; });
-  return asking;
-}
-
-async function readRider() {
-  try {
-    takeRider((await enroute.rest('GET', '/riders/me')).body);
-  } catch ({status}) {
-    if (status === 401) signInAnew();
+const question = new Question(
+  () => enroute.rest('GET', '/riders/me').then(({body}) => ({status: 200, body}), ({status}) => ({status})),
+  ({status, body}) => {
+    if (status === 200) takeRider(body);
+    else if (status === 401) signInAnew();
     else if (status === 403) signInAnew(words.wrongRole);
     else if (status === 404) takeRider(null);
-  }
+  });
+
+/** The rider and its tasks, asked for once at a time. */
+function askForRider() { return question.now(); }
+
+/** The same when something has happened, or may have. */
+function askAnew() {
+  question.changed();
+  return question.now();
 }
 
 function takeRider(answer) {
@@ -154,15 +156,21 @@ function render() {
 
 // ---- coming and going ----
 
+/** Answers to whom was signed in before ask nobody to sign in once more. */
 let isSigningIn = false;
 async function signInAnew(reason = shared.signInExpired) {
   if (isSigningIn) return;
   isSigningIn = true;
-  enroute.stop();
-  travel.pause();
-  signIn.forget(reason);
+  try {
+    enroute.stop();
+    travel.pause();
+    signIn.forget(reason, {isExpired: reason === shared.signInExpired});
+    await signIn.credential();
+    question.changed();
+  } finally {
+    isSigningIn = false;
+  }
   await begin();
-  isSigningIn = false;
 }
 
 async function begin() {
@@ -184,7 +192,7 @@ enroute.on('connection', (connection) => {
   if (code === REPLACED) {
     enroute.stop();
     travel.pause();
-    put(element('offline'), words.otherDevice);
+    banner.explain(words.otherDevice);
   } else if (SIGNED_OUT.includes(code)) {
     signInAnew();
   }

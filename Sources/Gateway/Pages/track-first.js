@@ -50,7 +50,10 @@ export async function firstState(header) {
       headers: {Authorization: header, Accept: 'text/html'}, signal: abort.signal, cache: 'no-store',
     });
     if (!answer.ok) return {refusal: REFUSED[answer.status] ?? (answer.status >= 500 ? 'down' : 'other')};
-    return stateOn(new DOMParser().parseFromString(await answer.text(), 'text/html'), 0);
+    // What the service worker kept is as old as it says.
+    const keptAt = Number(answer.headers.get('Enroute-Kept')) || Date.now();
+    const age = Math.max(0, Date.now() - keptAt);
+    return stateOn(new DOMParser().parseFromString(await answer.text(), 'text/html'), age);
   } catch {
     return null;
   } finally {

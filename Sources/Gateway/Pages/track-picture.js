@@ -15,6 +15,15 @@ const BRIEF = ['ready_for_pickup', 'delivered', 'completed', 'cancelled'];
 const TONES = {delivered: 'good', completed: 'good', cancelled: 'bad', allocation_failed: 'warn'};
 const DONE = ['delivered', 'completed'];
 
+/** Ends of following that the job's status does not explain. */
+const TAKEN_AWAY = ['revoked', 'reassigned'];
+
+/** Whether what was followed is not shared any more: nothing of it is shown on. */
+export const isTakenAway = (view) => TAKEN_AWAY.includes(view.ended);
+
+/** What is left of a refusal by a connection that is open, or open again: all that was said of the job itself. */
+export const refusalOnceOpen = (refusal, view) => (view.refused || isTakenAway(view) ? refusal : null);
+
 /** Whether somebody is on the way and may be seen: the map is there. */
 export const isTracked = (view) =>
   TRAVELLING.includes(view.status) && SEEN.includes(view.tracking) && view.position !== null && !view.ended;

@@ -29,7 +29,6 @@ export const words = {
     },
     arrived: {service: 'The technician has arrived.', delivery: 'The rider has arrived.'},
     states: {complete: 'Done', active: 'Now', upcoming: 'To come', cancelled: 'Will not happen', failed: 'Needs time'},
-    statesOver: 'Ended here',
     sinceTime: (time) => `Since ${time}`,
     afterStop: 'after another stop',
     refusals: {
@@ -78,7 +77,6 @@ export const words = {
     },
     arrived: {service: 'Der Techniker ist angekommen.', delivery: 'Der Fahrer ist angekommen.'},
     states: {complete: 'Erledigt', active: 'Jetzt', upcoming: 'Folgt', cancelled: 'Entfällt', failed: 'Braucht Zeit'},
-    statesOver: 'Hier beendet',
     sinceTime: (time) => `Seit ${time}`,
     afterStop: 'nach einem anderen Halt',
     refusals: {

@@ -10,7 +10,7 @@ import {SignIn} from './page-sign-in.js';
 import {firstState, statusTexts} from './track-first.js';
 import {stepIcons} from './track-icons.js';
 import {TrackMap} from './track-map.js';
-import {isTracked, picture} from './track-picture.js';
+import {isTakenAway, isTracked, picture, refusalOnceOpen} from './track-picture.js';
 import {Speech} from './track-speech.js';
 import {words as allWords} from './track-words.js';
 
@@ -35,9 +35,6 @@ let refusal = null;    // a name of `words.refusals`
 let shownID = null;    // of the position that the map has
 let keptAt = null;     // ms since the epoch: when a state was kept that is shown without a network (worker.js)
 
-/** Ends of following that the job's status does not explain. */
-const TAKEN_AWAY = ['revoked', 'reassigned'];
-
 /** Refusals that may be over when one tries again. */
 const PASSING = ['full', 'limited', 'down', 'other'];
 
@@ -50,7 +47,8 @@ function take(newer, change) {
   view = newer;
   keptAt = null;
   if (view.refused && !isSignInNeeded()) refusal ??= refusalOf(view.refused.code);
-  if (TAKEN_AWAY.includes(view.ended)) refusal = 'revoked';
+  if (isTakenAway(view)) refusal = 'revoked';
+  else if (view.known && !view.refused) refusal = null;
   if (!isTracked(view)) {
     shownID = null;
   } else if (view.position.id !== shownID || change === 'reset') {
@@ -81,14 +79,14 @@ async function connectionChanged(connection) {
   banner.update(connection);
   if (connection.state === 'refused') {
     if (isSignInNeeded()) {
-      signIn.forget(words.signInExpired);
+      signIn.forget(words.signInExpired, {isExpired: true});
       await signIn.credential();
       enroute.start();
     } else {
       refusal = CLOSES[connection.close?.code] ?? refusalOf(connection.close?.code === 4500 ? 'unauthorized' : '');
     }
-  } else if (connection.state === 'open' && PASSING.includes(refusal)) {
-    refusal = null;
+  } else if (connection.state === 'open') {
+    refusal = refusalOnceOpen(refusal, view);
   }
   render();
 }
@@ -125,7 +123,7 @@ async function begin() {
 // ---- what is shown ----
 
 function render() {
-  const isShown = view.known && view.refused === null && !TAKEN_AWAY.includes(view.ended);
+  const isShown = view.known && view.refused === null && !isTakenAway(view);
   const isRefused = refusal !== null && !isShown;
   element('order').hidden = isRefused || (!view.known && !element('signin').hidden);
   renderRefusal(isRefused);

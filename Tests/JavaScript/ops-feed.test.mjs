@@ -1,0 +1,48 @@
+// How a zone is read in pages, and what a question that fails does to the next one.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {Unanswered, follow} from '../../Sources/Gateway/Pages/ops-feed.js';
+import {JobList} from '../../Sources/Gateway/Pages/ops-list.js';
+
+const page = (version, job, next) => ({version, reset: true, jobs: [{job}], gone: [], next});
+const isStill = () => true;
+
+/** A gateway that answers so, one after the other, and what it was asked. */
+function gateway(...answers) {
+  const asked = [];
+  const get = async (path) => {
+    asked.push(new URLSearchParams(path.split('?')[1]));
+    const answer = answers.shift();
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  return {get, asked};
+}
+
+test('a zone whose second page was not answered is read anew, and not by what changed since its first', async () => {
+  const list = new JobList();
+  const feed = gateway(page('a.1', 'one', 'one'), new Unanswered(0), page('a.2', 'one', 'one'), page('a.3', 'two'));
+  await assert.rejects(follow(feed, 'rome', list, isStill, () => {}), Unanswered);
+  assert.equal(await follow(feed, 'rome', list, isStill, () => {}), true);
+  assert.deepEqual([list.size, list.version], [2, 'a.2']);
+  assert.ok(feed.asked.every((query) => !query.has('since')));
+});
+
+test('a zone that was asked for anew between two pages is read anew', async () => {
+  const list = new JobList();
+  const feed = gateway(page('a.1', 'one', 'one'), page('a.2', 'two'));
+  let isLooked = true;
+  assert.equal(await follow(feed, 'rome', list, () => isLooked, () => { isLooked = false; }), false);
+  assert.equal(list.version, null);
+});
+
+test('a zone that was read to its end is asked for what changed since its first page', async () => {
+  const list = new JobList();
+  const feed = gateway(
+    page('a.1', 'one', 'one'), page('a.2', 'two'), {version: 'a.3', reset: false, jobs: [], gone: ['one']});
+  await follow(feed, 'rome', list, isStill, () => {});
+  assert.equal(await follow(feed, 'rome', list, isStill, () => {}), true);
+  assert.deepEqual([feed.asked.at(-1).get('since'), list.size, list.version], ['a.1', 1, 'a.3']);
+});

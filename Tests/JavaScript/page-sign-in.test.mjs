@@ -1,0 +1,97 @@
+// Signing in by a code: with a phone whose clock is wrong, over a network that breaks off, and out again.
+
+import assert from 'node:assert/strict';
+import {beforeEach, test} from 'node:test';
+
+import {settled} from './clock.mjs';
+import {Place, browser, device, ownClock} from './page.mjs';
+
+const {SignIn} = await import('../../Sources/Gateway/Pages/page-sign-in.js');
+const CODE = '0123456789abcdef0123456789abcdef';
+const HOUR = 3_600_000;
+
+beforeEach(() => {
+  sessionStorage.clear();
+  location.hash = '';
+  location.loads = 0;
+  device.serviceWorker.told.length = 0;
+});
+
+const signedOut = () => new SignIn({panel: Object.assign(new Place(), {children: ['made'], hidden: true})});
+const fetched = (run, answer) => run.mock.method(globalThis, 'fetch', answer);
+/** What the server gives at its own time. */
+const token = (serverTime, person = 'anna') => {
+  const body = {token: `of-${person}`, role: 'rider', person, expiresAt: serverTime + HOUR};
+  return async () => Response.json(body, {headers: {Date: new Date(serverTime).toUTCString()}});
+};
+/** A panel without its parts: what it would say is not looked at here. */
+const waiting = (signIn) => {
+  Object.assign(signIn, {problem: new Place()});
+  return signIn.credential();
+};
+
+for (const hours of [-5, 0, 5]) {
+  test(`a phone whose clock is ${hours} hours from the server's signs in for as long as the token is good`, async (run) => {
+    const clock = run.mock.method(Date, 'now', () => 1_800_000_000_000);
+    fetched(run, token(1_800_000_000_000 - hours * HOUR));
+    const signIn = signedOut();
+    const credential = waiting(signIn);
+    await settled();
+    assert.equal(await signIn.redeem(CODE), true);
+    assert.deepEqual(await credential, {token: 'of-anna'});
+    assert.equal(signIn.session?.person, 'anna');
+    clock.mock.mockImplementation(() => 1_800_000_000_000 + HOUR);
+    assert.equal(signIn.session, null);
+  });
+}
+
+test('an answer that breaks off leaves the panel there, and the code can be sent again', async (run) => {
+  const cut = () => new ReadableStream({start(body) { body.error(new Error('cut')); }});
+  fetched(run, async () => new Response(cut()));
+  assert.equal(await signedOut().redeem(CODE), false);
+  fetched(run, async () => new Response('not JSON'));
+  assert.equal(await signedOut().redeem(CODE), false);
+});
+
+test('a server that never answers is given up', async (run) => {
+  const clock = ownClock(run);
+  fetched(run, (_, {signal}) => new Promise((_, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason));
+  }));
+  let isIn;
+  signedOut().redeem(CODE).then((was) => { isIn = was; });
+  await clock.pass(60_000);
+  assert.equal(isIn, false);
+});
+
+test('who signs out, or signs in in the place of another, leaves nothing with the service worker', async (run) => {
+  const now = Date.now();
+  const {told} = device.serviceWorker;
+  fetched(run, token(now));
+  const signIn = signedOut();
+  await signIn.redeem(CODE);
+  await signIn.redeem(CODE);
+  assert.deepEqual(told, []);
+  fetched(run, token(now, 'ben'));
+  await signIn.redeem(CODE);
+  assert.deepEqual(told, [{type: 'forget'}]);
+  signIn.forget('', {isExpired: true});
+  assert.equal(told.length, 1);
+  signIn.forget();
+  assert.deepEqual([told.length, signIn.session], [2, null]);
+});
+
+test('an address that ends in a broken % is one without a code', () => {
+  location.hash = '#100%';
+  assert.equal(signedOut().current, null);
+});
+
+test('a step within the page loads nothing, a code does', () => {
+  signedOut();
+  location.hash = '#tasks';
+  browser.happens('hashchange');
+  assert.equal(location.loads, 0);
+  location.hash = `#in.${CODE}`;
+  browser.happens('hashchange');
+  assert.ok(location.loads > 0);
+});

@@ -1,0 +1,128 @@
+// Travel mode and the connection: what is switched off stays off, what travelled goes on, and who is signed out is not located.
+
+import assert from 'node:assert/strict';
+import {afterEach, beforeEach, test} from 'node:test';
+
+import {settled} from './clock.mjs';
+import {phone} from './page.mjs';
+
+const {PRESENCE_EVERY} = await import('../../Sources/Gateway/Pages/rider-location.js');
+const {PRESENCE, Travel} = await import('../../Sources/Gateway/Pages/rider-travel.js');
+const lost = Object.assign(new Error('The connection was lost.'), {code: 'network'});
+
+beforeEach(() => {
+  sessionStorage.clear();
+  phone.watchers.clear();
+  phone.looks = 0;
+});
+
+const begun = [];
+afterEach(() => { for (const travel of begun.splice(0)) travel.pause(); });
+
+/** A rider's travel mode, and the test in the place of the gateway: `answer` is what it does with `travel`. */
+function rider() {
+  const listeners = {};
+  const world = {said: [], shared: [], failures: [], answer: async () => ({})};
+  const enroute = {
+    on: (type, listener) => { listeners[type] = listener; },
+    travel: (job, active) => { world.said.push([job, active]); return world.answer(job, active); },
+    publish: (jobs) => world.shared.push(jobs),
+    dark() {},
+  };
+  world.travel = new Travel(enroute, {
+    changed() {}, panel() {}, allowed() {}, presence() {},
+    failed: (job, {code}, how) => world.failures.push([job, code, how?.isOff ?? false]),
+  });
+  begun.push(world.travel);
+  world.connects = async () => { listeners.welcome(); await settled(); };
+  world.heard = () => world.said.splice(0);
+  return world;
+}
+
+test('travel mode that was switched off as the connection was lost stays off, and the gateway is told', async () => {
+  const world = rider();
+  await world.travel.activate('one');
+  await settled();
+  phone.read();
+  assert.deepEqual(world.shared.splice(0), [['one']]);
+  world.heard();
+  world.answer = async () => { throw lost; };
+  await world.travel.deactivate('one');
+  phone.read();
+  assert.deepEqual([world.shared, phone.watchers.size, world.travel.stateOf('one')], [[], 0, 'off']);
+  assert.deepEqual(world.failures, [['one', 'network', true]]);
+  world.answer = async () => ({});
+  await world.connects();
+  await world.connects();
+  assert.deepEqual(world.heard(), [['one', false], ['one', false]]);
+  assert.deepEqual([phone.watchers.size, world.travel.stateOf('one')], [0, 'off']);
+});
+
+test('while the gateway is asked to switch a job off, readings are of the others alone', async () => {
+  const world = rider();
+  for (const job of ['one', 'two']) await world.travel.activate(job);
+  await settled();
+  world.answer = () => new Promise(() => {});
+  world.travel.deactivate('one');
+  world.shared.length = 0;
+  phone.read();
+  assert.deepEqual(world.shared, [['two']]);
+});
+
+test('a job that is switched on again is not switched off by the next connection', async () => {
+  const world = rider();
+  await world.travel.activate('one');
+  await settled();
+  world.answer = async () => { throw lost; };
+  await world.travel.deactivate('one');
+  world.answer = async () => ({});
+  await world.travel.activate('one');
+  await settled();
+  world.heard();
+  await world.connects();
+  assert.deepEqual(world.heard(), [['one', true]]);
+});
+
+test('after a reload every job that travelled goes on, whichever is heard of first', async () => {
+  const before = rider();
+  for (const job of ['one', 'two']) await before.travel.activate(job);
+  await settled();
+  const world = rider();
+  await world.travel.resume('one');
+  await settled();
+  await world.travel.resume('two');
+  await settled();
+  assert.ok(world.heard().every(([, active]) => active));
+  assert.deepEqual(['one', 'two'].map((job) => world.travel.stateOf(job)), ['on', 'on']);
+});
+
+test('after a reload a job that was refused or has ended does not go on', async () => {
+  const before = rider();
+  for (const job of ['one', 'two', 'three']) await before.travel.activate(job);
+  await settled();
+  before.answer = async () => { throw Object.assign(new Error('no'), {code: 'forbidden'}); };
+  await before.connects();
+  const world = rider();
+  for (const job of ['one', 'two', 'three']) await world.travel.resume(job);
+  await settled();
+  assert.deepEqual(world.heard(), []);
+});
+
+test('who is signed out is not located, not even roughly, and is again with the next connection', async (run) => {
+  const {travel, connects} = rider();
+  run.mock.timers.enable({apis: ['setInterval']});
+  await travel.location.permission();
+  travel.setPresent(true);
+  await travel.activate(PRESENCE);
+  assert.equal(phone.looks, 1);
+  run.mock.timers.tick(PRESENCE_EVERY);
+  assert.equal(phone.looks, 2);
+  travel.pause();
+  travel.setPresent(false);
+  travel.setPresent(true);
+  run.mock.timers.tick(10 * PRESENCE_EVERY);
+  assert.equal(phone.looks, 2);
+  await connects();
+  assert.equal(phone.looks, 3);
+  travel.setPresent(false);
+});
