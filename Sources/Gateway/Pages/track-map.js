@@ -84,12 +84,10 @@ export class TrackMap {
   /** Takes the rider away, and with it the map: the next one begins anew. */
   close() {
     cancelAnimationFrame(this.#frame);
-    if (this.#isZooming) {
-      // Leaflet ends a zoom by a timer of its own, which would look for a map that is gone.
-      this.#map._animatingZoom = false;
-      this.#isZooming = false;
-    }
     this.#map?.remove();
+    // Leaflet ends a zoom by a timer of its own, which would look for a map that is gone.
+    if (this.#isZooming) this.#map._animatingZoom = false;
+    this.#isZooming = false;
     [this.#map, this.#rider, this.#home, this.#way, this.#frame, this.#ground] = [null, null, null, null, null, null];
     this.#follows = true;
     this.follow.hidden = true;
