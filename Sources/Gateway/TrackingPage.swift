@@ -26,12 +26,12 @@ extension Routes {
 
     private func firstView(
         _ request: Request, _ context: GatewayRequestContext
-    ) async throws -> (job: JobID, view: JobView) {
+    ) async throws -> FirstView {
         let words = request.headers[.authorization]?.split(separator: " ") ?? []
         guard words.count == 2, words[0].lowercased() == "link" else {
             let grant = try self.grant(request, context, .readJob)
             let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
-            return (job, try await self.view(job, grant))
+            return FirstView(job: job, view: try await self.view(job, grant), isByLink: false)
         }
         let address = try self.visitor(request, context)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
@@ -48,8 +48,16 @@ extension Routes {
         guard view.record.status.end == nil else { throw Problem(Refused.noSuchJob) }
         // Where the rider is, is shown to so many at once as the link was made for, and written down: to sessions. One is
         // open a moment later.
-        return (job, view.withoutPosition)
+        return FirstView(job: job, view: view.withoutPosition, isByLink: true)
     }
+}
+
+/// What is shown before a session is open.
+private struct FirstView {
+    var job: JobID
+    var view: JobView
+    /// Without the position, whether or not there is one.
+    var isByLink: Bool
 }
 
 extension Problem {
@@ -61,12 +69,12 @@ extension Problem {
 
 extension Pages {
     /// The page of a job as it is now.
-    fileprivate func tracking(_ first: (job: JobID, view: JobView), _ request: Request) -> Response {
+    fileprivate func tracking(_ first: FirstView, _ request: Request) -> Response {
         guard let file = self.files["track.html"] else { preconditionFailure("track.html is built in") }
         let (texts, snapshot) = (self.language(request), first.view.snapshot)
         var page = self.template(file, "track", texts.language)
         page.fill("headline", with: texts[snapshot.status].long.escaped)
-        page.fill("detail", with: Self.detail(snapshot, texts).escaped)
+        page.fill("detail", with: Self.detail(snapshot, texts, isByLink: first.isByLink).escaped)
         page.fill("steps", with: Self.steps(snapshot, texts))
         page.add(json: snapshot.json(job: first.job), as: "first")
         var response = Self.answer(page.bytes, file.contentType, caching: "no-store")
@@ -75,9 +83,10 @@ extension Pages {
     }
 
     /// What comes next; on the way, what can be seen of the rider.
-    private static func detail(_ snapshot: Snapshot, _ texts: StatusTexts) -> String {
+    private static func detail(_ snapshot: Snapshot, _ texts: StatusTexts, isByLink: Bool) -> String {
         let isUnderway = [.onTheWay, .inTransit].contains(snapshot.status)
-        guard isUnderway, snapshot.tracking != .live, let tracking = try? TrackingTexts(json: texts.json) else {
+        let isUnseen = isByLink && snapshot.tracking == .waiting
+        guard isUnderway, !isUnseen, snapshot.tracking != .live, let tracking = try? TrackingTexts(json: texts.json) else {
             return texts[snapshot.status].next
         }
         return tracking[snapshot.dark ?? snapshot.tracking.text(snapshot.reason)].spoken

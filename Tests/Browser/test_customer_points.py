@@ -30,14 +30,20 @@ def heading(page: Page) -> int:
 
 
 @pytest.mark.lean
-def test_point_01_there_is_a_useful_state_without_any_socket(coming, phone):
+@pytest.mark.parametrize("by", ["a link", "signing in"])
+def test_point_01_there_is_a_useful_state_without_any_socket(coming, phone, by):
     visit, _ = coming()
     page = phone()
     page.add_init_script(NO_SOCKET)
-    page.goto(visit.guest_url)
+    own = visit.orders.sign_in_url(f"/track/{visit.name}", "customer", visit.customer)
+    page.goto(visit.guest_url if by == "a link" else own)
     expect(page.locator("#headline")).to_have_text("Your technician is on the way")
     expect(page.locator("#steps [aria-current=step]")).to_contain_text("On the way")
-    expect(page.locator(RIDER)).to_be_visible()
+    if by == "a link":
+        # Where somebody is, sessions alone are shown by a link: they are counted.
+        expect(page.locator("#detail")).to_have_text("Follow the technician on the map while its position is shared.")
+    else:
+        expect(page.locator(RIDER)).to_be_visible()
 
 
 def test_point_03_the_marker_moves_in_every_frame_between_positions(coming, phone):

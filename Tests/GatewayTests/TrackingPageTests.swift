@@ -84,6 +84,8 @@ import Testing
             let page = try await gateway.rest("GET", "/track/\(job)", as: nil, headers: link)
             #expect(page.status == 200)
             #expect(try Self.first(page)["position"] == .null && !page.text.contains("41.9531"))
+            // Nor is it said that there is none.
+            #expect(page.text.contains(StatusTexts.english[.onTheWay].next.escaped))
             let own = try await gateway.rest("GET", "/track/\(job)", by: "anna", .customer)
             #expect(try Self.first(own)["position"]?["lat"] == .number(41.9531))
             let other = try await gateway.travellingJob("job-2")

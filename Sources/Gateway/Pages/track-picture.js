@@ -30,12 +30,13 @@ export const isTracked = (view) =>
 
 /**
  * @param view of enroute.js
- * @param moment `{now, wall, isLost, isKept, locale, timeZone}`: ms of the clock that never goes back, ms since the
- *   epoch, whether the connection is lost, whether the view was kept from an earlier visit, and for Intl
+ * @param moment `{now, wall, isLost, isKept, isUnseen, locale, timeZone}`: ms of the clock that never goes back, ms since
+ *   the epoch, whether the connection is lost, whether the view was kept from an earlier visit, whether it is one without
+ *   the position because no session is open yet, and for Intl
  * @param texts of `GET texts`, null while they are not there
  * @param words of this page, in its language
  */
-export function picture(view, {now, wall, isLost = false, isKept = false, locale, timeZone}, texts, words) {
+export function picture(view, {now, wall, isLost = false, isKept = false, isUnseen = false, locale, timeZone}, texts, words) {
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
   const isMapped = isTracked(view);
@@ -48,7 +49,7 @@ export function picture(view, {now, wall, isLost = false, isKept = false, locale
     kind, isMapped, isStale,
     title: view.kind ? words.title[kind] : words.brand,
     headline: headline(view, kind, texts, words),
-    detail: detail(view, {kind, isMapped, isStale, isKept, serverTime}, texts, words),
+    detail: detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime}, texts, words),
     tone: TONES[view.status] ?? null,
     isOld: isStale || isLost,
     age: !isMapped ? '' : isStale ? updatedText(Math.max(STALE_AFTER, age), locale)
@@ -79,7 +80,7 @@ function headline(view, kind, texts, words) {
   return (BRIEF.includes(view.status) ? text?.short : text?.long) ?? readable(view.status);
 }
 
-function detail(view, {kind, isMapped, isStale, isKept, serverTime}, texts, words) {
+function detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime}, texts, words) {
   if (!view.known) return '';
   const tracking = (name) => texts?.tracking?.[name]?.spoken ?? '';
   const dark = view.dark === 'dark_unknown' ? null : view.dark;
@@ -87,6 +88,7 @@ function detail(view, {kind, isMapped, isStale, isKept, serverTime}, texts, word
   if (isMapped) return '';
   if (!TRAVELLING.includes(view.status)) return statusText(view.status, texts)?.next ?? '';
   if (isKept) return words.withoutConnection;
+  if (isUnseen && view.tracking === 'waiting') return statusText(view.status, texts)?.next ?? '';
   const isTimeUp = view.travelDeadline !== null && view.travelDeadline <= serverTime;
   if (isTimeUp && view.tracking !== 'arrived') return tracking('ended_time_limit');
   switch (view.tracking) {

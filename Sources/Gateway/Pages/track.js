@@ -33,6 +33,7 @@ let texts = null;
 let names = null;      // what the server called things, while the texts are not here
 let refusal = null;    // a name of `words.refusals`
 let shownID = null;    // of the position that the map has
+let isUnseen = false;  // by a link the first state is without the position: a session is open a moment later
 let keptAt = null;     // ms since the epoch: when a state was kept that is shown without a network (worker.js)
 
 /** Refusals that may be over when one tries again. */
@@ -46,6 +47,7 @@ const CLOSES = {4502: 'expired', 4504: 'full', 4505: 'other'};
 function take(newer, change) {
   view = newer;
   keptAt = null;
+  isUnseen = false;
   if (view.refused && !isSignInNeeded()) refusal ??= refusalOf(view.refused.code);
   if (isTakenAway(view)) refusal = 'revoked';
   else if (view.known && !view.refused) refusal = null;
@@ -112,6 +114,7 @@ async function begin() {
     const now = performance.now() - answer.age;
     take(reduce(view, {type: 'subscribed', snapshot: answer.snapshot}, now).view, 'snapshot');
     keptAt = answer.snapshot.kept ?? null;
+    isUnseen = signIn.isGuest;
     banner.update(enroute.connection);
     render();
   } else if (answer.refusal !== 'signIn') {
@@ -133,7 +136,7 @@ function render() {
   }
   // Until the texts are here what the server wrote stays.
   if (view.known && !texts && !names) return;
-  const moment = {now: performance.now(), wall: Date.now(), isLost: banner.isLost, isKept: keptAt !== null, locale};
+  const moment = {now: performance.now(), wall: Date.now(), isLost: banner.isLost, isKept: keptAt !== null, isUnseen, locale};
   const seen = picture(view, moment, texts ?? names, words);
   document.title = seen.headline;
   document.body.classList.toggle('is-tracked', seen.isMapped);
