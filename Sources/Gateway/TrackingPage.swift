@@ -86,7 +86,8 @@ extension Pages {
     private static func detail(_ snapshot: Snapshot, _ texts: StatusTexts, isByLink: Bool) -> String {
         let isUnderway = [.onTheWay, .inTransit].contains(snapshot.status)
         let isUnseen = isByLink && snapshot.tracking == .waiting
-        guard isUnderway, !isUnseen, snapshot.tracking != .live, let tracking = try? TrackingTexts(json: texts.json) else {
+        guard isUnderway, !isUnseen, snapshot.tracking != .live, let tracking = try? TrackingTexts(json: texts.json)
+        else {
             return texts[snapshot.status].next
         }
         return tracking[snapshot.dark ?? snapshot.tracking.text(snapshot.reason)].spoken
