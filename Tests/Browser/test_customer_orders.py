@@ -113,9 +113,11 @@ def test_CUS_027_BR_01_only_the_customer_and_whoever_administers_see_an_order(or
         assert "#" not in page.url
 
 
-def test_CUS_027_4_1_the_details_name_the_order_and_its_arrival(order_system, rider, phone):
-    delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit")
+def test_CUS_027_4_1_the_details_name_the_order_its_vendor_and_its_arrival(order_system, rider, phone):
+    vendor = {"lat": 41.8986, "lon": 12.4768, "name": "Trattoria <da Gino>"}
+    delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit", vendor=vendor)
     rider(delivery).travel().report(TRIP.at(0), is_answered=True)
     page = phone(delivery.guest_url)
     expect(page.locator("#job")).to_have_text(delivery.name)
+    expect(page.locator("#vendor")).to_have_text("Trattoria <da Gino>")
     expect(page.locator("#arrival")).to_have_text(re.compile(r"^\d+:\d\d.(AM|PM)$"))
