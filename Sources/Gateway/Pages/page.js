@@ -132,10 +132,15 @@ export class ConnectionBanner {
   /** @param connection what `enroute.connection` says now. */
   update(connection) {
     this.#connection = connection;
-    clearTimeout(this.#timer);
     if (['connecting', 'open'].includes(connection.state)) this.#notice = '';
     const isMissed = this.#isWanted() && connection.state !== 'open';
-    if (isMissed) this.#timer = setTimeout(() => this.#show(), this.patience);
+    // Patience begins with the first time that it is missed, however often that is said again.
+    if (isMissed) {
+      this.#timer ??= setTimeout(() => this.#show(), this.patience);
+    } else {
+      clearTimeout(this.#timer);
+      this.#timer = null;
+    }
     if (!isMissed || this.#lostAt !== null) this.#show();
   }
 
