@@ -34,6 +34,16 @@ test('a connection that is not there is told after a while, and no more once it 
   assert.equal(place.textContent, shared.degraded);
 });
 
+test('a connection that is missed is told as soon, however often it is said that it is', async (run) => {
+  const clock = ownClock(run);
+  const {place, banner: seen} = banner(false);
+  for (let said = 0; said < 4; said += 1) {
+    seen.update(is('waiting'));
+    await clock.pass(500);
+  }
+  assert.equal(place.textContent, shared.offline);
+});
+
 test('what is told of a connection that nobody tries for stays until one is tried for', async (run) => {
   const clock = ownClock(run);
   const {place, banner: seen} = banner();
