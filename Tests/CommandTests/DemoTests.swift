@@ -18,6 +18,8 @@ import Testing
     private struct Running {
         let lines: [String]
         let panel: String
+        /// What the command line of each of its processes names.
+        let folder: String
         let client: HTTPClient
 
         var customer: String { self.lines.first { $0.contains("/track/") } ?? "" }
@@ -75,7 +77,7 @@ import Testing
                     lines.append(line)
                     guard let found = line.firstMatch(of: /The panel: +(\S+)/) else { continue }
                     started = try Self.processes(naming: folder.path).count
-                    try await body(Running(lines: lines, panel: String(found.1), client: client))
+                    try await body(Running(lines: lines, panel: String(found.1), folder: folder.path, client: client))
                     try execution.send(signal: signal)
                 }
             }
@@ -92,12 +94,13 @@ import Testing
     }
 
     /// The processes whose command line names a folder.
-    private static func processes(naming folder: String) throws -> [String] {
+    private static func processes(naming folder: String, _ word: String = "") throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
             guard Int(name) != nil, let words = FileManager.default.contents(atPath: "/proc/\(name)/cmdline") else {
                 return false
             }
-            return String(decoding: words, as: UTF8.self).contains(folder)
+            let line = String(decoding: words, as: UTF8.self)
+            return line.contains(folder) && (word.isEmpty || line.contains(word))
         }
     }
 
@@ -139,6 +142,14 @@ import Testing
             #expect(try await running.shows { $0["redisRestarts"] as? Int == 1 })
             let before = try #require(try await running.state()["shown"] as? Int)
             #expect(try await running.shows { ($0["shown"] as? Int ?? 0) > before + 3 })
+            // One that ends by itself begins again too, and stays.
+            let gateway = try #require(try DemoTests.processes(naming: running.folder, "demo-gateway").first)
+            kill(try #require(pid_t(gateway)), SIGKILL)
+            #expect(
+                try await running.shows { $0["gatewayKills"] as? Int == 2 && $0["gatewaysUp"] as? Int == 2 })
+            let again = try #require(try await running.state()["shown"] as? Int)
+            #expect(try await running.shows { ($0["shown"] as? Int ?? 0) > again + 10 })
+            #expect(try await running.state()["gatewayKills"] as? Int == 2)
             #expect(try await running.ask(.GET, "open/rider")["code"] as? Int == 303)
             #expect(try await running.ask(.GET, "open/nothing")["code"] as? Int == 404)
         }

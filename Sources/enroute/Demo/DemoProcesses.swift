@@ -14,17 +14,19 @@ import Synchronization
 
 /// A process that is started again whenever it was ended. May be used from any thread.
 final class DemoProcess: Sendable {
-    private let kills: AsyncStream<Void>
-    private let kill: AsyncStream<Void>.Continuation
-    private let count = Mutex(0)
+    private struct State {
+        var ends = 0
+        /// Of the process that runs.
+        var kill: AsyncStream<Void>.Continuation?
+    }
 
-    init() { (self.kills, self.kill) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+    private let state = Mutex(State())
 
-    /// How often it was ended.
-    var ends: Int { self.count.withLock { $0 } }
+    /// How often it ended.
+    var ends: Int { self.state.withLock { $0.ends } }
 
     /// Ends it by SIGKILL.
-    func end() { self.kill.yield() }
+    func end() { _ = self.state.withLock { $0.kill }?.yield() }
 
     /// Starts it, and starts it again, until the task is cancelled.
     ///
@@ -35,8 +37,11 @@ final class DemoProcess: Sendable {
         pause: Duration, _ start: @Sendable (_ untilEnd: @escaping @Sendable () async -> Void) async throws -> Void
     ) async throws {
         while !Task.isCancelled {
-            try await start { _ = await self.kills.first { true } }
-            self.count.withLock { $0 += 1 }
+            // One for each start: whoever waits for it is cancelled where the process ends by itself, and that ends it.
+            let (kills, kill) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            self.state.withLock { $0.kill = kill }
+            try await start { for await _ in kills { return } }
+            self.state.withLock { $0.ends += 1 }
             try await Task.sleep(for: pause)
         }
     }
