@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from markers import HOME as DOOR, RIDER, Markers
 from order_system import HOME
 from trips import Spot, away
-from wire import moved
+from wire import Wire, moved
 
 TARGET_PX = 44
 NARROW_PX = 320
@@ -197,6 +197,24 @@ def test_point_21_not_yours_is_the_same_page_as_not_there(order_system, phone):
         expect(page.locator("#announcer")).to_have_text("There is nothing to follow here.")
         seen.append(page.locator("body").inner_text())
     assert seen[0] == seen[1]
+
+
+@pytest.mark.lean
+def test_point_21_a_socket_that_opens_takes_back_nothing_of_what_the_page_was_refused(order_system, phone):
+    page = phone()
+    wire = Wire(page)
+    wire.hold_back("welcome")
+    wire.hold_back("error")
+    page.goto(order_system.sign_in_url("/track/never-was", "customer", "somebody"))
+    expect(page.locator("#refusal h1")).to_have_text("There is nothing to follow here.")
+    wire.comes(page, "welcome")
+    wire.let_through("welcome")
+    wire.comes(page, "error")
+    expect(page.locator("#refusal")).to_be_visible()
+    expect(page.locator("#order")).to_be_hidden()
+    wire.let_through("error")
+    expect(page.locator("#refusal")).to_be_visible()
+    expect(page.locator("#order")).to_be_hidden()
 
 
 @pytest.mark.parametrize(

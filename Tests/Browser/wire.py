@@ -13,6 +13,7 @@ class Wire:
     def __init__(self, page: Page):
         self._route: WebSocketRoute | None = None
         self._held: set[str] = set()
+        self._kept: dict[str, str] = {}
         self._follows = False
         self._waiting: list[str] = []
         page.route_web_socket("**/v1", self._connect)
@@ -20,6 +21,18 @@ class Wire:
     def hold_back(self, kind: str) -> None:
         """What the gateway says of this kind does not arrive from now on; it is ours to say."""
         self._held.add(kind)
+
+    def comes(self, page: Page, kind: str) -> None:
+        """Waits until the gateway has said something of a kind that is held back."""
+        until = time.monotonic() + 30
+        while kind not in self._kept:
+            assert time.monotonic() < until, f"no {kind} came in 30 s"
+            page.wait_for_timeout(20)
+
+    def let_through(self, kind: str) -> None:
+        """What was held back of a kind arrives, the newest of it, and what is said from now on."""
+        self._held.discard(kind)
+        self._route.send(self._kept.pop(kind))
 
     def say(self, kind: str, **members) -> None:
         """To the page, as if the gateway had; once the page follows, since before that nothing is said of a job."""
@@ -54,7 +67,9 @@ class Wire:
 
     def _pass_on(self, route: WebSocketRoute, message: str | bytes) -> None:
         kind = json.loads(message).get("type")
-        if kind not in self._held:
+        if kind in self._held:
+            self._kept[kind] = message
+        else:
             route.send(message)
         if kind == "subscribed":
             self._follows = True

@@ -194,6 +194,8 @@ test('a connection that is open takes back what was said of it, and nothing that
   assert.equal(refusalOnceOpen('limited', unknownView('job-1')), null);
   const refused = reduce(unknownView('job-1'), {type: 'error', code: 'not_found', message: ''}, 1_000).view;
   assert.equal(refusalOnceOpen('unknown', refused), 'unknown');
+  // The first state said so, and the socket has not answered yet.
+  for (const said of ['unknown', 'expired']) assert.equal(refusalOnceOpen(said, unknownView('job-1')), said);
   for (const reason of ['revoked', 'reassigned']) {
     const ended = reduce(view, {type: 'ended', reason}, 1_000).view;
     assert.deepEqual([isTakenAway(ended), refusalOnceOpen('revoked', ended)], [true, 'revoked']);

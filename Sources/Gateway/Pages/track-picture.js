@@ -21,8 +21,15 @@ const TAKEN_AWAY = ['revoked', 'reassigned'];
 /** Whether what was followed is not shared any more: nothing of it is shown on. */
 export const isTakenAway = (view) => TAKEN_AWAY.includes(view.ended);
 
-/** What is left of a refusal by a connection that is open, or open again: all that was said of the job itself. */
-export const refusalOnceOpen = (refusal, view) => (view.refused || isTakenAway(view) ? refusal : null);
+/** Refusals that may be over when one tries again. */
+export const PASSING = ['full', 'limited', 'down', 'other'];
+
+/**
+ * What is left of a refusal by a connection that is open, or open again: all that was said of the job itself, by the
+ * socket or, before it, by the first state.
+ */
+export const refusalOnceOpen = (refusal, view) =>
+  (view.refused || isTakenAway(view) || !PASSING.includes(refusal) ? refusal : null);
 
 /** Whether somebody is on the way and may be seen: the map is there. */
 export const isTracked = (view) =>

@@ -10,7 +10,7 @@ import {SignIn} from './page-sign-in.js';
 import {firstState, statusTexts} from './track-first.js';
 import {stepIcons} from './track-icons.js';
 import {TrackMap} from './track-map.js';
-import {isTakenAway, isTracked, picture, refusalOnceOpen} from './track-picture.js';
+import {PASSING, isTakenAway, isTracked, picture, refusalOnceOpen} from './track-picture.js';
 import {Speech} from './track-speech.js';
 import {words as allWords} from './track-words.js';
 
@@ -35,9 +35,6 @@ let refusal = null;    // a name of `words.refusals`
 let shownID = null;    // of the position that the map has
 let isUnseen = false;  // by a link the first state is without the position: a session is open a moment later
 let keptAt = null;     // ms since the epoch: when a state was kept that is shown without a network (worker.js)
-
-/** Refusals that may be over when one tries again. */
-const PASSING = ['full', 'limited', 'down', 'other'];
 
 /** Closes after which nobody comes back, and what they mean to who looks; a token's end asks to sign in again. */
 const CLOSES = {4502: 'expired', 4504: 'full', 4505: 'other'};
