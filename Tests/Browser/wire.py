@@ -11,23 +11,22 @@ class Wire:
     """Of one page that follows one job; it must be there before the page opens its socket."""
 
     def __init__(self, page: Page):
+        self._page = page
         self._route: WebSocketRoute | None = None
         self._held: set[str] = set()
         self._kept: dict[str, str] = {}
         self._follows = False
         self._waiting: list[str] = []
+        page.expose_function("wasHeldBack", lambda kind: kind in self._kept)
         page.route_web_socket("**/v1", self._connect)
 
     def hold_back(self, kind: str) -> None:
         """What the gateway says of this kind does not arrive from now on; it is ours to say."""
         self._held.add(kind)
 
-    def comes(self, page: Page, kind: str) -> None:
+    def comes(self, kind: str) -> None:
         """Waits until the gateway has said something of a kind that is held back."""
-        until = time.monotonic() + 30
-        while kind not in self._kept:
-            assert time.monotonic() < until, f"no {kind} came in 30 s"
-            page.wait_for_timeout(20)
+        self._page.wait_for_function("(kind) => wasHeldBack(kind)", arg=kind)
 
     def let_through(self, kind: str) -> None:
         """What was held back of a kind arrives, the newest of it, and what is said from now on."""
