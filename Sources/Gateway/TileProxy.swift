@@ -39,7 +39,7 @@ actor TileProxy {
     private var rate = TokenBucket(perSecond: TileProxy.questionsPerSecond, burst: TileProxy.questionBurst)
     private var questions: [Tile: Task<TileImage?, Never>] = [:]
 
-    private init(source: TileSource, client: ProviderClient, logger: Logger) {
+    init(source: TileSource, client: ProviderClient, logger: Logger) {
         (self.source, self.client, self.logger) = (source, client, logger)
     }
 
@@ -60,6 +60,9 @@ actor TileProxy {
             throw error
         }
     }
+
+    /// Questions to the service that are under way.
+    var asking: Int { self.questions.count }
 
     /// - Returns: `nil` where there is none, or none at the moment.
     func image(of tile: Tile) async -> TileImage? {

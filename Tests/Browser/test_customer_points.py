@@ -150,7 +150,7 @@ def test_point_08_opened_without_a_network_the_last_state_is_there_with_its_time
     visit, _ = coming()
     page = phone(visit.guest_url, service_workers="allow")
     expect(page.locator(RIDER)).to_be_visible()
-    page.wait_for_function("async () => (await navigator.serviceWorker.ready) && navigator.serviceWorker.controller")
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     # What came before there was a worker is kept from the second visit on.
     page.reload()
     expect(page.locator(RIDER)).to_be_visible()

@@ -38,7 +38,8 @@ def test_point_24_a_page_that_somebody_uses_asks_nobody_else(role, order_system,
     page = devices.phone(order_system.sign_in_url(path, role, person), service_workers="allow")
     expect(page.locator(shown)).to_be_visible()
     if role in HAVE_A_WORKER:
-        page.wait_for_function("async () => (await navigator.serviceWorker.ready).active.state === 'activated'")
+        page.evaluate("async () => { window.worker = (await navigator.serviceWorker.ready).active; }")
+        page.wait_for_function("() => worker.state === 'activated'")
     page.reload()
     expect(page.locator(shown)).to_be_visible()
     assert devices.evidence.requests

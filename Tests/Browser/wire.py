@@ -6,6 +6,8 @@ import time
 
 from playwright.sync_api import Page, WebSocketRoute
 
+LONGEST_WAIT_SECONDS = 30
+
 
 class Wire:
     """Of one page that follows one job; it must be there before the page opens its socket."""
@@ -17,7 +19,6 @@ class Wire:
         self._kept: dict[str, str] = {}
         self._follows = False
         self._waiting: list[str] = []
-        page.expose_function("wasHeldBack", lambda kind: kind in self._kept)
         page.route_web_socket("**/v1", self._connect)
 
     def hold_back(self, kind: str) -> None:
@@ -26,7 +27,11 @@ class Wire:
 
     def comes(self, kind: str) -> None:
         """Waits until the gateway has said something of a kind that is held back."""
-        self._page.wait_for_function("(kind) => wasHeldBack(kind)", arg=kind)
+        until = time.monotonic() + LONGEST_WAIT_SECONDS
+        while kind not in self._kept:
+            assert time.monotonic() < until, f"the gateway said no {kind}"
+            # What came meanwhile is taken while the page answers.
+            self._page.evaluate("() => new Promise((done) => requestAnimationFrame(() => done()))")
 
     def let_through(self, kind: str) -> None:
         """What was held back of a kind arrives, the newest of it, and what is said from now on."""

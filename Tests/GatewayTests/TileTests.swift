@@ -1,5 +1,6 @@
 import EnrouteWire
 import Foundation
+import Logging
 import Routing
 import TestSupport
 import Testing
@@ -106,6 +107,29 @@ import Testing
             #expect(server.questions.count == 2)
             for column in 0..<20 { _ = try await Self.tile(gateway, "5/\(column)/0") }
             #expect(server.questions.count == 5)
+        }
+    }
+
+    @Test func `a service that is slow is asked so many questions at once, and for what is more there is no tile`()
+        async throws
+    {
+        try await ProviderServer.running({ _ in .silence }) { server in
+            let source = try TileSource(template: "\(server.url)/{z}/{x}/{y}")
+            let client = try ProviderClient(longestWait: longestSettling)
+            let proxy = TileProxy(source: source, client: client, logger: Logger(label: "test"))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for column in 0..<TileProxy.mostQuestions {
+                    group.addTask { _ = await proxy.image(of: Tile(zoom: 9, column: column, row: 0)!) }
+                }
+                try await becomes("all are under way") { await proxy.asking == TileProxy.mostQuestions }
+                let another = await proxy.image(of: Tile(zoom: 9, column: 500, row: 0)!)
+                #expect(another == nil)
+                // Nobody was waited for.
+                #expect(await proxy.asking == TileProxy.mostQuestions)
+                try await client.shutdown()
+                try await group.waitForAll()
+            }
+            #expect(await proxy.asking == 0)
         }
     }
 

@@ -83,6 +83,45 @@ import Testing
         }
     }
 
+    @Test func `a zone's list has room for so many jobs, and what changed longest ago gives way`() async throws {
+        try await Self.atLedger { ledger, admin in
+            let fill = "for i = 1, ARGV[2] do redis.call('ZADD', KEYS[1], ARGV[1] + i, ARGV[3] .. i) end"
+            let most = ZoneJobs.mostListed
+            try await admin.run(
+                "EVAL", fill, "1", "zone:{rome}:jobs", "\(Self.now - Int64(most) - 1)", "\(most)", "job-")
+            try await Self.make("new", in: Self.rome, ledger)
+            try await becomes("one has given way") {
+                let listed = try await ledger.listing.listed(in: Self.rome).get().map(\.text)
+                return listed.count == most && listed[0] == "new" && listed.last == "job-2"
+            }
+            let size = try await ledger.listing.sizes(of: Self.rome).get()
+            #expect(size.jobs == most)
+            try await admin.run("EVAL", fill, "1", "zones:jobs", "\(Self.now)", "\(ZoneJobs.mostZones)", "zone-")
+            let zones = try await ledger.listing.zones().get()
+            #expect(zones.count == ZoneJobs.mostZones && !zones.contains(Self.rome))
+        }
+    }
+
+    @Test func `a gateway tells of so many jobs, and so many gateways are heard, those that spoke last`() async throws {
+        try await DeployedRedis.live.run { server in
+            let client = try await RedisClient.started(at: server.address(for: "enroute"))
+            defer { client.stop() }
+            let registry = GatewayRegistry(live: client, settings: LiveStateSettings())
+            let most = GatewayRegistry.mostFollowed
+            let followed = Dictionary(uniqueKeysWithValues: (0...most).map { (JobID("job-\($0)")!, 1) })
+            try await registry.announce("first", [], followed: followed, now: Self.now).get()
+            let followers = try await registry.followers().get()
+            #expect(followers.count == most)
+            for number in 1...Int64(GatewayRegistry.mostGateways) {
+                try await registry.announce("later-\(number)", [], followed: [:], now: Self.now + number).get()
+            }
+            let heard = try await registry.heard(now: Self.now).get()
+            #expect(heard.count == GatewayRegistry.mostGateways && !heard.contains { $0.id == "first" })
+            let others = try await registry.followers().get()
+            #expect(others.isEmpty)
+        }
+    }
+
     @Test func `gateways hear each other, count followers together, and are forgotten when they are silent`()
         async throws
     {
