@@ -7,16 +7,23 @@ public struct PickupPlace: Hashable, Sendable {
     public var place: Coordinate?
     /// What a rider is told to go to; at most `longestName` characters.
     public var name: String?
-    /// What its address came to; `nil` when it was not given as one.
+    /// As it is written, for a rider to read; at most `GeocodedAddress.longest` characters.
+    public var address: String?
+    /// What that came to; `nil` where nobody had to look it up.
     public var geocoded: GeocodedAddress?
 
     public static let longestName = 100
 
-    public init(place: Coordinate? = nil, name: String? = nil, geocoded: GeocodedAddress? = nil) {
-        (self.place, self.name, self.geocoded) = (place, name, geocoded)
+    public init(
+        place: Coordinate? = nil, name: String? = nil, address: String? = nil, geocoded: GeocodedAddress? = nil
+    ) {
+        (self.place, self.name, self.address, self.geocoded) = (place, name, address, geocoded)
     }
 
-    /// `{"lat": …, "lon": …, "name": …, "geocoding": …, "address": <digest>}`, each only where it is known.
+    /// What has to be looked up before anybody can be sent there.
+    public var addressToFind: String? { self.place == nil ? self.address : nil }
+
+    /// `{"lat": …, "lon": …, "name": …, "written": …, "geocoding": …, "address": <digest>}`, each only where it is known.
     public var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -25,6 +32,7 @@ public struct PickupPlace: Hashable, Sendable {
                 writer.field("lon", place.longitude, decimals: 7)
             }
             writer.field("name", self.name)
+            writer.field("written", self.address)
             writer.field("geocoding", self.geocoded?.state.rawValue)
             writer.field("address", self.geocoded?.digest)
         }
@@ -33,7 +41,7 @@ public struct PickupPlace: Hashable, Sendable {
 
     /// - Returns: `nil` for what is no JSON object, such as the record of a job without a vendor.
     public init?(json: UnsafeRawBufferPointer) {
-        var (latitude, longitude, name) = (Double?.none, Double?.none, String?.none)
+        var (latitude, longitude, name, address) = (Double?.none, Double?.none, String?.none, String?.none)
         do throws(BadMessage) {
             var reader = JSONReader(json)
             try reader.object { (member, reader) throws(BadMessage) in
@@ -43,6 +51,8 @@ public struct PickupPlace: Hashable, Sendable {
                     longitude = try reader.double()
                 } else if member.equals("name") {
                     name = try reader.string()
+                } else if member.equals("written") {
+                    address = try reader.string()
                 } else {
                     try reader.value()
                 }
@@ -52,6 +62,51 @@ public struct PickupPlace: Hashable, Sendable {
         }
         var place: Coordinate?
         if let latitude, let longitude { place = Coordinate(latitude: latitude, longitude: longitude) }
-        self.init(place: place, name: name, geocoded: GeocodedAddress(json: json))
+        self.init(place: place, name: name, address: address, geocoded: GeocodedAddress(json: json))
+    }
+}
+
+/// A vendor as the order system describes it: lat and lon, or an address in their place, or at least a name.
+public struct VendorDescription: Decodable, Sendable {
+    /// Degrees.
+    public var lat: Double?
+    public var lon: Double?
+    public var address: String?
+    public var name: String?
+
+    /// What of it can not be, as a sentence to whoever wrote it.
+    public struct Impossible: Error, Hashable {
+        public let reason: String
+    }
+
+    /// - Returns: what is written, with nothing looked up.
+    public func place() throws(Impossible) -> PickupPlace {
+        var place: Coordinate?
+        switch (self.lat, self.lon) {
+        case (nil, nil): break
+        case (let latitude?, let longitude?):
+            place = Coordinate(latitude: latitude, longitude: longitude)
+            if place == nil {
+                throw Impossible(
+                    reason: "vendor must have lat from -90 to 90 and lon from -180 to 180 degrees, and not both 0.")
+            }
+        default: throw Impossible(reason: "vendor.lat and vendor.lon belong together.")
+        }
+        guard place != nil || self.address != nil || self.name != nil else {
+            throw Impossible(reason: "vendor needs lat and lon, address or name.")
+        }
+        if let address, !GeocodedAddress.isAddress(address) {
+            throw Impossible(reason: "vendor.address must be 1 to \(GeocodedAddress.longest) characters.")
+        }
+        if let name, !Self.isName(name) {
+            throw Impossible(
+                reason: "vendor.name must be 1 to \(PickupPlace.longestName) characters without control characters.")
+        }
+        return PickupPlace(place: place, name: self.name, address: self.address)
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        (1...PickupPlace.longestName).contains(text.count)
+            && !text.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }
     }
 }

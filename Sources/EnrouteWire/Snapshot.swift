@@ -35,6 +35,8 @@ public struct Snapshot: Hashable, Sendable {
     public var destination: Coordinate?
     /// The name of who sells what is brought, where the job has one.
     public var vendor: String?
+    /// Where that is, as it was written.
+    public var vendorAddress: String?
     /// What became of the destination's address; `nil` when it was not given as one.
     public var geocoding: GeocodingState?
     public var tracking: TrackingState
@@ -154,6 +156,7 @@ extension Snapshot {
             }
         }
         writer.field("vendor", self.vendor)
+        writer.field("vendorAddress", self.vendorAddress)
         writer.field("geocoding", self.geocoding?.rawValue)
         writer.field("tracking", self.tracking.rawValue)
         writer.field("reason", self.reason?.rawValue)
@@ -187,7 +190,7 @@ extension Snapshot {
         var (reason, dark) = (EndReason?.none, TrackingTextKey?.none)
         var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
         var eta: ArrivalEstimate?
-        var (geocoding, vendor) = (GeocodingState?.none, String?.none)
+        var (geocoding, vendor, vendorAddress) = (GeocodingState?.none, String?.none, String?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "kind": kind = JobKind(rawValue: try reader.string())
@@ -201,6 +204,7 @@ extension Snapshot {
             case "id": id = try reader.statusID("id")
             case "destination": destination = try Coordinate(from: &reader)
             case "vendor": vendor = try reader.string()
+            case "vendorAddress": vendorAddress = try reader.string()
             case "geocoding": geocoding = GeocodingState(rawValue: try reader.string())
             case "tracking": tracking = TrackingState(rawValue: try reader.string())
             case "reason": reason = EndReason(rawValue: try reader.string())
@@ -222,7 +226,7 @@ extension Snapshot {
             tracking: try members.required(tracking, "tracking"), reason: reason, travelDeadline: deadline,
             position: position, positionAgeMilliseconds: age, eta: eta, missed: missed)
         self.dark = dark
-        self.vendor = vendor
+        (self.vendor, self.vendorAddress) = (vendor, vendorAddress)
     }
 }
 

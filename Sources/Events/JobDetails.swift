@@ -17,7 +17,7 @@ struct JobDetails: Decodable, Sendable {
     var destination: Place?
     /// In the place of `destination`.
     var address: String?
-    var vendor: Place?
+    var vendor: VendorDescription?
     /// `.some(nil)` where it stands there as null: nobody.
     var rider: String??
 
@@ -34,7 +34,7 @@ struct JobDetails: Decodable, Sendable {
         self.zone = try members.decodeIfPresent(String.self, forKey: .zone)
         self.destination = try members.decodeIfPresent(Place.self, forKey: .destination)
         self.address = try members.decodeIfPresent(String.self, forKey: .address)
-        self.vendor = try members.decodeIfPresent(Place.self, forKey: .vendor)
+        self.vendor = try members.decodeIfPresent(VendorDescription.self, forKey: .vendor)
         self.rider =
             members.contains(.rider) ? .some(try members.decodeIfPresent(String.self, forKey: .rider)) : .none
     }

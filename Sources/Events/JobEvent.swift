@@ -12,7 +12,7 @@ package struct CreatedJob: Sendable, Hashable {
     package let rider: PersonID?
     package let zone: ZoneID?
     package var destination: Coordinate?
-    package let vendor: Coordinate?
+    package var vendor: PickupPlace?
     /// In the place of a destination: it has to be looked up.
     package var address: String?
     /// What that came to.
@@ -54,7 +54,7 @@ package enum JobEvent: Sendable, Hashable {
                     rider: try Self.optional(details.rider ?? nil, "rider"),
                     zone: try Self.optional(details.zone, "zone"),
                     destination: try Self.place(details.destination, "destination"),
-                    vendor: try Self.place(details.vendor, "vendor"), address: try Self.address(details.address)))
+                    vendor: try Self.vendor(details.vendor), address: try Self.address(details.address)))
         case "status":
             guard let status = details.status.flatMap(JobStatus.init) else {
                 let known = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
@@ -96,6 +96,14 @@ package enum JobEvent: Sendable, Hashable {
             throw .unusable("address must be 1 to \(GeocodedAddress.longest) characters.")
         }
         return text
+    }
+
+    private static func vendor(_ vendor: VendorDescription?) throws(EventFault) -> PickupPlace? {
+        do throws(VendorDescription.Impossible) {
+            return try vendor?.place()
+        } catch {
+            throw .unusable(error.reason)
+        }
     }
 
     private static func place(_ place: JobDetails.Place?, _ what: String) throws(EventFault) -> Coordinate? {

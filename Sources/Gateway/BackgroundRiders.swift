@@ -29,15 +29,22 @@ final class BackgroundRiders {
     /// - Parameter most: riders that are known at once; of more the one heard longest ago is forgotten.
     init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
 
+    /// What an answer tells the rider of itself.
+    struct Guidance: Sendable {
+        /// It is to report every so many s; `nil` before its first position.
+        var rate: Double?
+        /// What its place suggests, of the jobs whose destination it is near.
+        var approaches: [(job: JobID, state: ApproachState)] = []
+    }
+
     /// A batch was judged.
     ///
     /// - Parameters:
     ///   - jobs: all that it was for, in the order of their stops.
     ///   - accepted: those of them whose followers are shown it.
-    /// - Returns: every so many s the rider is to report; `nil` before its first position.
-    func took(_ jobs: [JobID], accepted: [JobID], of rider: PersonID) -> Double? {
+    func took(_ jobs: [JobID], accepted: [JobID], of rider: PersonID) -> Guidance {
         self.heard(jobs, of: rider)
-        guard let index = self.entries.index(forKey: rider) else { return nil }
+        guard let index = self.entries.index(forKey: rider) else { return Guidance() }
         self.entries.values[index].round.stops = jobs
         for job in accepted { self.entries.values[index].round.accepted(job) }
         // Reports come, and nobody is shown one: that is a silence too.
@@ -48,7 +55,11 @@ final class BackgroundRiders {
             let trips = self.entries.values[index].jobs.map { self.trip($0, rider) }
             _ = self.entries.values[index].rate.observe(self.loop.backgroundTrips.circumstances(of: trips))
         }
-        return self.entries.values[index].rate.interval
+        // Each time, since the answer before this one may have been lost.
+        let approaches = accepted.compactMap { job in
+            self.loop.backgroundTrips.approach(of: self.trip(job, rider)).map { (job: job, state: $0) }
+        }
+        return Guidance(rate: self.entries.values[index].rate.interval, approaches: approaches)
     }
 
     /// The phone says why it has no position for a job, which is this rider's.

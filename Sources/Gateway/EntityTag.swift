@@ -20,8 +20,8 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         let eta = snapshot.eta.map { "\($0.state.rawValue) \($0.at)" } ?? ""
         let parts = [
             record.kind.rawValue, record.customer.text, record.rider?.text ?? "", record.zone?.text ?? "",
-            text(record.destination), text(record.vendor?.place), record.vendor?.name ?? "", String(record.fence),
-            snapshot.tracking.rawValue,
+            text(record.destination), text(record.vendor?.place), record.vendor?.name ?? "",
+            record.vendor?.address ?? "", String(record.fence), snapshot.tracking.rawValue,
             snapshot.reason?.rawValue ?? "",
             snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
             eta, snapshot.geocoding?.rawValue ?? "",

@@ -107,13 +107,19 @@ extension Routes {
         }
     }
 
-    /// A job that is new, with the place of its address where it names none itself.
+    /// A job that is new, with the places of its addresses where it names none itself.
     private func located(_ event: JobEvent) async throws -> JobEvent {
-        guard case .created(var created) = event, created.destination == nil, let address = created.address,
+        guard case .created(var created) = event else { return event }
+        let address = created.destination == nil ? created.address : nil
+        let vendorAddress = created.vendor?.addressToFind
+        guard address != nil || vendorAddress != nil,
             // One that is there stays as it is.
             try await self.answer(self.jobs.ledger.recover(created.job)) == nil
         else { return event }
-        (created.destination, created.geocoded) = await self.place(of: address)
+        if let address { (created.destination, created.geocoded) = await self.place(of: address) }
+        if let vendorAddress {
+            (created.vendor?.place, created.vendor?.geocoded) = await self.place(of: vendorAddress)
+        }
         return .created(created)
     }
 

@@ -101,7 +101,7 @@ extension JobView {
             travelDeadline: record.travelDeadline, position: shows ? feed.position : nil,
             positionAgeMilliseconds: shows ? age : nil,
             eta: shows ? feed.eta.map { Self.eta($0, isStale: tracking == .stale) } : nil, missed: recovery.missed)
-        self.snapshot.vendor = record.vendor?.name
+        (self.snapshot.vendor, self.snapshot.vendorAddress) = (record.vendor?.name, record.vendor?.address)
         if isTracking, tracking != .live { self.snapshot.dark = notes.dark.map { TrackingTextKey($0) } }
     }
 

@@ -30,15 +30,7 @@ extension Routes {
         var destination: Place?
         /// In the place of `destination`, where nobody knows it yet.
         var address: String?
-        var vendor: Vendor?
-
-        struct Vendor: Decodable {
-            var lat: Double?
-            var lon: Double?
-            /// In the place of both.
-            var address: String?
-            var name: String?
-        }
+        var vendor: VendorDescription?
     }
 
     /// The same, understood.
@@ -53,7 +45,6 @@ extension Routes {
         /// What the address came to.
         var geocoded: GeocodedAddress?
         var vendor: PickupPlace?
-        let vendorAddress: String?
 
         init(_ job: JobID, _ body: JobBody) throws {
             guard let kind = JobKind(rawValue: body.kind) else {
@@ -67,29 +58,11 @@ extension Routes {
             self.zone = try body.zone.map { try Routes.name($0, "zone") }
             self.destination = try body.destination.map { try Routes.place($0.lat, $0.lon) }
             self.address = try body.address.map { try Self.address($0) }
-            self.vendor = try body.vendor.map { try Self.vendor($0) }
-            self.vendorAddress = try body.vendor?.address.map { try Self.address($0) }
-        }
-
-        private static func vendor(_ vendor: JobBody.Vendor) throws -> PickupPlace {
-            let place: Coordinate?
-            switch (vendor.lat, vendor.lon) {
-            case (let latitude?, let longitude?): place = try Routes.place(latitude, longitude)
-            case (nil, nil): place = nil
-            default: throw Routes.impossible("vendor.lat and vendor.lon belong together.")
+            do throws(VendorDescription.Impossible) {
+                self.vendor = try body.vendor?.place()
+            } catch {
+                throw Routes.impossible(error.reason)
             }
-            guard place != nil || vendor.address != nil || vendor.name != nil else {
-                throw Routes.impossible("vendor needs lat and lon, address or name.")
-            }
-            if let name = vendor.name {
-                guard (1...PickupPlace.longestName).contains(name.count),
-                    !name.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 })
-                else {
-                    throw Routes.impossible(
-                        "vendor.name must be 1 to \(PickupPlace.longestName) characters without control characters.")
-                }
-            }
-            return PickupPlace(place: place, name: vendor.name)
         }
 
         private static func address(_ text: String) throws -> String {
@@ -103,20 +76,17 @@ extension Routes {
     /// The wish with the places of its addresses, where it names none itself; as it is, where they are known already.
     private func located(_ wish: Wish) async throws -> Wish {
         let address = wish.destination == nil ? wish.address : nil
-        let vendorAddress = wish.vendor?.place == nil ? wish.vendorAddress : nil
-        guard address != nil || vendorAddress != nil else { return wish }
+        guard address != nil || wish.vendor?.addressToFind != nil else { return wish }
         let record = try await self.answer(self.jobs.ledger.recover(wish.job))?.record
         var wish = wish
         if let address, let found = await self.found(address, known: record?.geocoded) {
             (wish.destination, wish.geocoded) = found
         }
-        if let vendorAddress {
+        if let address = wish.vendor?.addressToFind {
             // It is kept as one thing, so what is known already is written again.
-            let known = record?.vendor
-            let found = await self.found(vendorAddress, known: known?.geocoded)
-            wish.vendor = PickupPlace(
-                place: found == nil ? known?.place : found?.place, name: wish.vendor?.name,
-                geocoded: found == nil ? known?.geocoded : found?.geocoded)
+            let known = (place: record?.vendor?.place, geocoded: record?.vendor?.geocoded)
+            let found = await self.found(address, known: known.geocoded) ?? known
+            (wish.vendor?.place, wish.vendor?.geocoded) = found
         }
         return wish
     }

@@ -133,6 +133,11 @@ final class JudgedTrips {
         return state
     }
 
+    /// What a rider's place suggests at the moment, of a job that is known to be its own.
+    func approach(of key: Key) -> ApproachState? {
+        self.entries[key].flatMap { $0.isTheirs ? $0.trip.approach : nil }
+    }
+
     /// What the rider of these trips is to be asked for. A trip of which nothing came for so long that its last position
     /// is old is over, or as good as over: who followed it, and how near its door was, is no matter any more.
     func circumstances(of keys: some Sequence<Key>) -> ReportRate.Circumstances {

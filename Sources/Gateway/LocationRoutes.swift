@@ -64,7 +64,7 @@ extension Routes {
             }
         }
         let (all, shown) = (jobs, accepted)
-        let rate = try await self.loops.atHome(of: grant.person) { loop in
+        let guidance = try await self.loops.atHome(of: grant.person) { loop in
             loop.eventLoop.makeSucceededFuture(
                 loop.backgroundRiders.took(all, accepted: shown, of: grant.person))
         }.get()
@@ -76,14 +76,16 @@ extension Routes {
             let reason = reason.map { #","reason":"\#($0.rawValue)""# } ?? ""
             return #"{"job":"\#(job)","code":"\#(refusal.code.rawValue)"\#(reason)}"#
         }
+        let near = guidance.approaches.map { #"{"job":"\#($0.job)","state":"\#($0.state.rawValue)"}"# }
         let json =
             #"{"job":"\#(job)",\#(batch.sequence.map { #""seq":\#($0),"# } ?? "")"#
             + #""accepted":\#(Self.list(accepted)),"stale":\#(Self.list(stale)),"#
             + (held.isEmpty ? "" : #""held":\#(Self.list(held)),"#)
             + (refuted.isEmpty ? "" : #""refuted":\#(Self.list(refuted)),"#)
             + #""refused":[\#(refusals.joined(separator: ","))]"#
+            + (near.isEmpty ? "" : #","approach":[\#(near.joined(separator: ","))]"#)
             // Whole seconds, all of them.
-            + (rate.map { #","rate":\#(Int($0))"# } ?? "") + "}"
+            + (guidance.rate.map { #","rate":\#(Int($0))"# } ?? "") + "}"
         return Self.json(Array(json.utf8))
     }
 

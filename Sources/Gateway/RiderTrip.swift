@@ -28,6 +28,8 @@ struct RiderTrip: Sendable {
     /// What was noted of its verdicts already.
     private var noted = VerdictCounts()
     private var geofence: Geofence?
+    /// What the place suggests at the moment; `nil` while it is away from its destination.
+    var approach: ApproachState? { self.geofence?.current.map(ApproachState.init) }
     private var darkness: Darkness
     /// What followers were told last of a silence.
     private(set) var toldDark: DarkReason?

@@ -42,6 +42,15 @@ package struct Geofence: Hashable, Sendable {
         (self.destination, self.bounds) = (destination, bounds)
     }
 
+    /// What is so since the last reading that changed it; `nil` while it is away.
+    package var current: Approach? {
+        switch self.place {
+        case .away: nil
+        case .near, .door: .approaching
+        case .arrived: .arrived
+        }
+    }
+
     /// - Parameter reading: accepted, so newer than the one before.
     /// - Returns: what is so from now on; each once, until it ends.
     package mutating func observe(_ reading: Reading) -> Approach? {

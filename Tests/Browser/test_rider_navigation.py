@@ -12,7 +12,7 @@ from followers import following
 from rider_page import ANDROID, IPHONE, RiderPage, go_online
 
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
-VENDOR = {"lat": 41.8986, "lon": 12.4768, "name": "Da Remo"}
+VENDOR = {"lat": 41.8986, "lon": 12.4768, "name": "Da Remo", "address": "Piazza di S. Maria Liberatrice 44, Roma"}
 # What an address may hold beside fixed words: a latitude and a longitude of six decimals at most.
 PLACE = re.compile(r"41\.8986\d*(%2C|,)12\.4768\d*")
 
@@ -56,6 +56,16 @@ def test_rdr_014_ac_001_one_tap_opens_the_way_in_the_phones_map_app(open_rider, 
     rider.navigate(job).click()
     address = opened(rider)[0]
     assert address.startswith(scheme) and PLACE.search(address)
+
+
+@pytest.mark.lean
+def test_rdr_014_4_3_the_task_shows_the_vendors_name_and_full_address_until_the_goods_are_picked_up(
+        open_rider):
+    rider, job = open_rider(user_agent=ANDROID)
+    place = rider.card(job).locator(".place")
+    expect(place).to_have_text("Da Remo, Piazza di S. Maria Liberatrice 44, Roma")
+    job.status("ready_for_pickup", "in_transit")
+    expect(place).to_be_hidden()
 
 
 @pytest.mark.lean

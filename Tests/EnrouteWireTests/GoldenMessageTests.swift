@@ -65,6 +65,7 @@ import Testing
             positionAgeMilliseconds: 31_000, eta: ArrivalEstimate(state: .recalculating, at: 1_795_248_648_630),
             missed: statuses)
         snapshot.dark = .darkNetwork
+        (snapshot.vendor, snapshot.vendorAddress) = ("Da Gino & Söhne", "Via Appia 1, Roma")
         return snapshot
     }
 

@@ -25,6 +25,24 @@ import Testing
                         zone: ZoneID("z"), destination: Coordinate(latitude: 41.9, longitude: 12.5), vendor: nil)))
     }
 
+    @Test func `a vendor has a place, an address or a name, or all of them`() throws {
+        for (json, vendor) in [
+            (#"{"lat":1,"lon":2}"#, PickupPlace(place: Coordinate(latitude: 1, longitude: 2))),
+            (#"{"name":"Da Gino"}"#, PickupPlace(name: "Da Gino")),
+            (#"{"lat":null,"address":"Via Appia 1"}"#, PickupPlace(address: "Via Appia 1")),
+            (
+                #"{"lat":1,"lon":2,"address":"Via Appia 1","name":"Da Gino"}"#,
+                PickupPlace(
+                    place: Coordinate(latitude: 1, longitude: 2), name: "Da Gino", address: "Via Appia 1")
+            ),
+        ] {
+            let event = try self.event(
+                "created", #"{"job":"j","kind":"delivery","customer":"anna","vendor":\#(json)}"#)
+            guard case .created(let created) = event else { throw EventFault.unusable("\(event)") }
+            #expect(created.vendor == vendor)
+        }
+    }
+
     @Test func `a rider of null takes the job away, one that is not named leaves it`() throws {
         let at: Int64 = 1_795_284_000_000
         #expect(
@@ -44,7 +62,9 @@ import Testing
         ("created", #"{"job":"j","kind":"gift","customer":"a"}"#, "kind must be"),
         ("created", #"{"job":"j","kind":"delivery"}"#, "needs customer"),
         ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"lat":99,"lon":0}}"#, "vendor must have"),
-        ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"lat":9}}"#, "needs lon"),
+        ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"lat":9}}"#, "vendor.lat and vendor.lon"),
+        ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"name":""}}"#, "vendor.name must be"),
+        ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"address":" "}}"#, "vendor.address must"),
         ("assigned", #"{"job":"j"}"#, "needs rider, customer"), ("assigned", #"{"job":"j","rider":"r"}"#, "needs time"),
     ])
     func `what can never be done is refused with its reason`(type: String, data: String, reason: String) throws {

@@ -84,6 +84,23 @@ import Testing
         }
     }
 
+    @Test func `US-072: an answer says what the place suggests, each time for as long as it is so`() async throws {
+        try await Self.run { gateway in
+            func suggested(_ meters: Double, ago: Int64) async throws -> String? {
+                let answer = try await Self.send(gateway, Self.fix(south: meters, ago: ago))
+                #expect(answer.text.contains(#""accepted":["job-1"]"#), "\(answer)")
+                return try JSONValue(json: Array(answer.text.utf8))["approach"]?.array?.first?["state"]?.text
+            }
+            var said: [String?] = []
+            for (meters, ago) in [(720, 52_000), (480, 46_000), (5, 36_000), (5, 35_000), (5, 15_500), (5, 15_000)] {
+                said.append(try await suggested(Double(meters), ago: Int64(ago)))
+            }
+            #expect(said == [nil, "approaching", "approaching", "approaching", "arrived", "arrived"])
+            let away = try await suggested(710, ago: 500)
+            #expect(away == nil)
+        }
+    }
+
     @Test func `US-072: a batch for several jobs says in which order their stops are made`() async throws {
         try await Self.run(["job-1", "job-2", "job-3"]) { gateway in
             let sent = try await Self.send(

@@ -41,12 +41,13 @@ import Testing
             Self.view { $0.zone = ZoneID("rome") },
             Self.view { $0.vendor = PickupPlace(place: Coordinate(latitude: 1, longitude: 1)) },
             Self.view { $0.vendor = PickupPlace(name: "Da Gino") },
+            Self.view { $0.vendor = PickupPlace(name: "Da Gino", address: "Via Appia 1") },
             Self.view { $0.destination = Coordinate(latitude: 41.9, longitude: 12.6) },
             Self.view { $0.travelDeadline = 1_795_249_000_000 }, Self.view(feed: Self.feed(id), now: now),
             Self.view(feed: Self.feed(next), now: now), Self.view(feed: Self.feed(id), now: now + 30_000),
         ].map { EntityTag($0) }
         #expect(Set(tags).count == tags.count)
-        #expect(EntityTag(Self.view(feed: Self.feed(id), now: now + 1000)) == tags[11])
+        #expect(EntityTag(Self.view(feed: Self.feed(id), now: now + 1000)) == tags[12])
     }
 
     @Test func `who knows a tag names it, weak or in a list, or says that anything will do`() {

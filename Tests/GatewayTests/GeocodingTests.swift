@@ -54,6 +54,30 @@ import Testing
         }
     }
 
+    @Test func `the vendor that an event tells of is found by its address, and kept as it is written`() async throws {
+        try await ProviderServer.running(Documented.mapbox) { server in
+            try await Self.run(server) { gateway in
+                let vendor = #"{"name":"Da Gino","address":"\#(Self.known)"}"#
+                for _ in 0..<2 {
+                    let told = try await gateway.rest(
+                        "POST", "/api/v1/events", by: "orders", .service,
+                        EventRoutesTests.event(
+                            "e-1", "created",
+                            #"{"job":"job-1","kind":"delivery","customer":"anna","rider":"rider-1","vendor":\#(vendor)}"#
+                        ),
+                        headers: ["Content-Type: application/cloudevents+json"])
+                    #expect(told.member("outcome") == "applied", "\(told)")
+                }
+                let job = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "rider-1", .rider)
+                #expect(job.member("vendor") == "Da Gino" && job.member("vendorAddress") == Self.known)
+                let way = try await gateway.rest(
+                    "GET", "/api/v1/jobs/job-1/navigation?to=vendor", by: "rider-1", .rider)
+                #expect(way.member("lat") == "48.235100" && way.member("lon") == "16.413800", "\(way)")
+                #expect(server.questions.count == 1)
+            }
+        }
+    }
+
     @Test func `a job that an event tells of is found by its address, once`() async throws {
         try await ProviderServer.running(Documented.mapbox) { server in
             try await Self.run(server) { gateway in

@@ -62,7 +62,7 @@ import Testing
         let job = SampleRequest(
             "POST", "/api/v1/jobs", by: .service,
             #"{"job":"visit-1","kind":"service","customer":"anna","rider":"rider-1","zone":"rome","#
-                + #""destination":{"lat":41.9,"lon":12.5},"vendor":{"lat":41.8,"lon":12.4,"name":"Trattoria da Gino"}}"#
+                + #""destination":{"lat":41.9,"lon":12.5},"vendor":{"lat":41.8,"lon":12.4,"name":"Da Gino","address":"Via Appia 1"}}"#
         )
         try await conversation.ask(201, job)
         try await conversation.ask(409, job)

@@ -172,6 +172,9 @@ import Testing
                     let found = try await Self.navigate(gateway, "to=vendor")
                     #expect(found.status == 200 && found.member("name") == name, "\(found)")
                     #expect(found.member("lat") == "48.235100" && found.member("lon") == "16.413800")
+                    // Whoever goes there reads it too.
+                    let job = try await gateway.rest("GET", "/api/v1/jobs/order-1", by: "rider-1", .rider)
+                    #expect(job.member("vendor") == name && job.member("vendorAddress") == "Café Größe 1&2, Wien")
                 }
                 #expect(server.questions.count == asked + 1)
             }
@@ -198,7 +201,8 @@ import Testing
         try await Self.run { gateway in
             for vendor in [
                 "{}", #"{"lat":41.8}"#, #"{"lat":91,"lon":0}"#, #"{"name":""}"#, #"{"name":"a\u0007b"}"#,
-                #"{"address":""}"#, #"{"name":"\#(String(repeating: "a", count: 101))"}"#, #"{"name":1}"#,
+                #"{"address":""}"#, #"{"lat":41.8,"lon":12.4,"address":" "}"#,
+                #"{"name":"\#(String(repeating: "a", count: 101))"}"#, #"{"name":1}"#,
             ] {
                 let answer = try await gateway.rest(
                     "PUT", "/api/v1/jobs/order-1", by: "orders", .service,

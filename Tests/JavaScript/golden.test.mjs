@@ -99,7 +99,10 @@ Object.assign(earlier.snapshot, {id: '1795248600000-0', status: 'assigned', stat
 
 /** What of the view, the pool or the events each line changes. */
 const HEARING = {
-  subscribed: [({view}) => [view.status, view.tracking, view.dark, view.geocoding, view.position.id, view.eta.state]],
+  subscribed: [({view}) => [
+    view.status, view.tracking, view.dark, view.geocoding, view.position.id, view.eta.state, view.vendor,
+    view.vendorAddress,
+  ]],
   reset: [({view}) => [view.known, view.tracking, view.reason, view.position]],
   status: [({view}) => [view.id, view.status, view.statusAt], ({view}) => [view.id]],
   location: [({view}) => [view.position.id, view.position.hdg], ({view}) => [view.position.id, view.position.lat]],
@@ -125,7 +128,10 @@ const HEARING = {
 };
 
 const HEARD = {
-  subscribed: [['on_the_way', 'stale', 'dark_network', 'ok', '1795248617626123', 'recalculating']],
+  subscribed: [[
+    'on_the_way', 'stale', 'dark_network', 'ok', '1795248617626123', 'recalculating', 'Da Gino & Söhne',
+    'Via Appia 1, Roma',
+  ]],
   reset: [[true, 'ended', 'reassigned', null]],
   status: [['1795248617611-0', 'on_the_way', 1795248617611], ['1795248610000-0']],
   location: [['1795248617626123', 47], ['1795248617626123', 41.9028]],

@@ -36,6 +36,19 @@ import Testing
         #expect(Self.found(atDoor, speed: 0) == [.approaching, .arrived])
     }
 
+    @Test func `what was found is so until something else is`() {
+        var fence = Geofence(destination: Self.door.spot)
+        var current: [Approach?] = [fence.current]
+        let away = stride(from: 0.0, to: 800, by: 100).map { $0 }
+        for (second, meters) in (Self.approach + Array(repeating: 5, count: 30) + away).enumerated() {
+            var reading = Self.door.moved(northMeters: meters)
+            reading.at += Int64(second) * 1000
+            _ = fence.observe(reading)
+            if fence.current != current.last { current.append(fence.current) }
+        }
+        #expect(current == [nil, .approaching, .arrived, nil])
+    }
+
     @Test func `a reading that is less exact than the door is no arrival`() {
         #expect(Self.found(Array(repeating: 0, count: 60), speed: 0, accuracy: 100) == [.approaching])
     }

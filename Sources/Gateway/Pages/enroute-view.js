@@ -18,7 +18,7 @@ export const unknownView = (job) => Object.freeze({
   job, known: false, kind: null, status: null, statusAt: null, steps: Object.freeze([]), tracking: 'waiting',
   reason: null, text: null, dark: null, approach: null, position: null, positionReceivedAt: null, destination: null,
   geocoding: null, eta: null, ended: null, refused: null, epoch: null, id: null, travelDeadline: null, clockOffset: 0,
-  vendor: null, newestID: null, doubted: null,
+  vendor: null, vendorAddress: null, newestID: null, doubted: null,
 });
 
 /**
@@ -78,6 +78,7 @@ function snapshot(view, state, now, isReset) {
   return {
     known: true, ended: null, refused: null, kind: state.kind, epoch: state.epoch, ...heading,
     destination: freeze(state.destination), geocoding: state.geocoding ?? null, vendor: state.vendor ?? null,
+    vendorAddress: state.vendorAddress ?? null,
     tracking: state.tracking, reason: state.reason ?? null, text: state.text ?? null, dark: state.dark ?? null,
     travelDeadline: state.travelDeadline ?? null, eta: freeze(state.eta), position,
     positionReceivedAt: keepsOurs ? view.positionReceivedAt : position && now - (state.positionAge ?? 0),

@@ -97,6 +97,8 @@ export interface View {
   readonly destination: Place | null;
   /** What the vendor is called, where the gateway tells it. */
   readonly vendor: string | null;
+  /** Where that is, as it was written. */
+  readonly vendorAddress: string | null;
   readonly geocoding: 'ok' | 'low' | 'none' | null;
   readonly eta: Eta | null;
   /** Following is over. */

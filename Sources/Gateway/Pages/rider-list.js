@@ -27,6 +27,10 @@ function progress({kind, task, status, steps}) {
 const nameOf = (job, to, words) => job.names?.[to]
   ?? (to === 'vendor' ? job.view.vendor ?? words.vendor : words.customer);
 
+/** The vendor's name and address, as long as the rider is on the way there. */
+const placeOf = (state, view) =>
+  (headingFor(state) === 'vendor' ? [view.vendor, view.vendorAddress] : []).filter(Boolean).join(', ');
+
 export class TaskList {
   #cards = new Map();
 
@@ -64,7 +68,7 @@ export class TaskList {
     const part = (tag, attributes, ...children) => make(tag, attributes, ...children);
     const card = {
       kind: part('span', {class: 'kind'}), title: part('h3', {tabindex: '-1', id: `title-${job}`}),
-      status: part('p', {class: 'quiet'}), steps: part('div', {class: 'steps', role: 'img'}),
+      status: part('p', {class: 'quiet'}), place: part('p', {class: 'place', hidden: true}), steps: part('div', {class: 'steps', role: 'img'}),
       main: part('div', {class: 'buttons'}), hint: part('p', {class: 'hint quiet', id: `hint-${job}`}),
       navigate: part('button', {type: 'button', class: 'navigate', id: `navigate-${job}`}),
       travel: part('button', {type: 'button', class: 'travel', id: `travel-${job}`}),
@@ -79,7 +83,7 @@ export class TaskList {
     card.two = part('div', {class: 'buttons two'}, card.travel, card.navigate);
     card.item = part('li', {class: 'card task', id: `task-${job}`, 'data-job': job, 'aria-labelledby': `title-${job}`},
       part('div', {class: 'task-head'}, card.kind, part('div', {}, card.title, card.status)),
-      card.steps, card.message, card.main, card.two, card.hint,
+      card.place, card.steps, card.message, card.main, card.two, card.hint,
       part('div', {class: 'quiet-buttons'}, card.why, card.other, card.back), card.dismiss);
     const to = () => headingFor(card.job);
     card.navigate.addEventListener('click', () => this.on.navigate(job, to()));
@@ -110,6 +114,7 @@ export class TaskList {
       card.kind.innerHTML = PICTURES[view.kind] ?? '';
     }
     card.item.dataset.over = String(isClosed);
+    put(card.place, isClosed ? '' : placeOf(state, view));
     this.#segments(card, state, view.known && !isClosed);
     this.#verbs(card, job, state, isClosed);
     put(card.message, job.message ?? '');
