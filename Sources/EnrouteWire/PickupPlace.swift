@@ -23,6 +23,11 @@ public struct PickupPlace: Hashable, Sendable {
     /// What has to be looked up before anybody can be sent there.
     public var addressToFind: String? { self.place == nil ? self.address : nil }
 
+    /// The address was looked up.
+    public mutating func found(_ place: Coordinate?, _ geocoded: GeocodedAddress?) {
+        (self.place, self.geocoded) = (place, geocoded)
+    }
+
     /// `{"lat": …, "lon": …, "name": …, "written": …, "geocoding": …, "address": <digest>}`, each only where it is known.
     public var json: [UInt8] {
         var writer = JSONWriter()

@@ -1,5 +1,6 @@
 // The data of an event: what any of our types may say about a job, before it is known which of it this type needs.
 
+internal import EnrouteWire
 internal import FoundationEssentials
 
 /// Members of the data. What is not there is `nil`; what nobody knows is passed over.

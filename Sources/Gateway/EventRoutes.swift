@@ -118,7 +118,8 @@ extension Routes {
         else { return event }
         if let address { (created.destination, created.geocoded) = await self.place(of: address) }
         if let vendorAddress {
-            (created.vendor?.place, created.vendor?.geocoded) = await self.place(of: vendorAddress)
+            let (place, geocoded) = await self.place(of: vendorAddress)
+            created.vendor?.found(place, geocoded)
         }
         return .created(created)
     }

@@ -84,9 +84,9 @@ extension Routes {
         }
         if let address = wish.vendor?.addressToFind {
             // It is kept as one thing, so what is known already is written again.
-            let known = (place: record?.vendor?.place, geocoded: record?.vendor?.geocoded)
-            let found = await self.found(address, known: known.geocoded) ?? known
-            (wish.vendor?.place, wish.vendor?.geocoded) = found
+            let known = (record?.vendor?.place, record?.vendor?.geocoded)
+            let (place, geocoded) = await self.found(address, known: known.1) ?? known
+            wish.vendor?.found(place, geocoded)
         }
         return wish
     }

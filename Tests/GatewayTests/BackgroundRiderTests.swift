@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `US-072: an answer says what the place suggests, each time for as long as it is so`() async throws {
-        try await Self.run { gateway in
+        try await Self.run(["job-1"], { $0.limits.positionsBurst = 100 }) { gateway in
             func suggested(_ meters: Double, ago: Int64) async throws -> String? {
                 let answer = try await Self.send(gateway, Self.fix(south: meters, ago: ago))
                 #expect(answer.text.contains(#""accepted":["job-1"]"#), "\(answer)")

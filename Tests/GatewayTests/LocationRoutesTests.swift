@@ -51,7 +51,8 @@ import Testing
                 let first = try await Self.send(gateway, batch)
                 #expect(first.status == 200)
                 #expect(
-                    first.text == #"{"job":"job-1","seq":17,"accepted":["job-1"],"stale":[],"refused":[],"rate":5}"#)
+                    first.text == #"{"job":"job-1","seq":17,"accepted":["job-1"],"stale":[],"refused":[],"#
+                        + #""approach":[{"job":"job-1","state":"approaching"}],"rate":5}"#)
                 let shown = try await messages.location()
                 #expect(shown.fix.at == now - 1 && shown.fix.accuracyMeters == 5)
                 let again = try await Self.send(gateway, batch)
@@ -68,7 +69,8 @@ import Testing
             #expect(
                 answer.text == #"{"job":"job-1","accepted":["job-1","job-2"],"stale":[],"refused":["#
                     + #"{"job":"job-3","code":"travel_mode_off","reason":"travel_mode_off"},"#
-                    + #"{"job":"none","code":"travel_mode_off","reason":"travel_mode_off"}],"rate":20}"#)
+                    + #"{"job":"none","code":"travel_mode_off","reason":"travel_mode_off"}],"approach":["#
+                    + #"{"job":"job-1","state":"approaching"},{"job":"job-2","state":"approaching"}],"rate":20}"#)
             for name in ["job-1", "job-2"] {
                 let feed = try await gateway.feed.read(JobID(name)!).get()
                 #expect(feed.position != nil)

@@ -84,8 +84,9 @@ struct Scene {
         for _ in 0..<locations {
             self.sequence += 1
             self.lastAt = max(self.lastAt + 1, .now)
-            // Alike in length, different in content, as a rider's are.
-            let latitude = 41.9021 + 0.0001 * Double(self.sequence % 9)
+            // Alike in length, different in content, as a rider's are; to and fro, 11 m each, so that none is implausible.
+            let step = self.sequence % 16
+            let latitude = 41.9021 + 0.0001 * Double(min(step, 16 - step))
             guard let place = Coordinate(latitude: latitude, longitude: 12.4964) else { throw Self.outOfStep }
             let fix = Fix(
                 at: self.lastAt, place: place, accuracyMeters: 5, speedMetersPerSecond: 8.2, headingDegrees: 47)
