@@ -109,12 +109,14 @@ final class JudgedTrips {
     /// - Returns: what its place suggests from now on; that was told to others, and is to be told to the rider.
     func published(_ fix: Fix, _ key: Key, listeners: Int) -> ApproachState? {
         let now = NIODeadline.now()
-        guard let entry = self.entries[key] else { return nil }
-        if now - entry.readAt > Self.readAgainAfter { _ = self.read(key, again: true) }
-        let approach = self.entries[key]?.trip.published(fix, listeners: listeners, now: now.uptimeNanoseconds)
-        self.entries[key]?.usedAt = now
-        self.endDarkness(of: key, at: now)
-        guard let state = approach, entry.isTheirs else { return nil }
+        // Changed where it lies, as in `judge`: a copy of a trip costs more than all that is done with it.
+        guard let index = self.entries.index(forKey: key) else { return nil }
+        let approach = self.entries.values[index].trip.published(fix, listeners: listeners, now: now.uptimeNanoseconds)
+        let isTheirs = self.entries.values[index].isTheirs
+        self.entries.values[index].usedAt = now
+        if isTheirs { self.endDarkness(of: key, at: index, now) }
+        if now - self.entries.values[index].readAt > Self.readAgainAfter { _ = self.read(key, again: true) }
+        guard let state = approach, isTheirs else { return nil }
         self.loop.logger.info(
             "a rider's place suggests", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
         self.loop.trail.record(.suggested(state, key.job, by: key.rider))
@@ -138,17 +140,31 @@ final class JudgedTrips {
         self.entries[key].flatMap { $0.isTheirs ? $0.trip.approach : nil }
     }
 
-    /// What the rider of these trips is to be asked for. A trip of which nothing came for so long that its last position
-    /// is old is over, or as good as over: who followed it, and how near its door was, is no matter any more.
-    func circumstances(of keys: some Sequence<Key>) -> ReportRate.Circumstances {
-        let now = NIODeadline.now()
-        let entries = keys.compactMap { self.entries[$0] }.filter { now - $0.usedAt <= self.freshness }
-        let trips = entries.map(\.trip)
-        return ReportRate.Circumstances(
-            isFollowed: trips.contains { $0.isFollowed }, metersToGo: trips.compactMap(\.metersToGo).min(),
-            speedMetersPerSecond: trips.map(\.speedMetersPerSecond).max() ?? 0,
+    /// What the rider of these trips is to be asked for.
+    func circumstances(of keys: [Key]) -> ReportRate.Circumstances {
+        self.circumstances(at: keys.compactMap { self.entries.index(forKey: $0) })
+    }
+
+    /// What the rider of all trips is to be asked for.
+    var circumstances: ReportRate.Circumstances { self.circumstances(at: self.entries.indices) }
+
+    /// A trip of which nothing came for so long that its last position is old is over, or as good as over: who followed
+    /// it, and how near its door was, is no matter any more.
+    private func circumstances(at indices: some Sequence<[Key: Entry].Index>) -> ReportRate.Circumstances {
+        let oldest = NIODeadline.now() - self.freshness
+        var all = ReportRate.Circumstances(isFollowed: false, metersToGo: nil, speedMetersPerSecond: 0)
+        var newest = oldest
+        for index in indices where self.entries.values[index].usedAt >= oldest {
+            let (toGo, usedAt) = (self.entries.values[index].trip.metersToGo, self.entries.values[index].usedAt)
+            if self.entries.values[index].trip.isFollowed { all.isFollowed = true }
+            if let toGo { all.metersToGo = min(all.metersToGo ?? toGo, toGo) }
+            all.speedMetersPerSecond = max(
+                all.speedMetersPerSecond, self.entries.values[index].trip.speedMetersPerSecond)
             // One phone for all of them: what it said last.
-            batteryPercent: entries.max { $0.usedAt < $1.usedAt }?.trip.batteryPercent)
+            guard usedAt >= newest else { continue }
+            (newest, all.batteryPercent) = (usedAt, self.entries.values[index].trip.batteryPercent)
+        }
+        return all
     }
 
     /// Travel mode was switched on.
@@ -256,10 +272,10 @@ final class JudgedTrips {
     }
 
     /// A position has come, which the live instance took: followers see that by itself.
-    private func endDarkness(of key: Key, at now: NIODeadline) {
-        guard self.entries[key]?.isTheirs == true,
-            self.entries[key]?.trip.takeDarkness(now: now.uptimeNanoseconds, isOver: true) != nil
-        else { return }
+    private func endDarkness(of key: Key, at index: [Key: Entry].Index, _ now: NIODeadline) {
+        guard self.entries.values[index].trip.takeDarkness(now: now.uptimeNanoseconds, isOver: true) != nil else {
+            return
+        }
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.notes.note(key.job, words: [.dark(nil)]).whenFailure { _ in
             bound.value.entries[key]?.trip.darknessWasLost()

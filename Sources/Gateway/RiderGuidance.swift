@@ -32,7 +32,7 @@ final class RiderGuidance {
         if let state = self.trips.published(fix, .init(rider: grant.person, job: job), listeners: listeners) {
             self.session.send(.approach(job: job, state))
         }
-        if let seconds = self.rate.observe(self.trips.circumstances(of: self.trips.trips)) {
+        if let seconds = self.rate.observe(self.trips.circumstances) {
             self.session.send(.rate(seconds: seconds))
         }
         self.watchDarkness()
