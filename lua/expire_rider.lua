@@ -4,7 +4,7 @@
 -- Safe to repeat, from any gateway at once. Who was not heard from for reach_ms is unreachable and leaves the pool;
 -- it stays online, as it declared. Without a task it is set offline when it was not heard from for offline_ms (reason
 -- `expired`). With a task it is never set offline: that it is unreachable is told as `unreachable_with_task`, and it
--- is due again when its last task is released.
+-- is due again when its last task is released; until then it stands in due without a time (inf).
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
@@ -91,7 +91,7 @@ if now < heartbeat + reach then
 end
 local jobs = redis.call('HKEYS', KEYS[2])
 if #jobs > 0 then
-  redis.call('ZREM', KEYS[6], rider)
+  redis.call('ZADD', KEYS[6], '+inf', rider)
   if reachable ~= '1' then return {0} end
   reachable = '0'
   return {2, settle('unreachable_with_task', '', ''), unpack(jobs)}

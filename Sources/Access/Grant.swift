@@ -76,12 +76,13 @@ extension Grant {
         case (.customer, .followJob), (.customer, .readJob), (.customer, .makeLink): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
         case (.rider, .beAvailable), (.rider, .readVerdicts), (.rider, .navigate): true
-        case (.ops, .readRiders), (.service, .readRiders), (.ops, .forceOffline), (.service, .forceOffline): true
-        case (.service, .describeRider): true
+        // Riders and the pool are more than a job's.
+        case (.ops, .readRiders), (.service, .readRiders), (.ops, .forceOffline), (.service, .forceOffline):
+            self.job == nil
+        case (.service, .describeRider): self.job == nil
         case (.ops, .followJob), (.ops, .readJob), (.ops, .revokeGrant), (.ops, .readVerdicts): true
         case (.service, .followJob), (.service, .readJob), (.service, .createJob), (.service, .readVerdicts): true
         case (.service, .assignJob), (.service, .makeLink), (.service, .revokeGrant), (.service, .sendEvents): true
-        // The pool is more than a job's.
         case (.ops, .followPool), (.service, .followPool): self.job == nil
         case (.ops, .lookAtZones), (.service, .lookAtZones): self.job == nil
         default: false

@@ -16,11 +16,11 @@ public struct GeocodedAddress: Hashable, Sendable {
     /// Tells one address from another, so that none is asked for twice.
     public var digest: String
 
-    /// Characters of an address, at most; it has at least one that is no space.
+    /// Code points of an address, at most; it has at least one that is no space.
     public static let longest = 256
 
     public static func isAddress(_ text: String) -> Bool {
-        !text.allSatisfy(\.isWhitespace) && text.count <= Self.longest
+        !text.allSatisfy(\.isWhitespace) && text.unicodeScalars.count <= Self.longest
     }
 
     public init(state: GeocodingState, digest: String) {

@@ -111,7 +111,7 @@ public struct VendorDescription: Decodable, Sendable {
     }
 
     private static func isName(_ text: String) -> Bool {
-        (1...PickupPlace.longestName).contains(text.count)
+        (1...PickupPlace.longestName).contains(text.unicodeScalars.count)
             && !text.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }
     }
 }

@@ -24,7 +24,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
             record.vendor?.address ?? "", String(record.fence), snapshot.tracking.rawValue,
             snapshot.reason?.rawValue ?? "",
             snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
-            eta, snapshot.geocoding?.rawValue ?? "",
+            eta, snapshot.geocoding?.rawValue ?? "", snapshot.dark?.rawValue ?? "",
         ]
         let digits = Self.digest(of: Data(parts.joined(separator: "\n").utf8))
         self.description = "\"\(record.epoch).\(record.head).\(digits)\""

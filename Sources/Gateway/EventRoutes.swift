@@ -84,8 +84,11 @@ extension Routes {
         }
         let outcome: EventOutcome
         do {
-            let located = try await self.located(meaning)
+            let located = try await self.located(meaning, event.requestID)
             outcome = try await self.answer(self.jobs.apply(located, of: event, by: grant.person))
+            if case (.early, .created(let created)) = (outcome, located) {
+                self.earlyEvents.keep(created, of: event.requestID, now: .now())
+            }
         } catch {
             self.eventCounts.add(.eventsFailed)
             throw error
@@ -108,7 +111,7 @@ extension Routes {
     }
 
     /// A job that is new, with the places of its addresses where it names none itself.
-    private func located(_ event: JobEvent) async throws -> JobEvent {
+    private func located(_ event: JobEvent, _ request: String) async throws -> JobEvent {
         guard case .created(var created) = event else { return event }
         let address = created.destination == nil ? created.address : nil
         let vendorAddress = created.vendor?.addressToFind
@@ -116,6 +119,7 @@ extension Routes {
             // One that is there stays as it is.
             try await self.answer(self.jobs.ledger.recover(created.job)) == nil
         else { return event }
+        if let known = self.earlyEvents.job(of: request, now: .now()) { return .created(known) }
         if let address { (created.destination, created.geocoded) = await self.place(of: address) }
         if let vendorAddress {
             let (place, geocoded) = await self.place(of: vendorAddress)

@@ -48,7 +48,7 @@ struct FollowedArrival {
         guard destination != self.destination else { return }
         self.destination = destination
         self.time.redirected()
-        (self.lastKnown, self.own) = (nil, nil)
+        (self.told, self.lastKnown, self.own) = (nil, nil, nil)
     }
 
     /// Costs a reference: it is read when its second comes.

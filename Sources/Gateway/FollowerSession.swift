@@ -94,6 +94,9 @@ final class FollowedJob {
         self.following.unsynchronise()
     }
 
+    /// As whom its person follows.
+    var role: Role? { self.session.grant?.role }
+
     /// Only what was read since it was unsynchronised may be shown next.
     var awaitsRepair: Bool { self.following.awaitsRepair }
 
@@ -214,8 +217,9 @@ final class FollowerSession {
             let view = self.loop.relay.showable(view, of: followed.job)
             self.loop.relay.limits.watch(followed.job, until: view.deadline)
             followed.access = self.loop.trail.followed(followed.job, by: self.session)
+            let (job, snapshot) = (followed.job, view.snapshot(for: self.session.grant?.role))
             let message: ServerMessage =
-                view.isReset ? .reset(job: followed.job, view.snapshot) : .subscribed(job: followed.job, view.snapshot)
+                view.isReset ? .reset(job: job, snapshot) : .subscribed(job: job, snapshot)
             // Its channel was lost while the view was read: the repair that is on its way is the first thing it is shown.
             guard !followed.awaitsRepair else { break }
             if !followed.synchronise(view, Frame.text(message.encoded)) { self.loop.relay.repair(followed.job) }

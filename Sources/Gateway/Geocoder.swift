@@ -48,6 +48,12 @@ struct Geocoder: Sendable {
     private func mayAsk() async -> Bool {
         guard let budget = self.dailyBudget else { return true }
         let asked = try? await self.arrivals.count(Self.name, day: DailyBudget.day(of: .now)).get()
+        // Every number comes once, at one gateway.
+        if asked == Int64(budget) + 1 {
+            self.logger.warning(
+                "the day's budget is spent: addresses are not looked up until tomorrow (UTC)",
+                metadata: [LogKey.provider: "\(Self.name)", LogKey.count: "\(budget)"])
+        }
         return asked.map { $0 <= budget } ?? false
     }
 }

@@ -2,6 +2,7 @@
 // and the followers are shown it. Two ways: a repair shows the whole state as a `reset`; a check, every few seconds for
 // every followed job, compares, since a message that pub/sub lost leaves nothing behind that would reveal it.
 
+internal import Access
 internal import EnrouteWire
 internal import LiveState
 internal import Logging
@@ -89,10 +90,13 @@ final class JobRepairs {
             self.forgotten[job] = nil
             self.limits.watch(job, until: view.deadline)
             let view = self.showable(view, job)
-            let frame = Frame.text(ServerMessage.reset(job: job, view.snapshot).encoded)
+            // Most are customers, who are shown the same.
+            let frame = Frame.text(ServerMessage.reset(job: job, view.snapshot(for: .customer)).encoded)
             var isWhole = true
             // Who has just come is about to be shown a view of its own.
             for follower in self.followers(job) where follower.awaitsRepair {
+                let own = follower.role == .customer ? nil : view.snapshot(for: follower.role)
+                let frame = own.map { Frame.text(ServerMessage.reset(job: job, $0).encoded) } ?? frame
                 if !follower.synchronise(view, frame) { isWhole = false }
             }
             if !isWhole { self.demand(job, within: Self.secondReadSpread) }

@@ -1,6 +1,7 @@
 // A job as it is read from both instances at once: whole for who begins to follow, or only what tells whether a follower is
 // up to date.
 
+internal import Access
 internal import EnrouteWire
 internal import LiveState
 internal import Tracking
@@ -57,6 +58,13 @@ struct JobCheck: Sendable {
 }
 
 extension JobView {
+    /// What a person is shown: where the vendor is, is for those who go there or send somebody.
+    func snapshot(for role: Role?) -> Snapshot {
+        var snapshot = self.snapshot
+        if let role, role != .customer { snapshot.vendorAddress = self.record.vendor?.address }
+        return snapshot
+    }
+
     /// The same for who may not be shown where the rider is at the moment.
     var withoutPosition: JobView {
         guard self.positionID != nil else { return self }
@@ -101,7 +109,7 @@ extension JobView {
             travelDeadline: record.travelDeadline, position: shows ? feed.position : nil,
             positionAgeMilliseconds: shows ? age : nil,
             eta: shows ? feed.eta.map { Self.eta($0, isStale: tracking == .stale) } : nil, missed: recovery.missed)
-        (self.snapshot.vendor, self.snapshot.vendorAddress) = (record.vendor?.name, record.vendor?.address)
+        self.snapshot.vendor = record.vendor?.name
         if isTracking, tracking != .live { self.snapshot.dark = notes.dark.map { TrackingTextKey($0) } }
     }
 

@@ -149,8 +149,18 @@ extension Routes {
         throw Problem(Refused(code: .unavailable, message: "Others make and lose the job at the same time. Try again."))
     }
 
+    /// Whether the job ends elsewhere from now on: what is known of its arrival is not true of that.
+    private func redirects(_ wish: Wish) async throws -> Bool {
+        guard let destination = wish.destination else { return false }
+        guard let record = try await self.answer(self.jobs.ledger.recover(wish.job))?.record else { return false }
+        return record.destination?.json != destination.json
+    }
+
     /// - Returns: `nil` when there is no such job.
     private func update(_ wish: Wish, _ grant: Grant) async throws -> Response? {
+        // Before anybody reads the job anew, and after, since somebody may calculate in between.
+        let isRedirected = try await self.redirects(wish)
+        if isRedirected { try await self.answer(self.jobs.feed.forgetArrival(wish.job)) }
         let description = try await self.answer(
             self.jobs.ledger.describe(
                 wish.job, kind: wish.kind, zone: wish.zone, destination: wish.destination,
@@ -166,6 +176,7 @@ extension Routes {
                     status: status))
         case .changed, .unchanged: self.jobs.list(wish.job)
         }
+        if isRedirected { try await self.answer(self.jobs.feed.forgetArrival(wish.job)) }
         var isUnknown = description.isUnknown
         if wish.customer != nil || wish.rider != nil {
             let assigned = try await self.answer(

@@ -16,7 +16,9 @@ extension Routes {
             grant.reaches(job, customer: view.record.customer, rider: view.record.rider),
             !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }
-        return try await self.isBlind() ? view.withoutPosition : view
+        var shown = try await self.isBlind() ? view.withoutPosition : view
+        shown.snapshot = shown.snapshot(for: grant.role)
+        return shown
     }
 
     /// The job to be changed. What a narrowed token does not reach is answered like what does not exist.

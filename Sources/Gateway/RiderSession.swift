@@ -53,12 +53,13 @@ final class RiderSession {
     }
 
     func report(_ report: LocationReport, _ grant: Grant) {
-        guard report.alsoFor.isEmpty else {
-            report.forEachJob.forEach { self.report($0, grant) }
-            self.round.stops = [report.job] + report.alsoFor
-            return
-        }
-        self.round.stops = [report.job]
+        self.round.stops = [report.job] + report.alsoFor
+        guard !report.alsoFor.isEmpty else { return self.reportOne(report, grant) }
+        for one in report.forEachJob { self.reportOne(one, grant) }
+    }
+
+    /// For one job: from the phone, or after it waited to be judged.
+    private func reportOne(_ report: LocationReport, _ grant: Grant) {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.")
         }
@@ -82,7 +83,7 @@ final class RiderSession {
         self.trips.read(.init(rider: grant.person, job: report.job)).whenComplete { _ in
             guard bound.value.isOpen else { return }
             for report in bound.value.rider.unjudged.removeValue(forKey: report.job) ?? [] {
-                bound.value.rider.report(report, grant)
+                bound.value.rider.reportOne(report, grant)
             }
         }
     }

@@ -26,12 +26,13 @@ final class RiderSweep {
     private var waiting: [ZoneID] = []
     private var next: Scheduled<Void>?
     private var isStopped = false
-    /// When tasks are next compared with their jobs.
+    /// When tasks are next compared with their jobs, and whether they are in this round of all zones.
     private var comparesAt = NIODeadline.now()
+    private var isComparing = false
 
     /// Zones that one round sweeps, each for at most `Riders.sweepBatch` riders; the rest follow soon.
     static let zonesPerRound = 50
-    /// Tasks of a zone that are compared with their jobs at a time, those that come to hand.
+    /// Tasks of a zone, and riders with theirs, that are compared with their jobs at a time, those that come to hand.
     static let tasksCompared = 500
     /// Rounds of sweeping to one of comparing.
     static let roundsPerComparison: Int64 = 20
@@ -65,16 +66,17 @@ final class RiderSweep {
 
     private func round() {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let zones =
-            self.waiting.isEmpty ? self.riders.zones() : self.eventLoop.makeSucceededFuture(self.waiting)
+        let isFirst = self.waiting.isEmpty
+        if isFirst {
+            self.isComparing = NIODeadline.now() >= self.comparesAt
+            if self.isComparing { self.comparesAt = .now() + .milliseconds(self.pace * Self.roundsPerComparison) }
+        }
+        let zones = isFirst ? self.riders.zones() : self.eventLoop.makeSucceededFuture(self.waiting)
         zones.flatMap { zones in
             bound.value.waiting = Array(zones.dropFirst(Self.zonesPerRound))
             return bound.value.sweep(zones.prefix(Self.zonesPerRound), isFull: false)
         }.whenComplete { result in
             let sweep = bound.value
-            if NIODeadline.now() >= sweep.comparesAt {
-                sweep.comparesAt = .now() + .milliseconds(sweep.pace * Self.roundsPerComparison)
-            }
             switch result {
             case .success(let isFull): sweep.rest(isMore: isFull || !sweep.waiting.isEmpty)
             case .failure(let error):
@@ -91,30 +93,47 @@ final class RiderSweep {
         guard let zone = zones.first, !self.isStopped else { return self.eventLoop.makeSucceededFuture(isFull) }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         return self.riders.sweep(zone).flatMapErrorThrowing { error in
-            guard (error as? RedisError)?.isOutage != true else { throw error }
-            bound.value.logger.warning(
-                "a zone's riders were not swept", metadata: [LogKey.zone: "\(zone)", LogKey.reason: "\(error)"])
+            try bound.value.pass(over: zone, error)
             return []
         }.flatMap { swept in
             for (rider, expiry) in swept { bound.value.swept(rider, in: zone, expiry) }
             let isFull = isFull || swept.count >= Riders.sweepBatch
-            return bound.value.compare(zone).flatMap { bound.value.sweep(zones.dropFirst(), isFull: isFull) }
+            return bound.value.compare(zone).flatMapErrorThrowing { try bound.value.pass(over: zone, $0) }
+                .flatMap { bound.value.sweep(zones.dropFirst(), isFull: isFull) }
         }
     }
 
-    /// Now and then: releases tasks whose jobs are done or another's, which a gateway that ended in between left behind.
+    /// Without Redis nothing can be done for any zone; what else is wrong concerns this one.
+    private func pass(over zone: ZoneID, _ error: any Error) throws {
+        guard (error as? RedisError)?.isOutage != true else { throw error }
+        self.logger.warning(
+            "a zone's riders were not swept", metadata: [LogKey.zone: "\(zone)", LogKey.reason: "\(error)"])
+    }
+
+    /// Now and then: releases tasks whose jobs are done or another's, which a gateway that ended in between left behind: as
+    /// the zone has them, and as each rider has them, which may be more.
     private func compare(_ zone: ZoneID) -> EventLoopFuture<Void> {
-        guard NIODeadline.now() >= self.comparesAt else { return self.eventLoop.makeSucceededVoidFuture() }
-        let (riders, jobs) = (self.riders, self.jobs)
-        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        return riders.tasks(in: zone).flatMap { tasks in
+        guard self.isComparing else { return self.eventLoop.makeSucceededVoidFuture() }
+        let (riders, jobs, loop) = (self.riders, self.jobs, self.eventLoop)
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        let ofZone = riders.tasks(in: zone).flatMap { tasks in
             let looks = tasks.shuffled().prefix(Self.tasksCompared).map { job in
                 riders.owner(of: job, in: zone).flatMap { rider in
-                    rider.map { jobs.releaseDone([job], of: $0, in: zone) } ?? bound.eventLoop.makeSucceededFuture(0)
+                    rider.map { jobs.releaseDone([job], of: $0, in: zone) } ?? loop.makeSucceededFuture(0)
                 }
             }
-            return EventLoopFuture.whenAllSucceed(looks, on: bound.eventLoop)
-        }.map { released in bound.value.counts.add(.tasksReleased, released.reduce(0, +)) }
+            return EventLoopFuture.whenAllSucceed(looks, on: loop)
+        }
+        return ofZone.and(
+            riders.listed(in: zone).flatMap { listed in
+                let looks = listed.shuffled().prefix(Self.tasksCompared).map { rider in
+                    riders.tasks(of: rider, in: zone).flatMap { tasks in
+                        tasks.isEmpty ? loop.makeSucceededFuture(0) : jobs.releaseDone(tasks, of: rider, in: zone)
+                    }
+                }
+                return EventLoopFuture.whenAllSucceed(looks, on: loop)
+            }
+        ).map { bound.value.counts.add(.tasksReleased, ($0 + $1).reduce(0, +)) }
     }
 
     private func swept(_ rider: PersonID, in zone: ZoneID, _ expiry: Riders.Expiry) {

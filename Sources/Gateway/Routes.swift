@@ -30,6 +30,7 @@ struct Routes: Sendable {
     /// `nil` where none is configured.
     var geocoder: Geocoder?
     let lookout: Lookout
+    let earlyEvents = EarlyEvents()
     /// `nil` where none are configured.
     var tiles: TileProxy?
 

@@ -37,12 +37,27 @@ package struct GatewayRegistry: Sendable {
     ) -> EventLoopFuture<Void> {
         let lifetime = RedisCommand.Word.integer(Self.lifetime.milliseconds)
         let counts = followed.prefix(Self.mostFollowed).map { "\($0.key.text) \($0.value)" }.joined(separator: " ")
+        self.forget(now)
         let sent = [
             self.live.send(["ZADD", .text(self.keyspace.gateways), .integer(now), .text(id)]),
+            self.live.send([
+                "PEXPIRE", .text(self.keyspace.gateways), .integer(Self.remembrance.milliseconds),
+            ]),
             self.live.send(["SET", .text(self.keyspace.gateway(id)), .bytes(facts), "PX", lifetime]),
             self.live.send(["SET", .text(self.keyspace.followed(atGateway: id)), .text(counts), "PX", lifetime]),
         ]
         return EventLoopFuture.andAllSucceed(sent.map { $0.map { _ in } }, on: self.live.eventLoop)
+    }
+
+    /// Those that are silent for longer than they are shown.
+    private func forget(_ now: Int64) {
+        let key = RedisCommand.Word.text(self.keyspace.gateways)
+        self.live.send([
+            "ZRANGEBYSCORE", key, "-inf", .integer(now - Self.remembrance.milliseconds - 1),
+        ]).whenSuccess { answer in
+            let gone = (answer.array ?? []).compactMap(\.text).map { RedisCommand.Word.text($0) }
+            if !gone.isEmpty { _ = self.live.send(RedisCommand([.text("ZREM"), key] + gone)) }
+        }
     }
 
     /// It has stopped, and is not missed.
@@ -64,7 +79,7 @@ package struct GatewayRegistry: Sendable {
         package var facts: [UInt8]?
     }
 
-    /// All that spoke within `remembrance`, forgetting the others.
+    /// All that spoke within `remembrance`.
     ///
     /// - Parameter now: ms since the epoch.
     package func heard(now: Int64) -> EventLoopFuture<[Heard]> {
@@ -76,8 +91,6 @@ package struct GatewayRegistry: Sendable {
                 heard.append(Heard(id: words[index], at: Int64(Double(words[index + 1]) ?? 0)))
             }
             let isGone = { (gateway: Heard) in gateway.at < now - Self.remembrance.milliseconds }
-            let gone = heard.filter(isGone).map { RedisCommand.Word.text($0.id) }
-            if !gone.isEmpty { _ = self.live.send(RedisCommand([.text("ZREM"), key] + gone)) }
             // The last of them spoke last.
             heard = Array(heard.drop(while: isGone).suffix(Self.mostGateways))
             let facts = heard.map { self.live.send(["GET", .text(self.keyspace.gateway($0.id))]).map(\.bytes) }

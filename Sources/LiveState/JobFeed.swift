@@ -43,6 +43,13 @@ package struct JobFeed: Sendable {
         }
     }
 
+    /// The job ends elsewhere: what was found of its arrival is not true of that, and is to be found anew at once.
+    package func forgetArrival(_ job: JobID) -> EventLoopFuture<Void> {
+        let keys = [self.keyspace.eta(of: job), self.keyspace.etaLease(of: job)]
+        let sent = keys.map { self.live.send(["DEL", .text($0)]).map { _ in } }
+        return EventLoopFuture.andAllSucceed(sent, on: self.live.eventLoop)
+    }
+
     /// Ends a job's positions and tells its followers why.
     ///
     /// - Parameters:

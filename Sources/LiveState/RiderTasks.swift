@@ -111,6 +111,13 @@ extension Riders {
         }
     }
 
+    /// A rider's active tasks. Cost: O(tasks), without a script.
+    package func tasks(of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<[JobID]> {
+        self.ledger.send(["HKEYS", .text(self.keyspace.tasks(of: rider, in: zone))]).map { answer in
+            (answer.array ?? []).compactMap { $0.text.flatMap { JobID($0) } }
+        }
+    }
+
     /// Whose task a job is in a zone; `nil` when it is nobody's. Cost: O(1), without a script.
     package func owner(of job: JobID, in zone: ZoneID) -> EventLoopFuture<PersonID?> {
         self.ledger.send(["HMGET", .text(self.keyspace.taskOwners(in: zone)), .text(job.text)]).map { answer in

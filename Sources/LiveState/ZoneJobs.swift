@@ -46,7 +46,9 @@ package struct ZoneJobs: Sendable {
     private func add(_ job: JobID, to zone: ZoneID, _ now: Int64) -> EventLoopFuture<Void> {
         let list = RedisCommand.Word.text(self.keyspace.jobs(in: zone))
         let zones = RedisCommand.Word.text(self.keyspace.zonesOfJobs)
+        let lifetime = RedisCommand.Word.integer(self.settings.retention.milliseconds)
         _ = self.ledger.send(["ZADD", zones, .integer(now), .text(zone.text)])
+        defer { for key in [zones, list] { _ = self.ledger.send(["PEXPIRE", key, lifetime]) } }
         return self.ledger.send(["ZADD", list, .integer(now), .text(job.text)]).flatMap { added in
             guard added.integer == 1 else { return self.ledger.eventLoop.makeSucceededVoidFuture() }
             // It has grown: what is older than a record is kept, and what is too much, goes.

@@ -6,7 +6,7 @@ package import NIOCore
 internal import Redis
 
 extension Riders {
-    /// Riders of a zone that are shown, at most: those that are due to be looked at first.
+    /// Riders of a zone that are shown, at most: those that nobody hears from first, and of these those with a task.
     package static let mostShown = 1_000
     /// Riders that are read at the same time.
     private static let readAtOnce = 250
@@ -19,12 +19,15 @@ extension Riders {
 
     /// Riders that declared that they work, whether or not they can be reached: at most `mostShown`.
     package func online(in zone: ZoneID) -> EventLoopFuture<[Shown]> {
+        self.listed(in: zone).flatMap { self.read($0[...], in: zone, []) }
+            .map { $0.sorted { $0.rider.text < $1.rider.text } }
+    }
+
+    /// Whose names these are.
+    package func listed(in zone: ZoneID) -> EventLoopFuture<[PersonID]> {
         self.ledger.send([
-            "ZRANGE", .text(self.keyspace.due(in: zone)), 0, .integer(Self.mostShown - 1),
-        ]).flatMap { answer in
-            let riders = (answer.array ?? []).compactMap(\.text).compactMap { PersonID($0) }
-            return self.read(riders[...], in: zone, [])
-        }
+            "ZRANGE", .text(self.keyspace.due(in: zone)), 0, .integer(Self.mostShown - 1), "REV",
+        ]).map { answer in (answer.array ?? []).compactMap(\.text).compactMap { PersonID($0) } }
     }
 
     private func read(_ riders: ArraySlice<PersonID>, in zone: ZoneID, _ found: [Shown]) -> EventLoopFuture<[Shown]> {

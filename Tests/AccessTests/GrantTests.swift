@@ -57,11 +57,14 @@ import Testing
         #expect(own.covers(Self.job) && !Grant(person: Self.rider, role: .rider, job: JobID("j2")!).covers(Self.job))
     }
 
-    @Test func `a token for one job, or for one rider's, shows no pool`() {
+    @Test func `a token for one job, or for one rider's, shows no pool and changes no rider`() {
         for role in [Role.ops, .service] {
-            #expect(Grant(person: Self.anna, role: role).allows(.followPool))
-            #expect(!Grant(person: Self.anna, role: role, job: Self.job).allows(.followPool))
-            #expect(!Grant(person: Self.anna, role: role, rider: Self.rider).allows(.followPool))
+            let verbs: [Verb] = [.followPool, .readRiders, .forceOffline] + (role == .service ? [.describeRider] : [])
+            for verb in verbs {
+                #expect(Grant(person: Self.anna, role: role).allows(verb))
+                #expect(!Grant(person: Self.anna, role: role, job: Self.job).allows(verb), "\(verb)")
+                #expect(!Grant(person: Self.anna, role: role, rider: Self.rider).allows(verb), "\(verb)")
+            }
         }
     }
 

@@ -201,6 +201,43 @@ import Testing
         }
     }
 
+    @Test func `a rider whose job was handed to another is free again, though nobody released it`() async throws {
+        try await within {
+            try await RunningGateway.run(
+                isSecure: false,
+                {
+                    Self.manyDeclarations(&$0)
+                    $0.sweepPace = .milliseconds(20)
+                }
+            ) { gateway in
+                // What is wrong with the jobs of one zone holds up no other.
+                for number in 0..<9 {
+                    let (zone, job) = ("broken-\(number)", "broken-\(number)")
+                    try await gateway.client.run("SADD", gateway.settings.liveState.keyspace.zones, zone)
+                    try await gateway.client.run("HSET", "riders:{\(zone)}:tasks", job, "rider-\(number)")
+                    try await gateway.client.run("HSET", "rider:{\(zone)}:rider-\(number)", "version", "1")
+                    try await gateway.client.run("SET", "job:{\(job)}", "no hash")
+                }
+                for rider in ["rider-1", "rider-2"] {
+                    try await gateway.registerRider(rider)
+                    _ = try await Self.declare("online", rider, gateway)
+                }
+                try await Self.job("a", gateway)
+                #expect(try await Self.assign("a", to: "rider-1", gateway).status == 200)
+                #expect(try await Self.assign("a", to: "rider-2", gateway, insteadOf: "rider-1").status == 200)
+                // As a gateway leaves it that ends before it releases the first one's.
+                try await gateway.client.run("HSET", "rider:{rome}:rider-1:tasks", "a", "accepted")
+                let longAgo = String((Int64(Date.now.timeIntervalSince1970) - 120) * 1_000_000)
+                try await gateway.client.run("HSET", "rider:{rome}:rider-1", "version", longAgo)
+                try await becomes("the sweep has released it") {
+                    try await gateway.riders.tasks(of: PersonID("rider-1")!, in: RunningGateway.rome).get().isEmpty
+                }
+                let owner = try await gateway.riders.owner(of: JobID("a")!, in: RunningGateway.rome).get()
+                #expect(owner == PersonID("rider-2"))
+            }
+        }
+    }
+
     @Test func `the older of a rider's two devices is told that it is not the rider's any more`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in

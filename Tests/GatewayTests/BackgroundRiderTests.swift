@@ -114,6 +114,24 @@ import Testing
         }
     }
 
+    @Test func `US-072: so does a session's first report, which waits to be judged`() async throws {
+        try await Self.run(["job-1", "job-2"]) { gateway in
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                let fix = Fix(at: .now, place: Coordinate(latitude: 41.89, longitude: 12.5)!, accuracyMeters: 5)
+                var report = LocationReport(job: JobID("job-1")!, sequence: 1, fixes: [fix])
+                report.alsoFor = [JobID("job-2")!]
+                try await rider.send(.location(report))
+                for _ in 0..<2 {
+                    _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                }
+            }
+            let rounds = RiderRounds(live: gateway.client, settings: gateway.settings.liveState)
+            try await becomes("its stops are known") {
+                try await rounds.stops(before: JobID("job-2")!).get().map(\.text) == ["job-1"]
+            }
+        }
+    }
+
     @Test func `US-072: a silence is the network's until the next batch, unless the phone says why`() async throws {
         try await Self.run(["job-1"], Self.oldSoon) { gateway in
             try await gateway.connect("olga", .ops) { operations, seen in

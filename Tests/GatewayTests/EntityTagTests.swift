@@ -9,7 +9,7 @@ import Testing
 
     private static func view(
         _ change: (inout JobRecord) -> Void = { _ in }, feed: JobFeed.State = JobFeed.State(),
-        now: Int64 = 1_795_248_700_000
+        dark: DarkReason? = nil, now: Int64 = 1_795_248_700_000
     ) -> JobView {
         var record = JobRecord(
             kind: .service, customer: PersonID("anna")!, rider: PersonID("rider-1")!, zone: nil,
@@ -17,8 +17,11 @@ import Testing
             statusAt: 1_795_248_617_611, epoch: "8k2p", head: Self.head, isTravelling: true, travelDeadline: nil,
             fence: 1)
         change(&record)
+        var notes = VerdictSummary()
+        notes.dark = dark
         return JobView(
-            JobLedger.Recovery(record: record, isReset: false, missed: []), feed, now: now, freshness: .seconds(30))
+            JobLedger.Recovery(record: record, isReset: false, missed: []), feed, notes, now: now,
+            freshness: .seconds(30))
     }
 
     private static func feed(_ id: String) -> JobFeed.State {
@@ -45,6 +48,7 @@ import Testing
             Self.view { $0.destination = Coordinate(latitude: 41.9, longitude: 12.6) },
             Self.view { $0.travelDeadline = 1_795_249_000_000 }, Self.view(feed: Self.feed(id), now: now),
             Self.view(feed: Self.feed(next), now: now), Self.view(feed: Self.feed(id), now: now + 30_000),
+            Self.view(feed: Self.feed(id), dark: .network, now: now + 30_000),
         ].map { EntityTag($0) }
         #expect(Set(tags).count == tags.count)
         #expect(EntityTag(Self.view(feed: Self.feed(id), now: now + 1000)) == tags[12])

@@ -116,7 +116,10 @@ import Tracking
         var arrival = Self.arrival()
         arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
         let first = Self.calculate(&arrival, 0)
+        if let first { arrival.heard(first, now: Self.ns(0)) }
+        #expect(arrival.told != nil)
         arrival.aim(at: Coordinate(latitude: 48.4, longitude: 16.4138)!)
+        #expect(arrival.told == nil)
         arrival.observe(Self.fix(5, at: 1), now: Self.ns(1))
         let second = Self.calculate(&arrival, 1)
         #expect((second?.seconds ?? 0) > (first?.seconds ?? 0))

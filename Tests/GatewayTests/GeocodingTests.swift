@@ -1,9 +1,11 @@
 import EnrouteWire
 import Foundation
+import NIOCore
 import Routing
 import TestSupport
 import Testing
 
+@testable import Events
 @testable import Gateway
 
 /// Jobs that are written with an address, and a geocoder as Mapbox documents it.
@@ -74,6 +76,70 @@ import Testing
                     "GET", "/api/v1/jobs/job-1/navigation?to=vendor", by: "rider-1", .rider)
                 #expect(way.member("lat") == "48.235100" && way.member("lon") == "16.413800", "\(way)")
                 #expect(server.questions.count == 1)
+            }
+        }
+    }
+
+    @Test func `an event that comes too early, again and again, has its place looked up once`() async throws {
+        try await ProviderServer.running(Documented.mapbox) { server in
+            try await Self.run(server) { gateway in
+                try await gateway.registerRider()
+                func tell() async throws -> RESTAnswer {
+                    try await gateway.rest(
+                        "POST", "/api/v1/events", by: "orders", .service,
+                        EventRoutesTests.event(
+                            "e-1", "created",
+                            #"{"job":"job-1","kind":"service","customer":"anna","rider":"rider-1","address":"\#(Self.known)"}"#
+                        ),
+                        headers: ["Content-Type: application/cloudevents+json"])
+                }
+                for _ in 0..<5 {
+                    let early = try await tell()
+                    #expect(early.status == 409, "\(early)")
+                }
+                _ = try await gateway.rest(
+                    "PATCH", "/api/v1/riders/me/status", by: "rider-1", .rider, #"{"status":"online"}"#)
+                let told = try await tell()
+                #expect(told.member("outcome") == "applied", "\(told)")
+                let job = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
+                #expect(try Self.geocoding(job) == "ok" && server.questions.count == 1)
+            }
+        }
+    }
+
+    @Test func `what was found for early events is kept for a while, for so many, and what was not for less`() {
+        func job(_ state: GeocodingState) -> CreatedJob {
+            CreatedJob(
+                job: JobID("j")!, kind: .service, customer: PersonID("anna")!, rider: nil, zone: nil, destination: nil,
+                vendor: nil, address: "a", geocoded: GeocodedAddress(state: state, digest: "d"))
+        }
+        let (events, start) = (EarlyEvents(), NIODeadline.uptimeNanoseconds(1))
+        events.keep(job(.ok), of: "found", now: start)
+        events.keep(job(.nothing), of: "missing", now: start)
+        for (event, lifetime) in [
+            ("found", EarlyEvents.lifetime.found), ("missing", EarlyEvents.lifetime.missing),
+        ] {
+            #expect(events.job(of: event, now: start + lifetime - .nanoseconds(1)) != nil, "\(event)")
+            #expect(events.job(of: event, now: start + lifetime) == nil, "\(event)")
+        }
+        for number in 0..<EarlyEvents.most { events.keep(job(.ok), of: "\(number)", now: start) }
+        #expect(events.job(of: "missing", now: start) == nil && events.job(of: "999", now: start) != nil)
+    }
+
+    @Test func `where a job ends elsewhere, what was known of its arrival is forgotten, and only then`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                func write(_ latitude: String) async throws -> Int {
+                    let job = #"{"kind":"service","customer":"anna","destination":{"lat":\#(latitude),"lon":12.5}}"#
+                    return try await gateway.rest("PUT", "/api/v1/jobs/job-1", by: "orders", .service, job).status
+                }
+                #expect(try await write("41.9") == 201)
+                for (latitude, isKept) in [("41.9", true), ("41.90", true), ("41.8", false)] {
+                    try await gateway.client.run("SET", "job:{job-1}:eta", "1 1 {}")
+                    #expect(try await write(latitude) == 200)
+                    let kept = try await gateway.client.send(["EXISTS", "job:{job-1}:eta"]).get().integer
+                    #expect((kept == 1) == isKept, "\(latitude)")
+                }
             }
         }
     }

@@ -254,7 +254,10 @@ import Testing
                 try await conversation.ask(403, good.with { $0.role = good.role == .customer ? .rider : .customer })
             }
             if operation.statuses.contains(404) {
-                try await conversation.ask(404, good.with { $0.onlyFor = JobID("another") })
+                // Of riders a token for one job may know nothing; this one there is not.
+                let isOfRider = good.path.contains("/riders/rider-1")
+                if isOfRider { try await conversation.ask(403, good.with { $0.onlyFor = JobID("visit-1") }) }
+                try await conversation.ask(404, good.with { if !isOfRider { $0.onlyFor = JobID("another") } })
             }
             if operation.path.contains("{") {
                 let bad = good.path.replacing("visit-1", with: "visit.1").replacing("/nobody", with: "/no.body")

@@ -3,6 +3,7 @@ import Crypto
 import EnrouteClient
 import EnrouteWire
 import Foundation
+import LiveState
 import Synchronization
 import TestSupport
 import Testing
@@ -117,6 +118,21 @@ import Testing
             for way in 0..<3 { #expect(try await !stage.lets(in: gone, way: way)) }
             let metrics = try await stage.gateway.manage("/metrics").text
             #expect(metrics.contains(#"enroute_keys_fetched_total{outcome="good"} 4"#))
+        }
+    }
+
+    @Test func `a code for a token of a key that is not known here yet is good`() async throws {
+        let keys = [try await Key("k1"), try await Key("k2")]
+        try await Self.run(Key.set([keys[0]])) { stage in
+            #expect(try await stage.lets(in: try await keys[0].token(), way: 0))
+            stage.issuer.publish(Key.set(keys))
+            stage.clock.pass(seconds: 30)
+            // As another gateway made it, which has read that key.
+            let codes = SignInCodes(live: stage.gateway.client, settings: stage.gateway.settings.liveState)
+            let code = try await codes.issue(for: try await keys[1].token(), seconds: 60).get()
+            let answer = try await stage.gateway.rest(
+                "POST", "/api/v1/sign-ins/redeem", as: nil, #"{"code":"\#(code)"}"#)
+            #expect(answer.status == 200 && answer.member("person") == "anna", "\(answer)")
         }
     }
 

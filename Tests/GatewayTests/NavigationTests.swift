@@ -175,6 +175,8 @@ import Testing
                     // Whoever goes there reads it too.
                     let job = try await gateway.rest("GET", "/api/v1/jobs/order-1", by: "rider-1", .rider)
                     #expect(job.member("vendor") == name && job.member("vendorAddress") == "Café Größe 1&2, Wien")
+                    let seen = try await gateway.rest("GET", "/api/v1/jobs/order-1", by: "anna", .customer)
+                    #expect(seen.member("vendor") == name && !seen.text.contains("Wien"))
                 }
                 #expect(server.questions.count == asked + 1)
             }
@@ -197,12 +199,42 @@ import Testing
         }
     }
 
+    @Test func `where the vendor is, is told to its rider and to no customer, at first and after a repair`()
+        async throws
+    {
+        @Sendable func told(_ message: ServerMessage) -> Snapshot? {
+            switch message {
+            case .subscribed(_, let snapshot), .reset(_, let snapshot): snapshot
+            default: nil
+            }
+        }
+        try await Self.run { gateway in
+            try await Self.write(gateway, #","vendor":{"name":"Da Gino","address":"Via Appia 1"}"#)
+            try await gateway.connect("rider-1", .rider) { rider, riders in
+                try await gateway.connect("anna", .customer) { customer, customers in
+                    for connection in [rider, customer] {
+                        try await connection.send(.subscribe(job: JobID("order-1")!, since: nil))
+                    }
+                    let first = try await (riders.first { told($0) }, customers.first { told($0) })
+                    #expect(first.0.vendorAddress == "Via Appia 1" && first.1.vendorAddress == nil)
+                    try await Self.write(gateway, #","vendor":{"name":"Da Gino","address":"Via Ostia 2"}"#)
+                    try await gateway.client.run("CLIENT", "KILL", "TYPE", "pubsub")
+                    let after = try await (riders.first { told($0) }, customers.first { told($0) })
+                    #expect(after.0.vendorAddress == "Via Ostia 2" && after.1.vendorAddress == nil)
+                    #expect(after.1.vendor == "Da Gino")
+                }
+            }
+        }
+    }
+
     @Test func `a vendor that says too little, or what can not be, is refused`() async throws {
         try await Self.run { gateway in
             for vendor in [
                 "{}", #"{"lat":41.8}"#, #"{"lat":91,"lon":0}"#, #"{"name":""}"#, #"{"name":"a\u0007b"}"#,
                 #"{"address":""}"#, #"{"lat":41.8,"lon":12.4,"address":" "}"#,
                 #"{"name":"\#(String(repeating: "a", count: 101))"}"#, #"{"name":1}"#,
+                #"{"name":"a\#(String(repeating: "\u{301}", count: 100))"}"#,
+                #"{"address":"a\#(String(repeating: "\u{301}", count: 256))"}"#,
             ] {
                 let answer = try await gateway.rest(
                     "PUT", "/api/v1/jobs/order-1", by: "orders", .service,

@@ -50,6 +50,9 @@ import Testing
                 #expect(try await hasty.expire(ZoneStage.rider, in: ZoneStage.zone).get() == .nothing)
                 #expect(try await hasty.sweep(ZoneStage.zone).get().isEmpty)
             }
+            // People look for exactly this one.
+            let shown = try await hasty.online(in: ZoneStage.zone).get()
+            #expect(shown.map(\.rider) == [ZoneStage.rider] && shown.first?.record.isReachable == false)
             _ = try await stage.release(ZoneStage.jobs[0])
             #expect(try await stage.members() == [])
             let swept = try await hasty.sweep(ZoneStage.zone).get()

@@ -29,7 +29,7 @@ import Testing
 
     @Test func `an open job is listed in its zone, the newest first, and one without a zone under a dash`() async throws
     {
-        try await Self.atLedger { ledger, _ in
+        try await Self.atLedger { ledger, admin in
             try await Self.make("a", in: Self.rome, ledger)
             try await Self.make("b", in: Self.rome, ledger, at: Self.now + 1)
             try await Self.make("c", in: nil, ledger, at: Self.now + 2)
@@ -43,6 +43,11 @@ import Testing
             #expect(sizes.jobs == 2 && sizes.available == 0 && sizes.online == 0)
             let open = try await ledger.listing.open(rome[...], in: Self.rome).get()
             #expect(open.map(\.job.text) == ["b", "a"] && open.allSatisfy { $0.record.status == .assigned })
+            // A zone in which nothing happens any more leaves nothing behind.
+            for key in ["zone:{rome}:jobs", "zones:jobs"] {
+                let lifetime = try await admin.run("PTTL", key).integer ?? 0
+                #expect((1...LiveStateSettings().retention.milliseconds).contains(lifetime), "\(key)")
+            }
         }
     }
 
@@ -142,6 +147,11 @@ import Testing
             let later = Self.now + GatewayRegistry.remembrance.milliseconds + 2
             let forgotten = try await registry.heard(now: later).get()
             #expect(forgotten.isEmpty)
+            try await registry.announce("three", [], followed: [:], now: later).get()
+            try await becomes("only who speaks is kept") {
+                try await client.send(["ZRANGEBYSCORE", "gateways", "-inf", "+inf"]).get().array?.compactMap(\.text)
+                    == ["three"]
+            }
         }
     }
 }
