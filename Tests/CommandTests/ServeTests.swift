@@ -91,19 +91,21 @@ import Testing
     }
 
     @Test func `a second signal ends a draining gateway at once`() async throws {
+        // Open until the gateway has ended: with its last session a drain is over.
+        let session = Handed<RawSocket>()
         let status = try await Self.serve { served in
             let token = try await CommandTests.run(
                 ["token", "anna", "--role", "service"],
                 environment: ["ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes"]
             ).output.trimmingCharacters(in: .whitespacesAndNewlines)
-            let open = try await blocking { Handed(try RawSocket.session(port: served.port, token: token)) }
+            session.value = try await blocking { Handed(try RawSocket.session(port: served.port, token: token)) }.value
             try served.send(.terminate)
             #expect(try await served.eventually("/readyz", "stopping"))
             #expect(try await served.get("/livez").contains("live"))
             try served.send(.terminate)
-            withExtendedLifetime(open) {}
         }
         #expect(status == .exited(128 + SIGTERM))
+        session.value = nil
     }
 
     @Test func `I4: probes and metrics are not for the public`() async throws {

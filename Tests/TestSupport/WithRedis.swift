@@ -24,8 +24,10 @@ package func withRedis<Result: Sendable>(
 package func withServer<Result: Sendable>(
     configuration: String? = nil, options: [String] = [], _ body: (RedisServer) async throws -> Result
 ) async throws -> Result {
-    try await Turns.servers.take {
-        try await RedisServer.running(configuration: configuration, options: options, body)
+    // Of a server on a unix socket it would be 10,000 for each of them.
+    let bus = options.contains("--cluster-enabled") ? ["--cluster-port", "\(try await freePort())"] : []
+    return try await Turns.servers.take {
+        try await RedisServer.running(configuration: configuration, options: options + bus, body)
     }
 }
 
