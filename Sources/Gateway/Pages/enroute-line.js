@@ -249,7 +249,9 @@ export class Line {
     this.#close = Object.freeze({code, reason});
     // A newer token may be there: asked for at once.
     const isRenewal = code === 4005 && this.#failures === 0;
-    const delay = isRenewal ? 0 : reconnectDelay(this.#failures, this.#notBefore, now, this.#options.random);
+    const {retryIn} = closeMeaning(code);
+    const notBefore = retryIn === null ? this.#notBefore : now + retryIn;
+    const delay = isRenewal ? 0 : reconnectDelay(this.#failures, notBefore, now, this.#options.random);
     this.#failures += 1;
     this.#notBefore = null;
     this.#retryAt = this.#options.wall() + delay;
