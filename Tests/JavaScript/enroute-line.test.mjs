@@ -173,6 +173,17 @@ test('a silence is asked about, and one that does not answer is given up, whatev
   assert.equal(states.at(-1), 'connecting');
 });
 
+test('when the gateway was heard last is told by the wall clock, which goes on while a phone sleeps', async () => {
+  const {enroute, clock, sockets} = await open();
+  await clock.pass(5_000);
+  sockets.last.says({type: 'rate', interval: 1});
+  const heardAt = clock.wall();
+  clock.epoch += 600_000;
+  sockets.last.closes(1006);
+  assert.equal(enroute.heardAt, heardAt);
+  assert.equal(stage().enroute.heardAt, null);
+});
+
 test('an answer, or anything else, keeps it', async () => {
   const {clock, sockets, states} = await open();
   for (let minute = 0; minute < 10; minute++) {

@@ -24,6 +24,8 @@ export class Line {
 
   /** The gateway's clock minus ours (`wall`), ms; as good as the quick answers of this connection. */
   clockOffset = 0;
+  /** When something was heard last, by our wall clock (`wall`): the other may stand still while a phone sleeps. */
+  heardAt = null;
 
   /**
    * @param {object} options of `Enroute`, complete
@@ -132,6 +134,7 @@ export class Line {
     let message;
     try { message = JSON.parse(data); } catch { return; }
     this.#beat = {heard: this.#options.now(), asked: null, probing: false};
+    this.heardAt = this.#options.wall();
     switch (message.type) {
       case 'welcome': this.#welcomed(message); break;
       case 'pong': this.#setClock(message.serverTime); break;
