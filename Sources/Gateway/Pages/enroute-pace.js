@@ -13,7 +13,7 @@ export const STEADY_AFTER = 10_000;
 export const SPREAD = 300;
 /** ms: a gateway that wants us back later than this is not believed. */
 export const PATIENCE = 600_000;
-/** ms until there may be room again: a session of our own whose network is gone is closed after 35 s (ping and pong). */
+/** ms until there may be room again: a session of our own whose network is gone ends within 35 s (ping and pong). */
 export const FULL_AGAIN = 40_000;
 
 /**
