@@ -17,6 +17,8 @@ class Wire:
         self._route: WebSocketRoute | None = None
         self._held: set[str] = set()
         self._kept: dict[str, str] = {}
+        self._server: WebSocketRoute | None = None
+        self._connections = 0
         self._follows = False
         self._waiting: list[str] = []
         page.route_web_socket("**/v1", self._connect)
@@ -30,8 +32,7 @@ class Wire:
         until = time.monotonic() + LONGEST_WAIT_SECONDS
         while kind not in self._kept:
             assert time.monotonic() < until, f"the gateway said no {kind}"
-            # What came meanwhile is taken while the page answers.
-            self._page.evaluate("() => new Promise((done) => requestAnimationFrame(() => done()))")
+            self._answer()
 
     def let_through(self, kind: str) -> None:
         """What was held back of a kind arrives, the newest of it, and what is said from now on."""
@@ -45,6 +46,18 @@ class Wire:
             self._route.send(message)
         else:
             self._waiting.append(message)
+
+    def close(self, code: int) -> None:
+        """As if the gateway had ended the connection so."""
+        self._server.close()
+        self._route.close(code=code)
+
+    def comes_back(self, connections: int = 2) -> None:
+        """Waits until the page has opened so many sockets, the first one too."""
+        until = time.monotonic() + LONGEST_WAIT_SECONDS
+        while self._connections < connections:
+            assert time.monotonic() < until, f"the page has opened {self._connections} sockets"
+            self._answer()
 
     def arrival(self, job: str, minutes: float | None = None, state: str = "ok", **members) -> None:
         """The rider arrives in so many minutes by this machine's clock."""
@@ -64,9 +77,14 @@ class Wire:
         self.say("location", id=str(now), job=job, at=now // 1_000, received=now // 1_000, lat=place[0], lon=place[1],
                  acc=accuracy)
 
+    def _answer(self) -> None:
+        """What came meanwhile is taken while the page answers."""
+        self._page.evaluate("() => new Promise((done) => requestAnimationFrame(() => done()))")
+
     def _connect(self, route: WebSocketRoute) -> None:
         self._route, self._follows = route, False
-        server = route.connect_to_server()
+        self._connections += 1
+        server = self._server = route.connect_to_server()
         server.on_message(lambda message: self._pass_on(route, message))
 
     def _pass_on(self, route: WebSocketRoute, message: str | bytes) -> None:

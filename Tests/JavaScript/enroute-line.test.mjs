@@ -92,7 +92,7 @@ test('each failure waits longer, and a session that stood begins anew', async ()
   assert.equal(enroute.connection.retryAt - clock.wall(), 1_500);
 });
 
-for (const code of [4500, 4501, 4502, 4503, 4504, 4505]) {
+for (const code of [4500, 4502, 4503, 4505]) {
   test(`after ${code} nobody comes back by itself`, async () => {
     const {enroute, clock, sockets} = await open();
     sockets.last.closes(code, 'why');
@@ -104,6 +104,37 @@ for (const code of [4500, 4501, 4502, 4503, 4504, 4505]) {
     assert.equal(sockets.all.length, 2);
   });
 }
+
+test('who was too slow to sign in comes back at the usual pace, each time a little later', async () => {
+  const {enroute, clock, sockets} = stage();
+  enroute.start();
+  await settled();
+  const waits = [];
+  for (let count = 0; count < 4; count++) {
+    sockets.last.opens();
+    sockets.last.closes(4501, 'not signed in in time');
+    assert.equal(enroute.connection.state, 'waiting');
+    waits.push(enroute.connection.retryAt - clock.wall());
+    await clock.pass(waits.at(-1));
+  }
+  assert.deepEqual(waits, [1_500, 1_000, 2_000, 4_000]);
+  sockets.last.welcomes();
+  assert.equal(enroute.connection.state, 'open');
+});
+
+test('where there is no room it comes back again and again, each time after a dead session was noticed', async () => {
+  const {enroute, clock, sockets} = await open();
+  for (let count = 1; count <= 3; count++) {
+    sockets.last.closes(4504, 'full');
+    assert.deepEqual([enroute.connection.state, enroute.connection.close.code], ['waiting', 4504]);
+    await clock.pass(39_999);
+    assert.equal(sockets.all.length, count);
+    await clock.pass(301);
+    assert.equal(sockets.all.length, count + 1);
+  }
+  sockets.last.welcomes();
+  assert.deepEqual(enroute.connection, {state: 'open', degraded: false});
+});
 
 test('goaway names the time: until then it is served, then it is opened again', async () => {
   const {clock, sockets, states} = await open();
@@ -140,6 +171,17 @@ test('a silence is asked about, and one that does not answer is given up, whatev
   // What the dead one says late is said to nobody.
   sockets.all[0].closes(4500);
   assert.equal(states.at(-1), 'connecting');
+});
+
+test('when the gateway was heard last is told by the wall clock, which goes on while a phone sleeps', async () => {
+  const {enroute, clock, sockets} = await open();
+  await clock.pass(5_000);
+  sockets.last.says({type: 'rate', interval: 1});
+  const heardAt = clock.wall();
+  clock.epoch += 600_000;
+  sockets.last.closes(1006);
+  assert.equal(enroute.heardAt, heardAt);
+  assert.equal(stage().enroute.heardAt, null);
 });
 
 test('an answer, or anything else, keeps it', async () => {

@@ -37,6 +37,17 @@ test('a snapshot is the whole state, and its position is as old as it says', () 
   assert.ok(Object.isFrozen(view) && Object.isFrozen(view.steps) && Object.isFrozen(view.position));
 });
 
+test('when a position was received is noted by both clocks, and kept while the position is ours', () => {
+  const noted = ({positionReceivedAt, positionReceivedAtWall}) => [positionReceivedAt, positionReceivedAtWall];
+  const first = reduce(unknownView(JOB), subscribed(), NOW, {wall: 9_000_000}).view;
+  assert.deepEqual(noted(first), [NOW - 800, 9_000_000 - 800]);
+  const moved = reduce(first, positionAt(2, 2), NOW + 2_000, {wall: 9_002_000}).view;
+  assert.deepEqual(noted(moved), [NOW + 2_000, 9_002_000]);
+  const resumed = reduce(moved, subscribed({position: positionAt(2, 2)}), NOW + 3_000, {wall: 9_600_000}).view;
+  assert.deepEqual(noted(resumed), noted(moved));
+  assert.deepEqual(noted(reduce(moved, {type: 'ended', reason: 'arrived'}, NOW, {wall: 1}).view), [null, null]);
+});
+
 test('nothing is shown before a whole state', () => {
   for (const message of [positionAt(2, 1), statusEvent(1, 'completed'), {type: 'tracking', job: JOB, state: 'live'}]) {
     assert.deepEqual(reduce(unknownView(JOB), message, NOW), {view: unknownView(JOB), change: null});

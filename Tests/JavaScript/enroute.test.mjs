@@ -115,6 +115,15 @@ test('a connection that is refused takes everybody away, and beginning again bri
   assert.deepEqual(sockets.last.heard()[1].type, 'subscribe');
 });
 
+test('when a position came is noted by both clocks', async () => {
+  const {enroute, peer, clock} = await open();
+  const follow = enroute.follow('j');
+  peer.says(subscribed('j', {tracking: 'live', positionAge: 800, position: {
+    type: 'location', id: '1795248617626123', at: 1, job: 'j', received: 1, lat: 1, lon: 2}}));
+  const {positionReceivedAt, positionReceivedAtWall} = follow.view;
+  assert.deepEqual([positionReceivedAt, positionReceivedAtWall], [clock.now() - 800, clock.wall() - 800]);
+});
+
 test('a message that was lost to the limit is said again, where it was a question that stays', async () => {
   const {enroute, peer, clock, errors} = await open();
   enroute.follow('a');

@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {Unanswered, follow} from '../../Sources/Gateway/Pages/ops-feed.js';
+import {settled} from './clock.mjs';
+import {browser, ownClock} from './page.mjs';
+import {Feed, Unanswered, follow} from '../../Sources/Gateway/Pages/ops-feed.js';
 import {JobList} from '../../Sources/Gateway/Pages/ops-list.js';
 
 const page = (version, job, next) => ({version, reset: true, jobs: [{job}], gone: [], next});
@@ -45,4 +47,21 @@ test('a zone that was read to its end is asked for what changed since its first 
   await follow(feed, 'rome', list, isStill, () => {});
   assert.equal(await follow(feed, 'rome', list, isStill, () => {}), true);
   assert.deepEqual([feed.asked.at(-1).get('since'), list.size, list.version], ['a.1', 1, 'a.3']);
+});
+
+test('that there is no network is told while somebody asks, until an answer comes all the same', async (run) => {
+  const clock = ownClock(run);
+  const told = [];
+  const feed = new Feed({signIn: {header: ''}, onState: ({isOpen}) => told.push(isOpen)});
+  feed.every(2_000, async () => {});
+  browser.happens('offline');
+  assert.deepEqual(told, []);
+  feed.start();
+  await settled();
+  browser.happens('offline');
+  await clock.pass(2_000);
+  assert.deepEqual(told, [true, false, true]);
+  feed.stop();
+  browser.happens('offline');
+  assert.equal(told.length, 3);
 });

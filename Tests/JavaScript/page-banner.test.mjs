@@ -3,14 +3,20 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {Place, ownClock} from './page.mjs';
+import {Place, device, ownClock} from './page.mjs';
 
-const {ConnectionBanner, shared} = await import('../../Sources/Gateway/Pages/page.js');
+const {ConnectionBanner, locale, shared} = await import('../../Sources/Gateway/Pages/page.js');
+const {clockText} = await import('../../Sources/Gateway/Pages/enroute-words.js');
 
 const is = (state, degraded = false) => ({state, degraded});
-const banner = (hasState = true) => {
+const banner = (hasState = true, more = {}) => {
   const place = new Place();
-  return {place, banner: new ConnectionBanner(place, {hasState: () => hasState})};
+  return {place, banner: new ConnectionBanner(place, {hasState: () => hasState, ...more})};
+};
+/** The system says that there is no network, until the test ends. */
+const offline = (run) => {
+  device.onLine = false;
+  run.after(() => { device.onLine = true; });
 };
 
 test('before anybody is signed in no connection is missed', async (run) => {
@@ -66,4 +72,51 @@ test('a connection that is given up on purpose is not missed any more', async (r
   assert.equal(place.textContent, shared.offline);
   seen.update(is('stopped'));
   assert.equal(place.textContent, '');
+});
+
+test('what the system says of a connection that is lost is said at once, and nothing of one that is made', async (run) => {
+  ownClock(run);
+  offline(run);
+  const {place, banner: seen} = banner(false);
+  seen.update(is('connecting'));
+  assert.equal(place.textContent, '');
+  seen.update(is('waiting'));
+  assert.equal(place.textContent, shared.offline);
+});
+
+test('a connection that is open is not lost, whatever the system says', async (run) => {
+  const clock = ownClock(run);
+  offline(run);
+  const {place, banner: seen} = banner();
+  seen.update(is('waiting'));
+  seen.update(is('open'));
+  await clock.pass(60_000);
+  assert.deepEqual([place.textContent, seen.isLost], ['', false]);
+});
+
+test('what is shown is from when something was heard last, not from when the loss was noticed', async (run) => {
+  const clock = ownClock(run);
+  const [heardAt, keptAt] = [Date.now() - 10 * 60_000, Date.now() - 50 * 60_000];
+  const {place, banner: seen} = banner(true, {heardAt: () => heardAt});
+  seen.update(is('waiting'));
+  await clock.pass(2_000);
+  assert.equal(place.textContent, shared.offlineSince(clockText(heardAt, locale)));
+  const kept = banner(true, {heardAt: () => heardAt, knownAt: () => keptAt});
+  kept.banner.update(is('waiting'));
+  await clock.pass(2_000);
+  assert.equal(kept.place.textContent, shared.offlineSince(clockText(keptAt, locale)));
+});
+
+test('where there was no room for a session that is said, until another end of it', async (run) => {
+  const clock = ownClock(run);
+  const heardAt = Date.now();
+  const full = {...is('waiting'), close: {code: 4504, reason: 'full'}};
+  for (const hasState of [true, false]) {
+    const {place, banner: seen} = banner(hasState, {heardAt: () => heardAt});
+    seen.update(full);
+    await clock.pass(2_000);
+    assert.equal(place.textContent, hasState ? shared.fullSince(clockText(heardAt, locale)) : shared.full);
+    seen.update({...is('waiting'), close: {code: 1006, reason: ''}});
+    assert.equal(place.textContent, hasState ? shared.offlineSince(clockText(heardAt, locale)) : shared.offline);
+  }
 });

@@ -5,7 +5,9 @@ import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 import {reduce, unknownView} from '../../Sources/Gateway/Pages/enroute-view.js';
 import {onward} from '../../Sources/Gateway/Pages/track-movement.js';
-import {STALE_AFTER, isTakenAway, picture, refusalOnceOpen} from '../../Sources/Gateway/Pages/track-picture.js';
+import {
+  STALE_AFTER, isTakenAway, picture, refusalOnceOpen, refusalWithoutRoom,
+} from '../../Sources/Gateway/Pages/track-picture.js';
 import {words as allWords} from '../../Sources/Gateway/Pages/track-words.js';
 
 const read = (language) =>
@@ -200,4 +202,21 @@ test('a connection that is open takes back what was said of it, and nothing that
     const ended = reduce(view, {type: 'ended', reason}, 1_000).view;
     assert.deepEqual([isTakenAway(ended), refusalOnceOpen('revoked', ended)], [true, 'revoked']);
   }
+});
+
+test('after a phone has slept a position is as old as the wall clock says, and never younger than the other', () => {
+  const message = {type: 'location', id: '2', at: 5_000, ...onward(HOME, 200, 4_000)};
+  const {view} = reduce(underway(), message, 1_000, {wall: WALL});
+  // 10 min, of which the clock that never goes back has counted 12 s.
+  const slept = seen(view, {now: 13_000, wall: WALL + 600_000});
+  assert.deepEqual([slept.isStale, slept.age], [true, 'Last updated 10 minutes ago']);
+  const setBack = seen(view, {now: 76_000, wall: WALL - 3_600_000});
+  assert.deepEqual([setBack.isStale, setBack.age], [true, 'Last updated 1 minute ago']);
+  assert.equal(seen(view, {now: 13_000, wall: WALL + 12_000}).age, 'Live');
+});
+
+test('where there is no room, who was here keeps what it saw, and who comes new is told', () => {
+  assert.deepEqual([refusalWithoutRoom(null, true), refusalWithoutRoom(null, false)], [null, 'full']);
+  assert.deepEqual([refusalWithoutRoom('unknown', true), refusalWithoutRoom('unknown', false)], ['unknown', 'unknown']);
+  assert.equal(refusalOnceOpen('full', unknownView('job-1')), null);
 });

@@ -5,6 +5,8 @@ import {readFileSync} from 'node:fs';
 import test from 'node:test';
 import vm from 'node:vm';
 
+import {Clock, settled} from './clock.mjs';
+
 const SOURCE = readFileSync(new URL('../../Sources/Gateway/Pages/worker.js', import.meta.url), 'utf8');
 const ORIGIN = 'https://enroute.example';
 
@@ -38,13 +40,14 @@ class Caches {
 function worker(network) {
   const listeners = {};
   const caches = new Caches();
+  const clock = new Clock();
   const world = {
-    caches, network, asked: 0, now: Date.now(),
+    caches, network, clock, asked: 0, now: Date.now(),
     addEventListener: (type, listener) => { listeners[type] = listener; },
   };
   const context = vm.createContext({
     ...world, addEventListener: world.addEventListener, location: new URL(ORIGIN), skipWaiting: () => {},
-    clients: {claim: async () => {}}, setTimeout, clearTimeout, URL, Response, Headers, TextEncoder, crypto, atob,
+    clients: {claim: async () => {}}, ...clock.timers, URL, Response, Headers, TextEncoder, crypto, atob,
     Date: {now: () => world.now},
     fetch: async (request) => { world.asked += 1; return world.network(request); },
   });
@@ -167,4 +170,71 @@ test('a text of a page can not end the element it is kept in', async () => {
   const world = worker(() => page({...snapshot, epoch: 'a\u003c/b'}));
   await world.get('/track/j1', {authorization: ANNA});
   assert.ok(world.caches.text.includes('a\\\\u003c/b'));
+});
+
+/** Whether a promise has been kept by now. */
+const settles = (promise) => Promise.race([promise.then(() => true), settled().then(() => false)]);
+
+/** An answer that comes when the test says so. */
+const slow = () => {
+  let comes;
+  return {answer: new Promise((resolve) => { comes = resolve; }), comes: (response) => comes(response)};
+};
+
+test('where nothing is kept an answer is waited for, however late it comes, and kept', async () => {
+  for (const [path, options] of [
+    ['/track/j1', {mode: 'navigate'}], ['/assets/page.css', {}], ['/track/j1', {authorization: ANNA}],
+  ]) {
+    const {answer, comes} = slow();
+    const world = worker(() => answer);
+    const asked = world.get(path, options);
+    await world.clock.pass(20_000);
+    comes(page());
+    assert.deepEqual(first(await (await asked).text()), snapshot);
+    world.network = offline;
+    assert.equal((await world.get(path, options)).status, 200);
+  }
+});
+
+test('where something is kept that is shown after 3 s, and what comes later is not kept in its place', async () => {
+  for (const options of [{mode: 'navigate'}, {authorization: ANNA}]) {
+    const world = worker(() => page());
+    await world.get('/track/j1', options);
+    const {answer, comes} = slow();
+    world.network = () => answer;
+    const asked = world.get('/track/j1', options);
+    await world.clock.pass(2_999);
+    assert.ok(!(await settles(asked)));
+    await world.clock.pass(1);
+    assert.equal(first(await (await asked).text()).status, 'on_the_way');
+    comes(page({...snapshot, status: 'completed'}));
+    await world.clock.pass(0);
+    world.network = offline;
+    assert.equal(first(await (await world.get('/track/j1', options)).text()).status, 'on_the_way');
+  }
+});
+
+test('a kept page loads what was kept with it, and a page of the network waits for what it loads', async () => {
+  const world = worker(() => new Response('old'));
+  const text = async (path, options) => (await world.get(path, options)).text();
+  await text('/rider', {mode: 'navigate'});
+  for (const path of ['/assets/rider.js', '/assets/page.js']) await text(path);
+  // Deployed anew. The page is late, and what it loads would be quick.
+  const late = slow();
+  world.network = (request) => (request.mode === 'navigate' ? late.answer : new Response('new'));
+  const opened = text('/rider', {mode: 'navigate'});
+  await world.clock.pass(3_000);
+  assert.equal(await opened, 'old');
+  assert.deepEqual([await text('/assets/rider.js'), await text('/assets/page.js')], ['old', 'old']);
+  // What was not kept is asked for.
+  assert.equal(await text('/assets/other.js'), 'new');
+  // The page is quick, and some of what it loads is late.
+  const module = slow();
+  world.network = (request) => (request.url.endsWith('page.js') ? module.answer : new Response('new'));
+  assert.equal(await text('/rider', {mode: 'navigate'}), 'new');
+  assert.equal(await text('/assets/rider.js'), 'new');
+  const loaded = text('/assets/page.js');
+  await world.clock.pass(20_000);
+  module.comes(new Response('new'));
+  assert.equal(await loaded, 'new');
 });

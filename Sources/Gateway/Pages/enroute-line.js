@@ -24,6 +24,8 @@ export class Line {
 
   /** The gateway's clock minus ours (`wall`), ms; as good as the quick answers of this connection. */
   clockOffset = 0;
+  /** When something was heard last, by our wall clock (`wall`): the other may stand still while a phone sleeps. */
+  heardAt = null;
 
   /**
    * @param {object} options of `Enroute`, complete
@@ -132,6 +134,7 @@ export class Line {
     let message;
     try { message = JSON.parse(data); } catch { return; }
     this.#beat = {heard: this.#options.now(), asked: null, probing: false};
+    this.heardAt = this.#options.wall();
     switch (message.type) {
       case 'welcome': this.#welcomed(message); break;
       case 'pong': this.#setClock(message.serverTime); break;
@@ -249,7 +252,9 @@ export class Line {
     this.#close = Object.freeze({code, reason});
     // A newer token may be there: asked for at once.
     const isRenewal = code === 4005 && this.#failures === 0;
-    const delay = isRenewal ? 0 : reconnectDelay(this.#failures, this.#notBefore, now, this.#options.random);
+    const {retryIn} = closeMeaning(code);
+    const notBefore = retryIn === null ? this.#notBefore : now + retryIn;
+    const delay = isRenewal ? 0 : reconnectDelay(this.#failures, notBefore, now, this.#options.random);
     this.#failures += 1;
     this.#notBefore = null;
     this.#retryAt = this.#options.wall() + delay;

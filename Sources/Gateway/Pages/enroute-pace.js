@@ -13,6 +13,8 @@ export const STEADY_AFTER = 10_000;
 export const SPREAD = 300;
 /** ms: a gateway that wants us back later than this is not believed. */
 export const PATIENCE = 600_000;
+/** ms until there may be room again: a session of our own whose network is gone ends within 35 s (ping and pong). */
+export const FULL_AGAIN = 40_000;
 
 /**
  * How long to wait before the next attempt: full jitter, or what the gateway said.
@@ -28,17 +30,26 @@ export function reconnectDelay(failures, notBefore, now, random) {
   return random() * ceiling;
 }
 
+/** There are as many sessions as there may be. */
+export const FULL = 4504;
 /**
- * What a close means for who was connected (PROTOCOL.md, "Close codes"): whether coming back is of use, and what it is
- * called.
+ * Of the closes that end it those that pass: whoever signs in at once was only too slow, or stood still, for 4501, and
+ * the session too many may be our own, of a network that we have left.
+ */
+const PASSING = [4501, FULL];
+
+/**
+ * What a close means for who was connected (PROTOCOL.md, "Close codes"): whether coming back is of use, in how many ms
+ * at the soonest (`null`: at the usual pace), and what it is called.
  *
  * @param {number} code
  */
 export function closeMeaning(code) {
   return {
-    comesBack: code < 4500 || code > 4999,
+    comesBack: code < 4500 || code > 4999 || PASSING.includes(code),
+    retryIn: code === FULL ? FULL_AGAIN : null,
     error: {
-      4005: 'token_expired', 4500: 'unauthorized', 4501: 'unauthorized', 4502: 'revoked', 4503: 'unsupported_version',
+      4005: 'token_expired', 4500: 'unauthorized', 4502: 'revoked', 4503: 'unsupported_version',
       4504: 'limit_exceeded', 4505: 'bad_request',
     }[code] ?? 'unavailable',
   };

@@ -16,9 +16,9 @@ const OVER = new Set(['paused', 'arrived', 'ended']);
 /** Before anything is known of the job. */
 export const unknownView = (job) => Object.freeze({
   job, known: false, kind: null, status: null, statusAt: null, steps: Object.freeze([]), tracking: 'waiting',
-  reason: null, text: null, dark: null, approach: null, position: null, positionReceivedAt: null, destination: null,
-  geocoding: null, eta: null, ended: null, refused: null, epoch: null, id: null, travelDeadline: null, clockOffset: 0,
-  vendor: null, vendorAddress: null, newestID: null, doubted: null,
+  reason: null, text: null, dark: null, approach: null, position: null, positionReceivedAt: null,
+  positionReceivedAtWall: null, destination: null, geocoding: null, eta: null, ended: null, refused: null, epoch: null,
+  id: null, travelDeadline: null, clockOffset: 0, vendor: null, vendorAddress: null, newestID: null, doubted: null,
 });
 
 /**
@@ -27,13 +27,14 @@ export const unknownView = (job) => Object.freeze({
  * @param {object} view
  * @param {object} message of the gateway, about the view's job
  * @param {number} now ms of a clock that does not go back
- * @param {{fastest?: number}} limits m/s
+ * @param {{fastest?: number, wall?: number|null}} more m/s; the same moment by our wall clock, ms since the epoch
  * @returns {{view: object, change: string|null}}
  */
-export function reduce(view, message, now, {fastest = FASTEST} = {}) {
+export function reduce(view, message, now, {fastest = FASTEST, wall = null} = {}) {
+  const moment = {now, wall};
   switch (message.type) {
-    case 'subscribed': return changed(view, 'snapshot', snapshot(view, message.snapshot, now, false));
-    case 'reset': return changed(view, 'reset', snapshot(view, message.snapshot, now, true));
+    case 'subscribed': return changed(view, 'snapshot', snapshot(view, message.snapshot, moment, false));
+    case 'reset': return changed(view, 'reset', snapshot(view, message.snapshot, moment, true));
     case 'ended': return changed(view, 'ended', {ended: message.reason, ...nobodyToSee});
     case 'error': return changed(view, 'refused', {refused: refusal(message), ...nobodyToSee});
   }
@@ -41,7 +42,7 @@ export function reduce(view, message, now, {fastest = FASTEST} = {}) {
   if (!view.known || view.ended || view.refused) return {view, change: null};
   switch (message.type) {
     case 'status': return status(view, message);
-    case 'location': return location(view, message, now, fastest);
+    case 'location': return location(view, message, moment, fastest);
     case 'tracking': return tracking(view, message);
     case 'eta': return OVER.has(view.tracking) ? {view, change: null} : changed(view, 'eta', {eta: arrival(message)});
     case 'dark': return changed(view, 'dark', {dark: message.text});
@@ -50,7 +51,9 @@ export function reduce(view, message, now, {fastest = FASTEST} = {}) {
   }
 }
 
-const nobodyToSee = {position: null, positionReceivedAt: null, eta: null, doubted: null};
+const nobodyToSee = {
+  position: null, positionReceivedAt: null, positionReceivedAtWall: null, eta: null, doubted: null,
+};
 
 /** The parts that are new are frozen with the view. When none is, the view stays what it was. */
 function changed(view, change, parts) {
@@ -64,7 +67,7 @@ const refusal = ({code, message}) => Object.freeze({code, message});
 const arrival = ({type, job, ...rest}) => Object.freeze(rest);
 
 /** The whole state: what is in it, and of a resumed view whatever was newer. */
-function snapshot(view, state, now, isReset) {
+function snapshot(view, state, {now, wall}, isReset) {
   const goesOn = view.known && view.epoch === state.epoch && !isReset;
   const isBehind = goesOn && isBefore(state.id, view.id);
   const heading = isBehind
@@ -75,13 +78,15 @@ function snapshot(view, state, now, isReset) {
   const keepsOurs = goesOn && hasPositions && view.position && state.position
     && !isAfter(state.position.id, view.position.id);
   const position = keepsOurs ? view.position : freeze(offered);
+  const age = state.positionAge ?? 0;
   return {
     known: true, ended: null, refused: null, kind: state.kind, epoch: state.epoch, ...heading,
     destination: freeze(state.destination), geocoding: state.geocoding ?? null, vendor: state.vendor ?? null,
     vendorAddress: state.vendorAddress ?? null,
     tracking: state.tracking, reason: state.reason ?? null, text: state.text ?? null, dark: state.dark ?? null,
     travelDeadline: state.travelDeadline ?? null, eta: freeze(state.eta), position,
-    positionReceivedAt: keepsOurs ? view.positionReceivedAt : position && now - (state.positionAge ?? 0),
+    positionReceivedAt: keepsOurs ? view.positionReceivedAt : position && now - age,
+    positionReceivedAtWall: keepsOurs ? view.positionReceivedAtWall : position && wall && wall - age,
     newestID: keepsOurs ? view.newestID : state.position?.id ?? null, doubted: null,
     approach: goesOn ? view.approach : null,
   };
@@ -123,7 +128,7 @@ function tracking(view, message) {
   return changed(view, 'tracking', isSeen ? parts : {...parts, ...nobodyToSee, dark: null});
 }
 
-function location(view, message, now, fastest) {
+function location(view, message, {now, wall}, fastest) {
   if (OVER.has(view.tracking) || (view.newestID !== null && !isAfter(message.id, view.newestID))) {
     return {view, change: null};
   }
@@ -134,7 +139,9 @@ function location(view, message, now, fastest) {
     const since = view.doubted && isReachable(view.doubted.last, message, fastest) ? view.doubted.since : message.at;
     if (message.at - since < BELIEVED_AFTER) return unseen(view, {...heard, doubted: {since, last: freeze(message)}});
   }
-  return changed(view, 'location', {...heard, position: freeze(message), positionReceivedAt: now, doubted: null});
+  return changed(view, 'location', {
+    ...heard, position: freeze(message), positionReceivedAt: now, positionReceivedAtWall: wall, doubted: null,
+  });
 }
 
 /** A reading that is not shown is news only where it ends a silence. */

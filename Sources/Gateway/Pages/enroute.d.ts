@@ -25,8 +25,8 @@ export interface EnrouteOptions {
 export type Credential = {token: string} | {link: string};
 
 export interface Connection {
-  /** `waiting`: gone, and coming back at `retryAt`, or the system says that it is offline. `refused`: coming back is of
-   * no use. */
+  /** `waiting`: gone, and coming back at `retryAt`, or the system says that it is offline; with a `close` of 4504 there
+   * was no room. `refused`: coming back is of no use. */
   readonly state: 'connecting' | 'open' | 'waiting' | 'refused' | 'stopped';
   /** The gateway hears nothing from Redis: what is shown may be old. */
   readonly degraded: boolean;
@@ -94,6 +94,9 @@ export interface View {
   readonly position: Position | null;
   /** When it was received, by `now` (in a browser `performance.now()`). */
   readonly positionReceivedAt: number | null;
+  /** The same by `Date.now()`. `performance.now()` may stand still while a phone sleeps: of two ages the greater is
+   * true. */
+  readonly positionReceivedAtWall: number | null;
   readonly destination: Place | null;
   /** What the vendor is called, where the gateway tells it. */
   readonly vendor: string | null;
@@ -204,6 +207,8 @@ export interface Events {
 export class Enroute {
   constructor(options: EnrouteOptions);
   readonly connection: Connection;
+  /** When the gateway was heard last, by `Date.now()`; `null` before it was. What is shown is from then. */
+  readonly heardAt: number | null;
   /** The gateway's clock, ms since the epoch. */
   readonly serverTime: number;
   /** Connects, and again after `stopped` or `refused`. */

@@ -62,6 +62,9 @@ export class Enroute {
 
   get connection() { return this.#line.connection; }
 
+  /** When the gateway was heard last, ms since the epoch by our wall clock; null before. */
+  get heardAt() { return this.#line.heardAt; }
+
   /** The gateway's clock, ms since the epoch. */
   get serverTime() { return this.#options.wall() + this.#line.clockOffset; }
 
@@ -258,7 +261,8 @@ export class Enroute {
     const follow = this.#follows.get(message.job);
     if (!follow) return;
     if (message.type === 'subscribed' || message.type === 'reset') follow.isAnswered = true;
-    this.#show(follow, reduce(follow.view, message, this.#options.now(), this.#options));
+    const {now, wall, fastest} = this.#options;
+    this.#show(follow, reduce(follow.view, message, now(), {fastest, wall: wall()}));
   }
 
   #show(follow, {view, change}) {

@@ -19,11 +19,15 @@ export class Feed {
   #questions = [];
   #isRunning = false;
 
-  /** @param signIn whose `header` is sent; `onState({isOpen, status})`: after each answer. */
+  /**
+   * @param signIn whose `header` is sent; `onState({isOpen, status})`: after each answer, and when the system says that
+   *   there is no network, which the next answer may disprove.
+   */
   constructor({signIn, onState}) {
     Object.assign(this, {signIn, onState});
     document.addEventListener('visibilitychange', () => { if (!document.hidden) this.hurry(); });
     addEventListener('online', () => this.hurry());
+    addEventListener('offline', () => { if (this.#isRunning) this.onState({isOpen: false, status: 0}); });
   }
 
   /** Asks `ask()` every so many ms, from `start` on. @returns asks it anew at once, dropping what is on its way. */

@@ -31,10 +31,11 @@ let texts = null;
 let known = {};             // the last answers beside the jobs: riders, gateways, verdicts, audit
 let isDirty = false;        // the list or the filter changed since rows were chosen
 let frame = null;
+let answeredAt = null;      // ms since the epoch
 
 const signIn = new SignIn({panel: element('signin')});
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
-const banner = new ConnectionBanner(element('offline'), {hasState: () => list.isKnown});
+const banner = new ConnectionBanner(element('offline'), {hasState: () => list.isKnown, heardAt: () => answeredAt});
 const jobPanel = new JobPanel(element('job'), {words, close: () => closeJob()});
 const filter = new FilterForm({
   form: element('filter'), trackings: element('trackings'), clear: element('filter-clear'), words,
@@ -165,7 +166,8 @@ async function connectionChanged({isOpen, status}) {
   const own = known.gateways?.gateways.find(({id}) => id === known.gateways.answeredBy);
   if (status === 0 || status === 503) banner.update({state: 'waiting', degraded: false});
   else if (isOpen) banner.update({state: 'open', degraded: own?.health?.state === 'degraded'});
-  if (isOpen) put(element('age'), words.updated(clockText(Date.now(), locale)));
+  if (isOpen) answeredAt = Date.now();
+  if (isOpen) put(element('age'), words.updated(clockText(answeredAt, locale)));
   if (status === 401) {
     feed.stop();
     banner.update({state: 'stopped', degraded: false});

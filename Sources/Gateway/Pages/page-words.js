@@ -4,6 +4,8 @@ export const words = {
   en: {
     offline: 'No connection. We keep trying.',
     offlineSince: (time) => `No connection. You see what was known at ${time}.`,
+    full: 'This is open in too many places at the moment. We keep trying.',
+    fullSince: (time) => `This is open in too many places at the moment. You see what was known at ${time}.`,
     degraded: 'Updates are delayed at the moment. What you see may be a little old.',
     signInTitle: 'Sign in',
     signInWhy: 'This page is for people who are signed in.',
@@ -21,6 +23,8 @@ export const words = {
   de: {
     offline: 'Keine Verbindung. Wir versuchen es weiter.',
     offlineSince: (time) => `Keine Verbindung. Sie sehen den Stand von ${time}.`,
+    full: 'Dies ist gerade an zu vielen Orten geöffnet. Wir versuchen es weiter.',
+    fullSince: (time) => `Dies ist gerade an zu vielen Orten geöffnet. Sie sehen den Stand von ${time}.`,
     degraded: 'Neues kommt gerade verspätet. Was Sie sehen, ist vielleicht etwas älter.',
     signInTitle: 'Anmelden',
     signInWhy: 'Diese Seite ist für Angemeldete.',

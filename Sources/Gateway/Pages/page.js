@@ -106,13 +106,16 @@ export class Announcer {
   };
 }
 
+/** The close of a session for which there was no room; it is tried for again. */
+const FULL = 4504;
+
 /**
  * Tells that the connection is lost: at once when the system says so, otherwise after `patience` ms without one,
- * because a socket that is exchanged for another is no news. While the gateway hears nothing from its store it says
- * that in its place.
+ * because a socket that is exchanged for another is no news. Whether it is lost the connection alone says: a system may
+ * be wrong, and messages come all the same. While the gateway hears nothing from its store it says that in its place.
  */
 export class ConnectionBanner {
-  #lostAt = null;    // our wall clock, ms; what is on the screen is from then
+  #lostAt = null;    // ms since the epoch: when it was noticed
   #timer = null;
   #notice = '';
   // Until somebody is signed in there is no connection that could be missed.
@@ -122,18 +125,17 @@ export class ConnectionBanner {
    * @param patience ms
    * @param hasState whether anything is shown that can be old.
    * @param knownAt ms since the epoch, of what was kept from an earlier visit; null for what came over this connection.
+   * @param heardAt the same, of what came over it last: a phone that slept notices later that it is lost.
    */
-  constructor(element, {patience = 2_000, hasState = () => true, knownAt = () => null} = {}) {
-    Object.assign(this, {element, patience, hasState, knownAt});
-    addEventListener('offline', () => this.#show());
-    addEventListener('online', () => this.#show());
+  constructor(element, {patience = 2_000, hasState = () => true, knownAt = () => null, heardAt = () => null} = {}) {
+    Object.assign(this, {element, patience, hasState, knownAt, heardAt});
   }
 
   /** @param connection what `enroute.connection` says now. */
   update(connection) {
     this.#connection = connection;
     if (['connecting', 'open'].includes(connection.state)) this.#notice = '';
-    const isMissed = this.#isWanted() && connection.state !== 'open';
+    const isMissed = this.#isMissed();
     // Patience begins with the first time that it is missed, however often that is said again.
     if (isMissed) {
       this.#timer ??= setTimeout(() => this.#show(), this.patience);
@@ -141,7 +143,8 @@ export class ConnectionBanner {
       clearTimeout(this.#timer);
       this.#timer = null;
     }
-    if (!isMissed || this.#lostAt !== null) this.#show();
+    const isSaid = connection.state === 'waiting' && navigator.onLine === false;
+    if (!isMissed || isSaid || this.#lostAt !== null) this.#show();
   }
 
   /** Says why there is no connection and none is tried for; that stays until one is. */
@@ -155,19 +158,22 @@ export class ConnectionBanner {
   /** Whether a connection is there or being made. */
   #isWanted = () => { return !['refused', 'stopped'].includes(this.#connection.state); };
 
+  #isMissed = () => { return this.#isWanted() && this.#connection.state !== 'open'; };
+
   #show = () => {
-    const {state, degraded} = this.#connection;
-    const isWanted = this.#isWanted();
-    const isLost = isWanted && (state !== 'open' || navigator.onLine === false);
+    const {degraded} = this.#connection;
+    const isLost = this.#isMissed();
     if (!isLost) this.#lostAt = null;
     else this.#lostAt ??= Date.now();
-    put(this.element, isLost ? this.#sentence() : degraded && isWanted ? shared.degraded : this.#notice);
+    put(this.element, isLost ? this.#sentence() : degraded && this.#isWanted() ? shared.degraded : this.#notice);
     this.element.dataset.state = isLost || this.#notice ? 'offline' : 'degraded';
   };
 
   #sentence = () => {
-    const since = this.knownAt() ?? this.#lostAt;
-    return this.hasState() ? shared.offlineSince(clockText(since, locale)) : shared.offline;
+    const isFull = this.#connection.close?.code === FULL;
+    if (!this.hasState()) return isFull ? shared.full : shared.offline;
+    const since = clockText(this.knownAt() ?? this.heardAt() ?? this.#lostAt, locale);
+    return isFull ? shared.fullSince(since) : shared.offlineSince(since);
   };
 }
 

@@ -18,6 +18,7 @@ export const words = {
     activeTask: 'You cannot go offline during an active delivery', activeTasks: 'Finish or give back first:',
     tooOften: (seconds) => `You have switched this often. Try again in ${seconds} s.`,
     otherDevice: 'You are signed in on another device, which counts now. Reload this page to use this one.',
+    refused: 'The connection was refused, and your location is not shared. Reload this page to try again.',
     notUpdated: 'Could not update status. Please try again.',
     noTasksOnline: 'No tasks yet. New ones appear here by themselves.',
     noTasksOffline: 'No tasks. Go online to get some.', noTasks: 'No tasks yet.',
@@ -91,6 +92,8 @@ export const words = {
     tooOften: (seconds) => `Sie haben oft umgeschaltet. Bitte in ${seconds} s noch einmal.`,
     otherDevice: 'Sie sind auf einem anderen Gerät angemeldet, das jetzt gilt. Laden Sie diese Seite neu, um dieses '
       + 'zu nutzen.',
+    refused: 'Die Verbindung wurde abgelehnt, Ihr Standort wird nicht geteilt. Laden Sie diese Seite neu, um es noch '
+      + 'einmal zu versuchen.',
     notUpdated: 'Der Status wurde nicht geändert. Bitte versuchen Sie es noch einmal.',
     noTasksOnline: 'Noch keine Aufträge. Neue erscheinen hier von selbst.',
     noTasksOffline: 'Keine Aufträge. Gehen Sie online, um welche zu bekommen.', noTasks: 'Noch keine Aufträge.',

@@ -20,7 +20,7 @@ const TASKS_EVERY = 5_000;
 /** ms between two announcements: the rider hears what came of each tap. */
 const QUIET = 800;
 /** Closes after which signing in anew is of use. */
-const SIGNED_OUT = [4005, 4500, 4501, 4502];
+const SIGNED_OUT = [4005, 4500, 4502];
 /** The close of an older device of a rider. */
 const REPLACED = 4007;
 
@@ -36,7 +36,9 @@ let rider;
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
 const signIn = new SignIn({panel: element('signin')});
 const enroute = new Enroute({credential: async () => signIn.current});
-const banner = new ConnectionBanner(element('offline'), {hasState: () => rider !== undefined});
+const banner = new ConnectionBanner(element('offline'), {
+  hasState: () => rider !== undefined, heardAt: () => enroute.heardAt,
+});
 
 // ---- the parts ----
 
@@ -195,6 +197,9 @@ enroute.on('connection', (connection) => {
     banner.explain(words.otherDevice);
   } else if (SIGNED_OUT.includes(code)) {
     signInAnew();
+  } else if (connection.state === 'refused') {
+    travel.pause();
+    banner.explain(words.refused);
   }
 });
 enroute.on('welcome', () => {

@@ -31,9 +31,22 @@ export const PASSING = ['full', 'limited', 'down', 'other'];
 export const refusalOnceOpen = (refusal, view) =>
   (view.refused || isTakenAway(view) || !PASSING.includes(refusal) ? refusal : null);
 
+/**
+ * What is said while there is no room for this session (4504): who was here before keeps what it saw, as when any
+ * connection is lost; who comes new is not shown what one more would not be.
+ */
+export const refusalWithoutRoom = (refusal, wasHere) => (wasHere ? refusal : refusal ?? 'full');
+
 /** Whether somebody is on the way and may be seen: the map is there. */
 export const isTracked = (view) =>
   TRAVELLING.includes(view.status) && SEEN.includes(view.tracking) && view.position !== null && !view.ended;
+
+/**
+ * How old the position is, ms. While a phone sleeps its clock that never goes back may stand still, and a wall clock is
+ * set back at times: what both say at least is true.
+ */
+export const positionAge = ({positionReceivedAt, positionReceivedAtWall}, {now, wall}) =>
+  Math.max(0, now - positionReceivedAt, positionReceivedAtWall === null ? 0 : wall - positionReceivedAtWall);
 
 /**
  * @param view of enroute.js
@@ -47,7 +60,7 @@ export function picture(view, {now, wall, isLost = false, isKept = false, isUnse
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
   const isMapped = isTracked(view);
-  const age = isMapped ? Math.max(0, now - view.positionReceivedAt) : 0;
+  const age = isMapped ? positionAge(view, {now, wall}) : 0;
   const isStale = isMapped && (view.tracking === 'stale' || age > STALE_AFTER);
   const eta = isMapped && view.eta && isStale ? {...view.eta, state: 'recalculating'} : isMapped ? view.eta : null;
   const serverTime = wall + view.clockOffset;

@@ -41,7 +41,7 @@ export const words = {
         'There is nothing to follow here.',
         'The address may be incomplete, or what it led to has ended. Please check the link that was sent to you.',
       ],
-      full: ['This link is open in too many places.', 'Close it in one of them, then try again.'],
+      full: ['This link is open in too many places.', 'Close it in one of them. This page tries again by itself.'],
       limited: ['Too many requests.', 'Please wait a minute. This page tries again by itself.'],
       down: [
         'We can not show this at the moment.',
@@ -91,7 +91,7 @@ export const words = {
       ],
       full: [
         'Dieser Link ist an zu vielen Orten geöffnet.',
-        'Schließen Sie ihn an einem davon und versuchen Sie es noch einmal.',
+        'Schließen Sie ihn an einem davon. Diese Seite versucht es von selbst noch einmal.',
       ],
       limited: [
         'Zu viele Anfragen.',

@@ -10,7 +10,9 @@ import {SignIn} from './page-sign-in.js';
 import {firstState, statusTexts} from './track-first.js';
 import {stepIcons} from './track-icons.js';
 import {TrackMap} from './track-map.js';
-import {PASSING, isTakenAway, isTracked, picture, refusalOnceOpen} from './track-picture.js';
+import {
+  PASSING, isTakenAway, isTracked, picture, positionAge, refusalOnceOpen, refusalWithoutRoom,
+} from './track-picture.js';
 import {Speech} from './track-speech.js';
 import {words as allWords} from './track-words.js';
 
@@ -26,7 +28,9 @@ const enroute = new Enroute({credential: async () => signIn.current});
 const map = new TrackMap(element('map'), {follow: element('follow'), words});
 const announcer = new Announcer(element('announcer'));
 const speech = new Speech((topic, text) => announcer.say(topic, text));
-const banner = new ConnectionBanner(element('offline'), {hasState: () => view.known, knownAt: () => keptAt});
+const banner = new ConnectionBanner(element('offline'), {
+  hasState: () => view.known, knownAt: () => keptAt, heardAt: () => enroute.heardAt,
+});
 
 let view = unknownView(job);
 let texts = null;
@@ -36,8 +40,12 @@ let shownID = null;    // of the position that the map has
 let isUnseen = false;  // by a link the first state is without the position: a session is open a moment later
 let keptAt = null;     // ms since the epoch: when a state was kept that is shown without a network (worker.js)
 
+let wasHere = false;   // a session stood: what is shown may stay while there is no room for another
+
 /** Closes after which nobody comes back, and what they mean to who looks; a token's end asks to sign in again. */
-const CLOSES = {4502: 'expired', 4504: 'full', 4505: 'other'};
+const CLOSES = {4502: 'expired', 4505: 'other'};
+/** There was no room for this session; it is tried again. */
+const FULL = 4504;
 
 // ---- what is so ----
 
@@ -53,7 +61,7 @@ function take(newer, change) {
   } else if (view.position.id !== shownID || change === 'reset') {
     map.open(view.kind, view.destination);
     map.take(view.position, {
-      age: performance.now() - view.positionReceivedAt,
+      age: positionAge(view, {now: performance.now(), wall: Date.now()}),
       atOnce: change === 'reset' || (change === 'snapshot' && shownID === null),
     });
     shownID = view.position.id;
@@ -85,7 +93,11 @@ async function connectionChanged(connection) {
       refusal = CLOSES[connection.close?.code] ?? refusalOf(connection.close?.code === 4500 ? 'unauthorized' : '');
     }
   } else if (connection.state === 'open') {
+    wasHere = true;
     refusal = refusalOnceOpen(refusal, view);
+  } else if (connection.state === 'waiting' && connection.close?.code === FULL) {
+    refusal = refusalWithoutRoom(refusal, wasHere);
+    if (!wasHere) [view, shownID] = [unknownView(job), null];
   }
   render();
 }
@@ -105,11 +117,11 @@ async function begin() {
   enroute.start();
   const answer = await first;
   // What the socket told meanwhile is newer.
-  if (!answer || view.known || view.refused) return;
+  if (!answer || view.known || view.refused || refusal !== null) return;
   if (answer.snapshot) {
     names = answer.names;
-    const now = performance.now() - answer.age;
-    take(reduce(view, {type: 'subscribed', snapshot: answer.snapshot}, now).view, 'snapshot');
+    const [now, wall] = [performance.now() - answer.age, Date.now() - answer.age];
+    take(reduce(view, {type: 'subscribed', snapshot: answer.snapshot}, now, {wall}).view, 'snapshot');
     keptAt = answer.snapshot.kept ?? null;
     isUnseen = signIn.isGuest;
     banner.update(enroute.connection);

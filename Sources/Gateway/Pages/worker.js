@@ -4,7 +4,7 @@
 
 const SHELL = 'enroute-shell-1';
 const STATES = 'enroute-states-1';
-const PATIENCE = 3_000;                  // ms for the network, before what is kept is shown
+const PATIENCE = 3_000;                  // ms for the network, before what is kept is shown, where anything is
 const KEEP = 24 * 3_600_000;             // ms that a state is of any use
 const MOST_STATES = 20;
 
@@ -31,35 +31,51 @@ addEventListener('fetch', (event) => {
     if (isTracking) event.respondWith(state(request, url));
   } else if (request.mode === 'navigate') {
     // One shell for all jobs: without a word of who asks there is nobody's state in it.
-    if (isTracking) event.respondWith(shell(request, '/track/'));
-    else if (['/rider', '/ops'].includes(url.pathname)) event.respondWith(shell(request, url.pathname));
+    if (isTracking) event.respondWith(page(request, '/track/'));
+    else if (['/rider', '/ops'].includes(url.pathname)) event.respondWith(page(request, url.pathname));
   } else if (isAsset(url.pathname)) {
-    event.respondWith(shell(request, url.pathname + url.search));
+    event.respondWith(asset(request, url.pathname + url.search));
   }
 });
 
 const isAsset = (path) => path === '/manifest.webmanifest'
   || path.startsWith('/assets/') && !path.startsWith('/assets/tiles/');
 
+/** The page that was opened last is a kept one: whatever it loads is what was kept with it, not some of each version. */
+let isKept = false;
+
 /** From the network, which has the newest; what is kept, when that does not answer in time. */
-async function shell(request, key) {
+async function page(request, key) {
   const cache = await caches.open(SHELL);
+  const answer = fetch(request);
+  const old = await isLate(answer) ? await cache.match(key) : undefined;
+  isKept = old !== undefined;
+  return old ?? newest(cache, key, await answer);
+}
+
+/** From where its page came; from the other place, when it is not there. A page of the network waits for it. */
+async function asset(request, key) {
+  const cache = await caches.open(SHELL);
+  const old = await cache.match(key);
+  if (isKept && old) return old;
   try {
-    const response = await inTime(request);
-    if (response.ok) await cache.put(key, response.clone());
-    return response;
+    return await newest(cache, key, await fetch(request));
   } catch (error) {
-    const kept = await cache.match(key);
-    if (kept) return kept;
+    if (old) return old;
     throw error;
   }
 }
 
-/** The network's answer, if it comes soon. One that comes later is of nobody's use any more. */
-function inTime(request) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('the network does not answer')), PATIENCE);
-    fetch(request).then(resolve, reject).finally(() => clearTimeout(timer));
+async function newest(cache, key, response) {
+  if (response.ok) await cache.put(key, response.clone());
+  return response;
+}
+
+/** Whether the network has not answered in time, or not at all. It may yet: where nothing is kept that is waited for. */
+function isLate(answer) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(true), PATIENCE);
+    answer.then(() => resolve(false), () => resolve(true)).finally(() => clearTimeout(timer));
   });
 }
 
@@ -67,12 +83,10 @@ function inTime(request) {
 async function state(request, url) {
   const key = `/kept${url.pathname}/${await owner(request.headers.get('authorization'))}`;
   const cache = await caches.open(STATES);
-  let response;
-  try {
-    response = await inTime(request);
-  } catch (error) {
-    return await kept(cache, key) ?? Promise.reject(error);
-  }
+  const answer = fetch(request);
+  const old = await isLate(answer) ? await kept(cache, key) : null;
+  if (old) return old;
+  const response = await answer;
   if (response.status === 503) return await kept(cache, key) ?? response;
   if ([401, 404].includes(response.status)) await cache.delete(key);
   if (response.ok) await keep(cache, key, response.clone());
