@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {Unanswered, follow} from '../../Sources/Gateway/Pages/ops-feed.js';
+import {settled} from './clock.mjs';
+import {ownClock} from './page.mjs';
+import {Feed, Unanswered, follow} from '../../Sources/Gateway/Pages/ops-feed.js';
 import {JobList} from '../../Sources/Gateway/Pages/ops-list.js';
 
 const page = (version, job, next) => ({version, reset: true, jobs: [{job}], gone: [], next});
@@ -45,4 +47,26 @@ test('a zone that was read to its end is asked for what changed since its first 
   await follow(feed, 'rome', list, isStill, () => {});
   assert.equal(await follow(feed, 'rome', list, isStill, () => {}), true);
   assert.deepEqual([feed.asked.at(-1).get('since'), list.size, list.version], ['a.1', 1, 'a.3']);
+});
+
+test('while one question is not answered, the answers to others open nothing', async (run) => {
+  const clock = ownClock(run);
+  const told = [];
+  const feed = new Feed({signIn: {}, onState: ({isOpen, status}) => told.push(`${status} ${isOpen}`)});
+  let status = 503;
+  feed.every(4_000, async () => { if (status !== 200) throw new Unanswered(status); });
+  feed.every(5_000, async () => {});
+  feed.start();
+  await clock.pass(9_999);
+  assert.deepEqual(told.splice(0), ['503 false', '200 false', '503 false', '200 false', '503 false']);
+  status = 200;
+  await clock.pass(5_000);
+  assert.deepEqual(told.splice(0), ['200 false', '200 true']);
+  // Too often, or somebody's mistake: that is an answer.
+  status = 429;
+  await clock.pass(4_000);
+  await clock.pass(5_000);
+  feed.stop();
+  await settled();
+  assert.ok(told.includes('429 false') && told.at(-1) === '200 true', told);
 });
