@@ -8,7 +8,7 @@ public enum ClientError: Error, Equatable, Sendable, CustomStringConvertible {
     case unreachable(url: String, reason: String)
     /// The gateway answered the upgrade with another status than 101.
     case upgradeRefused(status: UInt)
-    /// The gateway closed the connection: RFC 6455 code and reason. From 4500 on coming back is of no use.
+    /// The gateway closed the connection: RFC 6455 code and reason. `CloseCode.reconnects` says whether to come back.
     case closed(code: UInt16, reason: String)
     /// The connection ended without a close frame.
     case connectionLost

@@ -42,7 +42,8 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     }
 }
 
-/// Close codes of a WebSocket (RFC 6455 section 7.4): 4000 to 4499 reconnect, 4500 to 4999 do not.
+/// Close codes of a WebSocket (RFC 6455 section 7.4): 4000 to 4499 reconnect, 4500 to 4999 do not, but for two that pass by
+/// themselves: who signs in at once was held up, and a place may be taken by a session that the client left behind.
 public enum CloseCode: UInt16, Sendable, CaseIterable {
     case normal = 1000
     case protocolError = 1002
@@ -69,7 +70,7 @@ public enum CloseCode: UInt16, Sendable, CaseIterable {
     public var reconnects: Bool {
         switch self {
         case .normal, .protocolError, .unsupportedData, .invalidText, .messageTooBig: false
-        case .internalError: true
+        case .internalError, .signInTimeout, .connectionLimit: true
         default: self.rawValue < 4500
         }
     }

@@ -214,6 +214,41 @@ def test_when_the_gateway_is_gone_what_was_known_stays_with_its_time_and_goes_on
     expect(page.locator("#offline")).to_be_hidden()
 
 
+@pytest.mark.lean
+def test_cards_of_a_zone_that_is_like_the_one_before_it_are_there(order_system, look, zone):
+    other = f"{zone}-b"
+    order_system.visit(zone=zone, rider=None)
+    order_system.visit(zone=other, rider=None)
+    page = look(f"?zone={zone}")
+    expect(page.locator("#riders h2")).to_be_visible()
+    expect(page.locator("#audit h2")).to_be_visible()
+    page.locator(f'#zones a[data-zone="{other}"]').click()
+    expect(page.locator("#zones a[aria-current=page]")).to_contain_text(other)
+    for card in ("riders", "verdicts", "audit"):
+        expect(page.locator(f"#{card} h2")).to_be_visible()
+
+
+def test_while_the_list_is_not_answered_the_banner_stays_and_the_time_stands(order_system, look, zone):
+    visit = order_system.visit(zone=zone)
+    page = look(f"?zone={zone}")
+    expect(row(page, visit)).to_be_visible()
+    # As without Redis: the gateways know of themselves, and nobody knows of jobs.
+    for path in ("**/zones/**", "**/zones"):
+        page.route(path, lambda route: route.fulfill(status=503, json={}))
+    expect(page.locator("#offline")).to_contain_text("No connection")
+    page.locator("#age").evaluate("(age) => { age.textContent = 'the last time'; }")
+    # The second question comes once the answer to the first was taken.
+    for _ in range(2):
+        with page.expect_request("**/gateways"):
+            pass
+    expect(page.locator("#offline")).to_contain_text("No connection")
+    expect(page.locator("#age")).to_have_text("the last time")
+    for path in ("**/zones/**", "**/zones"):
+        page.unroute(path)
+    expect(page.locator("#offline")).to_be_hidden()
+    expect(page.locator("#age")).to_contain_text("as of")
+
+
 @pytest.mark.measures
 def test_five_thousand_rows_with_fifty_changes_a_second_hold_nothing_up(
     browser, site, order_system, desktop, zone, measured

@@ -245,6 +245,58 @@ def test_a_job_that_somebody_else_gets_leaves_with_a_word(open_rider, order_syst
     expect(rider.card(job)).to_contain_text("Somebody else does this now.")
 
 
+def test_a_task_that_comes_back_is_as_alive_as_before(open_rider, order_system):
+    rider = open_rider(**LOCATED)
+    other = f"other-{secrets.token_hex(3)}"
+    rider.switch.click()
+    expect(rider.switch).to_have_attribute("aria-checked", "true")
+    job = order_system.delivery("accepted", "preparing", rider=rider.person)
+    rider.next(job).click()
+    expect(rider.next(job)).to_have_text("I have picked it up")
+    job.assign(other, instead_of=rider.person)
+    expect(rider.card(job)).to_contain_text("Somebody else does this now.")
+    expect(rider.announcer).to_contain_text("Somebody else does this now.")
+    job.assign(rider.person, instead_of=other)
+    expect(rider.announcer).to_contain_text(f"New task: {job.name}.")
+    rider.next(job).filter(has_text="I am at the store").click()
+    job.status("ready_for_pickup")
+    expect(rider.next(job)).to_have_text("I have picked it up")
+    expect(rider.next(job)).to_have_attribute("aria-disabled", "false")
+
+
+def test_who_has_no_zone_is_told_that_a_job_is_somebody_elses(open_rider, order_system):
+    job = order_system.visit("on_the_way")
+    rider = open_rider(job, person=job.rider, is_in_zone=False)
+    expect(rider.next(job)).to_be_visible()
+    job.assign("somebody-else", instead_of=job.rider)
+    expect(rider.card(job)).to_contain_text("Somebody else does this now.")
+    expect(rider.next(job)).to_be_hidden()
+    rider.card(job).get_by_role("button", name="OK", exact=True).click()
+    expect(rider.card(job)).to_have_count(0)
+
+
+@pytest.mark.lean
+def test_a_new_task_leaves_the_focus_and_a_half_given_word_where_they_are(open_rider, order_system, zone):
+    person = f"rider-{secrets.token_hex(3)}"
+    order_system.approve(person, zone)
+    go_online(order_system, person)
+    job = order_system.delivery("accepted", rider=person)
+    rider = open_rider(person=person, is_in_zone=False, **LOCATED)
+    back = rider.card(job).get_by_role("button", name="Give")
+    # Some phones focus nothing that is tapped.
+    back.dispatch_event("click")
+    expect(back).to_have_text("Give back for good?")
+    expect(back).to_be_focused()
+    order_system.visit("on_the_way", rider=person)
+    # Looked at again, the page asks at once.
+    rider.hide(False)
+    expect(rider.page.locator("#jobs > li")).to_have_count(2)
+    expect(back).to_be_focused()
+    expect(back).to_have_text("Give back for good?")
+    rider.switch.focus()
+    expect(back).to_have_text("Give this task back")
+
+
 # Every screen
 
 

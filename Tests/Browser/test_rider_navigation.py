@@ -68,6 +68,30 @@ def test_rdr_014_4_3_the_task_shows_the_vendors_name_and_full_address_until_the_
     expect(place).to_be_hidden()
 
 
+def test_rdr_014_the_way_leads_where_the_vendor_is_after_it_was_corrected(open_rider, order_system):
+    rider, job = open_rider(user_agent=ANDROID)
+    correct = VENDOR | {"lat": 41.8911, "lon": 12.4702}
+    with rider.page.expect_response("**/navigation?to=vendor") as way:
+        order_system.ask("PUT", f"jobs/{job.name}", {"kind": "delivery", "vendor": correct})
+    way.value.finished()
+    rider.navigate(job).click()
+    address = opened(rider)[0]
+    assert "41.8911" in address and not PLACE.search(address)
+    order_system.ask("PUT", f"jobs/{job.name}", {"kind": "delivery", "vendor": correct | {"name": "Da Enzo"}})
+    expect(rider.navigate(job)).to_have_text("Navigate to Da Enzo")
+
+
+def test_rdr_014_an_address_that_leads_nowhere_is_not_asked_for_at_every_change(open_rider):
+    rider, job = open_rider(vendor=None, user_agent=ANDROID)
+    job.status("ready_for_pickup")
+    expect(rider.card(job)).to_contain_text("Ready for pickup")
+    rider.navigate(job).click()
+    expect(rider.card(job)).to_contain_text("The vendor address may be incorrect.")
+    # Ahead of the tap, and by it.
+    assert rider.page.evaluate("""performance.getEntriesByType('resource')
+      .filter(({name}) => name.includes('/navigation')).length""") == 2
+
+
 @pytest.mark.lean
 def test_rdr_014_ac_001_the_choice_is_remembered_and_can_be_changed(open_rider, axe):
     rider, job = open_rider(user_agent=ANDROID)

@@ -65,3 +65,25 @@ test('that there is no network is told while somebody asks, until an answer come
   browser.happens('offline');
   assert.equal(told.length, 3);
 });
+
+test('while one question is not answered, the answers to others open nothing', async (run) => {
+  const clock = ownClock(run);
+  const told = [];
+  const feed = new Feed({signIn: {}, onState: ({isOpen, status}) => told.push(`${status} ${isOpen}`)});
+  let status = 503;
+  feed.every(4_000, async () => { if (status !== 200) throw new Unanswered(status); });
+  feed.every(5_000, async () => {});
+  feed.start();
+  await clock.pass(9_999);
+  assert.deepEqual(told.splice(0), ['503 false', '200 false', '503 false', '200 false', '503 false']);
+  status = 200;
+  await clock.pass(5_000);
+  assert.deepEqual(told.splice(0), ['200 false', '200 true']);
+  // Too often, or somebody's mistake: that is an answer.
+  status = 429;
+  await clock.pass(4_000);
+  await clock.pass(5_000);
+  feed.stop();
+  await settled();
+  assert.ok(told.includes('429 false') && told.at(-1) === '200 true', told);
+});

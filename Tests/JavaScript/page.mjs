@@ -20,8 +20,10 @@ export class Place extends Happening {
   hasChildNodes() { return this.children.length > 0; }
   children = [];
   append(...children) { this.children.push(...children); }
+  replaceChildren(...children) { this.children = children; }
+  contains(other) { return this.children.includes(other); }
   setAttribute() {}
-  focus() {}
+  focus() { page.activeElement = this; }
 }
 
 /** As in a browser, by strings. */
@@ -36,7 +38,7 @@ class Storage {
 export const browser = new Happening();
 export const page = Object.assign(new Happening(), {
   hidden: false, documentElement: {lang: 'en'}, createElement: () => new Place(), querySelectorAll: () => [],
-  querySelector: () => null,
+  querySelector: () => null, activeElement: null,
 });
 
 const worker = {told: []};
@@ -46,17 +48,22 @@ worker.controller = {postMessage: (message) => worker.told.push(message)};
 export const device = {onLine: true, languages: ['en-US'], serviceWorker: worker, userAgent: ''};
 
 const define = (name, value) => Object.defineProperty(globalThis, name, {value, configurable: true, writable: true});
-/** A phone that locates and may; `read()` gives whoever watches a reading, `looks` counts the rough ones. */
+/** A phone that locates and may; `read()` gives whoever watches a reading, `looks` counts the rough ones; `fails(1)`
+ * tells them that it is not let any more. */
 export const phone = {
-  watchers: new Map(), looks: 0,
+  watchers: new Map(), looks: 0, permission: 'granted',
   read(place = {latitude: 41, longitude: 12, accuracy: 8}) {
-    for (const watcher of [...this.watchers.values()]) watcher({coords: place, timestamp: Date.now()});
+    for (const {found} of [...this.watchers.values()]) found({coords: place, timestamp: Date.now()});
   },
+  fails(code) { for (const {failed} of [...this.watchers.values()]) failed({code}); },
 };
 let nextWatch = 1;
-device.permissions = {query: async () => Object.assign(new Happening(), {state: 'granted'})};
+class Permission extends Happening {
+  get state() { return phone.permission; }
+}
+device.permissions = {query: async () => new Permission()};
 device.geolocation = {
-  watchPosition: (onPosition) => { phone.watchers.set(nextWatch, onPosition); return nextWatch++; },
+  watchPosition: (found, failed) => { phone.watchers.set(nextWatch, {found, failed}); return nextWatch++; },
   clearWatch: (watch) => phone.watchers.delete(watch),
   getCurrentPosition: () => { phone.looks += 1; },
 };

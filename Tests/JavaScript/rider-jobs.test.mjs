@@ -6,7 +6,10 @@ import {test} from 'node:test';
 import {Jobs, Question} from '../../Sources/Gateway/Pages/rider-jobs.js';
 import {settled} from './clock.mjs';
 
-const words = {newTask: (job) => `New task: ${job}`, jobReassigned: 'reassigned', statuses: {}, notReady: () => '', done: () => ''};
+const words = {
+  newTask: (job) => `New task: ${job}`, taskGone: (job) => `Gone: ${job}`, jobReassigned: 'reassigned', jobDone: 'done',
+  jobCancelled: 'cancelled', statuses: {}, notReady: () => '', done: () => '',
+};
 const doing = (...names) => names.map((job) => ({job, state: 'accepted'}));
 const ten = Array.from({length: 10}, (_, at) => `order-${at}`);
 
@@ -14,21 +17,37 @@ const ten = Array.from({length: 10}, (_, at) => `order-${at}`);
 function cards() {
   const said = [];
   const heard = new Map();
+  const listeners = {};
+  const prepared = [];
+  let follows = 0;
   const enroute = {
+    on: (type, listener) => { listeners[type] = listener; },
     follow(job, listener) {
-      const follow = {view: {job, known: true, kind: 'delivery', status: 'accepted'}, stop() { heard.delete(job); }};
-      heard.set(job, (parts) => {
+      follows += 1;
+      // What ended is followed anew, and nothing is known of it until the gateway says so.
+      const first = heard.has(job) ? {job, known: false} : {job, known: true, kind: 'delivery', status: 'accepted'};
+      const hears = (parts, change) => {
         follow.view = {...follow.view, ...parts};
-        listener(follow.view, 'status');
-      });
+        listener(follow.view, change);
+        if (change === 'snapshot') listeners.subscribed({job});
+        if (change === 'reset') listeners.reset({job});
+      };
+      const follow = {view: first, stop() { if (heard.get(job) === hears) heard.delete(job); }};
+      heard.set(job, hears);
       return follow;
     },
+    rest: async () => ({}),
   };
   const travel = {stateOf: () => 'off', ended() {}, resume() {}, travelling: new Map()};
-  const jobs = new Jobs(enroute, travel, {prepare() {}}, words, {
-    changed() {}, say: (_, text) => said.push(text), doubt: async () => {},
+  const navigation = {prepare: (job, to, version) => prepared.push(`${job} ${to} ${version}`)};
+  const jobs = new Jobs(enroute, travel, navigation, words, {
+    changed() {}, say: (_, text) => { if (text) said.push(text); }, doubt: async () => {},
   });
-  return {jobs, said, becomes: (job, status) => heard.get(job)({status}), names: () => jobs.all.map(({job}) => job)};
+  return {
+    jobs, said, prepared, becomes: (job, status) => heard.get(job)({status}, 'status'),
+    hears: (job, parts, change) => heard.get(job)(parts, change), names: () => jobs.all.map(({job}) => job),
+    count: () => follows, card: (name) => jobs.all.find(({job}) => job === name),
+  };
 }
 
 test('where there is no room the oldest card of what is over gives way to a new task', () => {
@@ -68,6 +87,101 @@ test('a task whose card was put away is no news when it is heard of again', () =
     jobs.dismiss('new');
   }
   assert.deepEqual(said, ['New task: new']);
+});
+
+const alive = {known: true, kind: 'delivery', status: 'accepted', ended: null};
+
+test('a task that was taken away and comes back is followed anew, and is news', () => {
+  const {jobs, said, hears, card, count} = cards();
+  jobs.tasks(doing('one'), true);
+  hears('one', {ended: 'reassigned'}, 'ended');
+  assert.deepEqual([card('one').message, said.splice(0)], ['reassigned', ['reassigned']]);
+  // It is back before anybody has read that it was gone.
+  jobs.tasks(doing('one'), false);
+  hears('one', alive, 'snapshot');
+  assert.deepEqual([count(), said.splice(0), card('one').gone, card('one').message], [2, ['New task: one'], null, '']);
+  hears('one', {status: 'ready_for_pickup'}, 'status');
+  assert.equal(card('one').view.status, 'ready_for_pickup');
+  jobs.tasks(doing('one'), false);
+  assert.deepEqual([count(), said], [2, []]);
+});
+
+test('a task that is listed still after it was taken away comes back neither to the list nor to the ear', () => {
+  const {jobs, said, hears, card, count} = cards();
+  jobs.tasks(doing('one'), true);
+  hears('one', {ended: 'reassigned'}, 'ended');
+  said.length = 0;
+  jobs.tasks(doing('one'), false);
+  jobs.tasks(doing('one'), false);
+  assert.equal(count(), 2);
+  hears('one', {refused: {code: 'not_found'}}, 'refused');
+  assert.deepEqual([card('one').gone, card('one').view.status, said], ['reassigned', 'accepted', []]);
+  jobs.tasks([], false);
+  assert.deepEqual([card('one').gone, said], ['reassigned', []]);
+});
+
+for (const [reason, word] of [['reassigned', 'reassigned'], ['revoked', 'Gone: one']]) {
+  test(`a job without a task that is ${reason} is over for its rider, who is told so once`, () => {
+    const {jobs, said, hears, card} = cards();
+    jobs.follow('one');
+    hears('one', {ended: reason}, 'ended');
+    jobs.tasks([], true);
+    assert.deepEqual([card('one').gone, card('one').message, said], [word, word, [word]]);
+  });
+}
+
+test('a job that ends as it should is no job that was taken away', () => {
+  const {jobs, hears, card} = cards();
+  jobs.tasks(doing('one'), true);
+  hears('one', {status: 'delivered'}, 'status');
+  hears('one', {ended: 'completed'}, 'ended');
+  jobs.tasks([], false);
+  assert.deepEqual([card('one').gone, card('one').message], [null, 'done']);
+});
+
+test('who gives a task back is told that, whichever word of it comes first', async () => {
+  const {jobs, said, hears, card} = cards();
+  jobs.tasks(doing('one'), true);
+  const taken = jobs.take('one', {verb: 'cancelled', path: 'task', body: {}});
+  hears('one', {ended: 'reassigned'}, 'ended');
+  await taken;
+  jobs.tasks([], false);
+  assert.deepEqual([card('one').message, said], ['Gone: one', ['Gone: one']]);
+});
+
+test('how a task ended is seen and heard over any older note', () => {
+  const {jobs, said, becomes, card} = cards();
+  jobs.tasks(doing('one', 'two'), true);
+  for (const job of ['one', 'two']) jobs.note(job, 'an old note');
+  said.length = 0;
+  jobs.tasks(doing('two'), false);
+  becomes('two', 'delivered');
+  assert.deepEqual([card('one').message, card('two').message, said], ['reassigned', 'done', ['reassigned']]);
+});
+
+test('what is settled takes away what was noted about it, and nothing else', () => {
+  const {jobs, card} = cards();
+  jobs.follow('one');
+  jobs.note('one', 'not told yet', 'travel');
+  jobs.settled('one', 'travel');
+  assert.equal(card('one').message, '');
+  jobs.note('one', 'not told yet', 'travel');
+  jobs.note('one', 'no directions');
+  jobs.settled('one', 'travel');
+  assert.equal(card('one').message, 'no directions');
+});
+
+test('the way is fetched anew with each whole state, and not because a position or a status came', () => {
+  const {jobs, hears, prepared} = cards();
+  jobs.follow('one');
+  hears('one', {}, 'snapshot');
+  hears('one', {}, 'location');
+  hears('one', {status: 'preparing'}, 'status');
+  assert.deepEqual([...new Set(prepared.splice(0))], ['one vendor 1']);
+  hears('one', {}, 'reset');
+  assert.deepEqual(prepared, ['one vendor 2']);
+  hears('one', {ended: 'reassigned'}, 'ended');
+  assert.equal(prepared.length, 1);
 });
 
 /** A gateway's answers, given one by one. */

@@ -14,6 +14,7 @@ beforeEach(() => {
   sessionStorage.clear();
   phone.watchers.clear();
   phone.looks = 0;
+  phone.permission = 'granted';
 });
 
 const begun = [];
@@ -22,15 +23,15 @@ afterEach(() => { for (const travel of begun.splice(0)) travel.pause(); });
 /** A rider's travel mode, and the test in the place of the gateway: `answer` is what it does with `travel`. */
 function rider() {
   const listeners = {};
-  const world = {said: [], shared: [], failures: [], answer: async () => ({})};
+  const world = {said: [], shared: [], failures: [], explained: [], settled: [], answer: async () => ({})};
   const enroute = {
     on: (type, listener) => { listeners[type] = listener; },
     travel: (job, active) => { world.said.push([job, active]); return world.answer(job, active); },
     publish: (jobs) => world.shared.push(jobs),
-    dark() {},
+    dark: (reason, job) => world.explained.push([reason, job]),
   };
   world.travel = new Travel(enroute, {
-    changed() {}, panel() {}, allowed() {}, presence() {},
+    changed() {}, panel() {}, allowed() {}, presence() {}, settled: (job) => world.settled.push(job),
     failed: (job, {code}, how) => world.failures.push([job, code, how?.isOff ?? false]),
   });
   begun.push(world.travel);
@@ -125,4 +126,67 @@ test('who is signed out is not located, not even roughly, and is again with the 
   await connects();
   assert.equal(phone.looks, 3);
   travel.setPresent(false);
+});
+
+for (const [reason, permission] of [['permission_denied', 'denied'], ['services_disabled', 'granted']]) {
+  test(`${reason} while there was no connection is told to the next one, of each job that travels`, async () => {
+    const world = rider();
+    for (const job of ['one', 'two']) await world.travel.activate(job);
+    await settled();
+    phone.permission = permission;
+    phone.fails(1);
+    await settled();
+    assert.equal(world.travel.stateOf('one'), 'interrupted');
+    world.explained.length = 0;
+    world.heard();
+    await world.connects();
+    assert.deepEqual([world.explained, world.heard()], [[[reason, 'one'], [reason, 'two']], []]);
+  });
+}
+
+test('of who may be located again, and of who has ended, the next connection is told no reason', async () => {
+  const world = rider();
+  await world.travel.activate('one');
+  await settled();
+  phone.permission = 'denied';
+  phone.fails(1);
+  await settled();
+  phone.permission = 'granted';
+  await world.travel.retry();
+  await settled();
+  phone.read();
+  world.travel.ended('one');
+  world.explained.length = 0;
+  await world.connects();
+  assert.deepEqual(world.explained, []);
+});
+
+test('a connection that drops while it is told that we travel is nothing that the rider has to know', async () => {
+  const world = rider();
+  await world.travel.activate('one');
+  await settled();
+  world.answer = async () => { throw lost; };
+  await world.connects();
+  assert.deepEqual([world.failures, world.travel.stateOf('one')], [[], 'on']);
+  world.answer = async () => { throw Object.assign(new Error('no'), {code: 'forbidden'}); };
+  await world.connects();
+  assert.deepEqual([world.failures, world.travel.stateOf('one')], [[['one', 'forbidden', false]], 'off']);
+});
+
+test('what was noted of travel mode is settled once the gateway was told, on or off', async () => {
+  const world = rider();
+  world.answer = async () => { throw lost; };
+  await world.travel.activate('one');
+  await settled();
+  assert.deepEqual([world.failures.length, world.settled], [1, []]);
+  world.answer = async () => ({});
+  await world.travel.activate('one');
+  await settled();
+  assert.deepEqual(world.settled.splice(0), ['one']);
+  world.answer = async () => { throw lost; };
+  await world.travel.deactivate('one');
+  assert.deepEqual(world.settled, []);
+  world.answer = async () => ({});
+  await world.connects();
+  assert.deepEqual(world.settled, ['one']);
 });

@@ -15,13 +15,17 @@ export class Unanswered extends Error {
   }
 }
 
+/** Nobody answers, or somebody who can not say: what is shown gets old. */
+export const isMissed = (status) => status === 0 || status === 503;
+
 export class Feed {
   #questions = [];
   #isRunning = false;
 
   /**
    * @param signIn whose `header` is sent; `onState({isOpen, status})`: after each answer, and when the system says that
-   *   there is no network, which the next answer may disprove.
+   *   there is no network, which the next answer may disprove. It is open while every question was answered when it
+   *   was asked last: some are where Redis is away, which others need.
    */
   constructor({signIn, onState}) {
     Object.assign(this, {signIn, onState});
@@ -32,7 +36,7 @@ export class Feed {
 
   /** Asks `ask()` every so many ms, from `start` on. @returns asks it anew at once, dropping what is on its way. */
   every(pace, ask) {
-    const question = {pace, ask, timer: null, turn: 0};
+    const question = {pace, ask, timer: null, turn: 0, isMissed: false};
     this.#questions.push(question);
     if (this.#isRunning) this.#put(question);
     return () => { if (this.#isRunning) this.#put(question); };
@@ -83,15 +87,20 @@ export class Feed {
     if (!document.hidden) {
       try {
         await question.ask(isStill);
-        if (isStill()) this.onState({isOpen: true, status: 200});
+        if (isStill()) this.#answered(question, 200);
       } catch (error) {
         wait = [401, 403, 429].includes(error.status) ? REFUSED_AGAIN : Math.max(AGAIN, question.pace);
         // What is our own mistake is told as that, and the question is asked on.
         if (!(error instanceof Unanswered)) queueMicrotask(() => { throw error; });
-        else if (isStill()) this.onState({isOpen: false, status: error.status});
+        else if (isStill()) this.#answered(question, error.status);
       }
     }
     if (isStill()) question.timer = setTimeout(() => this.#put(question), wait);
+  };
+
+  #answered = (question, status) => {
+    question.isMissed = isMissed(status);
+    this.onState({isOpen: status === 200 && !this.#questions.some((other) => other.isMissed), status});
   };
 }
 

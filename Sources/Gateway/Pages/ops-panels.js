@@ -34,6 +34,12 @@ export function replace(panel, content, children) {
   if (place) panel.querySelector(`[data-place="${CSS.escape(place)}"]`)?.focus({preventScroll: true});
 }
 
+/** Empties a panel: whatever it is given next is written down, also what stood there before. */
+export function clear(panel) {
+  said.delete(panel);
+  panel.replaceChildren();
+}
+
 const heading = (id, text, note = '') => make('div', {class: 'head'},
   make('h2', {id: `${id}-title`}, text), note && make('p', {class: 'quiet'}, note));
 

@@ -7,11 +7,11 @@ import {
 } from './page.js';
 import {SignIn} from './page-sign-in.js';
 import {clockText} from './enroute-words.js';
-import {Feed, follow} from './ops-feed.js';
+import {Feed, follow, isMissed} from './ops-feed.js';
 import {FilterForm} from './ops-filter.js';
 import {JobPanel} from './ops-job.js';
 import {JobList, readAddress, writeAddress} from './ops-list.js';
-import {auditPanel, gatewaysPanel, ridersPanel, shortAgo, verdictsPanel, zonesPanel} from './ops-panels.js';
+import {auditPanel, clear, gatewaysPanel, ridersPanel, shortAgo, verdictsPanel, zonesPanel} from './ops-panels.js';
 import {VirtualTable} from './ops-table.js';
 import {words as allWords} from './ops-words.js';
 
@@ -84,7 +84,8 @@ function arrive(isOtherZone) {
   if (isOtherZone) {
     list = new JobList();
     known = {gateways: known.gateways};
-    for (const id of ['riders', 'verdicts', 'audit']) element(id).replaceChildren();
+    for (const id of ['riders', 'verdicts', 'audit']) clear(element(id));
+    element('age').textContent = '';
     table.top();
     hurryZone();
   }
@@ -131,7 +132,10 @@ const hurryJobs = feed.every(PACE.jobs, async (isStill) => {
     isDirty = true;
     show();
   };
-  if (await follow(feed, wish.zone, asked, () => isStill() && asked === list, changed)) changed();
+  const isOurs = () => isStill() && asked === list;
+  if (await follow(feed, wish.zone, asked, isOurs, changed)) changed();
+  // The time is the list's alone: other questions are answered while this one is not.
+  if (isOurs()) put(element('age'), words.updated(clockText(Date.now(), locale)));
 });
 
 /** A card of the zone: its answer is kept under a name. */
@@ -164,10 +168,9 @@ function hurryZone() {
 
 async function connectionChanged({isOpen, status}) {
   const own = known.gateways?.gateways.find(({id}) => id === known.gateways.answeredBy);
-  if (status === 0 || status === 503) banner.update({state: 'waiting', degraded: false});
+  if (isMissed(status)) banner.update({state: 'waiting', degraded: false});
   else if (isOpen) banner.update({state: 'open', degraded: own?.health?.state === 'degraded'});
   if (isOpen) answeredAt = Date.now();
-  if (isOpen) put(element('age'), words.updated(clockText(answeredAt, locale)));
   if (status === 401) {
     feed.stop();
     banner.update({state: 'stopped', degraded: false});

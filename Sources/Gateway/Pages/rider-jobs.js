@@ -12,6 +12,9 @@ const NOT_THEIRS = ['not_found', 'forbidden'];
 /** Words of the gateway for a step that can not be taken from where the job is. */
 const NOT_FROM_HERE = ['illegal_transition', 'conflict', 'not_found'];
 
+/** Whether all of a job was told, not only what changed. */
+const isWhole = (change) => change === 'snapshot' || change === 'reset';
+
 /**
  * A question that is asked once at a time, of something that changes meanwhile: what was asked for before a change is
  * not taken, but asked for once more.
@@ -56,6 +59,8 @@ export class Jobs {
    */
   constructor(enroute, travel, navigation, words, on) {
     Object.assign(this, {enroute, travel, navigation, words, on});
+    // Also where the view shows nothing new: the vendor may be elsewhere under the same name.
+    for (const whole of ['subscribed', 'reset']) enroute.on(whole, ({job}) => this.#described(this.#jobs.get(job)));
   }
 
   get count() { return this.#jobs.size; }
@@ -69,7 +74,7 @@ export class Jobs {
       const travel = this.travel.stateOf(known.job);
       return {
         ...known, view, travel, canWhy: travel === 'interrupted',
-        message: known.message || known.gone || endings[view.status], hint: view.known ? this.#hint(known, view) : '',
+        message: known.gone || endings[view.status] || known.message, hint: view.known ? this.#hint(known, view) : '',
       };
     });
   }
@@ -77,7 +82,9 @@ export class Jobs {
   /** @param job whose card is there from now on, unless there are as many as there may be and none of them is over */
   follow(job) {
     if (this.#jobs.has(job) || !this.#makeRoom()) return;
-    const known = {job, task: null, message: '', busy: null, names: {}, gone: null};
+    const known = {
+      job, task: null, message: '', about: null, busy: null, names: {}, gone: null, again: null, version: 0,
+    };
     this.#jobs.set(job, known);
     known.follow = this.enroute.follow(job, (view, change) => this.#heard(known, view, change));
   }
@@ -92,7 +99,9 @@ export class Jobs {
 
   /** The rider has put the card of what is over away. */
   dismiss(job) {
-    this.#jobs.get(job)?.follow.stop();
+    const known = this.#jobs.get(job);
+    known?.follow.stop();
+    known?.again?.stop();
     this.#jobs.delete(job);
     this.on.changed();
   }
@@ -103,32 +112,77 @@ export class Jobs {
     for (const known of this.#jobs.values()) {
       if (states.has(known.job) || known.task === null) continue;
       known.task = null;
-      if (!isOver(known.follow.view.status)) known.gone ??= this.words.jobReassigned;
+      if (!isOver(known.follow.view.status)) this.#leaves(known, this.words.jobReassigned);
       this.travel.ended(known.job);
     }
     for (const job of this.#told) if (!states.has(job)) this.#told.delete(job);
     for (const [job, task] of states) {
-      const isNews = !isFirst && !this.#jobs.has(job) && !this.#told.has(job);
+      const before = this.#jobs.get(job);
+      const isNews = !isFirst && (!before || before.gone) && !this.#told.has(job);
       this.follow(job);
       const known = this.#jobs.get(job);
       if (!known) continue;
+      known.task = task;
+      if (known.follow.view.ended && !isOver(known.follow.view.status)) {
+        this.#followAgain(known);
+        continue;
+      }
       this.#told.add(job);
-      Object.assign(known, {task, gone: null});
+      known.gone = null;
       if (isNews) this.on.say(`job ${job}`, this.words.newTask(job));
     }
     this.on.changed();
   }
 
-  /** Says something on a job's card, and aloud; '' takes it away. */
-  note(job, text) {
+  /**
+   * A task that was taken away is listed. It may be so still, as the gateway takes the job first and the task after: it
+   * is the rider's again once the job is shown again, and until then the card stays as it is.
+   */
+  #followAgain = (known) => {
+    const {job} = known;
+    known.again ??= this.enroute.follow(job, (view, change) => {
+      const {again} = known;
+      if (again && NOT_THEIRS.includes(view.refused?.code)) {
+        known.again = null;
+        return again.stop();
+      }
+      if (again && !view.known) return;
+      if (again) {
+        known.follow.stop();
+        Object.assign(known, {follow: again, again: null, gone: null, message: '', about: null});
+        this.#told.add(job);
+        if (!isOver(view.status)) this.on.say(`job ${job}`, this.words.newTask(job));
+      }
+      this.#heard(known, view, change);
+    });
+  };
+
+  /** It is somebody else's, or nobody's: said once, and a task that comes back is news. */
+  #leaves = (known, why) => {
+    if (known.gone) return;
+    known.gone = known.busy === 'cancelled' ? this.words.taskGone(known.job) : why;
+    this.#told.delete(known.job);
+    this.on.say(`job ${known.job}`, known.gone);
+  };
+
+  /**
+   * Says something on a job's card, and aloud; '' takes it away.
+   * @param {string|null} about what may be `settled` without the rider
+   */
+  note(job, text, about = null) {
     const known = this.#jobs.get(job);
     if (!known) return;
-    known.message = text;
+    Object.assign(known, {message: text, about});
     if (text) this.on.say(`job ${job}`, text);
     this.on.changed();
   }
 
-  /** What the gateway calls the vendor or the customer. */
+  /** What was noted about this is so no more. */
+  settled(job, about) {
+    if (this.#jobs.get(job)?.about === about) this.note(job, '');
+  }
+
+  /** What the gateway calls the vendor or the customer; null: nothing. */
   name(job, to, name) {
     const known = this.#jobs.get(job);
     if (known) known.names = {...known.names, [to]: name};
@@ -140,11 +194,11 @@ export class Jobs {
     const known = this.#jobs.get(job);
     if (!known || known.busy) return;
     const {words} = this;
-    Object.assign(known, {busy: verb, message: ''});
+    Object.assign(known, {busy: verb, message: '', about: null});
     this.on.changed();
     try {
       await this.enroute.rest('POST', `/jobs/${encodeURIComponent(job)}/${path}`, {body});
-      if (verb === 'cancelled') known.gone = words.taskGone(job);
+      if (verb === 'cancelled') this.#leaves(known, words.taskGone(job));
     } catch ({code}) {
       const why = NOT_FROM_HERE.includes(code) ? words.illegal : words.verbFailed;
       this.note(job, code === 'network' ? words.verbNetwork : why);
@@ -165,20 +219,36 @@ export class Jobs {
     this.#journey(job, view, change);
     if (change === 'status') this.on.say(`job ${job}`, this.words.done(this.words.statuses[view.status]));
     if (change === 'approach' && this.words[view.approach]) this.on.say(`job ${job}`, this.words[view.approach]);
+    if (view.ended && !isOver(view.status)) this.#leaves(known, this.#whyEnded(known));
     if (view.ended || change === 'status') this.on.doubt();
-    if (!isOver(view.status) && !known.gone) {
-      const version = `${view.epoch} ${JSON.stringify(view.destination)}`;
-      this.navigation.prepare(job, headingFor({...view, task: known.task}), version);
-    }
+    // Of a whole state `#described` is told next.
+    if (!isWhole(change)) this.#prepare(known);
     this.on.changed();
+  };
+
+  #whyEnded = ({job, follow}) => {
+    const {words} = this;
+    const reasons = {reassigned: words.jobReassigned, completed: words.jobDone, cancelled: words.jobCancelled};
+    return reasons[follow.view.ended] ?? words.taskGone(job);
+  };
+
+  /** The whole state of a job has come: where it begins and leads to may be elsewhere than before. */
+  #described = (known) => {
+    if (!known) return;
+    known.version += 1;
+    this.#prepare(known);
+  };
+
+  #prepare = ({job, task, gone, version, follow: {view}}) => {
+    if (!view.known || view.ended || isOver(view.status) || gone) return;
+    this.navigation.prepare(job, headingFor({...view, task}), version);
   };
 
   /** Travel mode ends with the journey, whoever ended it, and goes on after the page was loaded again. */
   #journey = (job, view, change) => {
-    const isWhole = change === 'snapshot' || change === 'reset';
     const isUnderway = allowsTravel(view.status) && !view.ended;
-    if (isUnderway && !(JOURNEY_OVER.includes(view.tracking) && (isWhole || change === 'tracking'))) {
-      if (isWhole) this.travel.resume(job);
+    if (isUnderway && !(JOURNEY_OVER.includes(view.tracking) && (isWhole(change) || change === 'tracking'))) {
+      if (isWhole(change)) this.travel.resume(job);
       return;
     }
     if (this.travel.travelling.has(job) && view.reason === 'time_limit') this.note(job, this.words.timeLimit);

@@ -24,12 +24,53 @@ function progress({kind, task, status, steps}) {
 }
 
 /** What a label names: the vendor or the customer by name where the gateway knows one. */
-const nameOf = (job, to, words) => job.names?.[to]
-  ?? (to === 'vendor' ? job.view.vendor ?? words.vendor : words.customer);
+const nameOf = (job, to, words) => (to === 'vendor' ? job.view.vendor : null) ?? job.names?.[to]
+  ?? (to === 'vendor' ? words.vendor : words.customer);
 
 /** The vendor's name and address, as long as the rider is on the way there. */
 const placeOf = (state, view) =>
   (headingFor(state) === 'vendor' ? [view.vendor, view.vendorAddress] : []).filter(Boolean).join(', ');
+
+/** ms in which the second tap is taken to be meant. */
+export const SURE_WITHIN = 10_000;
+
+/** A button whose first tap asks and whose second does it; who looks elsewhere or takes longer has not meant it. */
+export class TwoTaps {
+  #text = '';
+  #timer = null;
+
+  /** @param {string} question what the button says after the first tap */
+  constructor(button, question, act) {
+    Object.assign(this, {button, question, act});
+    button.addEventListener('click', () => this.#tapped());
+    button.addEventListener('blur', () => this.#calm());
+  }
+
+  /** @param {string} text what the button says before it is tapped; '' takes it away. */
+  show(text) {
+    this.#text = text;
+    if (!text) this.#calm();
+    else if (this.#timer === null) put(this.button, text);
+  }
+
+  #tapped = () => {
+    if (this.#timer !== null) {
+      this.#calm();
+      this.act();
+      return;
+    }
+    // A phone does not always focus what is tapped, and what has no focus can not lose it.
+    this.button.focus();
+    this.#timer = setTimeout(this.#calm, SURE_WITHIN);
+    put(this.button, this.question);
+  };
+
+  #calm = () => {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    put(this.button, this.#text);
+  };
+}
 
 export class TaskList {
   #cards = new Map();
@@ -56,11 +97,14 @@ export class TaskList {
       if (!this.#cards.has(job.job)) this.#cards.set(job.job, this.#build(job.job));
       this.#fill(this.#cards.get(job.job), job);
     }
-    const items = ordered.map(({job}) => this.#cards.get(job).item);
-    const isSame = items.every((item, at) => this.list.children[at] === item);
-    // A card that is moved loses the focus in it.
-    if (isSame || (items.every((item) => item.isConnected) && this.list.contains(document.activeElement))) return;
-    this.list.append(...items);
+    // A card that is moved loses the focus in it: while it is in one of them only those that are new find their place.
+    const isHeld = this.list.contains(document.activeElement);
+    let next = null;
+    for (const item of ordered.map(({job}) => this.#cards.get(job).item).reverse()) {
+      const isInPlace = item.isConnected && item.nextElementSibling === next;
+      if (!isInPlace && !(isHeld && item.isConnected)) this.list.insertBefore(item, next);
+      next = item;
+    }
   }
 
   #build = (job) => {
@@ -93,8 +137,7 @@ export class TaskList {
     });
     card.why.addEventListener('click', () => this.on.why(job));
     card.dismiss.addEventListener('click', () => this.on.dismiss(job));
-    card.back.addEventListener('click', () => this.#giveBack(card));
-    card.back.addEventListener('blur', () => this.#calm(card));
+    card.sure = new TwoTaps(card.back, words.giveBackSure, () => this.on.verb(job, card.giveBack));
     return card;
   };
 
@@ -141,8 +184,7 @@ export class TaskList {
     const main = verbs.find(({isMain}) => isMain);
     const other = verbs.find(({isMain}) => !isMain);
     card.giveBack = other;
-    card.back.hidden = !other;
-    if (!card.back.dataset.sure) put(card.back, other ? this.words.verbs.cancelled : '');
+    card.sure.show(other ? this.words.verbs.cancelled : '');
     const waits = isWaitingForVendor(state) && main?.verb === 'picked_up';
     // While nobody sees the rider coming, that comes first.
     const isSecond = job.travel === 'off' && allowsTravel(state.status);
@@ -188,21 +230,5 @@ export class TaskList {
     card.travel.setAttribute('aria-disabled', String(!mayTravel || job.travel === 'starting'));
     if (!mayTravel) card.travel.setAttribute('aria-describedby', card.hint.id);
     else card.travel.removeAttribute('aria-describedby');
-  };
-
-  /** The first tap asks, the second does it; who looks elsewhere has not meant it. */
-  #giveBack = (card) => {
-    if (!card.back.dataset.sure) {
-      card.back.dataset.sure = 'true';
-      put(card.back, this.words.giveBackSure);
-      return;
-    }
-    this.#calm(card);
-    this.on.verb(card.job.job, card.giveBack);
-  };
-
-  #calm = (card) => {
-    delete card.back.dataset.sure;
-    put(card.back, this.words.verbs.cancelled);
   };
 }

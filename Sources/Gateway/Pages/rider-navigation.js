@@ -20,7 +20,7 @@ export class Navigation {
    * @param {HTMLDialogElement} dialog where the rider chooses
    * @param {(path: string) => Promise<{body: object}>} ask
    * @param {{handedOff: () => void, locates: () => Promise<boolean>, servicesOff: (anyway: () => void) => void,
-   *   named: (job: string, to: string, name: string) => void}} on
+   *   named: (job: string, to: string, name: string|null) => void}} on
    */
   constructor(dialog, words, ask, on) {
     Object.assign(this, {dialog, words, ask, on});
@@ -36,18 +36,17 @@ export class Navigation {
     }
   }
 
-  /** Fetches the way ahead of the tap, so that the tap opens the map at once. Silent: the tap says what is wrong. */
+  /**
+   * Fetches the way ahead of the tap, so that the tap opens the map at once. Silent: the tap says what is wrong, and
+   * asks again. What failed is not asked for here once more until there is another version.
+   * @param {number} version of what is known of the job
+   */
   async prepare(job, to, version) {
-    const key = `${job} ${to}`;
-    if (this.#known.get(key)?.version === version) return;
-    const known = {version, answer: this.#fetch(job, to)};
-    this.#known.set(key, known);
-    try {
-      const {name} = await known.answer;
-      if (name) this.on.named(job, to, name);
-    } catch {
-      if (this.#known.get(key) === known) this.#known.delete(key);
-    }
+    if (this.#known.get(`${job} ${to}`)?.version === version) return;
+    const known = this.#fetch(job, to, version);
+    const name = await known.answer.then(
+      (way) => way.name ?? null, ({code}) => (code === 'network' ? undefined : null));
+    if (name !== undefined && this.#known.get(`${job} ${to}`) === known) this.on.named(job, to, name);
   }
 
   /**
@@ -58,9 +57,8 @@ export class Navigation {
   async navigate(job, to, {again = false, anyway = false, onAnyway} = {}) {
     let way;
     try {
-      const isKnown = this.#known.has(`${job} ${to}`);
-      way = await (this.#known.get(`${job} ${to}`)?.answer ?? this.#fetch(job, to));
-      if (!isKnown) this.#known.set(`${job} ${to}`, {version: null, answer: Promise.resolve(way)});
+      const known = this.#known.get(`${job} ${to}`);
+      way = await (known && !known.hasFailed ? known : this.#fetch(job, to, known?.version ?? null)).answer;
     } catch (error) {
       return this.words[refusalWord(error, to)];
     }
@@ -75,9 +73,12 @@ export class Navigation {
     return this.#open(apps.find(({app}) => app === this.chosen) ?? apps[0]);
   }
 
-  #fetch = async (job, to) => {
-    const {body} = await this.ask(`/jobs/${encodeURIComponent(job)}/navigation?to=${to}`);
-    return body;
+  #fetch = (job, to, version) => {
+    const answer = this.ask(`/jobs/${encodeURIComponent(job)}/navigation?to=${to}`).then(({body}) => body);
+    const known = {version, answer, hasFailed: false};
+    answer.catch(() => { known.hasFailed = true; });
+    this.#known.set(`${job} ${to}`, known);
+    return known;
   };
 
   #choose = (apps) => {

@@ -17,13 +17,15 @@ export class Silence {
   battery = new Battery();
 
   #finding = null;
+  /** Why there is nothing to find, since then and until there is. */
+  #reason = null;
   #wasHidden = false;
   #forgetHidden = null;
   #handedOffAt = -Infinity;
   #told = new Map();
 
   /**
-   * @param {(reason: string) => void} tell the gateway
+   * @param {(reason: string, job?: string) => void} tell the gateway, of that job or of all that it heard of
    * @param {() => boolean} isTravelling whether there is anything to explain
    * @param {() => void} changed what the rider is told is another
    */
@@ -43,12 +45,14 @@ export class Silence {
   /** There is nothing to find for `reason`, a word of the gateway. */
   because(reason) {
     this.#finding = reason === 'no_fix' ? 'noFix' : null;
+    this.#reason = reason;
     this.#report(reason);
   }
 
   /** A reading came. @param {number|undefined} acc m */
   found(acc) {
     this.#finding = acc > TOO_COARSE ? 'coarse' : null;
+    this.#reason = null;
     this.#told.clear();
   }
 
@@ -64,8 +68,13 @@ export class Silence {
     if (this.#told.delete(last)) this.#report(last);
   }
 
+  /** These travel and are not located: a gateway that was told nothing of them is told by their names why. */
+  explain(jobs) {
+    if (this.#reason) for (const job of jobs) this.tell(this.#reason, job);
+  }
+
   /** Nothing is shared any more, so nothing is missing. */
-  over() { this.#finding = null; }
+  over() { this.#finding = this.#reason = null; }
 
   #seen = () => {
     if (!this.isTravelling()) return;

@@ -35,13 +35,14 @@ export class Travel {
   /**
    * @param enroute the connection; its listeners are here
    * @param {{changed: () => void, failed: (job: string, error: Error, how?: {isOff: boolean}) => void,
-   *   panel: () => void, allowed: () => void, presence: (fix: object) => void}} on what the page does about it;
-   *   `isOff`: nothing is shared here any more, only the gateway was not told
+   *   settled: (job: string) => void, panel: () => void, allowed: () => void, presence: (fix: object) => void}} on
+   *   what the page does about it; `isOff`: nothing is shared here any more, only the gateway was not told; `settled`:
+   *   it knows now what is so
    */
   constructor(enroute, on) {
     Object.assign(this, {enroute, on});
     this.location = new Location((reading) => this.#read(reading), (state) => this.#happened(`changed.${state}`));
-    this.silence = new Silence((reason) => enroute.dark(reason), () => this.travelling.size > 0, on.changed);
+    this.silence = new Silence((reason, job) => enroute.dark(reason, job), () => this.travelling.size > 0, on.changed);
     // Asks nobody; from here on the browser tells when it changes.
     this.location.permission();
     enroute.on('welcome', () => this.#again());
@@ -200,7 +201,8 @@ export class Travel {
     for (const job of new Set(wanted)) this.#start(job);
   };
 
-  #start = async (job) => {
+  /** @param {boolean} isAgain it is on, and was so on the connection before: what is not heard now is said again */
+  #start = async (job, isAgain = false) => {
     if (this.#starting.has(job)) return;
     this.#starting.add(job);
     this.on.changed();
@@ -212,10 +214,11 @@ export class Travel {
         this.location.watch();
         this.#screen.want(true);
       }
+      this.on.settled(job);
     } catch (error) {
       if (!isUnheard(error)) this.ended(job);
       if (this.travelling.size === 0) this.#happened('stop');
-      this.on.failed(job, error);
+      if (!isAgain || !isUnheard(error)) this.on.failed(job, error);
     } finally {
       this.#starting.delete(job);
       this.on.changed();
@@ -227,8 +230,9 @@ export class Travel {
     this.#isPaused = false;
     this.#beginPresence();
     this.#tellAllOff();
-    if (this.phase !== 'sharing') return;
-    Promise.all([...this.travelling.keys()].map(this.#start)).then(() => this.silence.again());
+    const jobs = [...this.travelling.keys()];
+    if (this.phase !== 'sharing') return this.silence.explain(jobs);
+    Promise.all(jobs.map((job) => this.#start(job, true))).then(() => this.silence.again());
   };
 
   #tellAllOff = () => {
@@ -243,7 +247,10 @@ export class Travel {
       isHeard = !isUnheard(error);
       throw error;
     } finally {
-      if (isHeard) this.#switchedOff.delete(job);
+      if (isHeard) {
+        this.#switchedOff.delete(job);
+        this.on.settled(job);
+      }
     }
   };
 

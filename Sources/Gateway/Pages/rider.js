@@ -48,9 +48,10 @@ const travel = new Travel(enroute, {
   allowed: () => announcer.say('permission', allowedSentence),
   presence: ({lat, lon}) => enroute.presence({lat, lon, device: deviceName()}),
   failed(job, {code}, {isOff = false} = {}) {
-    if (isOff) return jobs.note(job, words.travelOffUnheard);
-    jobs.note(job, {network: words.travelNetwork, forbidden: words.travelOver}[code] ?? words.travelFailed);
+    if (isOff) return jobs.note(job, words.travelOffUnheard, 'travel');
+    jobs.note(job, {network: words.travelNetwork, forbidden: words.travelOver}[code] ?? words.travelFailed, 'travel');
   },
+  settled: (job) => jobs.settled(job, 'travel'),
 });
 const panel = new Panel(element('permission'), travel);
 

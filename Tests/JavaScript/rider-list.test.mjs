@@ -1,0 +1,51 @@
+// The button that gives a task back for good: by two taps that belong together.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {Place, ownClock, page} from './page.mjs';
+
+const {SURE_WITHIN, TwoTaps} = await import('../../Sources/Gateway/Pages/rider-list.js');
+
+function button() {
+  const place = new Place();
+  const done = [];
+  const taps = new TwoTaps(place, 'Sure?', () => done.push('done'));
+  taps.show('Give back');
+  return {place, done, taps, tap: () => place.happens('click'), says: () => place.textContent};
+}
+
+test('the first tap asks and the second does it', (run) => {
+  ownClock(run);
+  const {tap, says, done, taps} = button();
+  tap();
+  taps.show('Give back');
+  assert.deepEqual([says(), done], ['Sure?', []]);
+  tap();
+  assert.deepEqual([says(), done], ['Give back', ['done']]);
+});
+
+test('a phone that does not focus what is tapped is no reason to stay half sure', async (run) => {
+  const clock = ownClock(run);
+  const {place, tap, says, done} = button();
+  tap();
+  assert.equal(page.activeElement, place);
+  await clock.pass(SURE_WITHIN - 1);
+  assert.equal(says(), 'Sure?');
+  await clock.pass(1);
+  assert.equal(says(), 'Give back');
+  tap();
+  assert.deepEqual([says(), done], ['Sure?', []]);
+  place.happens('blur');
+  assert.equal(says(), 'Give back');
+});
+
+test('a task that can not be given back any more is not, however sure somebody was', (run) => {
+  ownClock(run);
+  const {place, taps, tap, says} = button();
+  tap();
+  taps.show('');
+  assert.deepEqual([says(), place.hidden], ['', true]);
+  taps.show('Give back');
+  assert.equal(says(), 'Give back');
+});
