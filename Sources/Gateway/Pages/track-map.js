@@ -23,6 +23,14 @@ const smooth = (place, options) => {
   return marker;
 };
 
+/** Leaflet forgets a frame that it asked for when it draws for another reason meanwhile: the map may be gone by then. */
+const ownCanvas = (options) => {
+  const canvas = L.canvas(options);
+  const redraw = canvas._redraw;
+  canvas._redraw = function drawAgain() { if (this._ctx) redraw.call(this); };
+  return canvas;
+};
+
 export class TrackMap {
   #map = null;
   #rider = null;
@@ -84,9 +92,12 @@ export class TrackMap {
   /** Takes the rider away, and with it the map: the next one begins anew. */
   close() {
     cancelAnimationFrame(this.#frame);
-    this.#map?.remove();
-    // Leaflet ends a zoom by a timer of its own, which would look for a map that is gone.
-    if (this.#isZooming) this.#map._animatingZoom = false;
+    if (this.#map) {
+      this.#map.remove();
+      // Leaflet ends a zoom by a timer and a frame of its own, which would look for a map that is gone.
+      this.#map._animatingZoom = false;
+      this.#map.off();
+    }
     this.#isZooming = false;
     [this.#map, this.#rider, this.#home, this.#way, this.#frame, this.#ground] = [null, null, null, null, null, null];
     this.#follows = true;
@@ -104,7 +115,7 @@ export class TrackMap {
     const map = L.map(this.element, {
       tap: false, zoomControl: false, attributionControl: false, zoomSnap: 0.25, zoomDelta: 1, wheelPxPerZoomLevel: 120,
       fadeAnimation: !wantsStillness(), zoomAnimation: !wantsStillness(), markerZoomAnimation: !wantsStillness(),
-      inertia: !wantsStillness(), minZoom: 3, maxZoom: 19, renderer: L.canvas({padding: 0.3}),
+      inertia: !wantsStillness(), minZoom: 3, maxZoom: 19, renderer: ownCanvas({padding: 0.3}),
     });
     this.#map = map;
     this.kind = kind;
