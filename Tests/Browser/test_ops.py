@@ -122,7 +122,6 @@ def test_by_keyboard_rows_are_gone_through_opened_and_left_again(order_system, l
     expect(page.locator(ROWS).first).to_have_attribute("data-name", jobs[2].name)
 
 
-@pytest.mark.lean
 def test_riders_verdicts_and_what_happened_stand_beside_the_jobs(order_system, rider, look, zone):
     person = f"rider-{secrets.token_hex(3)}"
     order_system.approve(person, zone=zone, capacity=1)

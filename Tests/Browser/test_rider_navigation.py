@@ -156,7 +156,6 @@ def test_rdr_014_ac_003_without_a_map_app_the_rider_is_told_to_install_one(open_
     expect(rider.announcer).to_contain_text("A mapping application is required")
 
 
-@pytest.mark.lean
 def test_rdr_014_ac_004_the_page_is_as_it_was_when_the_rider_comes_back(open_rider, order_system):
     rider, _ = open_rider(user_agent=ANDROID)
     visit = order_system.visit("on_the_way", rider=rider.person)
