@@ -38,23 +38,7 @@ let lua = [
     "assign_rider", "advance_task", "release_rider", "rider_snapshot", "zone_snapshot", "place_rider",
 ]
 let languages = ["en", "de"]
-let pages = [
-    "enroute-line.js", "enroute-pace.js", "enroute-rest.js", "enroute-view.js", "enroute-words.js", "enroute.js",
-    "notice.html", "ops-feed.js", "ops-filter.js", "ops-job.js", "ops-list.js", "ops-panels.js", "ops-table.js",
-    "ops-words.js", "ops.css", "ops.html", "ops.js", "page-sign-in.js", "page-words.js", "page.css", "page.js",
-    "rider-availability.js", "rider-device.js", "rider-jobs.js", "rider-list.js", "rider-location.js",
-    "rider-maps.js", "rider-navigation.js", "rider-panel.js", "rider-permission-words.js", "rider-permission.js",
-    "rider-sharing.js", "rider-sheet.js", "rider-silence.js", "rider-tasks.js", "rider-travel.js", "rider-words.js",
-    "rider.css", "rider.html", "rider.js", "track-first.js", "track-ground.js", "track-icons.js", "track-map.js",
-    "track-movement.js", "track-picture.js", "track-speech.js", "track-words.js", "track.css", "track.html",
-    "track.js", "worker.js",
-]
 let panel = ["panel.html", "panel.js", "panel.css"]
-let documents = [
-    "openapi", "paths", "job-paths", "rider-paths", "page-paths", "components", "schemas", "rest-schemas",
-    "rider-schemas", "page-schemas", "asyncapi", "client-messages", "server-messages", "session-security",
-    "operations-paths", "operations-schemas",
-]
 
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two
 /// (benchmarks/NIOSSLTwin).
@@ -107,6 +91,7 @@ let package = Package(
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        .target(name: "CWebAssets"),
         .target(
             name: "Redis",
             dependencies: [
@@ -158,8 +143,8 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Access", "CZlib", "EnrouteWire", "Events", "Fanout", "LiveState", "Redis", "Resilience", "Routing",
-                "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                "Access", "CWebAssets", "CZlib", "EnrouteWire", "Events", "Fanout", "LiveState", "Redis", "Resilience",
+                "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -167,10 +152,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            exclude: ["Pages/enroute.d.ts"],
-            resources: pages.map { .embedInCode("Pages/\($0)") }
-                + documents.map { .embedInCode("Documents/\($0).json") },
-            swiftSettings: hot),
+            // Embedded by CWebAssets.
+            exclude: ["Pages", "Documents"], swiftSettings: hot),
 
         // aside: the client library
         .target(
@@ -310,7 +293,9 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ], swiftSettings: testing),
         .testTarget(name: "TidyTests", swiftSettings: testing),
-    ]
+    ],
+    // `#embed` (CWebAssets).
+    cLanguageStandard: .c2x
 )
 
 // Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make fuzz` does: they are linked with libFuzzer. Their

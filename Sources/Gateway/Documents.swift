@@ -21,25 +21,25 @@ struct InterfaceDocument: Sendable {
 
     static let openAPI = Self(
         Self.object([
-            (nil, PackageResources.openapi_json),
+            (nil, Self.part("openapi")),
             (
                 "paths",
                 Self.object([
-                    (nil, PackageResources.job_paths_json), (nil, PackageResources.rider_paths_json),
-                    (nil, PackageResources.operations_paths_json),
-                    (nil, PackageResources.page_paths_json), (nil, PackageResources.paths_json),
+                    (nil, Self.part("job-paths")), (nil, Self.part("rider-paths")),
+                    (nil, Self.part("operations-paths")),
+                    (nil, Self.part("page-paths")), (nil, Self.part("paths")),
                 ])
             ),
             (
                 "components",
                 Self.object([
-                    (nil, PackageResources.components_json),
+                    (nil, Self.part("components")),
                     (
                         "schemas",
                         Self.object([
-                            (nil, PackageResources.schemas_json), (nil, PackageResources.rest_schemas_json),
-                            (nil, PackageResources.rider_schemas_json), (nil, PackageResources.page_schemas_json),
-                            (nil, PackageResources.operations_schemas_json),
+                            (nil, Self.part("schemas")), (nil, Self.part("rest-schemas")),
+                            (nil, Self.part("rider-schemas")), (nil, Self.part("page-schemas")),
+                            (nil, Self.part("operations-schemas")),
                         ])
                     ),
                 ])
@@ -48,21 +48,29 @@ struct InterfaceDocument: Sendable {
 
     static let asyncAPI = Self(
         Self.object([
-            (nil, PackageResources.asyncapi_json),
+            (nil, Self.part("asyncapi")),
             (
                 "components",
                 Self.object([
-                    ("securitySchemes", PackageResources.session_security_json),
+                    ("securitySchemes", Self.part("session-security")),
                     (
                         "messages",
                         Self.object([
-                            (nil, PackageResources.client_messages_json), (nil, PackageResources.server_messages_json),
+                            (nil, Self.part("client-messages")), (nil, Self.part("server-messages")),
                         ])
                     ),
-                    ("schemas", PackageResources.schemas_json),
+                    ("schemas", Self.part("schemas")),
                 ])
             ),
         ]))
+
+    /// - Parameter name: of a file of Documents/, without its ending.
+    private static func part(_ name: String) -> [UInt8] {
+        guard let bytes = EmbeddedFiles.documents["\(name).json"] else {
+            preconditionFailure("\(name).json is not embedded: add it to Sources/CWebAssets/web-assets.c")
+        }
+        return bytes
+    }
 
     /// One JSON object out of several.
     ///

@@ -46,63 +46,8 @@ struct PageFiles: Sendable {
         "webmanifest": "application/manifest+json",
     ]
 
-    /// Every file of Pages/. One more is a line here and a name in Package.swift; a test compares the three.
-    private static let builtIn: [String: File] = Self.files([
-        "enroute-line.js": PackageResources.enroute_line_js,
-        "enroute-pace.js": PackageResources.enroute_pace_js,
-        "enroute-rest.js": PackageResources.enroute_rest_js,
-        "enroute-view.js": PackageResources.enroute_view_js,
-        "enroute-words.js": PackageResources.enroute_words_js,
-        "enroute.js": PackageResources.enroute_js,
-        "notice.html": PackageResources.notice_html,
-        "ops-feed.js": PackageResources.ops_feed_js,
-        "ops-filter.js": PackageResources.ops_filter_js,
-        "ops-job.js": PackageResources.ops_job_js,
-        "ops-list.js": PackageResources.ops_list_js,
-        "ops-panels.js": PackageResources.ops_panels_js,
-        "ops-table.js": PackageResources.ops_table_js,
-        "ops-words.js": PackageResources.ops_words_js,
-        "ops.css": PackageResources.ops_css,
-        "ops.html": PackageResources.ops_html,
-        "ops.js": PackageResources.ops_js,
-        "page-sign-in.js": PackageResources.page_sign_in_js,
-        "page-words.js": PackageResources.page_words_js,
-        "page.css": PackageResources.page_css,
-        "page.js": PackageResources.page_js,
-        "rider-availability.js": PackageResources.rider_availability_js,
-        "rider-device.js": PackageResources.rider_device_js,
-        "rider-jobs.js": PackageResources.rider_jobs_js,
-        "rider-list.js": PackageResources.rider_list_js,
-        "rider-location.js": PackageResources.rider_location_js,
-        "rider-maps.js": PackageResources.rider_maps_js,
-        "rider-navigation.js": PackageResources.rider_navigation_js,
-        "rider-panel.js": PackageResources.rider_panel_js,
-        "rider-permission-words.js": PackageResources.rider_permission_words_js,
-        "rider-permission.js": PackageResources.rider_permission_js,
-        "rider-sharing.js": PackageResources.rider_sharing_js,
-        "rider-sheet.js": PackageResources.rider_sheet_js,
-        "rider-silence.js": PackageResources.rider_silence_js,
-        "rider-tasks.js": PackageResources.rider_tasks_js,
-        "rider-travel.js": PackageResources.rider_travel_js,
-        "rider-words.js": PackageResources.rider_words_js,
-        "rider.css": PackageResources.rider_css,
-        "rider.html": PackageResources.rider_html,
-        "rider.js": PackageResources.rider_js,
-        "track-first.js": PackageResources.track_first_js,
-        "track-ground.js": PackageResources.track_ground_js,
-        "track-icons.js": PackageResources.track_icons_js,
-        "track-map.js": PackageResources.track_map_js,
-        "track-movement.js": PackageResources.track_movement_js,
-        "track-picture.js": PackageResources.track_picture_js,
-        "track-speech.js": PackageResources.track_speech_js,
-        "track-words.js": PackageResources.track_words_js,
-        "track.css": PackageResources.track_css,
-        "track.html": PackageResources.track_html,
-        "track.js": PackageResources.track_js,
-        "worker.js": PackageResources.worker_js,
-    ])
-
-    static var builtInNames: Set<String> { Set(Self.builtIn.keys) }
+    /// Every file of Pages/.
+    private static let builtIn = Self.files(EmbeddedFiles.pages)
 
     private static func files(_ files: [String: [UInt8]]) -> [String: File] {
         Dictionary(

@@ -17,13 +17,15 @@ import Testing
         try await body(folder)
     }
 
-    @Test func `every file of Pages is built in, and named in the manifest`() throws {
-        let names = try FileManager.default.contentsOfDirectory(
-            atPath: Self.root.appending(path: "Sources/Gateway/Pages").path
-        ).filter { !$0.hasSuffix(".d.ts") }
-        #expect(Set(names) == PageFiles.builtInNames)
-        let manifest = try String(contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
-        for name in names { #expect(manifest.contains("\"\(name)\""), "\(name) is not in Package.swift") }
+    @Test(arguments: [("Pages", Set(EmbeddedFiles.pages.keys)), ("Documents", Set(EmbeddedFiles.documents.keys))])
+    func `every file of the folder is embedded, as it is`(folder: String, embedded: Set<String>) throws {
+        let folder = Self.root.appending(path: "Sources/Gateway/\(folder)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasSuffix(".d.ts") }
+        #expect(Set(names) == embedded)
+        for name in names {
+            let bytes = EmbeddedFiles.pages[name] ?? EmbeddedFiles.documents[name]
+            #expect(try Data(contentsOf: folder.appending(path: name)) == bytes.map { Data($0) }, "\(name)")
+        }
     }
 
     @Test func `a file of the folder takes the place of the built-in one, and is read at each request`() async throws {

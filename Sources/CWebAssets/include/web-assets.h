@@ -1,0 +1,27 @@
+// Files that are part of the binary: two tables, sorted as the folders are.
+
+#ifndef ENROUTE_WEB_ASSETS_H
+#define ENROUTE_WEB_ASSETS_H
+
+#include <stddef.h>
+
+/// One embedded file. `bytes` is not terminated by a zero.
+struct enroute_asset {
+    const char *name;
+    const unsigned char *bytes;
+    size_t count;
+};
+
+/// A table of embedded files; valid for as long as the process runs.
+struct enroute_assets {
+    const struct enroute_asset *first;
+    size_t count;
+};
+
+/// Every file of Sources/Gateway/Pages except the TypeScript declarations.
+struct enroute_assets enroute_page_files(void);
+
+/// Every file of Sources/Gateway/Documents.
+struct enroute_assets enroute_document_parts(void);
+
+#endif

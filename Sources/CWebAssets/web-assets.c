@@ -1,0 +1,296 @@
+// The pages, what they load, and the parts of the API documents, embedded in the binary by `#embed` (C23). As Swift literals
+// the same bytes took 40 of the 57 s that a debug build of Gateway needs, here they take none that can be measured, and a
+// change of one of them compiles this file alone: the compiler lists every embedded file among its dependencies.
+//
+// A new file is two entries here: its bytes and its line of the table. A test compares the table with the folders.
+
+#include "web-assets.h"
+
+static const unsigned char enroute_line_js[] = {
+#embed "../Gateway/Pages/enroute-line.js"
+};
+static const unsigned char enroute_pace_js[] = {
+#embed "../Gateway/Pages/enroute-pace.js"
+};
+static const unsigned char enroute_rest_js[] = {
+#embed "../Gateway/Pages/enroute-rest.js"
+};
+static const unsigned char enroute_view_js[] = {
+#embed "../Gateway/Pages/enroute-view.js"
+};
+static const unsigned char enroute_words_js[] = {
+#embed "../Gateway/Pages/enroute-words.js"
+};
+static const unsigned char enroute_js[] = {
+#embed "../Gateway/Pages/enroute.js"
+};
+static const unsigned char notice_html[] = {
+#embed "../Gateway/Pages/notice.html"
+};
+static const unsigned char ops_feed_js[] = {
+#embed "../Gateway/Pages/ops-feed.js"
+};
+static const unsigned char ops_filter_js[] = {
+#embed "../Gateway/Pages/ops-filter.js"
+};
+static const unsigned char ops_job_js[] = {
+#embed "../Gateway/Pages/ops-job.js"
+};
+static const unsigned char ops_list_js[] = {
+#embed "../Gateway/Pages/ops-list.js"
+};
+static const unsigned char ops_panels_js[] = {
+#embed "../Gateway/Pages/ops-panels.js"
+};
+static const unsigned char ops_table_js[] = {
+#embed "../Gateway/Pages/ops-table.js"
+};
+static const unsigned char ops_words_js[] = {
+#embed "../Gateway/Pages/ops-words.js"
+};
+static const unsigned char ops_css[] = {
+#embed "../Gateway/Pages/ops.css"
+};
+static const unsigned char ops_html[] = {
+#embed "../Gateway/Pages/ops.html"
+};
+static const unsigned char ops_js[] = {
+#embed "../Gateway/Pages/ops.js"
+};
+static const unsigned char page_sign_in_js[] = {
+#embed "../Gateway/Pages/page-sign-in.js"
+};
+static const unsigned char page_words_js[] = {
+#embed "../Gateway/Pages/page-words.js"
+};
+static const unsigned char page_css[] = {
+#embed "../Gateway/Pages/page.css"
+};
+static const unsigned char page_js[] = {
+#embed "../Gateway/Pages/page.js"
+};
+static const unsigned char rider_availability_js[] = {
+#embed "../Gateway/Pages/rider-availability.js"
+};
+static const unsigned char rider_device_js[] = {
+#embed "../Gateway/Pages/rider-device.js"
+};
+static const unsigned char rider_jobs_js[] = {
+#embed "../Gateway/Pages/rider-jobs.js"
+};
+static const unsigned char rider_list_js[] = {
+#embed "../Gateway/Pages/rider-list.js"
+};
+static const unsigned char rider_location_js[] = {
+#embed "../Gateway/Pages/rider-location.js"
+};
+static const unsigned char rider_maps_js[] = {
+#embed "../Gateway/Pages/rider-maps.js"
+};
+static const unsigned char rider_navigation_js[] = {
+#embed "../Gateway/Pages/rider-navigation.js"
+};
+static const unsigned char rider_panel_js[] = {
+#embed "../Gateway/Pages/rider-panel.js"
+};
+static const unsigned char rider_permission_words_js[] = {
+#embed "../Gateway/Pages/rider-permission-words.js"
+};
+static const unsigned char rider_permission_js[] = {
+#embed "../Gateway/Pages/rider-permission.js"
+};
+static const unsigned char rider_sharing_js[] = {
+#embed "../Gateway/Pages/rider-sharing.js"
+};
+static const unsigned char rider_sheet_js[] = {
+#embed "../Gateway/Pages/rider-sheet.js"
+};
+static const unsigned char rider_silence_js[] = {
+#embed "../Gateway/Pages/rider-silence.js"
+};
+static const unsigned char rider_tasks_js[] = {
+#embed "../Gateway/Pages/rider-tasks.js"
+};
+static const unsigned char rider_travel_js[] = {
+#embed "../Gateway/Pages/rider-travel.js"
+};
+static const unsigned char rider_words_js[] = {
+#embed "../Gateway/Pages/rider-words.js"
+};
+static const unsigned char rider_css[] = {
+#embed "../Gateway/Pages/rider.css"
+};
+static const unsigned char rider_html[] = {
+#embed "../Gateway/Pages/rider.html"
+};
+static const unsigned char rider_js[] = {
+#embed "../Gateway/Pages/rider.js"
+};
+static const unsigned char track_first_js[] = {
+#embed "../Gateway/Pages/track-first.js"
+};
+static const unsigned char track_ground_js[] = {
+#embed "../Gateway/Pages/track-ground.js"
+};
+static const unsigned char track_icons_js[] = {
+#embed "../Gateway/Pages/track-icons.js"
+};
+static const unsigned char track_map_js[] = {
+#embed "../Gateway/Pages/track-map.js"
+};
+static const unsigned char track_movement_js[] = {
+#embed "../Gateway/Pages/track-movement.js"
+};
+static const unsigned char track_picture_js[] = {
+#embed "../Gateway/Pages/track-picture.js"
+};
+static const unsigned char track_speech_js[] = {
+#embed "../Gateway/Pages/track-speech.js"
+};
+static const unsigned char track_words_js[] = {
+#embed "../Gateway/Pages/track-words.js"
+};
+static const unsigned char track_css[] = {
+#embed "../Gateway/Pages/track.css"
+};
+static const unsigned char track_html[] = {
+#embed "../Gateway/Pages/track.html"
+};
+static const unsigned char track_js[] = {
+#embed "../Gateway/Pages/track.js"
+};
+static const unsigned char worker_js[] = {
+#embed "../Gateway/Pages/worker.js"
+};
+static const unsigned char openapi_json[] = {
+#embed "../Gateway/Documents/openapi.json"
+};
+static const unsigned char paths_json[] = {
+#embed "../Gateway/Documents/paths.json"
+};
+static const unsigned char job_paths_json[] = {
+#embed "../Gateway/Documents/job-paths.json"
+};
+static const unsigned char rider_paths_json[] = {
+#embed "../Gateway/Documents/rider-paths.json"
+};
+static const unsigned char page_paths_json[] = {
+#embed "../Gateway/Documents/page-paths.json"
+};
+static const unsigned char components_json[] = {
+#embed "../Gateway/Documents/components.json"
+};
+static const unsigned char schemas_json[] = {
+#embed "../Gateway/Documents/schemas.json"
+};
+static const unsigned char rest_schemas_json[] = {
+#embed "../Gateway/Documents/rest-schemas.json"
+};
+static const unsigned char rider_schemas_json[] = {
+#embed "../Gateway/Documents/rider-schemas.json"
+};
+static const unsigned char page_schemas_json[] = {
+#embed "../Gateway/Documents/page-schemas.json"
+};
+static const unsigned char asyncapi_json[] = {
+#embed "../Gateway/Documents/asyncapi.json"
+};
+static const unsigned char client_messages_json[] = {
+#embed "../Gateway/Documents/client-messages.json"
+};
+static const unsigned char server_messages_json[] = {
+#embed "../Gateway/Documents/server-messages.json"
+};
+static const unsigned char session_security_json[] = {
+#embed "../Gateway/Documents/session-security.json"
+};
+static const unsigned char operations_paths_json[] = {
+#embed "../Gateway/Documents/operations-paths.json"
+};
+static const unsigned char operations_schemas_json[] = {
+#embed "../Gateway/Documents/operations-schemas.json"
+};
+
+#define ASSET(name, bytes) {name, bytes, sizeof(bytes)}
+
+static const struct enroute_asset page_files[] = {
+    ASSET("enroute-line.js", enroute_line_js),
+    ASSET("enroute-pace.js", enroute_pace_js),
+    ASSET("enroute-rest.js", enroute_rest_js),
+    ASSET("enroute-view.js", enroute_view_js),
+    ASSET("enroute-words.js", enroute_words_js),
+    ASSET("enroute.js", enroute_js),
+    ASSET("notice.html", notice_html),
+    ASSET("ops-feed.js", ops_feed_js),
+    ASSET("ops-filter.js", ops_filter_js),
+    ASSET("ops-job.js", ops_job_js),
+    ASSET("ops-list.js", ops_list_js),
+    ASSET("ops-panels.js", ops_panels_js),
+    ASSET("ops-table.js", ops_table_js),
+    ASSET("ops-words.js", ops_words_js),
+    ASSET("ops.css", ops_css),
+    ASSET("ops.html", ops_html),
+    ASSET("ops.js", ops_js),
+    ASSET("page-sign-in.js", page_sign_in_js),
+    ASSET("page-words.js", page_words_js),
+    ASSET("page.css", page_css),
+    ASSET("page.js", page_js),
+    ASSET("rider-availability.js", rider_availability_js),
+    ASSET("rider-device.js", rider_device_js),
+    ASSET("rider-jobs.js", rider_jobs_js),
+    ASSET("rider-list.js", rider_list_js),
+    ASSET("rider-location.js", rider_location_js),
+    ASSET("rider-maps.js", rider_maps_js),
+    ASSET("rider-navigation.js", rider_navigation_js),
+    ASSET("rider-panel.js", rider_panel_js),
+    ASSET("rider-permission-words.js", rider_permission_words_js),
+    ASSET("rider-permission.js", rider_permission_js),
+    ASSET("rider-sharing.js", rider_sharing_js),
+    ASSET("rider-sheet.js", rider_sheet_js),
+    ASSET("rider-silence.js", rider_silence_js),
+    ASSET("rider-tasks.js", rider_tasks_js),
+    ASSET("rider-travel.js", rider_travel_js),
+    ASSET("rider-words.js", rider_words_js),
+    ASSET("rider.css", rider_css),
+    ASSET("rider.html", rider_html),
+    ASSET("rider.js", rider_js),
+    ASSET("track-first.js", track_first_js),
+    ASSET("track-ground.js", track_ground_js),
+    ASSET("track-icons.js", track_icons_js),
+    ASSET("track-map.js", track_map_js),
+    ASSET("track-movement.js", track_movement_js),
+    ASSET("track-picture.js", track_picture_js),
+    ASSET("track-speech.js", track_speech_js),
+    ASSET("track-words.js", track_words_js),
+    ASSET("track.css", track_css),
+    ASSET("track.html", track_html),
+    ASSET("track.js", track_js),
+    ASSET("worker.js", worker_js),
+};
+
+struct enroute_assets enroute_page_files(void) {
+    return (struct enroute_assets){page_files, sizeof(page_files) / sizeof(page_files[0])};
+}
+
+static const struct enroute_asset document_parts[] = {
+    ASSET("openapi.json", openapi_json),
+    ASSET("paths.json", paths_json),
+    ASSET("job-paths.json", job_paths_json),
+    ASSET("rider-paths.json", rider_paths_json),
+    ASSET("page-paths.json", page_paths_json),
+    ASSET("components.json", components_json),
+    ASSET("schemas.json", schemas_json),
+    ASSET("rest-schemas.json", rest_schemas_json),
+    ASSET("rider-schemas.json", rider_schemas_json),
+    ASSET("page-schemas.json", page_schemas_json),
+    ASSET("asyncapi.json", asyncapi_json),
+    ASSET("client-messages.json", client_messages_json),
+    ASSET("server-messages.json", server_messages_json),
+    ASSET("session-security.json", session_security_json),
+    ASSET("operations-paths.json", operations_paths_json),
+    ASSET("operations-schemas.json", operations_schemas_json),
+};
+
+struct enroute_assets enroute_document_parts(void) {
+    return (struct enroute_assets){document_parts, sizeof(document_parts) / sizeof(document_parts[0])};
+}
