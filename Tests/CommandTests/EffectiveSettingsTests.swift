@@ -1,0 +1,134 @@
+import Embedded
+import Foundation
+import Gateway
+import Testing
+
+@testable import enroute
+
+/// A setting that README.md promises is worth nothing until a test has seen its effect. These are the ones that no other
+/// test sets; the last test finds a new one that nobody sets.
+@Suite struct EffectiveSettingsTests {
+    private static let needed = [
+        "ENROUTE_REDIS_LIVE_URL": "redis://127.0.0.1", "ENROUTE_TLS": "off",
+        "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
+    ]
+
+    /// What `enroute serve --config` makes of these lines.
+    private static func settings(
+        _ lines: [String: String]
+    ) async throws -> (settings: GatewaySettings, configuration: ProcessConfiguration) {
+        let file = FileManager.default.temporaryDirectory.appending(path: "enroute-settings-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let text = self.needed.merging(lines) { $1 }.map { "\($0)=\($1)\n" }.joined()
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        let configuration = try await ProcessConfiguration(file: file)
+        return (try await configuration.gateway(host: nil, port: nil), configuration)
+    }
+
+    private struct Row: Sendable, CustomTestStringConvertible {
+        let name: String
+        let value: String
+        /// What the gateway is told, as text; it differs from `value` where units or defaults are added.
+        let expected: String
+        let effect: @Sendable (GatewaySettings) -> String?
+
+        var testDescription: String { self.name }
+    }
+
+    private static let rows = [
+        Row(name: "ENROUTE_LEAFLET_FOLDER", value: "/srv/leaflet", expected: "/srv/leaflet") { $0.leafletFolder },
+        Row(name: "ENROUTE_PAGES", value: "/tmp", expected: "/tmp") { $0.pagesFolder },
+        Row(name: "ENROUTE_SIGN_IN_URL", value: "https://a.example/in", expected: "https://a.example/in") {
+            $0.signInURL
+        },
+        Row(name: "ENROUTE_MANAGEMENT_HOST", value: "10.1.2.3", expected: "10.1.2.3") { $0.management?.host },
+        Row(name: "ENROUTE_OVERLOAD_DESCRIPTOR_PERCENT", value: "71", expected: "71") {
+            "\($0.overload.descriptorPercent)"
+        },
+        Row(name: "ENROUTE_OVERLOAD_MEMORY_MB", value: "3", expected: "3145728") { "\($0.overload.memoryBytes)" },
+        Row(name: "ENROUTE_POSITION_LIFETIME_SECONDS", value: "77", expected: "77.0 seconds") {
+            "\($0.liveState.positionLifetime)"
+        },
+        Row(name: "ENROUTE_RETENTION_SECONDS", value: "777", expected: "777.0 seconds") { "\($0.liveState.retention)" },
+    ]
+
+    @Test(arguments: rows.indices)
+    private func `what README promises reaches the gateway`(index: Int) async throws {
+        let row = Self.rows[index]
+        let (settings, _) = try await Self.settings([row.name: row.value])
+        #expect(row.effect(settings) == row.expected, "\(row.name)")
+        let (defaults, _) = try await Self.settings([:])
+        #expect(row.effect(defaults) != row.expected, "\(row.name): the default would pass too")
+    }
+
+    @Test func `pages of named origins are let in, and no others`() async throws {
+        let (settings, _) = try await Self.settings(["ENROUTE_ORIGINS": "https://app.example, https://b.example:8443"])
+        #expect(settings.origins == (try AllowedOrigins(["https://app.example", "https://b.example:8443"])))
+        await #expect(throws: (any Error).self) { try await Self.settings(["ENROUTE_ORIGINS": "app.example/"]) }
+    }
+
+    @Test func `a balancer is believed only where it is named`() async throws {
+        let (settings, _) = try await Self.settings(["ENROUTE_TRUSTED_PROXIES": "10.0.0.0/8,192.0.2.1"])
+        let named = try TrustedProxies(["10.0.0.0/8", "192.0.2.1"])
+        #expect("\(settings.trustedProxies)" == "\(named)")
+        #expect("\(settings.trustedProxies)" != "\(TrustedProxies.none)")
+        await #expect(throws: (any Error).self) { try await Self.settings(["ENROUTE_TRUSTED_PROXIES": "10.0.0.0/99"]) }
+    }
+
+    @Test func `issuer and audience of tokens are those that are set`() async throws {
+        let (_, configuration) = try await Self.settings([
+            "ENROUTE_TOKEN_ISSUER": "https://id.example", "ENROUTE_TOKEN_AUDIENCE": "tracking",
+        ])
+        #expect(configuration.tokenIssuer() == "https://id.example" && configuration.tokenAudience() == "tracking")
+    }
+
+    @Test func `tiles need their source and an attribution, and their authorities are read`() async throws {
+        let tiles = [
+            "ENROUTE_TILE_URL": "https://tiles.example/{z}/{x}/{y}.png", "ENROUTE_TILE_ATTRIBUTION": "Map people",
+            "ENROUTE_TILE_CA": "/etc/ssl/certs/ca-certificates.crt",
+        ]
+        let (settings, _) = try await Self.settings(tiles)
+        #expect(settings.tiles?.attribution == "Map people")
+        #expect(settings.tiles?.authorities == "/etc/ssl/certs/ca-certificates.crt")
+        await #expect(throws: (any Error).self) { try await Self.settings(tiles.filter { !$0.key.hasSuffix("ATTRIBUTION") }) }
+        await #expect(throws: (any Error).self) {
+            try await Self.settings(tiles.merging(["ENROUTE_TILE_CA": "/no.pem"]) { $1 })
+        }
+    }
+
+    /// With a certificate; each file is read when the gateway starts, so a missing one is found then.
+    @Test(arguments: [
+        ("ENROUTE_TLS_TICKET_KEYS", "/no.keys", "/no.keys"), ("ENROUTE_TLS_OCSP_RESPONSE", "/no.der", "/no.der"),
+        ("ENROUTE_TLS_RECORDS", "none", "ENROUTE_TLS_RECORDS is none"),
+    ])
+    func `settings of TLS are looked at before the listener opens`(name: String, value: String, said: String)
+        async throws
+    {
+        try await TemporaryFolder.holding("enroute-settings") { folder in
+            let files = try DevelopmentCertificate(name: "settings").write(to: folder)
+            let secure = [
+                "ENROUTE_TLS": "on", "ENROUTE_TLS_CERTIFICATE": files.certificate, "ENROUTE_TLS_KEY": files.key,
+            ]
+            #expect(try await Self.settings(secure).settings.credentials != nil)
+            let error = await #expect(throws: (any Error).self) {
+                try await Self.settings(secure.merging([name: value]) { $1 })
+            }
+            #expect(error.map { "\($0)".contains(said) } == true, "\(error.map { "\($0)" } ?? "none")")
+        }
+    }
+
+    @Test func `every setting of README is set by some test`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let names = Set(readme.matches(of: /ENROUTE_[A-Z0-9_]*[A-Z0-9]/).map { String($0.0) })
+        #expect(names.count > 60)
+        var tests = ""
+        let files = FileManager.default.enumerator(atPath: root.appending(path: "Tests").path)
+        while let path = files?.nextObject() as? String {
+            guard [".swift", ".py", ".mjs", "run"].contains(where: path.hasSuffix) else { continue }
+            tests += try String(contentsOf: root.appending(path: "Tests/\(path)"), encoding: .utf8)
+        }
+        for name in names.sorted() { #expect(tests.contains(name), "\(name): README promises it and no test sets it") }
+    }
+}
