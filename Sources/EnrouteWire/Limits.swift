@@ -15,8 +15,11 @@ public struct Limits: Hashable, Sendable {
 
     /// Seconds a TLS handshake may take; then the connection is closed.
     public var handshakeSeconds = 5
-    /// Seconds until a connection must have sent its first request, once bytes can flow; then it is closed.
+    /// Seconds until a connection must have sent the head of its first request, once bytes can flow, and from the first byte
+    /// of a later request to the end of its head; then it is closed.
     public var firstRequestSeconds = 5
+    /// Seconds from the end of a request's head to the end of its body, however often a byte comes; then 408, and closed.
+    public var bodySeconds = 30
     /// Seconds until a session must have signed in; then 4501.
     public var signInSeconds = 5
     /// Seconds of silence before a ping, and for the pong; then 4001.
@@ -24,6 +27,9 @@ public struct Limits: Hashable, Sendable {
     public var pongSeconds = 10
     /// Seconds in which a socket that has to take something takes nothing; then it is closed without a word.
     public var stallSeconds = 10
+    /// Bytes per second that a peer has to take of an HTTP answer that waits for it, over `stallSeconds`; with fewer the
+    /// connection is closed. 0: any byte is enough.
+    public var answerBytesPerSecond = 1024
     /// Seconds a peer has to answer a close frame (RFC 6455 section 7.1.1); then the socket is closed.
     public var closeSeconds = 1
 
@@ -37,7 +43,8 @@ public struct Limits: Hashable, Sendable {
     public var watchedZones = 20
     /// Bytes that wait for the socket of a connection that watches a pool; more closes 4002. A pool of 5,000 is 250 KiB.
     public var poolQueueBytes = 8_388_608
-    /// Bytes that wait for a socket; more closes 4002.
+    /// Bytes that wait for a socket: of a session more closes 4002, and of an HTTP answer no more is written until the peer
+    /// has taken some.
     public var queueBytes = 65_536
     /// Send buffer of the kernel and one read from a socket, bytes.
     public var socketSendBytes = 65_536
@@ -62,20 +69,21 @@ public struct Limits: Hashable, Sendable {
     /// The same over all sessions of a person, on each event loop.
     public var messagesPerPersonPerSecond = 40
     public var messagesPerPersonBurst = 80
-    /// The same over all sessions of an address, on each event loop.
+    /// The same over all sessions of an address, on each event loop. A burst of 0: no bound.
     public var messagesPerAddressPerSecond = 400
     public var messagesPerAddressBurst = 800
     /// REST requests of a person per second, role `service` excepted; more is answered 429.
     public var requestsPerPersonPerSecond = 10
     public var requestsPerPersonBurst = 40
-    /// Tokens that were refused, of one address, per second; more is answered 429 without a look at the token.
+    /// Tokens that were refused, of one address, per second; more is answered 429 without a look at the token. A burst of 0:
+    /// no bound.
     public var refusalsPerAddressPerSecond = 2
     public var refusalsPerAddressBurst = 20
     /// Requests of an address by who has not said who it is per second: sign-in codes shown, a page's first state by a link;
-    /// more is answered 429.
+    /// more is answered 429. A burst of 0: no bound.
     public var visitsPerAddressPerSecond = 10
     public var visitsPerAddressBurst = 60
-    /// Tiles of the map that an address may ask for per second; more is answered 429.
+    /// Tiles of the map that an address may ask for per second; more is answered 429. A burst of 0: no bound.
     public var tilesPerAddressPerSecond = 50
     public var tilesPerAddressBurst = 500
     /// New connections of a gateway per second; more wait in the kernel until it is their turn. 0: no bound.

@@ -47,6 +47,7 @@ enum Admission {
             return
         }
         guard loop.settings.origins.allows(head.headers["origin"], host: head.headers["host"].first) else {
+            loop.refused(origin: head.headers["origin"].first ?? "")
             let problem = Problem(
                 .forbidden, status: 403, detail: "Pages of this origin may not connect (ENROUTE_ORIGINS).")
             self = .refused(Refusal(status: .forbidden, problem: problem))
@@ -97,6 +98,10 @@ extension Admission.Refusal {
     fileprivate init?(handshake head: HTTPRequestHead) {
         guard head.method == .GET, head.version == .http1_1 else {
             self.init(bad: "A WebSocket begins with GET and HTTP/1.1.")
+            return
+        }
+        guard (try? RequestRules.body(of: head)) == RequestFraming.Body.none else {
+            self.init(bad: "A request for a WebSocket has no body.")
             return
         }
         guard head.headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "upgrade" }) else {

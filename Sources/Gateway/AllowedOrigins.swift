@@ -5,6 +5,9 @@
 package struct AllowedOrigins: Sendable, Hashable {
     private let named: Set<String>
 
+    /// Characters of an origin in a log line: it comes from whoever asks.
+    static let mostLogged = 200
+
     /// Pages of the gateway's own alone.
     package static let own = AllowedOrigins(unchecked: [])
 

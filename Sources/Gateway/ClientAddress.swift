@@ -56,15 +56,15 @@ package struct TrustedProxies: Sendable {
         }
     }
 
-    /// Who is limited for a request: the peer, or the last address before trusted ones that `X-Forwarded-For` names.
-    /// `nil`: nobody, a trusted proxy asks for itself.
+    /// Who is limited for a request: the peer, or the last address before trusted ones that `X-Forwarded-For` names. What is
+    /// no address there counts for the peer: it may be anybody behind it. `nil`: nobody, a trusted proxy asks for itself.
     func client(of peer: SocketAddress?, forwardedFor headers: [String]) -> ClientAddress? {
         guard self.trusts(peer) else { return ClientAddress(peer) }
         let hops = headers.joined(separator: ",").split(separator: ",").map { hop in
-            String(hop.filter { $0 != " " && $0 != "\t" })
+            hop.filter { $0 != " " && $0 != "\t" }
         }
-        for hop in hops.reversed() {
-            guard let address = try? SocketAddress(ipAddress: hop, port: 0) else { return nil }
+        for hop in hops.reversed() where !hop.isEmpty {
+            guard let address = SocketAddress(hop: hop) else { return ClientAddress(peer) }
             if !self.trusts(address) { return ClientAddress(address) }
         }
         return nil
@@ -72,6 +72,25 @@ package struct TrustedProxies: Sendable {
 }
 
 extension SocketAddress {
+    /// One element of `X-Forwarded-For`, which has no standard: an address, an IPv6 address in brackets, and either with the
+    /// port that the client came from (as node of RFC 7239 section 6).
+    fileprivate init?(hop: String) {
+        var (host, port) = (Substring(hop), Substring?.none)
+        if hop.hasPrefix("[") {
+            guard let end = hop.firstIndex(of: "]") else { return nil }
+            host = hop[hop.index(after: hop.startIndex)..<end]
+            let rest = hop[hop.index(after: end)...]
+            guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
+            if !rest.isEmpty { port = rest.dropFirst() }
+            guard host.contains(":") else { return nil }
+        } else if let colon = hop.firstIndex(of: ":"), colon == hop.lastIndex(of: ":") {
+            (host, port) = (hop[..<colon], hop[hop.index(after: colon)...])
+        }
+        if let port { guard port.utf8.allSatisfy({ (48...57).contains($0) }), UInt16(port) != nil else { return nil } }
+        guard let address = try? SocketAddress(ipAddress: String(host), port: 0) else { return nil }
+        self = address
+    }
+
     /// 4 bytes, or 16; an IPv4 address in IPv6's clothes (RFC 4291 section 2.5.5.2) is that IPv4 address.
     fileprivate var networkBytes: [UInt8]? {
         // Where the address lies in a `sockaddr_in` and a `sockaddr_in6`: after family and port, and there the flow too.

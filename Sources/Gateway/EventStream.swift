@@ -12,8 +12,10 @@ enum EventStream {
     /// When a client comes back whose stream has broken, ms: each is told a time of its own.
     static let retryMilliseconds: ClosedRange<Int64> = 1_000...4_000
 
-    /// - Parameter frame: a whole WebSocket frame as a server sends it.
-    static func chunk(of frame: [UInt8]) -> [UInt8] {
+    /// - Parameters:
+    ///   - frame: a whole WebSocket frame as a server sends it.
+    ///   - isChunked: `false` for HTTP/1.0, where the answer ends with the connection.
+    static func chunk(of frame: [UInt8], isChunked: Bool = true) -> [UInt8] {
         let header = frame[1] < 126 ? 2 : frame[1] == 126 ? 4 : 10
         let payload = frame[header...]
         var event: [UInt8] = []
@@ -28,6 +30,7 @@ enum EventStream {
         // A comment: it keeps what is between us from closing a silent connection.
         default: event += ":\n\n".utf8
         }
+        guard isChunked else { return event }
         let isLast = frame[0] == 0x88
         return Self.chunked(event) + (isLast ? Array("0\r\n\r\n".utf8) : [])
     }

@@ -10,6 +10,7 @@ struct Fleet: Sendable {
     let loops: [any EventLoop]
     let states: [NIOLoopBound<LoopState>]
     let load: SharedLoad
+    let quotas: Quotas
     let issuerKeys: JWKSSource?
     let eventCounts: EventCounts
     let arrivalCounts: ArrivalCounts
@@ -45,6 +46,7 @@ struct Fleet: Sendable {
                 counts.add(.keysNotFetched, fetched.failed)
             }
             counts.add(self.eventCounts.values)
+            counts.add(self.quotas.refused)
             let lag = self.load.loopLag(
                 now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
             let gauges: [(Gauge, Double)] = Gauge.allCases.map { gauge in

@@ -90,7 +90,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
         let eventCounts = EventCounts()
         let fleet = Fleet(
-            loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts,
+            loops: loops, states: states, load: load, quotas: quotas, issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts,
             arrivalCounts: routing.counts)
 
         let (jobs, publisher, notes, tickets, codes, links, riders, pool, revocationLog, geocoder) = try await loops[0]
@@ -131,7 +131,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let logger = self.logger
         // Only connections that stay HTTP become a task; a session costs none.
         let (http, arrivals) = AsyncStream.makeStream(
-            of: Arrived.self, bufferingPolicy: .bufferingOldest(Self.mostArrivals))
+            of: HTTPConnection.self, bufferingPolicy: .bufferingOldest(Self.mostArrivals))
         let listener: any Channel
         var managementListener: (any Channel)?
         do {
@@ -168,25 +168,15 @@ package struct GatewayServer: Service, CustomStringConvertible {
             if let keys = self.settings.issuerKeys { group.addTask { await keys.run() } }
             if let consumer { group.addTask { await consumer.run() } }
             group.addTask { await herald.run() }
-            for await arrived in http {
-                group.addTask {
-                    await arrived.server.handleHTTP(asyncChannel: arrived.connection, logger: logger)
-                }
-            }
+            for await connection in http { group.addTask { await connection.serve(logger) } }
             group.cancelAll()
         }
-    }
-
-    /// A connection that speaks plain HTTP, and who serves it.
-    private struct Arrived: Sendable {
-        let server: Connections
-        let connection: HTTPConnection
     }
 
     /// - Parameter fleet: of a listener that is guarded against overload; `nil` for the management listener.
     private func listen(
         _ host: String, _ port: Int, _ connections: Connections, _ fleet: Fleet?,
-        _ arrive: @escaping @Sendable (Arrived) -> AsyncStream<Arrived>.Continuation.YieldResult
+        _ arrive: @escaping @Sendable (HTTPConnection) -> AsyncStream<HTTPConnection>.Continuation.YieldResult
     ) async throws -> any Channel {
         let (logger, settings) = (self.logger, self.settings)
         let bootstrap = ServerBootstrap(group: self.group)
@@ -210,13 +200,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: settings.limits.receiveBytes)
             )
             .childChannelInitializer { channel in
-                connections.setup(channel: channel, logger: logger).map { value in
-                    value.http.whenSuccess { connection in
-                        guard let connection else { return }
-                        if case .dropped = arrive(Arrived(server: connections, connection: connection)) {
-                            connection.channel.close(promise: nil)
-                        }
-                    }
+                connections.setup(channel: channel, logger: logger) { connection in
+                    if case .dropped = arrive(connection) { connection.channel.close(promise: nil) }
                 }
             }
         do {
@@ -230,16 +215,16 @@ package struct GatewayServer: Service, CustomStringConvertible {
     }
 
     /// What Hummingbird's own server does around a responder: a context, and an answer for what was not caught.
-    private static func responder<Responder: HTTPResponder>(
-        _ responder: Responder, _ logger: Logger
-    ) -> HTTPChannelHandler.Responder where Responder.Context == GatewayRequestContext {
+    private static func responder(
+        _ routes: some HTTPResponder<GatewayRequestContext>, _ logger: Logger
+    ) -> Responder {
         { request, writer, channel in
             var context = GatewayRequestContext(
                 source: ApplicationRequestContextSource(channel: channel, logger: logger))
             context.begin(RequestTrace(request.headers[values: .traceparent]))
             var response: Response
             do {
-                response = try await responder.respond(to: request, context: context)
+                response = try await routes.respond(to: request, context: context)
             } catch {
                 response = try Problem(.internal, status: 500, detail: "Something went wrong on our side.")
                     .response(from: request, context: context)

@@ -58,6 +58,7 @@ final class LoopState {
     /// Connections that are no session, or not yet one.
     private var visitors: [ObjectIdentifier: any Channel] = [:]
     private var lastNumber: UInt64 = 0
+    private var originNotices = LogPace()
     private var timer: RepeatedTask?
     private var whenEmpty: EventLoopPromise<Void>?
 
@@ -227,6 +228,15 @@ final class LoopState {
 
     private func left() {
         if self.sessions.isEmpty, self.visitors.isEmpty { self.whenEmpty?.succeed() }
+    }
+
+    /// A page of this origin wanted to connect, and may not: an attack, or an origin that is missing in the configuration.
+    func refused(origin: String) {
+        self.counts.add(.originsRefused)
+        guard let unsaid = self.originNotices.next(at: NIODeadline.now().uptimeNanoseconds) else { return }
+        self.logger.warning(
+            "refused a WebSocket of a page whose origin is not allowed (ENROUTE_ORIGINS)",
+            metadata: [LogKey.origin: "\(origin.prefix(AllowedOrigins.mostLogged))", LogKey.count: "\(unsaid + 1)"])
     }
 
     /// What is at the moment, for a scrape.

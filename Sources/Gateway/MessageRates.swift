@@ -24,7 +24,10 @@ final class SharedBuckets<Key: Hashable> {
     }
 
     /// To be given back with `leave`.
-    func join(_ key: Key) -> SharedBucket {
+    ///
+    /// - Returns: `nil` where there is no bound: a burst of 0.
+    func join(_ key: Key) -> SharedBucket? {
+        guard self.burst > 0 else { return nil }
         let shared = self.buckets[key] ?? SharedBucket(TokenBucket(perSecond: self.perSecond, burst: self.burst))
         self.buckets[key] = shared
         shared.holders += 1
@@ -62,7 +65,7 @@ struct MessageRate {
         self.mostRefusals = 2 * limits.messagesBurst
     }
 
-    mutating func signedIn(_ person: SharedBucket) { self.ofPerson = person }
+    mutating func signedIn(_ person: SharedBucket?) { self.ofPerson = person }
 
     /// - Parameter now: ns of a clock that does not go back.
     mutating func take(at now: UInt64) -> Verdict {

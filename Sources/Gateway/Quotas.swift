@@ -5,6 +5,7 @@ internal import Access
 internal import EnrouteWire
 internal import Fanout
 internal import Synchronization
+internal import Telemetry
 
 /// Who a session counts for.
 enum SessionOwner: Hashable, Sendable {
@@ -27,6 +28,8 @@ final class Quotas: Sendable {
         /// What an address asks for without saying who it is, and the tiles it asks for.
         var visits = RateTable<ClientAddress>()
         var tiles = RateTable<ClientAddress>()
+        /// What was refused, for the metrics.
+        var refused = Counts()
     }
 
     enum Refusal: Error {
@@ -79,10 +82,19 @@ final class Quotas: Sendable {
         }
     }
 
+    /// Refusals so far, by reason.
+    var refused: Counts { self.state.withLock { $0.refused } }
+
+    func add(_ metric: Metric) { self.state.withLock { $0.refused.add(metric) } }
+
     /// A REST request; the answer is how many ms to wait, or `nil` when it may go on.
     func request(of person: PersonID, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.requestsPerPersonPerSecond, self.limits.requestsPerPersonBurst)
-        return self.state.withLock { $0.requests.take(.person(person), perSecond: rate, burst: burst, at: now) }
+        return self.state.withLock { state in
+            let wait = state.requests.take(.person(person), perSecond: rate, burst: burst, at: now)
+            if wait != nil { state.refused.add(.requestsRefusedByRate) }
+            return wait
+        }
     }
 
     /// A batch of positions by REST, which counts like one position of a session; the answer is like that of `request`.
@@ -105,23 +117,44 @@ final class Quotas: Sendable {
     /// A request of somebody who has not said who it is; the answer is like that of `request`.
     func visit(of address: ClientAddress, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.visitsPerAddressPerSecond, self.limits.visitsPerAddressBurst)
-        return self.state.withLock { $0.visits.take(address, perSecond: rate, burst: burst, at: now) }
+        guard burst > 0 else { return nil }
+        return self.state.withLock { state in
+            let wait = state.visits.take(address, perSecond: rate, burst: burst, at: now)
+            if wait != nil { state.refused.add(.visitsRefused) }
+            return wait
+        }
     }
 
     /// A tile of the map; the answer is like that of `request`.
     func tile(of address: ClientAddress, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.tilesPerAddressPerSecond, self.limits.tilesPerAddressBurst)
-        return self.state.withLock { $0.tiles.take(address, perSecond: rate, burst: burst, at: now) }
+        guard burst > 0 else { return nil }
+        return self.state.withLock { state in
+            let wait = state.tiles.take(address, perSecond: rate, burst: burst, at: now)
+            if wait != nil { state.refused.add(.tilesRefused) }
+            return wait
+        }
     }
 
     /// Whether this address has sent too many tokens that were refused: ms to wait, or `nil`.
-    func isLockedOut(_ address: ClientAddress, at now: UInt64) -> Int64? {
-        self.state.withLock { $0.refusals.wait(address, at: now) }
+    ///
+    /// - Parameter refuses: what asks is refused for it, and is counted.
+    func isLockedOut(_ address: ClientAddress, at now: UInt64, refuses: Bool = true) -> Int64? {
+        self.state.withLock { state in
+            let wait = state.refusals.wait(address, at: now)
+            if refuses, wait != nil { state.refused.add(.requestsLockedOut) }
+            return wait
+        }
     }
 
-    func tokenRefused(of address: ClientAddress, at now: UInt64) {
+    /// - Parameter address: `nil` where addresses are not limited: then it is only counted.
+    func tokenRefused(of address: ClientAddress?, at now: UInt64) {
         let (rate, burst) = (self.limits.refusalsPerAddressPerSecond, self.limits.refusalsPerAddressBurst)
-        self.state.withLock { _ = $0.refusals.take(address, perSecond: rate, burst: burst, at: now) }
+        self.state.withLock { state in
+            state.refused.add(.tokensRefused)
+            guard let address, burst > 0 else { return }
+            _ = state.refusals.take(address, perSecond: rate, burst: burst, at: now)
+        }
     }
 }
 

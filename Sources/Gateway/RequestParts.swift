@@ -42,7 +42,7 @@ extension Routes {
         do throws(TokenRefusal) {
             grant = try self.settings.tokens.verify(bearer: header, now: .now / 1000)
         } catch {
-            if error != .expired, let address { self.quotas.tokenRefused(of: address, at: now) }
+            if error != .expired { self.quotas.tokenRefused(of: address, at: now) }
             throw Problem(error)
         }
         guard !self.revocations.isRevoked(grant) else { throw Problem.revoked }

@@ -42,7 +42,6 @@ struct Routes: Sendable {
         let pages = Pages(settings: self.settings)
         router.add(middleware: SecurityHeaders())
         router.add(middleware: NoticesForPeople(pages: pages))
-        router.add(middleware: TokenFreeURLs())
         if let keys = self.settings.issuerKeys { router.add(middleware: KeysAwaited(keys: keys, routes: self)) }
         let api = router.group("api/v1")
         api.put("jobs/{job}/assignment", use: self.assign)

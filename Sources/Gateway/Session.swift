@@ -32,6 +32,8 @@ final class Session: ChannelInboundHandler {
 
     let loop: LoopState
     let framing: Framing
+    /// Of events: whether each is a chunk, as HTTP/1.1 has it.
+    var isChunked = true
     /// Grows with every session of the loop: the newest has the greatest.
     let number: UInt64
     /// Tells it from every other session of every gateway.
@@ -85,7 +87,7 @@ final class Session: ChannelInboundHandler {
         self.outbox = Outbox(mostBytes: limits.queueBytes)
         self.reader = WebSocketReader(
             .init(messageBytes: limits.messageBytes, messageFragments: limits.messageFragments))
-        self.rate = MessageRate(limits, address: address.map { loop.addressBuckets.join($0) })
+        self.rate = MessageRate(limits, address: address.flatMap { loop.addressBuckets.join($0) })
         self.keepalive = Keepalive(pingSeconds: limits.pingSeconds, pongSeconds: limits.pongSeconds, now: now)
         self.lastActive = loop.ticks
         self.ticket = ticket
@@ -303,7 +305,7 @@ final class Session: ChannelInboundHandler {
     }
 
     func write(_ frame: [UInt8]) {
-        let bytes = self.framing == .webSocket ? frame : EventStream.chunk(of: frame)
+        let bytes = self.framing == .webSocket ? frame : EventStream.chunk(of: frame, isChunked: self.isChunked)
         bytes.withUnsafeBytes { self.socket.writeNow($0) }
     }
 

@@ -126,7 +126,6 @@ extension LoopState {
     }
 
     func tokenRefused(_ address: ClientAddress?) {
-        self.counts.add(.tokensRefused)
-        if let address { self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds) }
+        self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds)
     }
 }

@@ -52,7 +52,7 @@ extension Routes {
         let address = try self.visitor(request, context)
         let shown = try await self.body(ShownCode.self, request, context)
         let token = try await self.answer(self.signInCodes.redeem(shown.code))
-        if token == nil, let address {
+        if token == nil {
             self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds)
         }
         guard let token, let grant = await self.grant(signedIn: token),

@@ -63,7 +63,7 @@ extension Routes {
             return problem
         }
         self.eventCounts.add(.eventsForged)
-        if let address { self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds) }
+        self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds)
         let detail =
             switch refusal {
             case .unknownTopic: "This topic may not send here: ENROUTE_SNS_TOPICS does not name it."

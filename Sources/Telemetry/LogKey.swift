@@ -9,6 +9,7 @@ package enum LogKey {
     package static let count = "count"
     package static let gateway = "gateway"
     package static let job = "job"
+    package static let origin = "origin"
     package static let peer = "peer"
     package static let port = "port"
     package static let provider = "provider"

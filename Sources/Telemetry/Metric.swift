@@ -6,12 +6,13 @@ package enum Metric: Int, CaseIterable, Sendable {
     case connectionsRefusedByAddress
     case sessionsOpened
     case sessionsRefusedByPerson, sessionsRefusedByAddress, sessionsRefusedByLink
-    case handshakesTimedOut, requestsTimedOut, signInsTimedOut, pongsTimedOut, writesStalled, closesTimedOut
+    case handshakesTimedOut, requestsTimedOut, bodiesTimedOut, signInsTimedOut, pongsTimedOut, writesStalled, closesTimedOut
     case messagesReceived, messagesRefusedByRate, messagesNotUnderstood
     case positionsConflatedIn, positionsConflatedOut
     case messagesRelayed, messagesWaited
     case queuesOverflowed
     case requestsRefusedByRate, tokensRefused
+    case requestsLockedOut, visitsRefused, tilesRefused, requestsMalformed, originsRefused
     case acceptPaused, sessionsShed
     case jobsRepaired, jobsChecked, jobsBehind, redisOutages, positionsKept
     case fixesAccepted, fixesHeld, fixesOutOfRange, fixesZeroZero, fixesFuture, fixesStale, fixesOutOfOrder
@@ -32,7 +33,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .connectionsRefusedByAddress: .connectionsRefused
         case .sessionsOpened: .sessionsOpened
         case .sessionsRefusedByPerson, .sessionsRefusedByAddress, .sessionsRefusedByLink: .sessionsRefused
-        case .handshakesTimedOut, .requestsTimedOut, .signInsTimedOut, .pongsTimedOut, .writesStalled, .closesTimedOut:
+        case .handshakesTimedOut, .requestsTimedOut, .bodiesTimedOut, .signInsTimedOut, .pongsTimedOut, .writesStalled,
+            .closesTimedOut:
             .deadlinesMissed
         case .messagesReceived: .messagesReceived
         case .messagesRefusedByRate, .messagesNotUnderstood: .messagesRefused
@@ -40,7 +42,9 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .messagesRelayed: .messagesRelayed
         case .messagesWaited: .messagesWaited
         case .queuesOverflowed: .queuesOverflowed
-        case .requestsRefusedByRate, .tokensRefused: .requestsRefused
+        case .requestsRefusedByRate, .tokensRefused, .requestsLockedOut, .visitsRefused, .tilesRefused,
+            .requestsMalformed, .originsRefused:
+            .requestsRefused
         case .acceptPaused: .acceptPaused
         case .sessionsShed: .sessionsShed
         case .jobsRepaired, .jobsChecked: .jobsReread
@@ -78,6 +82,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .sessionsRefusedByLink: ("limit", "viewers_of_link")
         case .handshakesTimedOut: ("deadline", "handshake")
         case .requestsTimedOut: ("deadline", "first_request")
+        case .bodiesTimedOut: ("deadline", "body")
         case .signInsTimedOut: ("deadline", "sign_in")
         case .pongsTimedOut: ("deadline", "pong")
         case .writesStalled: ("deadline", "write")
@@ -88,6 +93,11 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .positionsConflatedOut: ("direction", "out")
         case .requestsRefusedByRate: ("reason", "rate")
         case .tokensRefused: ("reason", "token")
+        case .requestsLockedOut: ("reason", "refused_tokens_of_address")
+        case .visitsRefused: ("reason", "visits_of_address")
+        case .tilesRefused: ("reason", "tiles_of_address")
+        case .requestsMalformed: ("reason", "malformed")
+        case .originsRefused: ("reason", "origin")
         case .fixesAccepted: ("verdict", "accepted")
         case .fixesHeld: ("verdict", "held")
         case .fixesOutOfRange: ("verdict", "out_of_range")

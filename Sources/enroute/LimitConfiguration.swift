@@ -23,10 +23,12 @@ struct LimitSetting: @unchecked Sendable {
         LimitSetting("BAD_MESSAGES", \.badMessages, 0...1000),
         LimitSetting("HANDSHAKE_SECONDS", \.handshakeSeconds, 1...60),
         LimitSetting("FIRST_REQUEST_SECONDS", \.firstRequestSeconds, 1...60),
+        LimitSetting("BODY_SECONDS", \.bodySeconds, 1...3600),
         LimitSetting("SIGN_IN_SECONDS", \.signInSeconds, 1...60),
         LimitSetting("PING_SECONDS", \.pingSeconds, 1...3600),
         LimitSetting("PONG_SECONDS", \.pongSeconds, 1...60),
         LimitSetting("STALL_SECONDS", \.stallSeconds, 1...600),
+        LimitSetting("ANSWER_BYTES_PER_SECOND", \.answerBytesPerSecond, 0...1_000_000),
         LimitSetting("SUBSCRIPTIONS", \.subscriptions, 1...10_000),
         LimitSetting("OPERATIONS_SUBSCRIPTIONS", \.operationsSubscriptions, 1...10_000),
         LimitSetting("WATCHED_ZONES", \.watchedZones, 1...1000),
@@ -43,19 +45,29 @@ struct LimitSetting: @unchecked Sendable {
         LimitSetting("MESSAGES_BURST", \.messagesBurst, 1...100_000),
         LimitSetting("MESSAGES_PER_PERSON_PER_SECOND", \.messagesPerPersonPerSecond, 1...1_000_000),
         LimitSetting("MESSAGES_PER_PERSON_BURST", \.messagesPerPersonBurst, 1...1_000_000),
-        LimitSetting("MESSAGES_PER_ADDRESS_PER_SECOND", \.messagesPerAddressPerSecond, 1...1_000_000),
-        LimitSetting("MESSAGES_PER_ADDRESS_BURST", \.messagesPerAddressBurst, 1...1_000_000),
+        LimitSetting("MESSAGES_PER_ADDRESS_PER_SECOND", \.messagesPerAddressPerSecond, 0...1_000_000),
+        LimitSetting("MESSAGES_PER_ADDRESS_BURST", \.messagesPerAddressBurst, 0...1_000_000),
         LimitSetting("REQUESTS_PER_PERSON_PER_SECOND", \.requestsPerPersonPerSecond, 1...100_000),
         LimitSetting("REQUESTS_PER_PERSON_BURST", \.requestsPerPersonBurst, 1...100_000),
-        LimitSetting("REFUSALS_PER_ADDRESS_PER_SECOND", \.refusalsPerAddressPerSecond, 1...100_000),
-        LimitSetting("REFUSALS_PER_ADDRESS_BURST", \.refusalsPerAddressBurst, 1...100_000),
-        LimitSetting("VISITS_PER_ADDRESS_PER_SECOND", \.visitsPerAddressPerSecond, 1...100_000),
-        LimitSetting("VISITS_PER_ADDRESS_BURST", \.visitsPerAddressBurst, 1...100_000),
-        LimitSetting("TILES_PER_ADDRESS_PER_SECOND", \.tilesPerAddressPerSecond, 1...100_000),
-        LimitSetting("TILES_PER_ADDRESS_BURST", \.tilesPerAddressBurst, 1...100_000),
+        LimitSetting("REFUSALS_PER_ADDRESS_PER_SECOND", \.refusalsPerAddressPerSecond, 0...100_000),
+        LimitSetting("REFUSALS_PER_ADDRESS_BURST", \.refusalsPerAddressBurst, 0...100_000),
+        LimitSetting("VISITS_PER_ADDRESS_PER_SECOND", \.visitsPerAddressPerSecond, 0...100_000),
+        LimitSetting("VISITS_PER_ADDRESS_BURST", \.visitsPerAddressBurst, 0...100_000),
+        LimitSetting("TILES_PER_ADDRESS_PER_SECOND", \.tilesPerAddressPerSecond, 0...100_000),
+        LimitSetting("TILES_PER_ADDRESS_BURST", \.tilesPerAddressBurst, 0...100_000),
         LimitSetting("HANDSHAKES_PER_SECOND", \.handshakesPerSecond, 0...1_000_000),
         LimitSetting("HANDSHAKES_BURST", \.handshakesBurst, 1...1_000_000),
     ]
+}
+
+extension Limits {
+    /// Bounds of an address for which 0 per second is configured are no bounds: `Limits` says so with the burst.
+    fileprivate mutating func switchOffWithoutRate() {
+        if self.messagesPerAddressPerSecond == 0 { self.messagesPerAddressBurst = 0 }
+        if self.refusalsPerAddressPerSecond == 0 { self.refusalsPerAddressBurst = 0 }
+        if self.visitsPerAddressPerSecond == 0 { self.visitsPerAddressBurst = 0 }
+        if self.tilesPerAddressPerSecond == 0 { self.tilesPerAddressBurst = 0 }
+    }
 }
 
 extension ProcessConfiguration {
@@ -65,6 +77,7 @@ extension ProcessConfiguration {
             limits[keyPath: setting.path] = try self.integer(
                 "ENROUTE_LIMIT_\(setting.name)", in: setting.range, default: limits[keyPath: setting.path])
         }
+        limits.switchOffWithoutRate()
         return limits
     }
 

@@ -1,0 +1,428 @@
+// Plain HTTP on an accepted connection: one request, its answer, and only then the next one. Any request may be the one that
+// makes a WebSocket of the connection: proxies keep connections for many clients and send an upgrade on one that served
+// others before. What waits for a peer has a bound in each state:
+//
+//     arriving ──▶ body ──▶ answering ──▶ idle ──▶ head ──▶ body …       lingering ──▶ closed
+//                   └─────▶ a session      └── or, when the answer says close ──▶ ┘
+//
+// A request is read whole before it is answered; a body is short (`Routes.longestBody`). The routes run in a task of the
+// connection (`HTTPConnection`), which begins with its first request; they write through an `AnswerWriter`.
+
+internal import EnrouteWire
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOHTTPTypesHTTP1
+internal import SecureSocket
+internal import Telemetry
+
+/// The last handler of a connection that is no session. Confined to the channel's loop.
+final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private enum State {
+        /// Nothing was asked yet: the handshake, then the first request's head.
+        case arriving
+        case idle
+        /// A part of a head is here.
+        case head
+        /// The head is here, and the rest is on its way.
+        case body(HTTPRequestHead)
+        case upgrading(HTTPRequestHead, Admission)
+        case answering
+        /// Everything is said. The peer is given a moment to take it and to close.
+        case lingering
+        /// Closed, or a session.
+        case over
+    }
+
+    /// What a deadline waits for.
+    private enum Wait {
+        case handshake, firstHead, head, body, idle, close
+    }
+
+    let loop: LoopState
+    let socket: SecureSocketHandler
+    let logger: Logger
+    private let feed: RequestFeed
+    private let connections: Connections
+    private let arrive: (HTTPConnection) -> Void
+    private var limits: Limits { self.loop.settings.limits }
+    private var context: ChannelHandlerContext?
+    private var state = State.arriving
+    private var body = ByteBuffer()
+    /// Of the request that is being read or answered.
+    private var version = HTTPVersion.http1_1
+    private var isToHEAD = false
+    private var closesAfterAnswer = false
+    /// The gateway is stopping: no request follows the present one.
+    private var isQuiescing = false
+    private var tasks: AsyncStream<PlainRequest>.Continuation?
+    private var deadline: Deadline?
+    private var wait: Wait?
+    private var progress: AnswerProgress
+    private var progressCheck: Deadline?
+
+    /// - Parameter arrive: called once, with the connection's first request for the routes; the connection has to be served.
+    init(
+        loop: LoopState, socket: SecureSocketHandler, feed: RequestFeed, connections: Connections, logger: Logger,
+        arrive: @escaping (HTTPConnection) -> Void
+    ) {
+        self.loop = loop
+        self.socket = socket
+        self.feed = feed
+        self.connections = connections
+        self.logger = logger
+        self.arrive = arrive
+        self.progress = AnswerProgress(loop.settings.limits)
+    }
+
+    // MARK: life
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if self.socket.isHandshakeComplete {
+            self.allow(self.limits.firstRequestSeconds, .firstHead)
+        } else {
+            self.allow(self.limits.handshakeSeconds, .handshake)
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.end() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.end()
+        context.fireChannelInactive()
+    }
+
+    private func end() {
+        self.state = .over
+        self.context = nil
+        self.tasks?.finish()
+        self.deadline?.cancel()
+        self.progressCheck?.cancel()
+        self.body = ByteBuffer()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case SecureSocketEvent.handshakeCompleted: self.allow(self.limits.firstRequestSeconds, .firstHead)
+        case is ChannelShouldQuiesceEvent: self.quiesce(context)
+        default: break
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    private func quiesce(_ context: ChannelHandlerContext) {
+        self.isQuiescing = true
+        switch self.state {
+        case .arriving, .idle, .head: context.close(promise: nil)
+        case .body, .upgrading, .answering: self.closesAfterAnswer = true
+        case .lingering, .over: break
+        }
+    }
+
+    /// The peer sends no more.
+    ///
+    /// - Parameter isInRequest: a request has begun and will never be whole.
+    func inputEnded(isInRequest: Bool) {
+        guard let context = self.context else { return }
+        switch self.state {
+        case .arriving, .idle, .head, .body, .upgrading:
+            guard isInRequest, self.socket.isHandshakeComplete else { return context.close(promise: nil) }
+            self.refuse(.init(bad: "The connection ended in the middle of the request."))
+        case .lingering: context.close(promise: nil)
+        case .answering, .over: break
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard context.channel.isActive else { return }
+        switch (error, self.state) {
+        case (is HTTPParserError, .arriving), (is HTTPParserError, .idle), (is HTTPParserError, .head),
+            (is HTTPParserError, .body), (is HTTPParserError, .upgrading):
+            self.refuseAsMalformed(error as? HTTPParserError)
+        case (is HTTPParserError, _): break
+        default: context.close(promise: nil)
+        }
+    }
+
+    // MARK: waiting
+
+    private func allow(_ seconds: Int, _ wait: Wait) {
+        self.wait = wait
+        let end = NIODeadline.now() + .seconds(Int64(seconds))
+        if let deadline { return self.loop.deadlines.move(deadline, to: end) }
+        self.deadline = self.loop.deadlines.at(end) { [weak self] in self?.expired() }
+    }
+
+    private func expired() {
+        self.deadline = nil
+        guard let context = self.context, let wait = self.wait else { return }
+        switch wait {
+        case .handshake: self.loop.counts.add(.handshakesTimedOut)
+        case .firstHead, .head: self.loop.counts.add(.requestsTimedOut)
+        case .body:
+            self.loop.counts.add(.bodiesTimedOut)
+            let detail = "The body was not here within \(self.limits.bodySeconds) s."
+            return self.refuse(
+                .init(status: .requestTimeout, problem: Problem(.badRequest, status: 408, detail: detail)))
+        case .idle, .close: break
+        }
+        context.close(promise: nil)
+    }
+
+    /// A part of a request is here, and the rest is not: from now on it has so much time, however often a byte comes.
+    func waitForRest() {
+        switch self.state {
+        case .idle:
+            self.state = .head
+            self.allow(self.limits.firstRequestSeconds, .head)
+        case .body, .upgrading: if self.wait != .body { self.allow(self.limits.bodySeconds, .body) }
+        case .arriving, .head, .answering, .lingering, .over: break
+        }
+    }
+
+    // MARK: the request
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch self.unwrapInboundIn(data) {
+        case .head(let head): self.received(head, context)
+        case .body(let bytes): self.received(bytes)
+        case .end: self.receivedEnd(context)
+        }
+    }
+
+    private func received(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        switch self.state {
+        case .arriving, .idle, .head: break
+        case .body, .upgrading, .answering, .lingering, .over: return
+        }
+        self.version = head.version
+        self.isToHEAD = head.method == .HEAD
+        self.closesAfterAnswer = self.isQuiescing || !head.isKeepAlive || head.version == .http1_0
+        self.wait = nil
+        let body: RequestFraming.Body
+        do throws(RequestRules.Violation) { body = try RequestRules.body(of: head) } catch {
+            self.loop.counts.add(.requestsMalformed)
+            let problem = Problem(.badRequest, status: error.status, detail: error.detail)
+            return self.refuse(.init(status: .init(statusCode: error.status), problem: problem), of: head)
+        }
+        guard self.feed.headEnded(body, isDecoderDone: head.headers.contains(name: "upgrade")) else {
+            return self.refuseAsMalformed()
+        }
+        guard !head.uri.namesToken else { return self.refuse(.init(bad: TokenFreeURLs.refusal), of: head) }
+        self.state = .body(head)
+        if self.isUpgrade(head) {
+            let address = self.address(of: head, context)
+            let admission = Admission(head, from: address, self.loop)
+            if case .refused(let refusal) = admission { return self.refuse(refusal, of: head) }
+            self.state = .upgrading(head, admission)
+        } else if case .length(let length) = body, length > Routes.longestBody {
+            self.answer(head, body: nil)
+        }
+    }
+
+    private func isUpgrade(_ head: HTTPRequestHead) -> Bool {
+        !self.connections.isManagement
+            && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
+            && Admission.isWebSocketPath(head.uri, self.loop.settings)
+    }
+
+    private func address(of head: HTTPRequestHead, _ context: ChannelHandlerContext) -> ClientAddress? {
+        self.loop.settings.trustedProxies.client(
+            of: context.channel.remoteAddress, forwardedFor: head.headers["x-forwarded-for"])
+    }
+
+    private func received(_ bytes: ByteBuffer) {
+        guard case .body(let head) = self.state else { return }
+        var bytes = bytes
+        self.body.writeBuffer(&bytes)
+        if self.body.readableBytes > Routes.longestBody { self.answer(head, body: nil) }
+    }
+
+    private func receivedEnd(_ context: ChannelHandlerContext) {
+        switch self.state {
+        case .body(let head):
+            guard self.feed.requestEnded() else { return self.refuseAsMalformed() }
+            self.answer(head, body: self.body)
+        case .upgrading(let head, let admission):
+            guard self.feed.requestEnded() else { return self.refuseAsMalformed() }
+            self.upgrade(head, admission, context)
+        case .arriving, .idle, .head, .answering, .lingering, .over: break
+        }
+    }
+
+    // MARK: the answer
+
+    /// Hands the request to the routes.
+    ///
+    /// - Parameter body: `nil` for one that is too long: a route that asks for it gets that as an error.
+    private func answer(_ head: HTTPRequestHead, body: ByteBuffer?) {
+        self.state = .answering
+        self.wait = nil
+        self.body = ByteBuffer()
+        if body == nil {
+            self.closesAfterAnswer = true
+            self.feed.discard()
+        }
+        guard let context = self.context, let request = try? HTTPRequest(head, secure: true, splitCookie: false) else {
+            return self.refuseAsMalformed()
+        }
+        let whole = Request(
+            head: request, body: body.map { RequestBody(buffer: $0) } ?? RequestBody(asyncSequence: BodyTooLong()))
+        let writer = AnswerWriter(
+            exchange: NIOLoopBound(self, eventLoop: context.eventLoop), eventLoop: context.eventLoop,
+            pieceBytes: max(1, self.limits.queueBytes / 2))
+        if self.tasks == nil {
+            let (requests, tasks) = AsyncStream.makeStream(of: PlainRequest.self)
+            self.tasks = tasks
+            self.arrive(HTTPConnection(channel: context.channel, requests: requests, server: self.connections))
+        }
+        self.tasks?.yield(PlainRequest(request: whole, answer: writer))
+    }
+
+    func refuseAsMalformed(_ error: HTTPParserError? = nil) {
+        self.loop.counts.add(.requestsMalformed)
+        guard case .headerOverflow? = error else {
+            return self.refuse(.init(bad: "This is not a request of HTTP/1.1 or HTTP/1.0."))
+        }
+        let detail =
+            "The headers hold more than \(Connections.longestHead) bytes, or are more than \(Connections.mostHeaders)."
+        self.refuse(
+            .init(
+                status: .requestHeaderFieldsTooLarge,
+                problem: Problem(.badRequest, status: 431, detail: detail)))
+    }
+
+    /// Answers without asking the routes, and closes.
+    ///
+    /// - Parameter request: whose trace the answer names; `nil` where it could not be read.
+    func refuse(_ refusal: Admission.Refusal, of request: HTTPRequestHead? = nil) {
+        guard self.context != nil else { return }
+        self.state = .answering
+        self.wait = nil
+        self.closesAfterAnswer = true
+        self.feed.discard()
+        let trace = RequestTrace(request?.headers["traceparent"] ?? [])
+        let body = ByteBuffer(bytes: refusal.problem.json(trace))
+        var headers = refusal.headers
+        headers.add(name: "traceresponse", value: trace.traceresponse)
+        headers.add(name: "content-type", value: Problem.mediaType)
+        headers.add(name: "content-length", value: String(body.readableBytes))
+        _ = self.send(HTTPResponseHead(version: self.version, status: refusal.status, headers: headers), body, isLast: true)
+    }
+
+    /// Whether the body of this answer is written in chunks, where its length is not known before.
+    var isChunked: Bool { self.version != .http1_0 }
+
+    /// The answer is a stream from now on, which somebody else writes: what the peer sends is read and means nothing, and
+    /// its end ends the stream.
+    func becomesStream() {
+        self.feed.discard()
+        if self.feed.isInputOver { self.context?.close(promise: nil) }
+    }
+
+    /// Writes a part of the answer.
+    ///
+    /// - Returns: succeeds when the kernel has taken it; fails when the connection is gone.
+    func send(_ head: HTTPResponseHead?, _ piece: ByteBuffer?, isLast: Bool) -> EventLoopFuture<Void> {
+        guard case .answering = self.state, let context = self.context else {
+            return self.loop.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+        }
+        var parts: [HTTPServerResponsePart] = []
+        if var head {
+            head.version = self.version
+            if self.closesAfterAnswer { head.headers.replaceOrAdd(name: "connection", value: "close") }
+            if !head.isKeepAlive { self.closesAfterAnswer = true }
+            if [204, 304].contains(head.status.code) { self.isToHEAD = true }
+            parts.append(.head(head))
+        }
+        // RFC 9110 section 9.3.2: an answer to HEAD is a head.
+        if !self.isToHEAD {
+            if let piece, piece.readableBytes > 0 { parts.append(.body(.byteBuffer(piece))) }
+            if isLast { parts.append(.end(nil)) }
+        }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        for part in parts.dropLast() { context.write(self.wrapOutboundOut(part), promise: nil) }
+        if let last = parts.last {
+            context.writeAndFlush(self.wrapOutboundOut(last), promise: written)
+        } else {
+            written.succeed()
+        }
+        if let piece { self.progress.wrote(piece.readableBytes) }
+        if self.socket.isWaiting { self.watchProgress() }
+        written.futureResult.assumeIsolated().whenSuccess { if isLast { self.answered() } }
+        return written.futureResult
+    }
+
+    private func answered() {
+        guard case .answering = self.state, let context = self.context else { return }
+        self.progressCheck?.cancel()
+        self.progressCheck = nil
+        self.isToHEAD = false
+        guard !self.closesAfterAnswer else { return self.linger(context) }
+        self.state = .idle
+        self.allow(Connections.idleSeconds, .idle)
+        self.feed.next()
+    }
+
+    /// Closes so that the peer still gets the answer: a socket that is closed while bytes of the peer are unread is reset,
+    /// and a reset throws away what the peer has not read (RFC 9112 section 9.6).
+    private func linger(_ context: ChannelHandlerContext) {
+        self.state = .lingering
+        self.tasks?.finish()
+        self.feed.discard()
+        guard !self.feed.isInputOver else { return context.close(promise: nil) }
+        self.allow(self.limits.closeSeconds, .close)
+        context.close(mode: .output, promise: nil)
+    }
+
+    private func watchProgress() {
+        guard self.progressCheck == nil else { return }
+        self.progress.begin(unsent: self.socket.unsentBytes)
+        self.checkProgressLater()
+    }
+
+    private func checkProgressLater() {
+        self.progressCheck = self.loop.deadlines.after(.seconds(Int64(self.limits.stallSeconds))) { [weak self] in
+            guard let self, let context = self.context else { return }
+            self.progressCheck = nil
+            guard self.socket.isWaiting else { return }
+            guard self.progress.isEnough(unsent: self.socket.unsentBytes) else {
+                self.loop.counts.add(.writesStalled)
+                return context.close(promise: nil)
+            }
+            self.checkProgressLater()
+        }
+    }
+
+    // MARK: a session
+
+    private func upgrade(_ head: HTTPRequestHead, _ admission: Admission, _ context: ChannelHandlerContext) {
+        let response = HTTPResponseHead(
+            version: .http1_1, status: .switchingProtocols, headers: WebSocketUpgrade.headers(for: head))
+        context.writeAndFlush(self.wrapOutboundOut(.head(response)), promise: nil)
+        guard context.channel.isActive else { return }
+        let address = self.address(of: head, context)
+        do {
+            try self.connections.startSession(context.channel, admission, address, after: self.feed, self)
+        } catch {
+            return context.close(promise: nil)
+        }
+        self.end()
+        self.feed.handOver()
+    }
+}
+
+/// A body that nobody reads, because it is too long.
+private struct BodyTooLong: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    typealias Element = ByteBuffer
+
+    func makeAsyncIterator() -> BodyTooLong { self }
+
+    func next() async throws -> ByteBuffer? { throw NIOTooManyBytesError(maxBytes: Routes.longestBody) }
+}

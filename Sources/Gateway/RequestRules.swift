@@ -1,0 +1,44 @@
+// What HTTP demands of a request's head before anybody looks at what it asks for: which host, which version, and how long the
+// body is (RFC 9112 sections 3.2 and 6). What two readers could understand differently is refused, because a proxy in front
+// of us may be the other reader.
+
+internal import EnrouteWire
+internal import NIOHTTP1
+
+/// Decides from a head how its body is framed, or why the request is refused.
+enum RequestRules {
+    struct Violation: Error, Hashable {
+        let status: Int
+        let detail: String
+
+        init(_ status: Int, _ detail: String) {
+            self.status = status
+            self.detail = detail
+        }
+    }
+
+    static func body(of head: HTTPRequestHead) throws(Violation) -> RequestFraming.Body {
+        let hosts = head.headers["host"].count
+        guard hosts == 1 || hosts == 0 && head.version == .http1_0 else {
+            throw Violation(400, "A request has exactly one Host header.")
+        }
+        // The decoder would look for no body, whatever the head says of one.
+        guard head.method != .CONNECT else { throw Violation(501, "This is no proxy: CONNECT is not supported.") }
+        let (lengths, codings) = (head.headers["content-length"], head.headers[canonicalForm: "transfer-encoding"])
+        guard codings.isEmpty else {
+            guard lengths.isEmpty, head.version != .http1_0 else {
+                throw Violation(400, "Transfer-Encoding goes with HTTP/1.1 and without Content-Length.")
+            }
+            guard codings.allSatisfy({ $0.lowercased() == "chunked" }) else {
+                throw Violation(501, "The only transfer coding that is understood is chunked.")
+            }
+            guard codings.count == 1 else { throw Violation(400, "A body is chunked once.") }
+            return .chunked
+        }
+        guard let length = lengths.first else { return .none }
+        guard lengths.count == 1, !length.isEmpty,
+            length.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let count = Int(length)
+        else { throw Violation(400, "Content-Length must be one number of bytes.") }
+        return count == 0 ? .none : .length(count)
+    }
+}
