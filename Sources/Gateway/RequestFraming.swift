@@ -37,8 +37,8 @@ struct RequestFraming {
     static let mostHeadBytes = 2 * Connections.longestHead
     /// Bytes of chunk extensions in one body (RFC 9112 section 7.1.1): nobody here reads them.
     static let mostChunkExtensionBytes = 4096
-    /// Digits of a chunk's size: far more than a body may hold.
-    private static let mostSizeDigits = 8
+    /// Digits of a chunk's size without zeros in front: far more than a body may hold, and no more than an `Int`.
+    private static let mostSizeDigits = 15
 
     private var place = Place.blank
     private var headBytes = 0
@@ -100,6 +100,9 @@ struct RequestFraming {
             self.place = isLineFeed && isLineEmpty ? .headEnded : .head(isLineEmpty: isLineFeed)
         case .chunkSize(let size, let digits):
             if let digit = byte.hexDigit {
+                guard size > 0 || digit > 0 else {
+                    return try Self.count(&self.extensionBytes, atMost: Self.mostChunkExtensionBytes, .chunkSize)
+                }
                 guard digits < Self.mostSizeDigits else { throw .chunkSize }
                 self.place = .chunkSize(size: size << 4 | digit, digits: digits + 1)
             } else if isLineFeed {

@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test func `the key is answered as the RFC's example has it`() {
-        #expect(WebSocketUpgrader.accept("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+        #expect(WebSocketUpgrade.accept("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     }
 }
 

@@ -75,12 +75,15 @@ final class EmbeddedGateway {
         return channel
     }
 
-    /// A connection as it is accepted, and what becomes of it: `nil` once it is a session.
-    func accept() throws -> (channel: EmbeddedChannel, http: EventLoopFuture<HTTPConnection?>) {
+    /// A connection as it is accepted.
+    ///
+    /// - Parameter arrive: called with it when it asks for something plain.
+    func accept(_ arrive: @escaping @Sendable (HTTPConnection) -> Void) throws -> EmbeddedChannel {
         let channel = try self.channel()
-        let value = self.connections.setup(channel: channel, logger: Self.logger)
+        let set = self.connections.setup(channel: channel, logger: Self.logger, arrive: arrive)
         try channel.connect(to: SocketAddress(ipAddress: "10.0.0.1", port: 1)).wait()
-        return (channel, try value.wait().http)
+        try set.wait()
+        return channel
     }
 
     /// A connection that is a session already.

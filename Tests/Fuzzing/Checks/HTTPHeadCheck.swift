@@ -24,21 +24,12 @@ enum HTTPHeadCheck {
         }
     }
 
-    private enum Way { case undecided, router, session, failed }
-
     private static func outcome(
         _ stream: ArraySlice<UInt8>, _ gateway: EmbeddedGateway, _ cut: Cut
     ) throws(Disagreement) -> Outcome {
-        guard let (channel, http) = try? gateway.accept() else { throw Disagreement("a connection was not accepted") }
-        var way = Way.undecided
-        // Kept until the channel is closed, as the task that serves it would.
-        var connection: HTTPConnection?
-        http.assumeIsolated().whenComplete { result in
-            switch result {
-            case .success(let served?): (way, connection) = (.router, served)
-            case .success(nil): way = .session
-            case .failure: way = .failed
-            }
+        let arrived = NIOLoopBoundBox<[HTTPConnection]>([], eventLoop: gateway.eventLoop)
+        guard let channel = try? gateway.accept({ arrived.value.append($0) }) else {
+            throw Disagreement("a connection was not accepted")
         }
         var sent: [UInt8] = []
         for piece in cut.pieces(stream) where channel.isActive {
@@ -48,24 +39,24 @@ enum HTTPHeadCheck {
         let isOpen = channel.isActive
         _ = try? channel.finish(acceptAlreadyClosed: true)
         gateway.eventLoop.run()
-        try require(way != .undecided, "what was to become of the connection was never said")
         try require(gateway.state.census.sessions == 0, "a session was left behind")
-        withExtendedLifetime(connection) {}
-        connection = nil
-        return try self.outcome(way, sent, isOpen)
+        try require(arrived.value.count <= 1, "a connection is served once")
+        return try self.outcome(isForRouter: !arrived.value.isEmpty, sent, isOpen)
     }
 
-    private static func outcome(_ way: Way, _ sent: [UInt8], _ isOpen: Bool) throws(Disagreement) -> Outcome {
+    private static func outcome(
+        isForRouter: Bool, _ sent: [UInt8], _ isOpen: Bool
+    ) throws(Disagreement) -> Outcome {
         let status = try self.status(of: sent)
-        switch (way, status) {
-        case (.router, nil): return .passedOn
-        case (.session, 101): return .session
-        case (.failed, let status?):
-            try require((400..<500).contains(status), "an answer of \(status) and no session")
+        switch (isForRouter, status) {
+        case (true, nil): return .passedOn
+        case (false, 101?): return .session
+        case (false, let status?):
+            try require([400, 401, 426, 431, 501].contains(status), "an answer of \(status) and no session")
             try require(!isOpen, "an answer of \(status), and the connection stays open")
             return .refused(status)
-        case (.failed, nil): return isOpen ? .waits : .closed
-        default: throw Disagreement("\(way), and an answer of \(status ?? 0) too")
+        case (false, nil): return isOpen ? .waits : .closed
+        case (true, let status?): throw Disagreement("the router, and an answer of \(status) too")
         }
     }
 

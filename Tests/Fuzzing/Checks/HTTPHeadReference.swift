@@ -24,24 +24,26 @@ struct HTTPHeadReference {
 
     init(_ stream: ArraySlice<UInt8>, _ settings: GatewaySettings) {
         let parts = Self.parts(stream)
+        let broken = parts.error.map { Outcome.refused($0 == .headerOverflow ? 431 : 400) }
         guard let head = parts.head else {
-            self.outcome = parts.isBroken ? .closed : .waits
+            self.outcome = broken ?? .waits
             return
         }
-        let outcome = Self.outcome(head, settings)
-        // A connection is upgraded when all of the request is here.
-        guard outcome == .session, !parts.isWhole else {
+        let outcome = Self.refusal(head) ?? Self.outcome(head, settings)
+        // A request is acted upon when all of it is here, or when it is known that it is too long.
+        let isTooLong = Int(head.headers["content-length"].first ?? "").map { $0 > Routes.longestBody } == true
+        guard outcome == .session || outcome == .passedOn && !isTooLong, !parts.isWhole else {
             self.outcome = outcome
             return
         }
-        self.outcome = parts.isBroken ? .closed : .waits
+        self.outcome = broken ?? .waits
     }
 
     // MARK: decoding
 
     private static func parts(
         _ stream: ArraySlice<UInt8>
-    ) -> (head: HTTPRequestHead?, isWhole: Bool, isBroken: Bool) {
+    ) -> (head: HTTPRequestHead?, isWhole: Bool, error: HTTPParserError?) {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderListSize = Connections.longestHead
         limits.maxHeaderFieldSize = Connections.longestHead
@@ -50,8 +52,8 @@ struct HTTPHeadReference {
             handler: ByteToMessageHandler(
                 HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits)))
         defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
-        var isBroken = false
-        do { _ = try channel.writeInbound(ByteBuffer(bytes: stream)) } catch { isBroken = true }
+        var broken: HTTPParserError?
+        do { _ = try channel.writeInbound(ByteBuffer(bytes: stream)) } catch { broken = error as? HTTPParserError }
         var (head, isWhole) = (HTTPRequestHead?.none, false)
         while let part = try? channel.readInbound(as: HTTPServerRequestPart.self) {
             switch part {
@@ -60,10 +62,27 @@ struct HTTPHeadReference {
             default: break
             }
         }
-        return (head, isWhole, isBroken)
+        return (head, isWhole, broken)
     }
 
     // MARK: deciding
+
+    /// What HTTP itself demands (RFC 9112 sections 3.2 and 6).
+    private static func refusal(_ head: HTTPRequestHead) -> Outcome? {
+        let (hosts, lengths) = (head.headers["host"].count, head.headers["content-length"])
+        let isOld = head.version == .http1_0
+        if hosts > 1 || hosts == 0 && !isOld { return .refused(400) }
+        if head.method == .CONNECT { return .refused(501) }
+        let codings = head.headers["transfer-encoding"].flatMap { $0.split(separator: ",") }.map {
+            String($0.trimming { $0 == " " || $0 == "\t" }).lowercased()
+        }
+        guard codings.isEmpty else {
+            if !lengths.isEmpty || isOld { return .refused(400) }
+            if codings.contains(where: { $0 != "chunked" }) { return .refused(501) }
+            return codings.count == 1 ? nil : .refused(400)
+        }
+        return lengths.isEmpty || lengths.count == 1 && Int(lengths[0]) != nil ? nil : .refused(400)
+    }
 
     private static func outcome(_ head: HTTPRequestHead, _ settings: GatewaySettings) -> Outcome {
         func has(_ name: String, _ value: String, exactly: Bool = false) -> Bool {
@@ -81,7 +100,10 @@ struct HTTPHeadReference {
             if !Set(names).isDisjoint(with: ["token", "access_token", "jwt", "bearer"]) { return .refused(400) }
         }
         guard has("upgrade", "websocket"), ["/v1", "/v1/_echo"].contains(head.uri) else { return .passedOn }
-        guard head.method == .GET, head.version == .http1_1, has("connection", "upgrade") else { return .refused(400) }
+        let hasBody = !head.headers["transfer-encoding"].isEmpty || head.headers["content-length"].contains { Int($0) != 0 }
+        guard head.method == .GET, head.version == .http1_1, !hasBody, has("connection", "upgrade") else {
+            return .refused(400)
+        }
         guard head.headers["sec-websocket-version"] == ["13"] else { return .refused(426) }
         let keys = head.headers["sec-websocket-key"]
         guard keys.count == 1, keys[0].wholeMatch(of: /[A-Za-z0-9+\/]{22}==/) != nil else { return .refused(400) }
