@@ -1,6 +1,6 @@
 # Enroute. `make run` shows a live trip, `make test` runs every test; both install what is missing first.
 
-PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-linux
+PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-linux haproxy nginx-light
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =

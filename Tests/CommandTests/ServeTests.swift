@@ -10,6 +10,7 @@ import Testing
     private struct Served: Sendable {
         let port: Int
         let management: Int
+        let process: Int32
         let send: @Sendable (Signal) throws -> Void
 
         /// Status line and body of a request to the management listener, or to the public one.
@@ -56,7 +57,7 @@ import Testing
                 let ports = try #require(line.firstMatch(of: /port (\d+).*probes and metrics on port (\d+)/))
                 let process = execution.processIdentifier.value
                 let served = Served(
-                    port: try #require(Int(ports.1)), management: try #require(Int(ports.2)),
+                    port: try #require(Int(ports.1)), management: try #require(Int(ports.2)), process: process,
                     send: { kill(process, $0.rawValue) })
                 try await body(served)
                 while try await lines.next() != nil {}
@@ -88,6 +89,37 @@ import Testing
             try served.send(.kill)
         }
         #expect(status == .signaled(SIGKILL))
+    }
+
+    @Test func `B25: connections that pipeline requests and read nothing cost what one answer each costs`() async throws {
+        let status = try await Self.serve(["ENROUTE_LIMIT_STALL_SECONDS": "1"]) { served in
+            // Pages and documents are in memory once they were asked for.
+            #expect(try await served.get("/openapi.json", isPublic: true).hasPrefix("HTTP/1.1 200 "))
+            let before = try Self.mostMemoryKilobytes(served.process)
+            let crowd = try await blocking {
+                let requests = String(repeating: "GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n", count: 400)
+                return Handed(
+                    try (0..<20).map { _ in
+                        let socket = try RawSocket(port: served.port)
+                        try socket.send(requests)
+                        return socket
+                    })
+            }
+            // All were given up: nothing more is written to any of them.
+            #expect(try await served.eventually("/metrics", #"enroute_deadlines_missed_total{deadline="write"} 20"#))
+            let grown = try Self.mostMemoryKilobytes(served.process) - before
+            // 1,123 MB before one request was answered at a time.
+            #expect(grown < 40_000, "\(grown) KB")
+            withExtendedLifetime(crowd) {}
+            try served.send(.kill)
+        }
+        #expect(status == .signaled(SIGKILL))
+    }
+
+    /// The most memory that the process has ever had in RAM (proc(5), status).
+    private static func mostMemoryKilobytes(_ process: Int32) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        return try #require(status.firstMatch(of: /VmHWM:\s+([0-9]+) kB/).flatMap { Int($0.1) })
     }
 
     @Test func `a second signal ends a draining gateway at once`() async throws {

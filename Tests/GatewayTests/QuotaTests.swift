@@ -44,6 +44,20 @@ import Testing
         }
     }
 
+    @Test func `B34: without a burst an address has no bound, and what is refused is still counted`() {
+        let quotas = Quotas(
+            limits: Self.limits {
+                ($0.refusalsPerAddressBurst, $0.visitsPerAddressBurst, $0.tilesPerAddressBurst) = (0, 0, 0)
+            })
+        for _ in 0..<1000 {
+            quotas.tokenRefused(of: Self.here, at: 1)
+            #expect(quotas.isLockedOut(Self.here, at: 1) == nil)
+            #expect(quotas.visit(of: Self.here, at: 1) == nil && quotas.tile(of: Self.here, at: 1) == nil)
+        }
+        #expect(quotas.refused[.tokensRefused] == 1000)
+        #expect(SharedBuckets<ClientAddress>(perSecond: 400, burst: 0).join(Self.here) == nil)
+    }
+
     @Test func `an address that guesses tokens is locked out for as long as it is told`() throws {
         let quotas = Quotas(
             limits: Self.limits { ($0.refusalsPerAddressPerSecond, $0.refusalsPerAddressBurst) = (2, 3) })
@@ -125,9 +139,29 @@ import Testing
             proxies.client(of: balancer, forwardedFor: ["203.0.113.9, 198.51.100.1", "10.9.9.9"])
                 == ClientAddress("198.51.100.1"))
         #expect(proxies.client(of: balancer, forwardedFor: []) == nil)
-        #expect(proxies.client(of: balancer, forwardedFor: ["unknown"]) == nil)
         #expect(proxies.trusts(try SocketAddress(ipAddress: "2001:db8:9::1", port: 1)))
         #expect(!proxies.trusts(try SocketAddress(ipAddress: "11.0.0.1", port: 1)))
+    }
+
+    @Test(arguments: [
+        ("203.0.113.9:51234", "203.0.113.9"), ("[2001:470::9]:51234", "2001:470::9"), ("[2001:470::9]", "2001:470::9"),
+        ("2001:470::9", "2001:470::9"), ("203.0.113.9 , ,10.0.0.7:1", "203.0.113.9"), ("::ffff:203.0.113.9", "203.0.113.9"),
+    ])
+    func `B39: an address may come with a port and in brackets`(forwarded: String, address: String) throws {
+        let proxies = try TrustedProxies(["10.0.0.0/8", "2001:db8::/32"])
+        let balancer = try SocketAddress(ipAddress: "10.1.2.3", port: 1)
+        #expect(proxies.client(of: balancer, forwardedFor: [forwarded]) == ClientAddress(address))
+    }
+
+    @Test(arguments: [
+        "unknown", "_hidden", "203.0.113.9:", "203.0.113.9:x", "203.0.113.9:99999", "203.0.113.9:-1", "[203.0.113.9]:1",
+        "[2001:470::9", "[2001:470::9]1", "2001:470::9]:1", ":80", "[]", "198.51.100.1, who",
+    ])
+    func `B39: what is no address counts for the proxy it came through`(forwarded: String) throws {
+        let proxies = try TrustedProxies(["10.0.0.0/8"])
+        let balancer = try SocketAddress(ipAddress: "10.1.2.3", port: 1)
+        #expect(proxies.client(of: balancer, forwardedFor: [forwarded]) == ClientAddress("10.1.2.3"))
+        #expect(proxies.client(of: balancer, forwardedFor: ["10.9.9.9"]) == nil)
     }
 
     @Test(arguments: ["10.0.0.0/33", "ten", "10.0.0.1/", "::/129", "10.0.0.0/-1"])

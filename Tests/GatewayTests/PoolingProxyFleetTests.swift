@@ -1,0 +1,133 @@
+import EnrouteWire
+import Foundation
+import Subprocess
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Behind proxies that keep connections to the gateway and send requests of many clients on each.
+@Suite struct PoolingProxyFleetTests {
+    enum Proxy: String, CaseIterable {
+        case nginx = "/usr/sbin/nginx"
+        case haproxy = "/usr/sbin/haproxy"
+
+        func configuration(folder: String, port: Int, gateway: Int) -> String {
+            switch self {
+            case .nginx:
+                """
+                daemon off;
+                master_process off;
+                pid \(folder)/nginx.pid;
+                error_log stderr crit;
+                events { worker_connections 256; }
+                http {
+                    access_log off;
+                    client_body_temp_path \(folder)/body;
+                    proxy_temp_path \(folder)/proxy;
+                    fastcgi_temp_path \(folder)/fastcgi;
+                    scgi_temp_path \(folder)/scgi;
+                    uwsgi_temp_path \(folder)/uwsgi;
+                    map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
+                    upstream gateway { server 127.0.0.1:\(gateway); keepalive 8; }
+                    server {
+                        listen 127.0.0.1:\(port);
+                        location / {
+                            proxy_pass http://gateway;
+                            proxy_http_version 1.1;
+                            proxy_set_header Host $host;
+                            proxy_set_header Upgrade $http_upgrade;
+                            proxy_set_header Connection $connection_upgrade;
+                        }
+                    }
+                }
+                """
+            case .haproxy:
+                """
+                global
+                    maxconn 256
+                defaults
+                    mode http
+                    http-reuse aggressive
+                    timeout connect 10s
+                    timeout client 60s
+                    timeout server 60s
+                    timeout tunnel 60s
+                frontend clients
+                    bind 127.0.0.1:\(port)
+                    default_backend gateways
+                backend gateways
+                    server gateway 127.0.0.1:\(gateway)
+
+                """
+            }
+        }
+
+        func words(_ file: String, _ folder: String) -> [String] {
+            switch self {
+            case .nginx: ["-c", file, "-p", folder]
+            case .haproxy: ["-db", "-q", "-f", file]
+            }
+        }
+    }
+
+    /// Runs a proxy in front of the gateway for as long as `body` does.
+    private static func run(
+        _ proxy: Proxy, before gateway: Int, _ body: @escaping @Sendable (_ port: Int) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-proxy-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let port = try await freePort()
+        let file = "\(folder)/proxy.conf"
+        try proxy.configuration(folder: folder, port: port, gateway: gateway).write(
+            toFile: file, atomically: true, encoding: .utf8)
+        var platform = PlatformOptions()
+        platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(1))]
+        _ = try await Subprocess.run(
+            .path(FilePath(proxy.rawValue)), arguments: Arguments(proxy.words(file, folder)), platformOptions: platform,
+            input: .none, output: .discarded, error: .discarded
+        ) { execution in
+            defer { kill(execution.processIdentifier.value, SIGKILL) }
+            try await becomes("\(proxy) listens") { (try? RawSocket(port: port)) != nil }
+            try await body(port)
+        }
+    }
+
+    @Test(arguments: Proxy.allCases)
+    func `B32: upgrades on connections that served others before are all made`(proxy: Proxy) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let token = try await gateway.token("anna", .service)
+                try await Self.run(proxy, before: gateway.port) { port in
+                    try await blocking { try Self.alternate(port, token) }
+                }
+                let accepted = try await gateway.manage("/metrics").text
+                    .firstMatch(of: /enroute_connections_accepted_total ([0-9]+)/).flatMap { Int($0.1) }
+                // 40 requests; most came on a connection that was there.
+                #expect(try #require(accepted) < 35)
+            }
+        }
+    }
+
+    private static func alternate(_ port: Int, _ token: String) throws {
+        for round in 0..<20 {
+            // Two at a time, so that some connections are proven to be kept.
+            let client = try RawSocket(port: port)
+            for _ in 0..<2 {
+                try client.send("GET /nothing HTTP/1.1\r\nHost: h\r\n\r\n")
+                let head = String(decoding: try client.readUntil(Array("\r\n\r\n".utf8)), as: UTF8.self)
+                #expect(head.hasPrefix("HTTP/1.1 404 "), "\(round): \(head)")
+                let length = head.lowercased().firstMatch(of: /content-length: ([0-9]+)/).flatMap { Int($0.1) } ?? 0
+                var left = length
+                while left > 0 { left -= try client.read(atMost: left).count }
+            }
+            let session = try RawSocket.upgraded(port: port, token: token)
+            let head = String(decoding: try session.readUntil(Array("\r\n\r\n".utf8)), as: UTF8.self)
+            #expect(head.hasPrefix("HTTP/1.1 101 "), "\(round): \(head)")
+            _ = try session.readUntil(Array(#""type":"welcome""#.utf8))
+            try session.sayGoodbye()
+        }
+    }
+}

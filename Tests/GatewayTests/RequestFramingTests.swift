@@ -1,0 +1,119 @@
+import EnrouteWire
+import NIOHTTP1
+import Testing
+
+@testable import Gateway
+
+/// Where a request ends, what its head must say, and how fast an answer has to be taken: values, without a socket.
+@Suite struct RequestFramingTests {
+    /// How many of the bytes belong to the request, whatever pieces they come in.
+    private static func length(
+        _ bytes: [UInt8], body: RequestFraming.Body, piece: Int
+    ) throws -> (taken: Int, isComplete: Bool) {
+        var framing = RequestFraming()
+        var (taken, rest) = (0, bytes[...])
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(piece))
+            let count = try part.withUnsafeBytes { try framing.take($0) }
+            taken += count
+            rest = rest.dropFirst(count)
+            if framing.isHeadEnded { framing.expect(body) } else if count < part.count { break }
+        }
+        return (taken, framing.isComplete)
+    }
+
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\nHost: h\r\n\r\n", "", RequestFraming.Body.none),
+        ("\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", "", .none), ("GET / HTTP/1.1\nHost: h\n\n", "", .none),
+        ("POST / HTTP/1.1\r\nHost: h\r\n\r\n", "12345", .length(5)), ("POST / HTTP/1.1\r\n\r\n", "", .length(0)),
+        ("POST / HTTP/1.1\r\n\r\n", "5;a=b\r\n12345\r\n0a\r\n1234567890\r\n0\r\n\r\n", .chunked),
+        ("POST / HTTP/1.1\r\n\r\n", "1\r\n\n\r\n000\r\nA: b\r\nC: d\r\n\r\n", .chunked),
+    ])
+    func `B25: a request ends where its head or its body says, and what follows is the next one's`(
+        head: String, body: String, framing: RequestFraming.Body
+    ) throws {
+        let request = Array((head + body).utf8)
+        for piece in [1, 2, 7, 1000] {
+            let (taken, isComplete) = try Self.length(request + Array("GET /next".utf8), body: framing, piece: piece)
+            #expect(taken == request.count && isComplete, "in pieces of \(piece)")
+            #expect(try !Self.length(request.dropLast(), body: framing, piece: piece).isComplete)
+        }
+    }
+
+    @Test func `B26: extensions of chunks, their sizes, trailers and heads have a bound each`() throws {
+        let head = "POST / HTTP/1.1\r\n\r\n"
+        let many = String(repeating: "1;x=y\r\na\r\n", count: 2000)
+        for (bytes, violation) in [
+            (head + "1;" + String(repeating: "x", count: 5000), .chunkExtensions), (head + many, .chunkExtensions),
+            (head + String(repeating: "0", count: 5000), .chunkSize), (head + "fffffffffffffffff\r\n", .chunkSize),
+            (head + "0\r\n" + String(repeating: "a: b\r\n", count: 3000), .trailers),
+            (String(repeating: "\r\n", count: 9000), .head),
+        ] as [(String, RequestFraming.Violation)] {
+            #expect(throws: violation) { try Self.length(Array(bytes.utf8), body: .chunked, piece: 100) }
+        }
+        let small = Array((head + String(repeating: "1\r\na\r\n", count: 2000) + "0\r\n\r\n").utf8)
+        #expect(try Self.length(small, body: .chunked, piece: 100).isComplete)
+    }
+
+    private static func head(_ fields: [(String, String)], _ version: HTTPVersion = .http1_1) -> HTTPRequestHead {
+        HTTPRequestHead(version: version, method: .POST, uri: "/", headers: HTTPHeaders(fields))
+    }
+
+    @Test(arguments: [
+        ([], HTTPVersion.http1_1, 400), ([("Host", "a"), ("Host", "b")], .http1_1, 400),
+        ([("Host", "a"), ("Host", "a")], .http1_0, 400),
+        ([("Host", "a"), ("Content-Length", "1"), ("Content-Length", "2")], .http1_1, 400),
+        ([("Host", "a"), ("Content-Length", "+1")], .http1_1, 400),
+        ([("Host", "a"), ("Content-Length", "99999999999999999999")], .http1_1, 400),
+        ([("Host", "a"), ("Content-Length", "1"), ("Transfer-Encoding", "chunked")], .http1_1, 400),
+        ([("Host", "a"), ("Transfer-Encoding", "chunked")], .http1_0, 400),
+        ([("Host", "a"), ("Transfer-Encoding", "chunked, chunked")], .http1_1, 400),
+        ([("Host", "a"), ("Transfer-Encoding", "gzip, chunked")], .http1_1, 501),
+        ([("Host", "a"), ("Transfer-Encoding", "xchunked")], .http1_1, 501),
+    ])
+    func `B57: a head that two readers could understand differently is refused`(
+        fields: [(String, String)], version: HTTPVersion, status: Int
+    ) {
+        #expect { try RequestRules.body(of: Self.head(fields, version)) } throws: { error in
+            (error as? RequestRules.Violation)?.status == status
+        }
+    }
+
+    @Test func `what a head says of its body is what is read`() throws {
+        #expect(try RequestRules.body(of: Self.head([], .http1_0)) == .none)
+        #expect(try RequestRules.body(of: Self.head([("Host", "a"), ("Content-Length", "7")])) == .length(7))
+        #expect(try RequestRules.body(of: Self.head([("Host", "a"), ("Transfer-Encoding", "Chunked")])) == .chunked)
+    }
+
+    @Test func `B57: a token in a URL is seen however its name is encoded`() {
+        for uri in ["/x?%74oken=1", "/x?a=b&ACCESS%5Ftoken=1", "/x?jwt", "/?b%65%61rer=2"] { #expect(uri.namesToken) }
+        for uri in ["/x?tok=1", "/token=1", "/x?%7=token", "/x?a=token", "/x?%2574oken=1"] { #expect(!uri.namesToken) }
+    }
+
+    @Test func `B25: a peer has to take its share from one look to the next`() {
+        var limits = Limits()
+        (limits.answerBytesPerSecond, limits.stallSeconds) = (100, 10)
+        var progress = AnswerProgress(limits)
+        progress.wrote(32_768)
+        progress.begin(unsent: 30_000)
+        #expect(progress.isEnough(unsent: 29_000) == true)
+        #expect(progress.isEnough(unsent: 28_001) == false)
+        // What was written in between was taken before.
+        progress.wrote(32_768)
+        #expect(progress.isEnough(unsent: 32_768) == true)
+        limits.answerBytesPerSecond = 0
+        var patient = AnswerProgress(limits)
+        patient.wrote(10)
+        patient.begin(unsent: 10)
+        #expect(patient.isEnough(unsent: 10) == false)
+        #expect(patient.isEnough(unsent: 9) == true)
+    }
+
+    @Test func `B18: what happens all the time is logged now and then, with how often it happened`() {
+        var pace = LogPace()
+        #expect(pace.next(at: 1) == 0)
+        for second in 1...59 { #expect(pace.next(at: UInt64(second) * 1_000_000_000) == nil) }
+        #expect(pace.next(at: 61_000_000_000) == 59)
+        #expect(pace.next(at: 121_000_000_001) == 0)
+    }
+}
