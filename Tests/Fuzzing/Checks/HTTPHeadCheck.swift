@@ -41,13 +41,14 @@ enum HTTPHeadCheck {
         gateway.eventLoop.run()
         try require(gateway.state.census.sessions == 0, "a session was left behind")
         try require(arrived.value.count <= 1, "a connection is served once")
-        return try self.outcome(isForRouter: !arrived.value.isEmpty, sent, isOpen)
+        let isToHEAD = stream.drop { $0 == 13 || $0 == 10 }.starts(with: Array("HEAD ".utf8))
+        return try self.outcome(isForRouter: !arrived.value.isEmpty, sent, isOpen, isToHEAD: isToHEAD)
     }
 
     private static func outcome(
-        isForRouter: Bool, _ sent: [UInt8], _ isOpen: Bool
+        isForRouter: Bool, _ sent: [UInt8], _ isOpen: Bool, isToHEAD: Bool
     ) throws(Disagreement) -> Outcome {
-        let status = try self.status(of: sent)
+        let status = try self.status(of: sent, isToHEAD: isToHEAD)
         switch (isForRouter, status) {
         case (true, nil): return .passedOn
         case (false, 101?): return .session
@@ -61,7 +62,7 @@ enum HTTPHeadCheck {
     }
 
     /// The status of the only response; a problem document is its whole body, and frames follow a 101.
-    private static func status(of sent: [UInt8]) throws(Disagreement) -> UInt? {
+    private static func status(of sent: [UInt8], isToHEAD: Bool) throws(Disagreement) -> UInt? {
         guard !sent.isEmpty else { return nil }
         let ending = Array("\r\n\r\n".utf8)
         guard let end = sent.indices.first(where: { sent[$0...].starts(with: ending) }) else {
@@ -75,6 +76,8 @@ enum HTTPHeadCheck {
         if status == 101 {
             try require(lines.contains { $0.lowercased() == "upgrade: websocket" }, "an upgrade to what? \(lines)")
             _ = try WebSocketReference.framesOfServer(body)
+        } else if isToHEAD, body.isEmpty {
+            try require(lines.contains { $0.hasPrefix("content-length: ") }, "\(lines)")
         } else {
             try require(lines.contains("content-length: \(body.count)"), "\(lines) for \(body.count) bytes")
             try require(
