@@ -201,7 +201,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             )
             .childChannelInitializer { channel in
                 connections.setup(channel: channel, logger: logger) { connection in
-                    if case .dropped = arrive(connection) { connection.channel.close(promise: nil) }
+                    guard case .enqueued = arrive(connection) else { return connection.channel.close(promise: nil) }
                 }
             }
         do {

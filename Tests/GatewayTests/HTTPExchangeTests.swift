@@ -45,7 +45,7 @@ import Testing
     @Test func `B25: requests that come at once are answered in their order, one after the other`() async throws {
         try await Self.run { gateway, _ in
             let socket = try RawSocket(port: gateway.port, kernelBytes: 8192)
-            let traces = (1...300).map { String(repeating: "0", count: 29) + String($0 + 100) }
+            let traces = (1...60).map { String(repeating: "0", count: 29) + String($0 + 100) }
             let requests = traces.enumerated().map { index, trace in
                 // With and without body, long and short answers.
                 let headers = "traceparent: 00-\(trace)-0000000000000001-00\r\n"
@@ -248,7 +248,7 @@ import Testing
         try await Self.run { gateway, _ in
             let socket = try RawSocket(port: gateway.port)
             for (path, status) in [
-                ("/nothing", 404), ("/api/v1/jobs/j1/status", 405), ("/openapi.json", 200),
+                ("/nothing", 404), ("/api/v1/sign-ins/redeem", 405), ("/openapi.json", 200),
                 ("/api/v1/jobs/a%20b", 401), ("/track/j1", 200),
             ] {
                 try socket.send(Self.get(path, method: "HEAD") + Self.get("/nothing"))
