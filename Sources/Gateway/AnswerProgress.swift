@@ -2,6 +2,9 @@
 // and a peer that reads a few bytes each minute would keep both for ever.
 
 internal import EnrouteWire
+internal import NIOCore
+internal import SecureSocket
+internal import Telemetry
 
 /// What a peer has taken between two looks.
 struct AnswerProgress {
@@ -28,5 +31,47 @@ struct AnswerProgress {
         let taken = self.written - unsent
         defer { self.takenBefore = taken }
         return taken - self.takenBefore >= self.leastBytes
+    }
+}
+
+/// Closes a connection whose peer does not take its answer. Confined to the channel's loop.
+final class AnswerWatch {
+    private let loop: LoopState
+    private let socket: SecureSocketHandler
+    private var progress: AnswerProgress
+    private var deadline: Deadline?
+
+    init(loop: LoopState, socket: SecureSocketHandler) {
+        self.loop = loop
+        self.socket = socket
+        self.progress = AnswerProgress(loop.settings.limits)
+    }
+
+    /// A piece of an answer was written. From now on it is looked at, if the kernel has not taken it.
+    func wrote(_ bytes: Int, to channel: any Channel) {
+        self.progress.wrote(bytes)
+        guard self.deadline == nil, self.socket.isWaiting else { return }
+        self.progress.begin(unsent: self.socket.unsentBytes)
+        self.lookLater(channel)
+    }
+
+    /// The answer is taken, or it is somebody else's matter.
+    func stop() {
+        self.deadline?.cancel()
+        self.deadline = nil
+    }
+
+    private func lookLater(_ channel: any Channel) {
+        self.deadline = self.loop.deadlines.after(.seconds(Int64(self.loop.settings.limits.stallSeconds))) {
+            [weak self] in
+            guard let self else { return }
+            self.deadline = nil
+            guard self.socket.isWaiting else { return }
+            guard self.progress.isEnough(unsent: self.socket.unsentBytes) else {
+                self.loop.counts.add(.writesStalled)
+                return channel.close(promise: nil)
+            }
+            self.lookLater(channel)
+        }
     }
 }

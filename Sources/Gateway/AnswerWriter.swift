@@ -93,3 +93,12 @@ struct AnswerWriter: ResponseBodyWriter, Sendable {
         try await self.eventLoop.flatSubmit { exchange.value.send(head, piece, isLast: isLast) }.get()
     }
 }
+
+/// A body that nobody reads, because it is too long.
+struct BodyTooLong: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    typealias Element = ByteBuffer
+
+    func makeAsyncIterator() -> BodyTooLong { self }
+
+    func next() async throws -> ByteBuffer? { throw NIOTooManyBytesError(maxBytes: Routes.longestBody) }
+}

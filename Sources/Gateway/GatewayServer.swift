@@ -90,7 +90,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
         let eventCounts = EventCounts()
         let fleet = Fleet(
-            loops: loops, states: states, load: load, quotas: quotas, issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts,
+            loops: loops, states: states, load: load, quotas: quotas, issuerKeys: self.settings.issuerKeys,
+            eventCounts: eventCounts,
             arrivalCounts: routing.counts)
 
         let (jobs, publisher, notes, tickets, codes, links, riders, pool, revocationLog, geocoder) = try await loops[0]

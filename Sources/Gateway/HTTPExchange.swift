@@ -63,8 +63,7 @@ final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
     private var tasks: AsyncStream<PlainRequest>.Continuation?
     private var deadline: Deadline?
     private var wait: Wait?
-    private var progress: AnswerProgress
-    private var progressCheck: Deadline?
+    private let watch: AnswerWatch
 
     /// - Parameter arrive: called once, with the connection's first request for the routes; the connection has to be served.
     init(
@@ -77,7 +76,7 @@ final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
         self.connections = connections
         self.logger = logger
         self.arrive = arrive
-        self.progress = AnswerProgress(loop.settings.limits)
+        self.watch = AnswerWatch(loop: loop, socket: socket)
     }
 
     // MARK: life
@@ -103,7 +102,7 @@ final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
         self.context = nil
         self.tasks?.finish()
         self.deadline?.cancel()
-        self.progressCheck?.cancel()
+        self.watch.stop()
         self.body = ByteBuffer()
     }
 
@@ -287,15 +286,7 @@ final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
 
     func refuseAsMalformed(_ error: HTTPParserError? = nil) {
         self.loop.counts.add(.requestsMalformed)
-        guard case .headerOverflow? = error else {
-            return self.refuse(.init(bad: "This is not a request of HTTP/1.1 or HTTP/1.0."))
-        }
-        let detail =
-            "The headers hold more than \(Connections.longestHead) bytes, or are more than \(Connections.mostHeaders)."
-        self.refuse(
-            .init(
-                status: .requestHeaderFieldsTooLarge,
-                problem: Problem(.badRequest, status: 431, detail: detail)))
+        self.refuse(.init(malformed: error))
     }
 
     /// Answers without asking the routes, and closes.
@@ -308,12 +299,15 @@ final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
         self.closesAfterAnswer = true
         self.feed.discard()
         let trace = RequestTrace(request?.headers["traceparent"] ?? [])
+        self.logger.trace(
+            "answered", metadata: [LogKey.trace: "\(trace.traceID)", LogKey.status: "\(refusal.status.code)"])
         let body = ByteBuffer(bytes: refusal.problem.json(trace))
         var headers = refusal.headers
         headers.add(name: "traceresponse", value: trace.traceresponse)
         headers.add(name: "content-type", value: Problem.mediaType)
         headers.add(name: "content-length", value: String(body.readableBytes))
-        _ = self.send(HTTPResponseHead(version: self.version, status: refusal.status, headers: headers), body, isLast: true)
+        _ = self.send(
+            HTTPResponseHead(version: self.version, status: refusal.status, headers: headers), body, isLast: true)
     }
 
     /// Whether the body of this answer is written in chunks, where its length is not known before.
@@ -322,6 +316,7 @@ final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
     /// The answer is a stream from now on, which somebody else writes: what the peer sends is read and means nothing, and
     /// its end ends the stream.
     func becomesStream() {
+        self.watch.stop()
         self.feed.discard()
         if self.feed.isInputOver { self.context?.close(promise: nil) }
     }
@@ -353,16 +348,14 @@ final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
         } else {
             written.succeed()
         }
-        if let piece { self.progress.wrote(piece.readableBytes) }
-        if self.socket.isWaiting { self.watchProgress() }
+        self.watch.wrote(piece?.readableBytes ?? 0, to: context.channel)
         written.futureResult.assumeIsolated().whenSuccess { if isLast { self.answered() } }
         return written.futureResult
     }
 
     private func answered() {
         guard case .answering = self.state, let context = self.context else { return }
-        self.progressCheck?.cancel()
-        self.progressCheck = nil
+        self.watch.stop()
         self.isToHEAD = false
         guard !self.closesAfterAnswer else { return self.linger(context) }
         self.state = .idle
@@ -381,25 +374,6 @@ final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
         context.close(mode: .output, promise: nil)
     }
 
-    private func watchProgress() {
-        guard self.progressCheck == nil else { return }
-        self.progress.begin(unsent: self.socket.unsentBytes)
-        self.checkProgressLater()
-    }
-
-    private func checkProgressLater() {
-        self.progressCheck = self.loop.deadlines.after(.seconds(Int64(self.limits.stallSeconds))) { [weak self] in
-            guard let self, let context = self.context else { return }
-            self.progressCheck = nil
-            guard self.socket.isWaiting else { return }
-            guard self.progress.isEnough(unsent: self.socket.unsentBytes) else {
-                self.loop.counts.add(.writesStalled)
-                return context.close(promise: nil)
-            }
-            self.checkProgressLater()
-        }
-    }
-
     // MARK: a session
 
     private func upgrade(_ head: HTTPRequestHead, _ admission: Admission, _ context: ChannelHandlerContext) {
@@ -416,13 +390,4 @@ final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
         self.end()
         self.feed.handOver()
     }
-}
-
-/// A body that nobody reads, because it is too long.
-private struct BodyTooLong: AsyncSequence, AsyncIteratorProtocol, Sendable {
-    typealias Element = ByteBuffer
-
-    func makeAsyncIterator() -> BodyTooLong { self }
-
-    func next() async throws -> ByteBuffer? { throw NIOTooManyBytesError(maxBytes: Routes.longestBody) }
 }

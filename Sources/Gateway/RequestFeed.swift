@@ -91,7 +91,8 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     private func feed(_ context: ChannelHandlerContext) {
         guard !self.isFeeding else { return }
         self.isFeeding = true
-        while case .requests = self.mode, !self.isReplacingDecoder, self.held.readableBytes > 0, self.feedOnce(context) {
+        while case .requests = self.mode, !self.isReplacingDecoder, self.held.readableBytes > 0, self.feedOnce(context)
+        {
         }
         self.isFeeding = false
         if self.held.readableBytes == 0 { self.held = ByteBuffer() }

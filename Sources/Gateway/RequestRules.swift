@@ -42,3 +42,17 @@ enum RequestRules {
         return count == 0 ? .none : .length(count)
     }
 }
+
+extension Admission.Refusal {
+    /// - Parameter error: why the decoder reads no further; `nil`: it and `RequestFraming` disagree.
+    init(malformed error: HTTPParserError?) {
+        guard case .headerOverflow? = error else {
+            self.init(bad: "This is not a request of HTTP/1.1 or HTTP/1.0.")
+            return
+        }
+        let bounds = "\(Connections.longestHead) bytes, or are more than \(Connections.mostHeaders)"
+        self.init(
+            status: .requestHeaderFieldsTooLarge,
+            problem: Problem(.badRequest, status: 431, detail: "The headers hold more than \(bounds)."))
+    }
+}

@@ -37,7 +37,8 @@ extension Connections {
         let (loop, socket, logger) = (exchange.loop, exchange.socket, exchange.logger)
         let sync = channel.pipeline.syncOperations
         for context in [
-            try sync.context(handlerType: HTTPResponseEncoder.self), try sync.context(handlerType: RequestFeed.Decoder.self),
+            try sync.context(handlerType: HTTPResponseEncoder.self),
+            try sync.context(handlerType: RequestFeed.Decoder.self),
             try sync.context(handler: exchange),
         ] {
             sync.removeHandler(context: context, promise: nil)

@@ -6,7 +6,8 @@ package enum Metric: Int, CaseIterable, Sendable {
     case connectionsRefusedByAddress
     case sessionsOpened
     case sessionsRefusedByPerson, sessionsRefusedByAddress, sessionsRefusedByLink
-    case handshakesTimedOut, requestsTimedOut, bodiesTimedOut, signInsTimedOut, pongsTimedOut, writesStalled, closesTimedOut
+    case handshakesTimedOut, requestsTimedOut, bodiesTimedOut, signInsTimedOut, pongsTimedOut, writesStalled,
+        closesTimedOut
     case messagesReceived, messagesRefusedByRate, messagesNotUnderstood
     case positionsConflatedIn, positionsConflatedOut
     case messagesRelayed, messagesWaited

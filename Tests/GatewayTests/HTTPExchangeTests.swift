@@ -115,7 +115,8 @@ import Testing
             // All in one packet, with a frame behind.
             let hasty = try RawSocket(port: gateway.port)
             try hasty.send(
-                Array((Self.get("/openapi.json") + Self.get("/nothing", "Upgrade: h2c\r\nConnection: upgrade\r\n")).utf8)
+                Array(
+                    (Self.get("/openapi.json") + Self.get("/nothing", "Upgrade: h2c\r\nConnection: upgrade\r\n")).utf8)
                     + Array(upgrade.utf8) + RawSocket.frame(0x89, [7]) + RawSocket.frame(0x88, [0x03, 0xE8]))
             for status in [200, 404, 101] { #expect(try Self.answer(hasty).hasPrefix("HTTP/1.1 \(status) ")) }
             let heard = try hasty.readToEnd()
@@ -123,7 +124,9 @@ import Testing
         }
     }
 
-    @Test func `B32: an upgrade that is not made leaves the connection as it was, or closes it and says so`() async throws {
+    @Test func `B32: an upgrade that is not made leaves the connection as it was, or closes it and says so`()
+        async throws
+    {
         try await Self.run { gateway, _ in
             let socket = try RawSocket(port: gateway.port)
             for headers in [
@@ -155,7 +158,9 @@ import Testing
         #expect(metrics.contains(#"enroute_deadlines_missed_total{deadline="body"} 1"#))
     }
 
-    @Test func `B52: the head of a later request has its time as well, and an idle connection is left alone`() async throws {
+    @Test func `B52: the head of a later request has its time as well, and an idle connection is left alone`()
+        async throws
+    {
         try await Self.run {
             $0.limits.firstRequestSeconds = 1
         } _: { gateway, _ in
@@ -192,7 +197,8 @@ import Testing
                 let socket = try RawSocket(port: gateway.port)
                 try socket.send(request + rest)
                 let answer = String(decoding: try socket.readToEnd(), as: UTF8.self)
-                #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.lowercased().contains("connection: close"), "\(answer)")
+                #expect(
+                    answer.hasPrefix("HTTP/1.1 413 ") && answer.lowercased().contains("connection: close"), "\(answer)")
             }
         }
     }
@@ -229,7 +235,9 @@ import Testing
                     if !before.isEmpty { #expect(try Self.answer(socket).hasPrefix("HTTP/1.1 404 ")) }
                     let answer = String(decoding: try socket.readToEnd(), as: UTF8.self)
                     #expect(answer.dropFirst(9).hasPrefix("\(status) "), "\(bytes.prefix(70)): \(answer)")
-                    #expect(answer.contains("application/problem+json") && answer.lowercased().contains("connection: close"))
+                    #expect(
+                        answer.contains("application/problem+json") && answer.lowercased().contains("connection: close")
+                    )
                     #expect(answer.ranges(of: "HTTP/1.").count == 1)
                 }
             }
@@ -303,7 +311,8 @@ import Testing
             #expect(try status(Self.get("/api/v1/jobs/j1", "Authorization: Bearer \(token)\r\n")) == "404")
             for expected in ["404", "429"] {
                 #expect(try status(Self.get("/assets/tiles/1/1/1")) == expected)
-                let code = Self.get("/api/v1/sign-ins/redeem", "Content-Length: 15\r\n", method: "POST") + #"{"code":"none"}"#
+                let code =
+                    Self.get("/api/v1/sign-ins/redeem", "Content-Length: 15\r\n", method: "POST") + #"{"code":"none"}"#
                 #expect(try status(code) == expected)
             }
             let stranger = try RawSocket.upgraded(
