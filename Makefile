@@ -1,6 +1,6 @@
 # Enroute. `make run` shows a live trip, `make test` runs every test; both install what is missing first.
 
-PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-linux
+PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-linux haproxy
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
@@ -13,7 +13,7 @@ run: install build
 
 # One after the other: who measures how long a peer may take is not to wait for six servers electing a master.
 TEST = swift test --skip-build --disable-xctest
-FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|BlindGateway|BlindArrival|RecordedShape|ArrivalLease|WaitingPosition|TravelEnd|TicketRace|DisclosureTests|TransitionRace|GatewayTests.Queue|InterfaceAnswer
+FLEETS = Fleet|Balancer|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|BlindGateway|BlindArrival|RecordedShape|ArrivalLease|WaitingPosition|TravelEnd|TicketRace|DisclosureTests|TransitionRace|GatewayTests.Queue|InterfaceAnswer
 # At nice 19, so that what moves much beside it is not held up.
 SIMULATION = SimulationTests|TimeLimitTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests|SlowReaderRevocation|LinearizabilityTests
 

@@ -24,6 +24,9 @@ public struct Limits: Hashable, Sendable {
     public var pongSeconds = 10
     /// Seconds in which a socket that has to take something takes nothing; then it is closed without a word.
     public var stallSeconds = 10
+    /// How old a session may get, seconds; each gets an age of its own between half of it and all of it, then `goaway`, so
+    /// that sessions even out over gateways after a restart. 0: no bound.
+    public var sessionAgeSeconds = 0
     /// Seconds a peer has to answer a close frame (RFC 6455 section 7.1.1); then the socket is closed.
     public var closeSeconds = 1
 

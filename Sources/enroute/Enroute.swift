@@ -7,7 +7,8 @@ struct Enroute: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enroute",
         abstract: "Live tracking of deliveries and service visits.",
-        discussion: """
+        discussion: wrappable(
+            """
             Exit codes: 0 done, 1 failed while running, 64 wrong command line, 65 unusable input file,
             69 something it needs is not there (Redis, a port, redis-server), 78 wrong configuration.
 
@@ -20,7 +21,7 @@ struct Enroute: AsyncParsableCommand {
               enroute revoke user customer-1        no token issued until now is good any more
               enroute replay trip.gpx --job job-1   a rider that travels a recorded trip
               enroute score trip.gpx                how good arrival times would have been
-            """,
+            """),
         version: "0.1.0",
         subcommands: [
             ServeCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self,
