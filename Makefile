@@ -34,10 +34,13 @@ build: install
 	swift build
 
 # Exclusivity is checked in debug and in tests; the dependencies are part of the hot path too (ARCHITECTURE.md).
-RELEASE = -c release --product enroute -Xswiftc -enforce-exclusivity=unchecked
+# Swift's standard library is linked in: machines that run gateways have no toolchain.
+RELEASE = -c release --product enroute -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib
 
 release: install
 	swift build $(RELEASE)
+	@if ldd .build/release/enroute | grep -E 'libswift|libFoundation|not found'; then \
+	    echo "error: .build/release/enroute needs these libraries, which machines without Swift lack" >&2; exit 1; fi
 
 # Benchmarks: see benchmarks/README.md. Run nothing beside them.
 bench-tools: release twin

@@ -12,7 +12,7 @@ import Testing
     {
         try await RedisServer.running { redis in
             let environment: [Environment.Key: String] = [
-                "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url, "ENROUTE_TLS": "off",
+                "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url, "ENROUTE_TLS": "off", "ENROUTE_MODE": "development",
                 "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_MANAGEMENT": "off",
                 "ENROUTE_LOOPS": "1",
             ]
