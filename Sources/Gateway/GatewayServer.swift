@@ -230,6 +230,9 @@ package struct GatewayServer: Service, CustomStringConvertible {
             if let error = error as? IOError, error.errnoCode == EADDRINUSE {
                 throw StartFailure.portTaken(host: host, port: port, isManagement: fleet == nil)
             }
+            if case SocketAddressError.unknown = error {
+                throw StartFailure.notBound(host: host, port: port, reason: "the name cannot be looked up")
+            }
             throw StartFailure.notBound(host: host, port: port, reason: "\(error)")
         }
     }
