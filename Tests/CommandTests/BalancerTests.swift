@@ -79,7 +79,7 @@ import Testing
             try await site.redis.start()
             try await blocking {
                 try crowd.all(hear: #""type":"restored""#)
-                try crowd.travel(to: 41.902)
+                try crowd.travel(to: 41.9012)
             }
             let servers = try await site.servers()
             #expect(servers.allSatisfy { $0.status == "UP" && $0.downs == 0 }, "\(servers)")
