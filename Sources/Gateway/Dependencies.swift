@@ -94,7 +94,8 @@ struct HealthReport: Encodable {
         self.dependencies = dependencies.map { state in
             Line(
                 name: state.dependency.rawValue, state: state.isUp ? "up" : "down",
-                since: Date(timeIntervalSince1970: Double(state.since) / 1000).formatted(style),
+                // Half a millisecond more: the style cuts off what a floating-point second lacks.
+                since: Date(timeIntervalSince1970: (Double(state.since) + 0.5) / 1000).formatted(style),
                 place: places[state.dependency])
         }
     }

@@ -14,6 +14,7 @@ struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
         abstract: "Prints the audit trail as JSON Lines, oldest first.",
+        usage: "enroute audit [<options>]",
         discussion: wrappable(
             """
             Reads the same settings as serve, and the ledger, and changes nothing there. Each line has the id that Redis gave
@@ -22,7 +23,7 @@ struct AuditCommand: AsyncParsableCommand {
 
             Examples:
               enroute audit --stream access --job visit-1
-              enroute audit --stream audit --since 2026-11-21T00:00:00Z --config /etc/enroute.env
+              enroute audit --stream audit --since 2026-11-21T00:00:00Z
             """))
 
     @Option(help: "access: who followed which job; audit: what was erased, suggested and stopped.")

@@ -11,6 +11,7 @@ struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
         abstract: "Travels a recorded trip as a rider, over a real connection to a gateway.",
+        usage: "enroute replay <file> --job <job> [<options>]",
         discussion: wrappable(
             """
             Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. The job must exist, be this rider's, and be in_transit or

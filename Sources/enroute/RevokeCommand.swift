@@ -12,6 +12,7 @@ struct RevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
         abstract: "Makes a user's tokens, one token, a job or a tracking link good no more.",
+        usage: "enroute revoke <kind> <id> [<options>]",
         discussion: wrappable(
             """
             Reads the same settings as serve and writes into Redis what every gateway acts upon within a second: sessions

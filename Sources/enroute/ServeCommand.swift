@@ -15,6 +15,7 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Runs a gateway.",
+        usage: "enroute serve [<options>]",
         discussion: wrappable(
             """
             Configured by the environment, or by a file of NAME=value lines; README.md lists the names. SIGTERM drains

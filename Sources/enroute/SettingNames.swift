@@ -66,7 +66,11 @@ enum SettingNames {
     static func nearest(to name: String) -> String? {
         let text = Self.stem(name.uppercased())
         guard !text.isEmpty, text.count <= 100 else { return nil }
-        let best = Self.all.map { (name: $0, distance: Self.distance(text, Self.stem($0))) }.min {
+        // The prefix may be misspelt, or left out.
+        func distance(_ known: String) -> Int {
+            min(Self.distance(text, Self.stem(known)), Self.distance(name.uppercased(), known))
+        }
+        let best = Self.all.map { (name: $0, distance: distance($0)) }.min {
             ($0.distance, $0.name) < ($1.distance, $1.name)
         }
         if let best, best.distance <= max(1, min(3, text.count / 3)) { return best.name }

@@ -9,6 +9,7 @@ struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
         abstract: "Makes a token for development.",
+        usage: "enroute token <person> --role <role> [<options>]",
         discussion: wrappable(
             """
             Signed with ENROUTE_TOKEN_SECRET (HS256), or with --key, a private key in PEM: P-256 (ES256), RSA (RS256) or

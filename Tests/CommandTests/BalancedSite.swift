@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// HAProxy in front of gateways that are processes of their own, with one Redis behind them that can be taken away. The balancer
-/// obeys `/readyz`, and closes every session of a server that it marks down.
+/// obeys `/readyz`, and tries no other server for a client that was refused.
 struct BalancedSite: Sendable {
     struct Gateway: Sendable {
         let port: Int
@@ -31,15 +31,17 @@ struct BalancedSite: Sendable {
         let connections: Int
     }
 
-    /// - Parameter settings: of the gateways, besides those of every test.
+    /// - Parameters:
+    ///   - cutsSessions: closes the sessions of a server that it marks down.
+    ///   - settings: of the gateways, besides those of every test.
     static func run(
-        gateways: Int, _ settings: [Environment.Key: String] = [:],
+        gateways: Int, cutsSessions: Bool, _ settings: [Environment.Key: String] = [:],
         _ body: @escaping @Sendable (BalancedSite) async throws -> Void
     ) async throws {
         try await RestartableRedis.running { redis in
             try await self.withGateways(gateways, redis.url, settings, []) { running in
                 let (port, statistics) = (try await freePort(), try await freePort())
-                try await self.withBalancer(port, statistics, running) {
+                try await self.withBalancer(port, statistics, running, cutsSessions) {
                     let site = BalancedSite(gateways: running, redis: redis, port: port, statistics: statistics)
                     let isUp = await eventually { (try? await site.servers())?.allSatisfy { $0.status == "UP" } == true }
                     try #require(isUp, "HAProxy took no gateway")
@@ -75,7 +77,8 @@ struct BalancedSite: Sendable {
     }
 
     private static func withBalancer(
-        _ port: Int, _ statistics: Int, _ gateways: [Gateway], _ body: @escaping @Sendable () async throws -> Void
+        _ port: Int, _ statistics: Int, _ gateways: [Gateway], _ cutsSessions: Bool,
+        _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         let servers = gateways.enumerated().map { index, gateway in
             "server g\(index) 127.0.0.1:\(gateway.port) check port \(gateway.management)"
@@ -100,7 +103,7 @@ struct BalancedSite: Sendable {
               balance leastconn
               option httpchk GET /readyz
               http-check expect status 200
-              default-server inter 100ms fall 3 rise 1 on-marked-down shutdown-sessions
+              default-server inter 100ms fall 3 rise 1\(cutsSessions ? " on-marked-down shutdown-sessions" : "")
               \(servers.joined(separator: "\n  "))
 
             """

@@ -74,8 +74,8 @@ import Testing
             gateway: "g-1", readiness: .ready, dependencies: states, places: [.redisLive: "10.0.0.5:6379"])
         #expect(
             String(decoding: JSONDocument.bytes(report), as: UTF8.self)
-                == #"{"dependencies":[{"name":"redis_live","place":"10.0.0.5:6379","since":"2026-11-21T16:10:17.626Z","#
-                + #""state":"down"},{"name":"osrm","since":"2026-11-21T16:10:17.000Z","state":"up"}],"gateway":"g-1","#
+                == #"{"dependencies":[{"name":"redis_live","place":"10.0.0.5:6379","since":"2026-11-21T08:10:17.626Z","#
+                + #""state":"down"},{"name":"osrm","since":"2026-11-21T08:10:17.000Z","state":"up"}],"gateway":"g-1","#
                 + #""readiness":"ready","status":"degraded"}"#)
         #expect(states.exposition.contains("\nenroute_dependency_up{dependency=\"redis_live\"} 0\n"))
         #expect(states.exposition.contains("\nenroute_dependency_since_seconds{dependency=\"osrm\"} 1795248617.0\n"))

@@ -21,7 +21,10 @@ import Testing
                 let told = try #require(lines.all.first { $0.message == "Redis does not answer" })
                 #expect(told.metadata == ["role": "live,ledger", "redis": "\(place) and \(place)"])
                 let ended = lines.all.filter { $0.message == "Redis connection ended" }
-                #expect(Set(ended.map { $0.metadata["role"].map { "\($0)" } ?? "" }) == ["live", "ledger"])
+                let roles = ended.map { $0.metadata["role"].map { "\($0)" } ?? "" }
+                #expect(Set(roles).isSuperset(of: ["live", "ledger"]))
+                // The test's own connection to Redis, which writes into the same log.
+                #expect(roles.count { $0.isEmpty } <= 1)
                 #expect(ended.allSatisfy { $0.metadata["redis"] == .string(place) })
                 // Of an attempt that failed; NIO's own description is a dump of its fields.
                 let isTried = await eventually { lines.all.contains { $0.message == "Redis connection failed" } }

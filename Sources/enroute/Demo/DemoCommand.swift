@@ -12,6 +12,7 @@ struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
         abstract: "Shows a live trip in your browser.",
+        usage: "enroute demo [<options>]",
         discussion: wrappable(
             """
             Starts two redis-servers of its own (on unix sockets, ended with it), two gateways behind one port, a job and
