@@ -13,7 +13,7 @@ run: install build
 
 # One after the other: who measures how long a peer may take is not to wait for six servers electing a master.
 TEST = swift test --skip-build --disable-xctest
-FLEETS = Fleet|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|BlindGateway|BlindArrival|RecordedShape|ArrivalLease|WaitingPosition|TravelEnd|TicketRace|DisclosureTests|TransitionRace|GatewayTests.Queue|InterfaceAnswer
+FLEETS = Fleet|Balancer|Topology|LossyProxy|RestartableRedis|TLSRedis|GatewayTests.Outage|Failover|Durability|DeployedFiles|CheckTests|RevocationOutage|BlindGateway|BlindArrival|RecordedShape|ArrivalLease|WaitingPosition|TravelEnd|TicketRace|DisclosureTests|TransitionRace|GatewayTests.Queue|InterfaceAnswer
 # At nice 19, so that what moves much beside it is not held up.
 SIMULATION = SimulationTests|TimeLimitTests|VolumeTests|ConformanceTests|OverloadTests|ServeTests|SlowReaderRevocation|LinearizabilityTests
 
@@ -34,10 +34,13 @@ build: install
 	swift build
 
 # Exclusivity is checked in debug and in tests; the dependencies are part of the hot path too (ARCHITECTURE.md).
-RELEASE = -c release --product enroute -Xswiftc -enforce-exclusivity=unchecked
+# Swift's standard library is linked in: machines that run gateways have no toolchain.
+RELEASE = -c release --product enroute -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib
 
 release: install
 	swift build $(RELEASE)
+	@if ldd .build/release/enroute | grep -E 'libswift|libFoundation|not found'; then \
+	    echo "error: .build/release/enroute needs these libraries, which machines without Swift lack" >&2; exit 1; fi
 
 # Benchmarks: see benchmarks/README.md. Run nothing beside them.
 bench-tools: release twin

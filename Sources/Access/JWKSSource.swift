@@ -1,6 +1,7 @@
 // An issuer's keys, kept fresh: one fetch at a time, whoever asks, and the last good set for as long as no other comes.
 // What fetches (KeyFetch) is a closure; when to fetch is KeyRefresh's.
 
+internal import FoundationEssentials
 internal import Synchronization
 
 /// Keeps the keys of one verifier those that an issuer publishes.
@@ -49,6 +50,21 @@ package actor JWKSSource {
     package struct Fetches: Hashable, Sendable {
         package var good = 0
         package var failed = 0
+        /// When the first of the fetches that failed in a row did, ms since the epoch; `nil` after one that did not.
+        package var failingSince: Int64?
+        /// When the first of the good ones in a row ended, ms since the epoch.
+        package var goodSince: Int64 = 0
+
+        mutating func ended(isGood: Bool, at time: Int64) {
+            if isGood {
+                if self.good == 0 || self.failingSince != nil { self.goodSince = time }
+                self.good += 1
+                self.failingSince = nil
+            } else {
+                self.failed += 1
+                self.failingSince = self.failingSince ?? time
+            }
+        }
     }
 
     /// Of all fetches that have ended.
@@ -110,7 +126,9 @@ package actor JWKSSource {
             self.refresh.ended(isGood: false, now: self.now())
         }
         self.flight = nil
-        self.fetches.withLock { if case .fresh = outcome { $0.good += 1 } else { $0.failed += 1 } }
+        let isGood = if case .fresh = outcome { true } else { false }
+        let time = Int64(Date.now.timeIntervalSince1970 * 1000)
+        self.fetches.withLock { $0.ended(isGood: isGood, at: time) }
         self.report(outcome)
         return outcome
     }

@@ -28,20 +28,22 @@ extension TokenVerifier.Key {
         return Self(kid: kid, algorithm: try await keys.getKey())
     }
 
-    /// A public key in PEM, or the private one it belongs to.
+    /// A public key in PEM.
     ///
     /// - Parameter source: where the text came from, for the error.
+    /// - Throws: `Unusable` for anything else, for a private key too: it has no business on a gateway.
     package static func asymmetric(pem: String, kid: String? = nil, source: String) async throws -> Self {
         let keys = JWTKeyCollection()
-        let isPrivate = pem.contains("PRIVATE KEY")
-        if let key = isPrivate ? try? ES256PrivateKey(pem: pem).publicKey : try? ES256PublicKey(pem: pem) {
+        guard !pem.contains("PRIVATE KEY-----") else {
+            throw Unusable(
+                description: "\(source) holds a private key, with which anybody who reads it can make tokens. "
+                    + "A gateway needs the public key alone: openssl pkey -in \(source) -pubout -out public.pem")
+        }
+        if let key = try? ES256PublicKey(pem: pem) {
             await keys.add(ecdsa: key)
-        } else if let key = isPrivate ? try? EdDSA.PrivateKey(pem: pem).publicKey : try? EdDSA.PublicKey(pem: pem) {
+        } else if let key = try? EdDSA.PublicKey(pem: pem) {
             await keys.add(eddsa: key)
-        } else if let key = isPrivate
-            ? try? _RSA.Signing.PrivateKey(unsafePEMRepresentation: pem).publicKey
-            : try? _RSA.Signing.PublicKey(unsafePEMRepresentation: pem)
-        {
+        } else if let key = try? _RSA.Signing.PublicKey(unsafePEMRepresentation: pem) {
             guard key.keySizeInBits >= Self.shortestRSA else {
                 throw Unusable(
                     description: "\(source) holds an RSA key of \(key.keySizeInBits) bits; it must have at least "

@@ -30,6 +30,9 @@ public struct Limits: Hashable, Sendable {
     /// Bytes per second that a peer has to take of an HTTP answer that waits for it, over `stallSeconds`; with fewer the
     /// connection is closed. 0: any byte is enough.
     public var answerBytesPerSecond = 1024
+    /// How old a session may get, seconds; each gets an age of its own between half of it and all of it, then `goaway`, so
+    /// that sessions even out over gateways after a restart. 0: no bound.
+    public var sessionAgeSeconds = 0
     /// Seconds a peer has to answer a close frame (RFC 6455 section 7.1.1); then the socket is closed.
     public var closeSeconds = 1
 

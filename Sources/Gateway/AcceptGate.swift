@@ -15,6 +15,7 @@ final class AcceptGate: ChannelDuplexHandler {
     typealias OutboundIn = Never
 
     private var judge: OverloadJudge
+    private var episode = OverloadEpisode()
     private var tokens: TokenBucket?
     private let load: SharedLoad
     private let loop: LoopState
@@ -81,22 +82,23 @@ final class AcceptGate: ChannelDuplexHandler {
         let isSecond = self.ticks % 10 == 0
         self.ticks += 1
         if isSecond { self.memoryBytes = ProcessLoad.residentBytes }
-        let before = self.judge.reasons
+        let (before, now) = (self.judge.reasons, NIODeadline.now().uptimeNanoseconds)
         let percent = self.judge.hear(
             .init(
-                loopLagMilliseconds: self.load.loopLag(
-                    now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds)),
+                loopLagMilliseconds: self.load.loopLag(now: now, tick: UInt64(Deadlines.tick.nanoseconds)),
                 descriptors: self.otherDescriptors + self.load.openSockets, memoryBytes: self.memoryBytes))
         let reasons = self.judge.reasons
         if reasons.isEmpty != before.isEmpty {
             self.load.shed(!reasons.isEmpty)
-            if reasons.isEmpty {
-                self.logger.notice("taking new connections again")
-            } else {
-                self.loop.counts.add(.acceptPaused)
-                self.logger.warning(
-                    "taking no new connections", metadata: [LogKey.reason: "\(reasons.map { "\($0)" }.sorted())"])
-            }
+            if !reasons.isEmpty { self.loop.counts.add(.acceptPaused) }
+        }
+        switch self.episode.hear(isPaused: !reasons.isEmpty, now: now) {
+        case .began:
+            let names = reasons.map(\.rawValue).sorted().joined(separator: ",")
+            self.logger.warning("taking no new connections", metadata: [LogKey.reason: "\(names)"])
+        case .ended(let seconds):
+            self.logger.notice("taking new connections again", metadata: [LogKey.seconds: "\(seconds)"])
+        case nil: break
         }
         if isSecond, percent > 0 { self.shed(percent) }
         guard self.isReadHeld, self.admits else { return }

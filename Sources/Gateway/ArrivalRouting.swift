@@ -96,6 +96,8 @@ struct ArrivalRouting: Sendable {
 /// Counts of all loops.
 final class ArrivalCounts: Sendable {
     private let state = Mutex(ArrivalMetrics())
+    /// Whether each service answers, as it was when it was last asked.
+    let services = DependencyNotes()
 
     var text: String { self.state.withLock { $0.text } }
 
@@ -116,6 +118,12 @@ final class ArrivalCounts: Sendable {
             case .failed(let source, let failure): (source, Self.outcome(failure))
             }
         self.state.withLock { $0.asked(source.rawValue, outcome) }
+        guard let service = Dependency(rawValue: source.rawValue) else { return }
+        switch event {
+        case .answered: self.services.note(service, isUp: true)
+        case .failed(_, let failure): self.services.note(service, isUp: !failure.isFault)
+        case .cached, .withheld: break
+        }
     }
 
     private static func outcome(_ failure: ProviderFailure) -> ArrivalMetrics.Outcome {

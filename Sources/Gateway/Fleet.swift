@@ -11,24 +11,19 @@ struct Fleet: Sendable {
     let states: [NIOLoopBound<LoopState>]
     let load: SharedLoad
     let quotas: Quotas
+    let settings: GatewaySettings
     let issuerKeys: JWKSSource?
     let eventCounts: EventCounts
     let arrivalCounts: ArrivalCounts
 
-    /// Every loop's Redis answers, and the gateway takes new connections.
-    enum Readiness: Hashable {
-        case ready, draining, overloaded, withoutRedis
-    }
-
+    /// What a balancer is told. Asks no loop and no dependency: one that hangs must not hold up the answer.
     var readiness: Readiness {
-        get async {
-            if self.load.isDraining { return .draining }
-            if self.load.isShedding { return .overloaded }
-            for (loop, state) in zip(self.loops, self.states) {
-                guard (try? await loop.flatSubmit({ state.value.ping() }).get()) != nil else { return .withoutRedis }
-            }
-            return .ready
-        }
+        Readiness(
+            .init(
+                isDraining: self.load.isDraining, hasReachedRedis: self.load.hasReachedRedis,
+                silentMilliseconds: self.load.silence(
+                    now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds)),
+                isOverloaded: self.load.isShedding))
     }
 
     /// Counts of all loops, and what is at the moment.
@@ -60,7 +55,7 @@ struct Fleet: Sendable {
                 case .shedding: (gauge, self.load.isShedding ? 1 : 0)
                 }
             }
-            return Exposition.text(counts, gauges) + self.arrivalCounts.text
+            return Exposition.text(counts, gauges) + self.arrivalCounts.text + (await self.dependencies).exposition
         }
     }
 

@@ -88,11 +88,11 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
         defer { for (loop, state) in zip(loops, states) { loop.execute { state.value.stop() } } }
         for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
+        load.reachedRedis()
         let eventCounts = EventCounts()
         let fleet = Fleet(
-            loops: loops, states: states, load: load, quotas: quotas, issuerKeys: self.settings.issuerKeys,
-            eventCounts: eventCounts,
-            arrivalCounts: routing.counts)
+            loops: loops, states: states, load: load, quotas: quotas, settings: self.settings,
+            issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts, arrivalCounts: routing.counts)
 
         let (jobs, publisher, notes, tickets, codes, links, riders, pool, revocationLog, geocoder) = try await loops[0]
             .submit {
@@ -121,7 +121,9 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let management = Connections(
             responder: Self.responder(ManagementRoutes(fleet: fleet).router().buildResponder(), self.logger),
             settings: self.settings, loops: connections.loops, isManagement: true)
-        let consumer = self.settings.queue.map { QueueConsumer(queue: $0, routes: routes, logger: self.logger) }
+        let consumer = self.settings.queue.map {
+            QueueConsumer(queue: $0, routes: routes, notes: routing.counts.services, logger: self.logger)
+        }
         try await self.serve(connections, management, fleet, herald, consumer)
     }
 
@@ -161,6 +163,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 // Ends by cancellation too: then there is no time left to drain.
                 try? await gracefulShutdown()
                 fleet.load.drain()
+                // Balancers take a while to see that /readyz fails: whoever they send here until then is served.
+                try? await Task.sleep(for: self.settings.drainAccept)
                 try? await listener.close()
                 await fleet.drain(self.settings.drain)
                 try? await managementListener?.close()
@@ -210,6 +214,9 @@ package struct GatewayServer: Service, CustomStringConvertible {
         } catch {
             if let error = error as? IOError, error.errnoCode == EADDRINUSE {
                 throw StartFailure.portTaken(host: host, port: port, isManagement: fleet == nil)
+            }
+            if case SocketAddressError.unknown = error {
+                throw StartFailure.notBound(host: host, port: port, reason: "the name cannot be looked up")
             }
             throw StartFailure.notBound(host: host, port: port, reason: "\(error)")
         }

@@ -64,7 +64,9 @@ package struct GatewaySettings: Sendable {
     package var sweepPace: Duration = .seconds(3)
     /// How old what is known of revocations may be before no position is shown: part of the promise of a second.
     package var revocationPatience: Duration = .seconds(1)
-    /// How long a stopping gateway waits for its connections to end.
+    /// How long a stopping gateway goes on accepting, while `/readyz` fails already.
+    package var drainAccept: Duration = .seconds(5)
+    /// How long a stopping gateway waits for its connections to end, after that.
     package var drain: Duration = .seconds(10)
 
     package init(

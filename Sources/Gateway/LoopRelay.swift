@@ -291,6 +291,6 @@ final class LoopRelay {
         self.feeds.isSettled && self.events.isSettled && self.repairs.isSettled && self.zones.isSettled
     }
 
-    /// Since when some subscriber connection is gone or does not answer.
-    var silentSince: NIODeadline? { [self.feeds.silentSince, self.events.silentSince].compactMap { $0 }.min() }
+    /// Since when some subscriber connection at that role is gone or does not answer.
+    var silentSince: (live: NIODeadline?, ledger: NIODeadline?) { (self.feeds.silentSince, self.events.silentSince) }
 }

@@ -41,6 +41,7 @@ final class LoopState {
     private let ledger: RedisClient
     private let writes: RedisClient
     private var outage = Outage()
+    private(set) var redisWatch = RedisWatch(now: .now)
     /// Shared with the other loops.
     let quotas: Quotas
     let load: SharedLoad
@@ -89,9 +90,10 @@ final class LoopState {
             perSecond: limits.messagesPerAddressPerSecond, burst: limits.messagesPerAddressBurst)
         self.counts = LoopCounts()
         let (timing, state) = (settings.redisTiming, settings.liveState)
-        self.live = RedisClient(address: settings.live, eventLoop: eventLoop, timing: timing, logger: logger)
-        self.ledger = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
-        self.writes = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
+        let (ofLive, ofLedger) = (logger.of(.redisLive), logger.of(.redisLedger))
+        self.live = RedisClient(address: settings.live, eventLoop: eventLoop, timing: timing, logger: ofLive)
+        self.ledger = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: ofLedger)
+        self.writes = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: ofLedger)
         self.publisher = LocationPublisher(live: self.live, settings: state)
         self.notes = VerdictNotes(live: self.live, settings: state)
         self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
@@ -119,7 +121,7 @@ final class LoopState {
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = Rereading<JobID>.Bounds()
         bounds.mostInFlight = max(1, Self.mostRereads / loops)
-        let events = Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: logger)
+        let events = Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: ofLedger)
         let zones = ZoneRelay(
             eventLoop: eventLoop, keyspace: state.keyspace,
             pool: self.pool, channels: events, counts: self.counts, logger: logger)
@@ -131,7 +133,7 @@ final class LoopState {
                 logger: logger)
         self.relay = LoopRelay(
             eventLoop: eventLoop, keyspace: state.keyspace, jobs: self.jobs,
-            feeds: Subscriptions(client: self.live, connections: spread, timing: timing, logger: logger),
+            feeds: Subscriptions(client: self.live, connections: spread, timing: timing, logger: ofLive),
             events: events, zones: zones, counts: self.counts, bounds: bounds,
             limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
             arrivals: ArrivalTimes(
@@ -170,12 +172,6 @@ final class LoopState {
 
     /// For writing: as what is told has to be durable, it goes where writes wait for each other.
     var revocationLog: RevocationLog { RevocationLog(ledger: self.writes, settings: self.settings.liveState) }
-
-    /// Both instances answer.
-    func ping() -> EventLoopFuture<Void> {
-        EventLoopFuture.andAllSucceed(
-            [self.live, self.ledger].map { $0.send(["PING"]).map { _ in } }, on: self.eventLoop)
-    }
 
     /// How long each of them takes to answer; `nil`: it does not.
     func roundTrips() -> EventLoopFuture<(live: TimeAmount?, ledger: TimeAmount?)> {
@@ -258,16 +254,33 @@ final class LoopState {
 
     /// Tells every client when what it sees may be old, and when it is not any more.
     private func watchRedis(_ now: NIODeadline) {
-        let silences =
-            [self.live, self.ledger, self.writes].map(\.silentSince) + [self.relay.silentSince, self.watch.silentSince]
+        let channels = self.relay.silentSince
+        let live = [self.live.silentSince, channels.live].compactMap { $0 }.min()
+        let ledger = [self.ledger.silentSince, self.writes.silentSince, channels.ledger, self.watch.silentSince]
+            .compactMap { $0 }.min()
+        self.redisWatch.observe(live: live, ledger: ledger, now: now, time: .now)
         let notice = self.outage.observe(
-            silentSince: silences.compactMap { $0 }.min()?.uptimeNanoseconds,
+            silentSince: [live, ledger].compactMap { $0 }.min()?.uptimeNanoseconds,
             isSettled: self.relay.isSettled && !self.watch.isBlind, isBlind: self.watch.isToBeTold,
             now: now.uptimeNanoseconds)
         guard let notice else { return }
-        self.logger.warning(notice == .degraded ? "Redis does not answer" : "Redis answers again, all is read again")
-        if notice == .degraded { self.counts.add(.redisOutages) }
+        if notice == .degraded {
+            self.counts.add(.redisOutages)
+            self.logger.warning("Redis does not answer", metadata: self.silentRedis)
+        } else {
+            self.logger.warning("Redis answers again, and everything followed was read again")
+        }
         for session in self.sessions.values { session.send(notice == .degraded ? .degraded : .restored) }
+    }
+
+    /// Which roles of Redis are silent, and where they are.
+    private var silentRedis: Logger.Metadata {
+        let silent = self.redisWatch.silent.map(\.dependency)
+        let places = silent.map { "\($0 == .redisLive ? self.settings.live : self.settings.ledger)" }
+        return [
+            LogKey.role: "\(silent.map(\.redisRole).joined(separator: ","))",
+            LogKey.redis: "\(places.joined(separator: " and "))",
+        ]
     }
 
     /// It may be unknown who may see what.

@@ -15,12 +15,14 @@ struct ManagementRoutes: Sendable {
         // No dependency: a gateway without Redis must not be started anew, its clients stay connected.
         router.get("livez") { _, _ in Self.text(.ok, "live") }
         router.get("readyz") { _, _ in
-            switch await self.fleet.readiness {
-            case .ready: Self.text(.ok, "ready")
-            case .draining: Self.text(.serviceUnavailable, "not ready: the gateway is stopping")
-            case .overloaded: Self.text(.serviceUnavailable, "not ready: overloaded, no new connections are taken")
-            case .withoutRedis: Self.text(.serviceUnavailable, "not ready: Redis does not answer")
-            }
+            let readiness = self.fleet.readiness
+            return Self.text(readiness == .ready ? .ok : .serviceUnavailable, readiness.text)
+        }
+        // For people and alerts: always 200, so that no balancer takes a gateway out for what all gateways share.
+        router.get("healthz") { _, _ in
+            Response(
+                status: .ok, headers: [.contentType: "application/json"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: JSONDocument.bytes(await self.fleet.health))))
         }
         router.get("metrics") { _, _ in
             Response(

@@ -35,12 +35,14 @@ struct OverloadJudge {
         var memoryBytes = 0
     }
 
-    enum Reason: Hashable, CaseIterable {
-        case loopLag, descriptors, memory
+    enum Reason: String, Hashable, CaseIterable {
+        case loopLag = "loop_lag"
+        case descriptors, memory
     }
 
     let bounds: OverloadBounds
     let mostDescriptors: Int
+    private var lag = LagHistory()
     /// Why nobody is taken at the moment; empty when all is well.
     private(set) var reasons: Set<Reason> = []
 
@@ -55,7 +57,11 @@ struct OverloadJudge {
 
     /// - Returns: how many percent of the sessions to let go now.
     mutating func hear(_ load: Load) -> Int {
-        self.judge(.loopLag, load.loopLagMilliseconds, self.bounds.loopLagMilliseconds, relief: 50)
+        switch self.lag.hear(load.loopLagMilliseconds, bound: self.bounds.loopLagMilliseconds) {
+        case .lasting: self.reasons.insert(.loopLag)
+        case .over: self.reasons.remove(.loopLag)
+        case .undecided: break
+        }
         self.judge(.descriptors, load.descriptors, self.mostDescriptors, relief: 98)
         guard self.bounds.memoryBytes > 0 else { return 0 }
         self.judge(.memory, load.memoryBytes, self.bounds.memoryBytes, relief: 95)
@@ -72,11 +78,81 @@ struct OverloadJudge {
     }
 }
 
+/// Whether the loops are late for good or have stumbled once: what was seen in the last `ticks` ticks. A value.
+struct LagHistory {
+    enum Verdict: Hashable {
+        /// Late too often.
+        case lasting
+        /// Not even half as late as allowed, in any of these ticks.
+        case over
+        case undecided
+    }
+
+    /// Ticks that are looked at together: a second's.
+    static let ticks = 10
+    /// Of them so many must be late; fewer are a busy moment that passes.
+    static let lateTicks = 5
+
+    /// The newest tick is the lowest bit.
+    private var late: UInt16 = 0
+    private var uneasy: UInt16 = 0
+    private static let mask: UInt16 = (1 << ticks) - 1
+
+    /// - Parameters:
+    ///   - lag: how late the latest loop is, ms.
+    ///   - bound: how late is late, ms.
+    mutating func hear(_ lag: Int, bound: Int) -> Verdict {
+        self.late = (self.late << 1 | (lag >= bound ? 1 : 0)) & Self.mask
+        self.uneasy = (self.uneasy << 1 | (lag * 2 >= bound ? 1 : 0)) & Self.mask
+        if self.late.nonzeroBitCount >= Self.lateTicks { return .lasting }
+        return self.uneasy == 0 ? .over : .undecided
+    }
+}
+
+/// When overload is worth a line in the log: once it lasts, and once it has been over for a while. What flickers is only
+/// counted. A value; times are ns of a clock that never goes back.
+struct OverloadEpisode {
+    enum Line: Hashable {
+        case began
+        /// - Parameter seconds: from its beginning to the end of its last pause.
+        case ended(seconds: Int)
+    }
+
+    /// How long accepting must pause before that is said, and how long it must go on before its end is.
+    static let sayAfter: UInt64 = 2_000_000_000
+    static let calmAfter: UInt64 = 10_000_000_000
+    /// An interruption of a pause that is shorter does not begin it anew.
+    static let interruption: UInt64 = 1_000_000_000
+
+    private var began: UInt64?
+    private var calmSince: UInt64?
+    private var isSaid = false
+
+    mutating func hear(isPaused: Bool, now: UInt64) -> Line? {
+        guard let began = self.began else {
+            if isPaused { self.began = now }
+            return nil
+        }
+        if isPaused {
+            self.calmSince = nil
+            guard !self.isSaid, now >= began + Self.sayAfter else { return nil }
+            self.isSaid = true
+            return .began
+        }
+        let calmSince = self.calmSince ?? now
+        self.calmSince = calmSince
+        guard now >= calmSince + (self.isSaid ? Self.calmAfter : Self.interruption) else { return nil }
+        defer { self = OverloadEpisode() }
+        return self.isSaid ? .ended(seconds: Int((calmSince - began) / 1_000_000_000)) : nil
+    }
+}
+
 /// What the loops tell each other of their load. Safe from any thread.
 final class SharedLoad: Sendable {
     private let sockets = Atomic(0)
     private let isDrainingFlag = Atomic(false)
     private let isSheddingFlag = Atomic(false)
+    private let hasReachedRedisFlag = Atomic(false)
     let pulses: [Pulse]
 
     init(loops: Int) { self.pulses = (0..<loops).map { _ in Pulse() } }
@@ -89,6 +165,10 @@ final class SharedLoad: Sendable {
     var isDraining: Bool { self.isDrainingFlag.load(ordering: .acquiring) }
     func drain() { self.isDrainingFlag.store(true, ordering: .releasing) }
 
+    /// Every loop has reached Redis, once.
+    var hasReachedRedis: Bool { self.hasReachedRedisFlag.load(ordering: .acquiring) }
+    func reachedRedis() { self.hasReachedRedisFlag.store(true, ordering: .releasing) }
+
     /// Takes nobody because of overload.
     var isShedding: Bool { self.isSheddingFlag.load(ordering: .acquiring) }
     func shed(_ isShedding: Bool) { self.isSheddingFlag.store(isShedding, ordering: .releasing) }
@@ -97,6 +177,9 @@ final class SharedLoad: Sendable {
     func loopLag(now: UInt64, tick: UInt64) -> Int {
         self.pulses.map { $0.lag(now: now, tick: tick) }.max() ?? 0
     }
+
+    /// How long the most silent loop has been silent beyond its tick, ms.
+    func silence(now: UInt64, tick: UInt64) -> Int { self.pulses.map { $0.silence(now: now, tick: tick) }.max() ?? 0 }
 
     /// One loop's sign of life.
     final class Pulse: Sendable {
@@ -113,10 +196,12 @@ final class SharedLoad: Sendable {
         }
 
         fileprivate func lag(now: UInt64, tick: UInt64) -> Int {
+            max(self.lateMilliseconds.load(ordering: .relaxed), self.silence(now: now, tick: tick))
+        }
+
+        fileprivate func silence(now: UInt64, tick: UInt64) -> Int {
             let last = self.at.load(ordering: .relaxed)
-            guard last > 0 else { return 0 }
-            let silent = now - min(now, last + tick)
-            return max(self.lateMilliseconds.load(ordering: .relaxed), Int(silent / 1_000_000))
+            return last == 0 ? 0 : Int((now - min(now, last + tick)) / 1_000_000)
         }
     }
 }

@@ -13,6 +13,7 @@ internal import Telemetry
 struct QueueConsumer: Sendable {
     let queue: EventQueue
     let routes: Routes
+    let notes: DependencyNotes
     let logger: Logger
 
     /// When what is early comes again, s.
@@ -28,10 +29,13 @@ struct QueueConsumer: Sendable {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 do {
-                    for message in try await self.queue.receive() { try await self.take(message) }
+                    let messages = try await self.queue.receive()
+                    self.notes.note(.queue, isUp: true)
+                    for message in messages { try await self.take(message) }
                 } catch is CancellationError {
                     break
                 } catch {
+                    self.notes.note(.queue, isUp: false)
                     self.logger.warning("the queue is asked again", metadata: [LogKey.reason: "\(error)"])
                     try? await Task.sleep(for: .seconds(Int.random(in: Self.questionPause)))
                 }

@@ -38,8 +38,9 @@ final class RevocationWatch {
         self.eventLoop = eventLoop
         self.logger = logger
         let (timing, state) = (settings.redisTiming, settings.liveState)
-        self.client = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
-        self.channel = Subscriptions(client: self.client, connections: 1, timing: timing, logger: logger)
+        let ofLedger = logger.of(.redisLedger)
+        self.client = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: ofLedger)
+        self.channel = Subscriptions(client: self.client, connections: 1, timing: timing, logger: ofLedger)
         self.name = state.keyspace.control
         self.log = RevocationLog(ledger: self.client, settings: state)
         self.sight = Sight(

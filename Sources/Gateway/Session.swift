@@ -62,6 +62,8 @@ final class Session: ChannelInboundHandler {
     /// Set while the socket has something to take.
     private var stall: Deadline?
     var leaving: Deadline?
+    /// Set where sessions have a greatest age.
+    var age: Deadline?
     /// Of a tracking link, when it came by one.
     var place: GuestPlace?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
@@ -118,7 +120,7 @@ final class Session: ChannelInboundHandler {
         self.state = .closed
         self.context = nil
         self.socket.onDrained = nil
-        for deadline in [self.life, self.expiry, self.stall, self.leaving] { deadline?.cancel() }
+        for deadline in [self.life, self.expiry, self.stall, self.leaving, self.age] { deadline?.cancel() }
         // In the next tick: the relay may be walking its followers now, and one of them may be this session's.
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.eventLoop.execute {

@@ -18,6 +18,17 @@ extension Session {
         }
     }
 
+    /// Sends the client elsewhere once its session is as old as it may get. After a rolling restart the gateway that was
+    /// restarted last has no sessions, and nothing else would ever even that out.
+    func watchAge() {
+        guard let age = SessionAge(limit: self.limits.sessionAgeSeconds) else { return }
+        self.age = self.loop.deadlines.after(.milliseconds(age.milliseconds)) { [weak self] in
+            guard let self, self.isOpen else { return }
+            self.loop.counts.add(.sessionsAged)
+            self.goAway(retryInMilliseconds: age.retryInMilliseconds)
+        }
+    }
+
     /// Lets the session go because there is no memory for it.
     func shed(retryInMilliseconds: Int64) {
         self.send(.goaway(retryInMilliseconds: retryInMilliseconds))

@@ -51,6 +51,7 @@ extension Session {
         self.life?.cancel()
         self.watch(until: self.keepalive.first)
         if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
+        self.watchAge()
         if let link = admitted.grant.link, let end = admitted.linkExpiresAt {
             self.place = GuestPlace(link: link, expiresAt: end, session: self)
             self.place?.hold()

@@ -172,7 +172,7 @@ final class RedisLink {
         let signIn = RedisSignIn(address: address, needsMaster: self.needsMaster)
         let (eventLoop, patience) = (self.eventLoop, self.timing.answer)
         return connected.flatMapErrorThrowing { error in
-            throw RedisError.unreachable(address: address.description, reason: "\(error)")
+            throw RedisError.unreachable(address: address.description, reason: ConnectFailure.reason(error))
         }.flatMap { channel in
             let signedIn = signIn.run(on: handler.value, eventLoop)
             // Who accepts a connection and says nothing is not there.

@@ -1,8 +1,6 @@
 // URLs of Redis. redis: one node; unix: its socket file; redis+sentinel: the master that Sentinels know of; redis+cluster:
 // a cluster, by some of its nodes. An s after redis speaks TLS.
 
-internal import FoundationEssentials
-
 extension RedisAddress {
     /// Reads one of
     ///
@@ -30,10 +28,19 @@ extension RedisAddress {
             throw Malformed(reason: "its scheme is none of redis, rediss, redis+sentinel, redis+cluster and unix")
         }
         guard url[colon...].hasPrefix("://") else { throw Malformed(reason: "it names no host") }
-        try self.init(URLParts(url[colon...].dropFirst(3)), kind: parts.dropFirst().first, isTLS: first == "rediss")
+        let text = try URLParts(url[colon...].dropFirst(3))
+        try self.init(text, kind: parts.dropFirst().first, isTLS: first == "rediss")
     }
 
+    /// Words that may follow the question mark. Another one is a mistake, or part of a password that holds a question mark.
+    private static let words: Set = ["ca", "cert", "key", "name", "sentinel_user", "sentinel_password"]
+
     private init(_ parts: URLParts, kind: String?, isTLS: Bool) throws(Malformed) {
+        guard Self.words.isSuperset(of: parts.query.keys) else {
+            throw Malformed(
+                reason: "what follows its question mark is none of \(Self.words.sorted().joined(separator: ", "))"
+                    + "; a question mark in a password is written %3F")
+        }
         let nodes = try parts.nodes(defaultPort: kind == "sentinel" ? 26_379 : 6379)
         guard let node = nodes.first else { throw Malformed(reason: "it names no host") }
         var path = parts.path
@@ -62,17 +69,24 @@ extension RedisAddress {
             authorities: parts.query["ca"], certificate: certificate, key: key, serverName: parts.query["name"])
     }
 
+    /// `unix:/path`, `unix:///path` or `unix://user:password@/path`.
     private init(unix url: String) throws(Malformed) {
-        guard let parts = URLComponents(string: url) else { throw Malformed(reason: "it is not a URL") }
-        guard !parts.path.isEmpty, parts.host?.isEmpty ?? true else {
+        var text = url.dropFirst("unix:".count)
+        let hasAuthority = text.hasPrefix("//")
+        if hasAuthority { text = text.dropFirst(2) }
+        let parts = try URLParts(hasAuthority ? text : Substring(text))
+        guard text.contains("/"), parts.hosts.isEmpty, !parts.path.isEmpty else {
             throw Malformed(reason: "it names no socket file")
         }
-        let database = parts.queryItems?.first { $0.name == "database" }?.value
+        guard Set(["database"]).isSuperset(of: parts.query.keys) else {
+            throw Malformed(reason: "a socket file takes ?database=n and nothing else; a question mark is written %3F")
+        }
+        let database = parts.query["database"]
         guard database == nil || database.flatMap(UInt16.init) != nil else {
             throw Malformed(reason: "database is not a number")
         }
         self.init(
-            endpoint: .unix(path: parts.path), user: parts.user, password: parts.password,
+            endpoint: .unix(path: "/" + parts.path.joined(separator: "/")), user: parts.user, password: parts.password,
             database: database.flatMap(Int.init) ?? 0)
     }
 
@@ -95,21 +109,29 @@ private struct URLParts {
     var path: [String]
     var query: [String: String] = [:]
 
-    init(_ text: Substring) {
+    /// - Throws: `Malformed` where a password is cut in two by a character that means something in a URL: the parts of it
+    ///   would be taken for a host and a port, and the error would be about them.
+    init(_ text: Substring) throws(RedisAddress.Malformed) {
         let (beforeQuery, query) = Self.cut(text, at: "?")
         for item in query?.split(separator: "&") ?? [] {
             let (name, value) = Self.cut(item, at: "=")
-            self.query[String(name)] = Self.decoded(value ?? "")
+            self.query[String(name)] = try Self.decoded(value ?? "")
         }
         let (authority, path) = Self.cut(beforeQuery, at: "/")
-        self.path = (path ?? "").split(separator: "/").compactMap { Self.decoded($0) }
+        var segments: [String] = []
+        for segment in (path ?? "").split(separator: "/") { segments.append(try Self.decoded(segment)) }
+        self.path = segments
         guard let at = authority.lastIndex(of: "@") else {
+            guard path?.contains("@") != true || authority.isEmpty else {
+                throw RedisAddress.Malformed(
+                    reason: "there is a slash before its @; a slash in a user or a password is written %2F")
+            }
             self.hosts = authority
             return
         }
         let (user, password) = Self.cut(authority[..<at], at: ":")
-        self.user = user.isEmpty ? nil : Self.decoded(user)
-        self.password = password.flatMap { Self.decoded($0) }
+        self.user = user.isEmpty ? nil : try Self.decoded(user)
+        if let password { self.password = try Self.decoded(password) }
         self.hosts = authority[authority.index(after: at)...]
     }
 
@@ -136,8 +158,8 @@ private struct URLParts {
         return (text[..<place], text[text.index(after: place)...])
     }
 
-    /// %40 becomes @ (RFC 3986, 2.1); `nil` for what is no such escape or no UTF-8.
-    private static func decoded(_ text: Substring) -> String? {
+    /// %40 becomes @ (RFC 3986, 2.1).
+    private static func decoded(_ text: Substring) throws(RedisAddress.Malformed) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8
         while let byte = rest.popFirst() {
@@ -145,10 +167,19 @@ private struct URLParts {
                 bytes.append(byte)
                 continue
             }
-            guard rest.count >= 2, let escaped = UInt8(String(Substring(rest.prefix(2))), radix: 16) else { return nil }
+            let digits = rest.prefix(2)
+            guard digits.count == 2, digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
+                let escaped = UInt8(String(Substring(digits)), radix: 16)
+            else {
+                throw RedisAddress.Malformed(
+                    reason: "it holds a percent sign without two hexadecimal digits; a percent sign is written %25")
+            }
             bytes.append(escaped)
             rest.removeFirst(2)
         }
-        return String(validating: bytes, as: UTF8.self)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw RedisAddress.Malformed(reason: "its escapes are not UTF-8")
+        }
+        return text
     }
 }

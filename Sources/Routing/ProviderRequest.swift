@@ -74,7 +74,7 @@ package enum ProviderFailure: Error, Hashable, Sendable, CustomStringConvertible
     case noPlace
 
     /// The provider is to blame, and asking it again at once is of no use.
-    var isFault: Bool { self != .noRoute && self != .noPlace }
+    package var isFault: Bool { self != .noRoute && self != .noPlace }
 
     package var description: String {
         switch self {

@@ -17,6 +17,7 @@ package enum LogKey {
     package static let redis = "redis"
     package static let rider = "rider"
     package static let role = "role"
+    package static let seconds = "seconds"
     package static let session = "session"
     package static let status = "status"
     package static let topic = "topic"

@@ -14,7 +14,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case queuesOverflowed
     case requestsRefusedByRate, tokensRefused
     case requestsLockedOut, visitsRefused, tilesRefused, requestsMalformed, originsRefused
-    case acceptPaused, sessionsShed
+    case acceptPaused, sessionsShed, sessionsAged
     case jobsRepaired, jobsChecked, jobsBehind, redisOutages, positionsKept
     case fixesAccepted, fixesHeld, fixesOutOfRange, fixesZeroZero, fixesFuture, fixesStale, fixesOutOfOrder
     case fixesDuplicate, fixesInaccurate, fixesImplausible, fixesWithoutTravel
@@ -48,6 +48,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             .requestsRefused
         case .acceptPaused: .acceptPaused
         case .sessionsShed: .sessionsShed
+        case .sessionsAged: .sessionsAged
         case .jobsRepaired, .jobsChecked: .jobsReread
         case .jobsBehind: .jobsBehind
         case .redisOutages: .redisOutages
@@ -145,6 +146,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case sessionsRefused = "enroute_sessions_refused_total"
         case sessionsClosed = "enroute_sessions_closed_total"
         case sessionsShed = "enroute_sessions_shed_total"
+        case sessionsAged = "enroute_sessions_aged_total"
         case deadlinesMissed = "enroute_deadlines_missed_total"
         case messagesReceived = "enroute_messages_received_total"
         case messagesRefused = "enroute_messages_refused_total"
@@ -181,6 +183,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .sessionsRefused: "Sessions closed 4504 because a limit was reached."
             case .sessionsClosed: "Sessions closed by us, by close code."
             case .sessionsShed: "Idle sessions closed because memory passed its bound."
+            case .sessionsAged: "Sessions told to reconnect because they reached their greatest age."
             case .deadlinesMissed: "Connections closed because the peer did not do something in time."
             case .messagesReceived: "Messages of clients."
             case .messagesRefused: "Messages of clients that were not acted upon."

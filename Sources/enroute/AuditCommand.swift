@@ -14,15 +14,17 @@ struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
         abstract: "Prints the audit trail as JSON Lines, oldest first.",
-        discussion: """
+        usage: "enroute audit [<options>]",
+        discussion: wrappable(
+            """
             Reads the same settings as serve, and the ledger, and changes nothing there. Each line has the id that Redis gave
             it, which begins with its time (ms since the epoch), and what the gateway wrote: at is its own clock's time. A
             line may be there twice, with one number in entry: it was sent again because its answer was lost.
 
             Examples:
               enroute audit --stream access --job visit-1
-              enroute audit --stream audit --since 2026-11-21T00:00:00Z --config /etc/enroute.env
-            """)
+              enroute audit --stream audit --since 2026-11-21T00:00:00Z
+            """))
 
     @Option(help: "access: who followed which job; audit: what was erased, suggested and stopped.")
     var stream = AuditEntry.Stream.access

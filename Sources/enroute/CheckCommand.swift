@@ -9,7 +9,8 @@ struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Looks at the configuration and at both Redis, and says what is wrong.",
-        discussion: """
+        discussion: wrappable(
+            """
             Reads the same settings as serve, connects to Redis and changes nothing there. Each finding says what is so,
             why it matters and what to do. Exit codes: 0 no errors, 78 something is set wrong, 69 Redis is not there.
 
@@ -19,7 +20,7 @@ struct CheckCommand: AsyncParsableCommand {
             Examples:
               enroute check
               enroute check --config /etc/enroute.env --format json
-            """)
+            """))
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json

@@ -7,20 +7,21 @@ struct Enroute: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enroute",
         abstract: "Live tracking of deliveries and service visits.",
-        discussion: """
+        discussion: wrappable(
+            """
             Exit codes: 0 done, 1 failed while running, 64 wrong command line, 65 unusable input file,
             69 something it needs is not there (Redis, a port, redis-server), 78 wrong configuration.
 
             Examples:
-              enroute demo                          a live trip in your browser, nothing else needed
-              enroute serve                         a gateway, configured by ENROUTE_... variables
-              enroute check                         whether Redis and the configuration are fit for it
-              enroute audit --job job-1             who followed it, from when to when
+              enroute demo                          a live trip in your browser
+              enroute serve                         a gateway
+              enroute check                         is Redis fit, and what is set?
+              enroute audit --job job-1             who followed it, and when
               enroute token --role rider rider-7    a token for development
-              enroute revoke user customer-1        no token issued until now is good any more
-              enroute replay trip.gpx --job job-1   a rider that travels a recorded trip
-              enroute score trip.gpx                how good arrival times would have been
-            """,
+              enroute revoke user customer-1        ends what this user holds
+              enroute replay trip.gpx --job job-1   a rider on a recorded trip
+              enroute score trip.gpx                how good arrival times were
+            """),
         version: "0.1.0",
         subcommands: [
             ServeCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self,

@@ -1,5 +1,6 @@
 // How a command ends: what is said, and the code (sysexits.h).
 
+import Access
 import ArgumentParser
 import Foundation
 import Gateway
@@ -29,7 +30,7 @@ private func exitCode(of error: any Error) -> ExitCode? {
     switch error {
     case is ExitCode, is ValidationError, is CleanExit: nil
     case is JourneyError: .unusableInput
-    case is ConfigurationError, is TLSConfigurationError, is RedisAddress.Malformed, is TrustedProxies.Malformed,
+    case is ConfigurationError, is TokenVerifier.Key.Unusable, is TLSConfigurationError, is RedisAddress.Malformed, is TrustedProxies.Malformed,
         is AllowedOrigins.Malformed:
         .wrongConfiguration
     case let error as RedisError: error.isOutage ? .unavailable : .wrongConfiguration

@@ -27,6 +27,7 @@ struct LimitSetting: @unchecked Sendable {
         LimitSetting("SIGN_IN_SECONDS", \.signInSeconds, 1...60),
         LimitSetting("PING_SECONDS", \.pingSeconds, 1...3600),
         LimitSetting("PONG_SECONDS", \.pongSeconds, 1...60),
+        LimitSetting("SESSION_AGE_SECONDS", \.sessionAgeSeconds, 0...604_800),
         LimitSetting("STALL_SECONDS", \.stallSeconds, 1...600),
         LimitSetting("ANSWER_BYTES_PER_SECOND", \.answerBytesPerSecond, 0...1_000_000),
         LimitSetting("SUBSCRIPTIONS", \.subscriptions, 1...10_000),
@@ -95,7 +96,7 @@ extension ProcessConfiguration {
     func management() throws -> (host: String, port: Int)? {
         guard try self.choice("ENROUTE_MANAGEMENT", ["on", "off"]) == "on" else { return nil }
         return (
-            self.text("ENROUTE_MANAGEMENT_HOST") ?? "127.0.0.1",
+            Self.unbracketed(self.text("ENROUTE_MANAGEMENT_HOST") ?? "127.0.0.1"),
             try self.integer("ENROUTE_MANAGEMENT_PORT", in: 0...65535, default: 9464)
         )
     }

@@ -10,24 +10,23 @@ import LiveState
 import Logging
 import Redis
 import SecureSocket
-import SystemPackage
 import Tracking
 
 /// Settings by their names in the environment, which go before those of the file.
 struct ProcessConfiguration {
     private let reader: ConfigReader
 
-    /// - Parameter file: lines of `NAME=value`, as for systemd's EnvironmentFile; `nil` for the environment alone.
+    /// - Parameter file: as `SettingsFile` reads it; `nil` for the environment alone.
+    /// - Throws: `ConfigurationError` where the file cannot be read, or something is set that is no setting.
     init(file: String?) async throws {
-        var providers: [any ConfigProvider] = [EnvironmentVariablesProvider()]
-        if let file {
-            do {
-                providers.append(try await EnvironmentVariablesProvider(environmentFilePath: .init(file)))
-            } catch {
-                throw ConfigurationError(description: "The configuration file \(file) can not be read: \(error)")
-            }
-        }
-        self.reader = ConfigReader(providers: providers)
+        let environment = ProcessInfo.processInfo.environment
+        let settings = try file.map { (path: $0, settings: try SettingsFile(path: $0)) }
+        let faults = SettingNames.faults(environment: environment, file: settings)
+        guard faults.isEmpty else { throw ConfigurationError(description: faults.joined(separator: "\n")) }
+        self.reader = ConfigReader(
+            providers: [environment, settings?.settings.values ?? [:]].map {
+                EnvironmentVariablesProvider(environmentVariables: $0)
+            })
     }
 
     // MARK: values
@@ -45,6 +44,11 @@ struct ProcessConfiguration {
     func integer(_ name: String, in range: ClosedRange<Int>, default fallback: Int) throws -> Int {
         guard let text = self.text(name) else { return fallback }
         guard let value = Int(text), range.contains(value) else {
+            guard !SettingNames.isServiceLink(name, text) else {
+                throw ConfigurationError(
+                    description: "\(name) is \(text), which Kubernetes sets for a service of that name: set "
+                        + "enableServiceLinks: false in the pod, or \(name) to a number.")
+            }
             throw ConfigurationError(
                 description:
                     "\(name) is \(text); it must be a whole number from \(range.lowerBound) to \(range.upperBound).")
@@ -70,7 +74,7 @@ struct ProcessConfiguration {
     // MARK: settings
 
     func logger() throws -> Logger {
-        var logger = Logger(label: "enroute")
+        var logger = Logger(label: "enroute") { _ in LogLineHandler() }
         let level = self.text("ENROUTE_LOG_LEVEL") ?? "info"
         guard let parsed = Logger.Level(rawValue: level) else {
             throw ConfigurationError(
@@ -114,7 +118,7 @@ struct ProcessConfiguration {
         let (live, ledger) = try self.redis()
         let (verifier, issuerKeys) = try await self.tokens()
         var settings = GatewaySettings(
-            host: host ?? self.text("ENROUTE_HOST") ?? "0.0.0.0",
+            host: Self.unbracketed(host ?? self.text("ENROUTE_HOST") ?? "0.0.0.0"),
             port: try port ?? self.integer("ENROUTE_PORT", in: 0...65535, default: 8443),
             credentials: try self.credentials(), live: live, ledger: ledger, tokens: verifier)
         settings.issuerKeys = issuerKeys
@@ -123,6 +127,8 @@ struct ProcessConfiguration {
         settings.arrivals = try self.arrivals()
         settings.liveState = try self.liveState()
         settings.name = try self.gatewayName()
+        settings.drainAccept = .seconds(
+            try self.integer("ENROUTE_DRAIN_ACCEPT_SECONDS", in: 0...600, default: 5))
         settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))
         settings.testEcho = testEcho
         settings.limits = try self.limits()
@@ -141,6 +147,11 @@ struct ProcessConfiguration {
         settings.languages = try self.languages()
         settings.streets = try self.text("ENROUTE_STREETS").map { try Streets.load(path: $0) }
         return settings
+    }
+
+    /// An IPv6 address may stand in brackets, as in a URL.
+    static func unbracketed(_ host: String) -> String {
+        host.hasPrefix("[") && host.hasSuffix("]") && host.contains(":") ? String(host.dropFirst().dropLast()) : host
     }
 
     private func gatewayName() throws -> String {

@@ -11,14 +11,17 @@ struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
         abstract: "Travels a recorded trip as a rider, over a real connection to a gateway.",
-        discussion: """
+        usage: "enroute replay <file> --job <job> [<options>]",
+        discussion: wrappable(
+            """
             Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. The job must exist, be this rider's, and be in_transit or
             on_the_way. The token comes from --token-file, from ENROUTE_TOKEN, or is made with ENROUTE_TOKEN_SECRET.
 
             Examples:
               enroute replay trip.gpx --job job-1 --rider rider-7
-              enroute replay trips.csv.gz --trip 17 --job job-1 --rider rider-7 --speed 10 --url wss://localhost:8443 --insecure
-            """)
+              enroute replay trips.csv.gz --trip 17 --job job-1 --rider rider-7 \\
+                --speed 10 --url wss://localhost:8443 --insecure
+            """))
 
     @Argument(help: "The recording: .gpx, .csv or .nmea, or one of these with .gz.")
     var file: String

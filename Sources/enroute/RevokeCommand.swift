@@ -12,7 +12,9 @@ struct RevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
         abstract: "Makes a user's tokens, one token, a job or a tracking link good no more.",
-        discussion: """
+        usage: "enroute revoke <kind> <id> [<options>]",
+        discussion: wrappable(
+            """
             Reads the same settings as serve and writes into Redis what every gateway acts upon within a second: sessions
             end with 4502, followers of a job are told that it is over. A user may come back with a token that was issued
             after this second. Safe to repeat. Exit codes: 0 revoked, 69 Redis is not there or holds no more, 78 something
@@ -20,10 +22,11 @@ struct RevokeCommand: AsyncParsableCommand {
 
             Examples:
               enroute revoke user customer-1
-              enroute revoke token 8d1c3f0a-5b1e-4d7e-9a51-0f3c2b7a9e11 --reason "lost phone"
+              enroute revoke token 8d1c3f0a-5b1e-4d7e-9a51-0f3c2b7a9e11 \\
+                --reason "lost phone"
               enroute revoke job job-7 --config /etc/enroute.env
               enroute revoke link 0123456789abcdef0123456789abcdef
-            """)
+            """))
 
     @Argument(help: "One of \(RevocationSubject.Kind.allCases.map(\.rawValue).joined(separator: ", ")).")
     var kind: String

@@ -9,7 +9,8 @@ struct ScoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "score",
         abstract: "Compares predicted arrivals with actual ones, on recorded trips.",
-        discussion: """
+        discussion: wrappable(
+            """
             Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. The destination is a trip's last point, and the arrival when
             it first came within 50 m of it. Errors are in seconds, without their sign, of what was predicted 5, 10 and 20
             minutes before (and a fifth of that sooner or later): by the built-in estimator, and by the straight line over
@@ -18,7 +19,7 @@ struct ScoreCommand: AsyncParsableCommand {
             Examples:
               enroute score trip.gpx
               enroute score recordings/*.gpx.gz
-            """)
+            """))
 
     @Argument(help: "Recordings: .gpx, .csv or .nmea, or one of these with .gz.")
     var files: [String]

@@ -15,15 +15,18 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Runs a gateway.",
-        discussion: """
+        usage: "enroute serve [<options>]",
+        discussion: wrappable(
+            """
             Configured by the environment, or by a file of NAME=value lines; README.md lists the names. SIGTERM drains
             and stops, a second one ends at once; SIGHUP reads the certificate files again and drops no connection.
 
             Examples:
-              ENROUTE_REDIS_LIVE_URL=redis://127.0.0.1 ENROUTE_TLS_CERTIFICATE=chain.pem ENROUTE_TLS_KEY=key.pem \\
+              ENROUTE_REDIS_LIVE_URL=redis://127.0.0.1 \\
+                ENROUTE_TLS_CERTIFICATE=chain.pem ENROUTE_TLS_KEY=key.pem \\
                 ENROUTE_TOKEN_PUBLIC_KEY=tokens.pem enroute serve
               enroute serve --config /etc/enroute.env --port 443
-            """)
+            """))
 
     @Option(help: "Address to listen on (ENROUTE_HOST, default 0.0.0.0).")
     var host: String?
@@ -38,6 +41,8 @@ struct ServeCommand: AsyncParsableCommand {
     var config: String?
 
     func run() async throws {
+        keepCoresFromDisk()
+        endAtOnceOnCrash()
         try await exitingCleanly {
             let configuration = try await ProcessConfiguration(file: self.config)
             let settings = try await configuration.gateway(
@@ -47,7 +52,6 @@ struct ServeCommand: AsyncParsableCommand {
             try await fetchFirstKeys(settings)
             try await refuseToPersist(configuration.inspection(of: settings, group: group), logger)
             raiseDescriptorLimit()
-            keepCoresFromDisk()
             let gateway = GatewayServer(settings: settings, group: group, logger: logger) { ports in
                 say(
                     "enroute: listening on \(settings.host) port \(ports.gateway)"
@@ -59,7 +63,7 @@ struct ServeCommand: AsyncParsableCommand {
                 services.append(.init(service: CertificateReload(credentials: credentials, logger: logger)))
             }
             var lifecycle = ServiceGroupConfiguration(services: services, logger: logger)
-            lifecycle.maximumGracefulShutdownDuration = settings.drain + .seconds(5)
+            lifecycle.maximumGracefulShutdownDuration = settings.drainAccept + settings.drain + .seconds(5)
             let process = ServiceGroup(configuration: lifecycle)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await process.run() }
@@ -110,12 +114,6 @@ private func raiseDescriptorLimit() {
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-}
-
-/// A core holds where riders are, and tokens: a gateway that crashes leaves none.
-private func keepCoresFromDisk() {
-    var limit = rlimit(rlim_cur: 0, rlim_max: 0)
-    _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
 }
 
 /// Reads the certificate files again on SIGHUP. What can not be used is said and changes nothing.

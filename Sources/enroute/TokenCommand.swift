@@ -9,14 +9,17 @@ struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
         abstract: "Makes a token for development.",
-        discussion: """
+        usage: "enroute token <person> --role <role> [<options>]",
+        discussion: wrappable(
+            """
             Signed with ENROUTE_TOKEN_SECRET (HS256), or with --key, a private key in PEM: P-256 (ES256), RSA (RS256) or
             Ed25519 (EdDSA).
 
             Examples:
-              ENROUTE_TOKEN_SECRET=$(openssl rand -hex 32) enroute token --role customer customer-1
+              ENROUTE_TOKEN_SECRET=$(openssl rand -hex 32) \\
+                enroute token --role customer customer-1
               enroute token --role rider rider-7 --key key.pem --lifetime 3600
-            """)
+            """))
 
     @Argument(help: "Who the token is for: 1 to 64 of [A-Za-z0-9_-].")
     var person: String

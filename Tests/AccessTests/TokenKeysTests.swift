@@ -33,16 +33,31 @@ import Testing
 
     @Test func `an RSA key of 1024 bits and a curve that is not ours are refused`() async throws {
         let small = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024))
-        for pem in [small.pemRepresentation, small.publicKey.pemRepresentation] {
-            await #expect {
-                try await TokenVerifier.Key.asymmetric(pem: pem, source: "small.pem")
-            } throws: { "\($0)".contains("small.pem holds an RSA key of 1024 bits") }
-        }
+        await #expect {
+            try await TokenVerifier.Key.asymmetric(pem: small.publicKey.pemRepresentation, source: "small.pem")
+        } throws: { "\($0)".contains("small.pem holds an RSA key of 1024 bits") }
         for pem in [
-            P384.Signing.PrivateKey().publicKey.pemRepresentation, P521.Signing.PrivateKey().pemRepresentation,
+            P384.Signing.PrivateKey().publicKey.pemRepresentation,
+            P521.Signing.PrivateKey().publicKey.pemRepresentation,
         ] {
             await #expect(throws: TokenVerifier.Key.Unusable.self) {
                 try await TokenVerifier.Key.asymmetric(pem: pem, source: "curve.pem")
+            }
+        }
+    }
+
+    @Test func `B44: a private key is refused in the place of a public one, with the command that makes the public one`()
+        async throws
+    {
+        for pem in [
+            P256.Signing.PrivateKey().pemRepresentation, try _RSA.Signing.PrivateKey(keySize: .bits2048).pemRepresentation,
+            Forge.pem(of: Curve25519.Signing.PrivateKey()),
+        ] {
+            await #expect {
+                try await TokenVerifier.Key.asymmetric(sources: [("tokens.pem", pem)], kids: [])
+            } throws: {
+                "\($0)".contains("tokens.pem holds a private key")
+                    && "\($0)".contains("openssl pkey -in tokens.pem -pubout")
             }
         }
     }

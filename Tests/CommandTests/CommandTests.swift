@@ -43,6 +43,7 @@ import Testing
         (["token", "--role", "king", "a"], 64, "king is not a role"),
         (["token", "--role", "rider", "a b"], 64, "not a name"),
         (["token", "--role", "rider", "a"], 78, "ENROUTE_TOKEN_SECRET is not set"),
+        (["token", "--role", "rider", "a", "--key", "/etc/hostname"], 78, "The private key is none of"),
         (["revoke", "king", "a"], 64, "king can not be revoked"),
         (["revoke", "job", "a b"], 64, "id of a job must be"),
         (["revoke", "link", "a"], 64, "32 of [0-9a-f]"), (["revoke", "user", "a", "--actor", ""], 64, "--actor"),
@@ -59,6 +60,13 @@ import Testing
         let outcome = try await Self.run(words)
         #expect(outcome.code == code, "\(outcome)")
         #expect(outcome.error.contains(reason), "\(outcome.error)")
+    }
+
+    @Test func `B16: a secret that is too short for a token is a wrong setting`() async throws {
+        let outcome = try await Self.run(
+            ["token", "--role", "rider", "a"], environment: ["ENROUTE_TOKEN_SECRET": "short"])
+        #expect(outcome.code == 78, "\(outcome)")
+        #expect(outcome.error.contains("shorter than 32 bytes") && outcome.output.isEmpty)
     }
 
     private static let good = [

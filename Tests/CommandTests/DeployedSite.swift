@@ -52,8 +52,7 @@ struct DeployedSite: Sendable {
                     "ENROUTE_REDIS_LEDGER_URL": url(ports.1), "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": self.secret,
                     "ENROUTE_LOG_LEVEL": "trace", "ENROUTE_MANAGEMENT_PORT": "0", "ENROUTE_LOOPS": "1",
                     "ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000", "ENROUTE_DRAIN_SECONDS": "1",
-                    // Swift's own takes half a minute with a debug build; whether a core is left is the kernel's matter.
-                    "SWIFT_BACKTRACE": "enable=no",
+                    "ENROUTE_DRAIN_ACCEPT_SECONDS": "0",
                 ]
                 try await self.process(
                     "\(CommandTests.binary) serve --host 127.0.0.1 --port 0", "gateway", in: folder, environment,

@@ -46,6 +46,10 @@ import Testing
             "\($0.overload.descriptorPercent)"
         },
         Row(name: "ENROUTE_OVERLOAD_MEMORY_MB", value: "3", expected: "3145728") { "\($0.overload.memoryBytes)" },
+        Row(name: "ENROUTE_DRAIN_ACCEPT_SECONDS", value: "7", expected: "7.0 seconds") { "\($0.drainAccept)" },
+        Row(name: "ENROUTE_LIMIT_SESSION_AGE_SECONDS", value: "14400", expected: "14400") {
+            "\($0.limits.sessionAgeSeconds)"
+        },
         Row(name: "ENROUTE_POSITION_LIFETIME_SECONDS", value: "77", expected: "77.0 seconds") {
             "\($0.liveState.positionLifetime)"
         },

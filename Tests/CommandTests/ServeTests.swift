@@ -39,7 +39,8 @@ import Testing
             let environment: [Environment.Key: String] = [
                 "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url, "ENROUTE_TLS": "off",
                 "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_LOG_LEVEL": "critical",
-                "ENROUTE_DRAIN_SECONDS": "20", "ENROUTE_MANAGEMENT_PORT": "0", "ENROUTE_LOOPS": "1",
+                "ENROUTE_DRAIN_SECONDS": "20", "ENROUTE_DRAIN_ACCEPT_SECONDS": "0",
+                "ENROUTE_MANAGEMENT_PORT": "0", "ENROUTE_LOOPS": "1",
                 // Busy with the other tests is not what is meant by overloaded.
                 "ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000",
             ]
@@ -141,13 +142,50 @@ import Testing
         session.value = nil
     }
 
+    @Test func `B15: a stopping gateway takes connections for a while after it says that it is not ready`() async throws {
+        let session = Handed<RawSocket>()
+        let status = try await Self.serve(["ENROUTE_DRAIN_ACCEPT_SECONDS": "600"]) { served in
+            let token = try await CommandTests.run(
+                ["token", "anna", "--role", "service"],
+                environment: ["ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes"]
+            ).output.trimmingCharacters(in: .whitespacesAndNewlines)
+            try served.send(.terminate)
+            #expect(try await served.eventually("/readyz", "stopping"))
+            // Whoever the balancer sends here because it does not know yet.
+            #expect(try await served.get("/track/j", isPublic: true).hasPrefix("HTTP/1.1 200 "))
+            session.value = try await blocking { Handed(try RawSocket.session(port: served.port, token: token)) }.value
+            #expect(try await served.get("/readyz").hasPrefix("HTTP/1.1 503 "))
+            try served.send(.terminate)
+        }
+        #expect(status == .exited(128 + SIGTERM))
+        session.value = nil
+    }
+
+    @Test func `B15: after that while it takes nobody and serves whom it has`() async throws {
+        let session = Handed<RawSocket>()
+        let status = try await Self.serve { served in
+            let token = try await CommandTests.run(
+                ["token", "anna", "--role", "service"],
+                environment: ["ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes"]
+            ).output.trimmingCharacters(in: .whitespacesAndNewlines)
+            session.value = try await blocking { Handed(try RawSocket.session(port: served.port, token: token)) }.value
+            try served.send(.terminate)
+            let isClosed = await eventually { (try? await blocking { _ = try RawSocket(port: served.port) }) == nil }
+            #expect(isClosed)
+            #expect(try await served.get("/readyz").contains("stopping"))
+            try served.send(.terminate)
+        }
+        #expect(status == .exited(128 + SIGTERM))
+        session.value = nil
+    }
+
     @Test func `I4: probes and metrics are not for the public`() async throws {
         _ = try await Self.serve { served in
-            for path in ["/livez", "/readyz", "/metrics"] {
+            for path in ["/livez", "/readyz", "/healthz", "/metrics"] {
                 #expect(try await served.get(path, isPublic: true).hasPrefix("HTTP/1.1 404 "))
                 #expect(try await served.get(path).hasPrefix("HTTP/1.1 200 "))
             }
-            for path in ["/debug", "/debug/pprof", "/debug/vars", "/healthz", "/v1/_echo", "/admin", "/.env"] {
+            for path in ["/debug", "/debug/pprof", "/debug/vars", "/v1/_echo", "/admin", "/.env"] {
                 #expect(try await served.get(path, isPublic: true).hasPrefix("HTTP/1.1 404 "), "\(path)")
             }
             #expect(try await served.get("/api/v1/jobs/j").hasPrefix("HTTP/1.1 404 "))

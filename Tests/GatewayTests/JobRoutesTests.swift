@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `without Redis the gateway lives and is not ready`() async throws {
+    @Test func `B29: without Redis the gateway lives, stays ready, and says what is missing`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.redisTiming.answer = .seconds(2)
@@ -149,8 +149,14 @@ import Testing
                 kill(redis, SIGSTOP)
                 defer { kill(redis, SIGCONT) }
                 #expect(try await Self.ask(gateway, "GET", "/livez", port: gateway.management).status == 200)
+                #expect(
+                    try await gateway.eventually("/healthz") {
+                        $0.status == 200 && $0.text.contains(/"name":"redis_live"[^}]*"state":"down"/)
+                    })
                 let ready = try await Self.ask(gateway, "GET", "/readyz", port: gateway.management)
-                #expect(ready.status == 503 && ready.text.contains("Redis does not answer"))
+                #expect(ready.status == 200 && ready.text == "ready\n", "\(ready)")
+                let metrics = try await gateway.manage("/metrics").text
+                #expect(metrics.contains("\nenroute_dependency_up{dependency=\"redis_ledger\"} 0\n"))
                 let token = try await gateway.token("anna", .customer)
                 let answer = try await Self.ask(gateway, "GET", "/api/v1/jobs/j1", as: token)
                 #expect(answer.status == 503)

@@ -91,6 +91,27 @@ import Testing
         }
     }
 
+    @Test func `B40: a session that has reached its age is sent elsewhere, and by default none has one`() async throws {
+        #expect(Limits().sessionAgeSeconds == 0)
+        try await within {
+            try await RunningGateway.run(isSecure: false) {
+                $0.limits.sessionAgeSeconds = 1
+            } _: { gateway in
+                let token = try await gateway.token("anna", .service)
+                let heard = try await blocking {
+                    let sessions = try (0..<4).map { _ in try RawSocket.session(port: gateway.port, token: token) }
+                    return try sessions.map { try $0.readToEnd() }
+                }
+                for bytes in heard {
+                    #expect(String(decoding: bytes, as: UTF8.self).contains(#"{"type":"goaway","retryIn":"#))
+                    #expect(bytes.ends(with: Frame.close(4000, "going away")))
+                }
+                #expect(try await gateway.eventually("/metrics") { $0.text.contains("enroute_sessions_aged_total 4\n") })
+                #expect(try await gateway.manage("/readyz").status == 200)
+            }
+        }
+    }
+
     @Test func `a draining gateway answers the request it has, and takes no other on that connection`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in

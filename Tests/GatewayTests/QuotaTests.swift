@@ -181,8 +181,26 @@ import Testing
     @Test func `D6: accepting pauses at the bound of the lag and goes on at half of it`() {
         var judge = Self.judge()
         for (lag, isPaused) in [(49, false), (50, true), (30, true), (25, true), (24, false), (49, false)] {
-            _ = judge.hear(.init(loopLagMilliseconds: lag))
+            for _ in 0..<LagHistory.ticks { _ = judge.hear(.init(loopLagMilliseconds: lag)) }
             #expect(judge.reasons == (isPaused ? [.loopLag] : []), "at \(lag) ms")
+        }
+    }
+
+    @Test func `B17: one late tick pauses nobody, however late; five in a second do`() {
+        var judge = Self.judge()
+        for lag in [50, 0, 0, 5_000, 0, 0, 60, 0, 0, 50, 0, 0, 0, 400] {
+            _ = judge.hear(.init(loopLagMilliseconds: lag))
+            #expect(judge.reasons.isEmpty)
+        }
+        for late in 1...10 {
+            _ = judge.hear(.init(loopLagMilliseconds: 50))
+            if late == 1 { #expect(judge.reasons.isEmpty) }
+        }
+        #expect(judge.reasons == [.loopLag])
+        // It is over after a second in which nothing was late.
+        for tick in 1...10 {
+            _ = judge.hear(.init(loopLagMilliseconds: 0))
+            #expect(judge.reasons == (tick < 10 ? [.loopLag] : []))
         }
     }
 

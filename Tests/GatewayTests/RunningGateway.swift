@@ -57,6 +57,7 @@ struct RunningGateway: Sendable {
             var settings = GatewaySettings(
                 host: "127.0.0.1", port: 0, credentials: isSecure ? credentials : nil, live: live, ledger: ledger,
                 tokens: tokens)
+            settings.drainAccept = .zero
             settings.drain = .seconds(1)
             settings.management = ("127.0.0.1", 0)
             // What takes its time on a busy machine is not meant where these bounds are not the matter.

@@ -13,6 +13,20 @@ import Testing
                 "redis://u:p%40%2F%3A@h",
                 RedisAddress(endpoint: .tcp(host: "h", port: 6379), user: "u", password: "p@/:")
             ),
+            // B44: what a password may hold as it is, and what it may hold escaped.
+            (
+                "redis://u:a#b;c=d,e@h", RedisAddress(endpoint: .tcp(host: "h", port: 6379), user: "u", password: "a#b;c=d,e")
+            ),
+            (
+                "redis://u:%23%2F%3F%25%40@h/1",
+                RedisAddress(endpoint: .tcp(host: "h", port: 6379), user: "u", password: "#/?%@", database: 1)
+            ),
+            ("redis://u:a@b@h", RedisAddress(endpoint: .tcp(host: "h", port: 6379), user: "u", password: "a@b")),
+            (
+                "unix://u:p%23@/run/redis.sock",
+                RedisAddress(endpoint: .unix(path: "/run/redis.sock"), user: "u", password: "p#")
+            ),
+            ("unix:/run/redis#1.sock", RedisAddress(endpoint: .unix(path: "/run/redis#1.sock"))),
             ("unix:/run/redis.sock", RedisAddress(endpoint: .unix(path: "/run/redis.sock"))),
             ("unix:///run/redis.sock", RedisAddress(endpoint: .unix(path: "/run/redis.sock"))),
             ("unix:/run/redis.sock?database=2", RedisAddress(endpoint: .unix(path: "/run/redis.sock"), database: 2)),
@@ -32,6 +46,13 @@ import Testing
             ("redis://h/three", "not a database number"), ("redis://h/1/2", "not a database number"),
             ("redis://h/-1", "not a database number"), ("redis://h:0", "port is not"),
             ("redis://h:65536", "port is not"),
+            // B44: a password with a slash was taken for a host, a port and a database.
+            ("redis://u:pa/ss@h:6379", "a slash in a user or a password is written %2F"),
+            ("redis://:/ss@h", "a slash in a user or a password is written %2F"),
+            ("redis+sentinel://u:pa/ss@h:1/m", "is written %2F"), ("unix://u:pa/ss@/run/redis.sock", "is written %2F"),
+            ("redis://u:p?ss@h:6379", "a question mark in a password is written %3F"),
+            ("rediss://h?caa=ca.pem", "none of ca, cert, key"), ("redis://u:100%@h", "a percent sign is written %25"),
+            ("redis://u:%+1@h", "is written %25"), ("redis://u:%FF@h", "not UTF-8"), ("unix:/a?db=1", "nothing else"),
             ("unix:", "no socket file"), ("unix://", "no socket file"), ("unix://run/redis.sock", "no socket file"),
             ("unix:/a?database=x", "database is not a number"), ("unix:/a?database=-1", "database is not a number"),
         ])

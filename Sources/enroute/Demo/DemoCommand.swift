@@ -12,7 +12,9 @@ struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
         abstract: "Shows a live trip in your browser.",
-        discussion: """
+        usage: "enroute demo [<options>]",
+        discussion: wrappable(
+            """
             Starts two redis-servers of its own (on unix sockets, ended with it), two gateways behind one port, a job and
             a rider. Prints the links of the customer's, the rider's and operations' pages, and of a panel that makes
             things go wrong: it loses GPS, refuses permission, cuts the network, restarts Redis, kills a gateway. The
@@ -23,7 +25,7 @@ struct DemoCommand: AsyncParsableCommand {
               enroute demo
               enroute demo --trip trip.gpx.gz --streets streets.geojson.gz --speed 4
               enroute demo --plain --port 8080
-            """)
+            """))
 
     @Option(
         help: ArgumentHelp(

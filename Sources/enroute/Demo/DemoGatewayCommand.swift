@@ -27,6 +27,8 @@ struct DemoGatewayCommand: AsyncParsableCommand {
     @Option var streets: String?
 
     func run() async throws {
+        keepCoresFromDisk()
+        endAtOnceOnCrash()
         try await exitingCleanly {
             guard let secret = ProcessInfo.processInfo.environment[DemoGateway.secretVariable] else {
                 throw ConfigurationError(description: "\(DemoGateway.secretVariable) is not set: enroute demo sets it.")
@@ -41,6 +43,7 @@ struct DemoGatewayCommand: AsyncParsableCommand {
                 tokens: TokenVerifier(
                     keys: [try await .hs256(secret: secret)], issuer: Self.issuer, audience: Self.issuer))
             settings.streets = try self.streets.map { Array(try Data(contentsOf: URL(filePath: $0))) }
+            settings.drainAccept = .zero
             settings.drain = .seconds(1)
             settings.management = nil
             var logger = Logger(label: "enroute")

@@ -1,0 +1,35 @@
+// Why a connection could not be made, in words: NIO's own description of the error is a dump of its fields.
+
+internal import NIOCore
+internal import NIOPosix
+
+private import Glibc
+
+enum ConnectFailure {
+    /// The different reasons, each once: a name with two addresses usually fails twice for the same one.
+    static func reason(_ error: any Error) -> String {
+        guard let error = error as? NIOConnectionError else { return Self.text(error) }
+        var reasons: [String] = []
+        for failure in error.connectionErrors {
+            let text = Self.text(failure.error)
+            if !reasons.contains(text) { reasons.append(text) }
+        }
+        guard reasons.isEmpty else { return reasons.joined(separator: "; ") }
+        return "the name \(error.host) cannot be looked up"
+    }
+
+    private static func text(_ error: any Error) -> String {
+        switch error {
+        case let error as IOError: Self.text(errno: error.errnoCode)
+        case ChannelError.connectTimeout(let time): "no connection within \(time.nanoseconds / 1_000_000) ms"
+        default: "\(error)"
+        }
+    }
+
+    /// `Connection refused`, as the C library says it.
+    private static func text(errno code: CInt) -> String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Gateways behind HAProxy 2.6, which obeys `/readyz`.
+@Suite struct BalancerTests {
+    /// Blocking sessions, used by one thread at a time.
+    private final class Crowd: @unchecked Sendable {
+        var followers: [RawSocket] = []
+        var rider: RawSocket?
+
+        /// - Throws: when the connection ends before `word` came.
+        static func hear(_ session: RawSocket, _ word: String) throws {
+            var heard: [UInt8] = []
+            while !String(decoding: heard, as: UTF8.self).contains(word) {
+                let bytes = try session.read()
+                guard !bytes.isEmpty else {
+                    throw Cut(description: "cut off before \(word): \(String(decoding: heard, as: UTF8.self))")
+                }
+                heard += bytes
+            }
+        }
+
+        static func tell(_ session: RawSocket, _ message: String, until word: String) throws {
+            try session.send(RawSocket.longFrame(0x81, Array(message.utf8)))
+            try Self.hear(session, word)
+        }
+
+        func travel(to latitude: Double) throws {
+            let now = Int64(Date.now.timeIntervalSince1970 * 1000)
+            let fix = #"{"at":\#(now),"lat":\#(latitude),"lon":12.5}"#
+            try Self.tell(
+                self.rider!, #"{"type":"location","job":"visit-1","seq":\#(now),"fixes":[\#(fix)]}"#, until: #""type":"ok""#)
+            for follower in self.followers { try Self.hear(follower, "\"lat\":\(latitude)") }
+        }
+
+        func all(hear word: String) throws {
+            for session in self.followers + [self.rider!] { try Self.hear(session, word) }
+        }
+    }
+
+    private struct Cut: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    @Test func `B29: with Redis away no gateway leaves the balancer, no client is cut off, and positions flow afterwards`()
+        async throws
+    {
+        try await BalancedSite.run(gateways: 2, cutsSessions: true) { site in
+            try await site.makeVisit("visit-1", customer: "anna", rider: "rider-1")
+            let (anna, rider) = (try await site.token("anna", "customer"), try await site.token("rider-1", "rider"))
+            let (crowd, port) = (Crowd(), site.port)
+            try await blocking {
+                for _ in 0..<6 {
+                    let follower = try RawSocket.session(port: port, token: anna)
+                    try Crowd.tell(follower, #"{"type":"subscribe","job":"visit-1"}"#, until: #""type":"subscribed""#)
+                    crowd.followers.append(follower)
+                }
+                let session = try RawSocket.session(port: port, token: rider)
+                try Crowd.tell(session, #"{"type":"travel","job":"visit-1","active":true}"#, until: #""re":"travel""#)
+                crowd.rider = session
+                try crowd.travel(to: 41.901)
+            }
+            #expect(try await site.servers().allSatisfy { $0.connections > 0 })
+
+            await site.redis.crash()
+            // Told after two seconds: twenty of the balancer's checks, three of which would have been enough.
+            try await blocking { try crowd.all(hear: #""type":"degraded""#) }
+            for gateway in site.gateways {
+                #expect(try await site.manage(gateway, "/readyz").hasPrefix("HTTP/1.1 200 "))
+                let health = try await site.manage(gateway, "/healthz")
+                #expect(health.contains(#""status":"degraded""#), "\(health)")
+                #expect(health.contains(/"name":"redis_live","place":"unix:[^"]+","since":"20[^"]+Z","state":"down"/))
+                let metrics = try await site.manage(gateway, "/metrics")
+                #expect(metrics.contains("\nenroute_dependency_up{dependency=\"redis_live\"} 0\n"))
+            }
+
+            try await site.redis.start()
+            try await blocking {
+                try crowd.all(hear: #""type":"restored""#)
+                try crowd.travel(to: 41.9012)
+            }
+            let servers = try await site.servers()
+            #expect(servers.allSatisfy { $0.status == "UP" && $0.downs == 0 }, "\(servers)")
+            for gateway in site.gateways {
+                #expect(try await site.manage(gateway, "/healthz").contains(#""status":"ok""#))
+            }
+        }
+    }
+
+    @Test func `B15: no connection is lost between SIGTERM and the balancer's taking the gateway out, and none comes after`()
+        async throws
+    {
+        try await BalancedSite.run(
+            gateways: 2, cutsSessions: false, ["ENROUTE_DRAIN_ACCEPT_SECONDS": "30", "ENROUTE_DRAIN_SECONDS": "1"]
+        ) { site in
+            let port = site.port
+            @Sendable func visit() async throws {
+                let answer = try await blocking {
+                    let socket = try RawSocket(port: port)
+                    try socket.send("GET /track/j HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                    return String(decoding: try socket.readToEnd(), as: UTF8.self)
+                }
+                #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(answer.prefix(80))")
+            }
+            site.gateways[0].send(.terminate)
+            var visits = 0
+            while try await site.servers()[0].status != "DOWN" {
+                try await visit()
+                visits += 1
+            }
+            #expect(visits > 0)
+            let before = try await site.servers()
+            for _ in 0..<8 { try await visit() }
+            let after = try await site.servers()
+            #expect(after[0].connections == before[0].connections)
+            #expect(after[1].connections == before[1].connections + 8)
+            #expect(after[1].downs == 0)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Embedded
+import Foundation
+import Subprocess
+import SystemPackage
+import Testing
+
+/// A gateway that crashes is gone at once and says nothing of what it knew.
+@Suite struct CrashTests {
+    @Test(arguments: [SIGSEGV, SIGILL, SIGTRAP])
+    func `B51: a crash is not examined by Swift's backtracer, which would print registers and memory`(crash: Int32)
+        async throws
+    {
+        try await RedisServer.running { redis in
+            let environment: [Environment.Key: String] = [
+                "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url, "ENROUTE_TLS": "off", "ENROUTE_MODE": "development",
+                "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_MANAGEMENT": "off",
+                "ENROUTE_LOOPS": "1",
+            ]
+            var platform = PlatformOptions()
+            platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(1))]
+            let outcome = try await Subprocess.run(
+                .path(.init(CommandTests.binary)), arguments: ["serve", "--host", "127.0.0.1", "--port", "0"],
+                environment: .custom(environment), platformOptions: platform, input: .none, output: .sequence,
+                error: .combinedWithOutput
+            ) { execution in
+                var said = ""
+                for try await line in execution.standardOutput.strings() {
+                    if line.contains("enroute: listening") { try execution.send(signal: Signal(rawValue: crash)) }
+                    said += line + "\n"
+                }
+                return said
+            }
+            #expect(outcome.terminationStatus == .signaled(crash))
+            // "*** Signal 11: Backtracing from 0x…", "Registers:", "rax 0x…".
+            let said = outcome.closureResult
+            for word in ["Backtrac", "Registers", "rax ", "Crash"] { #expect(!said.contains(word), "\(said.prefix(2000))") }
+        }
+    }
+}

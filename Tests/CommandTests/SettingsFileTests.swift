@@ -1,0 +1,147 @@
+import Foundation
+import Testing
+
+@testable import enroute
+
+/// What a file given with `--config` may hold, and under which names.
+@Suite struct SettingsFileTests {
+    @Test(arguments: [
+        ("A=1", "A", "1"), ("  A = 1  ", "A", "1"), ("export ENROUTE_PORT=1234", "ENROUTE_PORT", "1234"), ("A=", "A", ""),
+        ("A=\"127.0.0.1\"", "A", "127.0.0.1"), ("A='a b' # why", "A", "a b"), ("A=\"a # b\"", "A", "a # b"),
+        ("A=a # why", "A", "a"), ("A=a#b", "A", "a#b"), ("A=# why", "A", ""), ("A=b=c==", "A", "b=c=="),
+        (#"A="one\ntwo \"three\" \\ \$x""#, "A", "one\ntwo \"three\" \\ $x"), (#"A='one\n'"#, "A", #"one\n"#),
+        ("A=$HOME", "A", "$HOME"), ("A=1\r", "A", "1"), ("export=1", "export", "1"), ("A=it's", "A", "it's"),
+        ("A=redis://u:p%23@h:1/0?ca=/a.pem", "A", "redis://u:p%23@h:1/0?ca=/a.pem"),
+    ])
+    func `B14: a line is read as in any .env`(line: String, name: String, value: String) throws {
+        let settings = try SettingsFile(line).settings
+        #expect(settings == [.init(name: name, value: value, line: 1)])
+    }
+
+    @Test func `blank lines and comments set nothing, lines are counted, and of two the later counts`() throws {
+        let file = try SettingsFile("\u{FEFF}# Enroute\r\n\r\nA=1\n   # more\n\nA=2\nB=3\n")
+        #expect(file.settings.map(\.line) == [3, 6, 7])
+        #expect(file.values == ["A": "2", "B": "3"])
+        #expect(try SettingsFile("").settings.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("garbage line", "neither NAME=value"), ("port: 8443", "YAML"), ("---", "YAML"), ("port:", "YAML"),
+        ("=1", "no name"), ("1A=2", "no name"), ("a b=2", "neither"), ("A=\"open", "quote does not end"),
+        ("A='x' y", "follows its closing quote"), ("A=\u{0}", "control character"), ("export A", "neither"),
+        ("- name: A=b", "YAML"), ("[section]", "neither"), ("{\"a\": 1}", "neither"),
+    ])
+    func `B14: a line that is no setting is an error with its number and without its text`(line: String, why: String) {
+        #expect {
+            try SettingsFile("A=1\n\(line)\nB=hunter2\nhunter2 hunter2")
+        } throws: { error in
+            guard let error = error as? SettingsFile.Malformed else { return false }
+            return error.faults.map(\.line) == [2, 4] && error.faults[0].reason.contains(why)
+                && !"\(error)".contains("hunter2")
+        }
+    }
+
+    @Test(arguments: [
+        ("ENROUTE_PORTT", "ENROUTE_PORT"), ("ENROUTE_ORIGIN", "ENROUTE_ORIGINS"), ("enroute_port", "ENROUTE_PORT"),
+        ("ENROUT_PORT", "ENROUTE_PORT"), ("ENROUTE_REDIS_URL", "ENROUTE_REDIS_LIVE_URL"),
+        ("ENROUTE_LIMIT_MESSAGE_PER_SECOND", "ENROUTE_LIMIT_MESSAGES_PER_SECOND"),
+        ("ENROUTE_LIMIT_PING_SECOND", "ENROUTE_LIMIT_PING_SECONDS"), ("AWS_REGON", "AWS_REGION"),
+    ])
+    func `B14: the name that was probably meant is the nearest one`(name: String, meant: String) {
+        #expect(SettingNames.nearest(to: name) == meant)
+    }
+
+    @Test func `no name is suggested where none is near`() {
+        for name in ["ENROUTE_COLOUR_OF_THE_SKY", "PATH", "", "ENROUTE_", String(repeating: "A", count: 100_000)] {
+            #expect(SettingNames.nearest(to: name) == nil, "\(name.prefix(30))")
+        }
+    }
+
+    @Test func `unknown names are told of with their place, and what Kubernetes sets is not ours`() throws {
+        let file = try SettingsFile("ENROUTE_PORT=1\nENROUTE_ORIGIN=hunter2\nTZ=UTC")
+        let faults = SettingNames.faults(
+            environment: [
+                "PATH": "/bin", "ENROUTE_PORTT": "hunter2", "ENROUTE_HOST": "::", "ENROUTE_REPORT": "1",
+                "ENROUTE_REDIS_SERVICE_HOST": "10.0.0.1", "ENROUTE_REDIS_SERVICE_PORT": "6379",
+                "ENROUTE_REDIS_SERVICE_PORT_LIVE": "6379", "ENROUTE_REDIS_PORT": "tcp://10.0.0.1:6379",
+                "ENROUTE_REDIS_PORT_6379_TCP": "tcp://10.0.0.1:6379", "ENROUTE_REDIS_PORT_6379_TCP_PROTO": "tcp",
+            ], file: ("/etc/enroute.env", file))
+        #expect(
+            faults == [
+                "/etc/enroute.env, line 2: ENROUTE_ORIGIN is not a setting; did you mean ENROUTE_ORIGINS?",
+                "/etc/enroute.env, line 3: TZ is not a setting; README.md lists them all.",
+                "ENROUTE_PORTT is not a setting; did you mean ENROUTE_PORT?",
+            ])
+    }
+
+    /// A setting that the code reads and the list lacks would be refused; one that the list has and nothing reads would be
+    /// passed over, which is what the list is to prevent.
+    @Test func `the names are those that the code reads and README.md lists`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let folder = root.appending(path: "Sources/enroute")
+        var read = Set<String>()
+        var code = ""
+        for case let path as String in FileManager.default.enumerator(atPath: folder.path) ?? .init()
+        where path.hasSuffix(".swift") && !path.hasSuffix("SettingNames.swift") {
+            let text = try String(contentsOf: folder.appending(path: path), encoding: .utf8)
+            code += text
+            for match in text.matches(of: /"((ENROUTE|AWS)_[A-Z_]*[A-Z])"/) { read.insert(String(match.1)) }
+        }
+        let names = Set(SettingNames.all)
+        #expect(read.subtracting(names).isEmpty)
+        let derived: Set = [
+            "ENROUTE_REDIS_LIVE_ADMIN_URL", "ENROUTE_REDIS_LEDGER_ADMIN_URL", "ENROUTE_ETA_AZURE_KEY_FILE",
+            "ENROUTE_ETA_MAPBOX_TOKEN_FILE", "ENROUTE_GEOCODING_MAPBOX_TOKEN_FILE",
+        ]
+        let limits = Set(LimitSetting.all.map { "ENROUTE_LIMIT_\($0.name)" })
+        #expect(names.subtracting(read).subtracting(derived).subtracting(limits).isEmpty)
+        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        for name in names.subtracting(limits).subtracting(derived) { #expect(readme.contains(name), "\(name)") }
+    }
+
+    // MARK: the command
+
+    private static let good = [
+        "ENROUTE_REDIS_LIVE_URL=unix:/nowhere.sock", "ENROUTE_TLS=off", "ENROUTE_PORT=0",
+        "ENROUTE_TOKEN_SECRET='a secret of at least thirty-two bytes'",
+    ]
+
+    private static func run(
+        _ command: String, _ lines: [String], environment: [String: String] = [:]
+    ) async throws -> CommandTests.Outcome {
+        let file = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID()).env")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data((Self.good + lines).joined(separator: "\n").utf8).write(to: file)
+        return try await CommandTests.run([command, "--config", file.path], environment: environment)
+    }
+
+    @Test(
+        arguments: ["serve", "check"],
+        [
+            ("ENROUTE_PORTT=1", "line 5: ENROUTE_PORTT is not a setting; did you mean ENROUTE_PORT?"),
+            ("garbage line", "line 5: it is neither NAME=value nor a comment nor blank"),
+            ("port: 8443", "line 5: it looks like YAML"),
+        ])
+    func `B14: what a file gets wrong ends serve and check with 78`(command: String, line: (text: String, said: String))
+        async throws
+    {
+        let outcome = try await Self.run(command, [line.text])
+        #expect(outcome.code == 78, "\(outcome)")
+        #expect((outcome.error + outcome.output).contains(line.said), "\(outcome)")
+        #expect(!(outcome.error + outcome.output).contains("thirty-two"))
+    }
+
+    @Test func `B14: a variable of the environment that is no setting is refused, and export and quotes are read`()
+        async throws
+    {
+        let refused = try await Self.run("serve", [], environment: ["ENROUTE_PORTT": "1"])
+        #expect(refused.code == 78)
+        #expect(refused.error.contains("ENROUTE_PORTT is not a setting; did you mean ENROUTE_PORT?"), "\(refused)")
+        let taken = try await Self.run(
+            "serve", ["export ENROUTE_LOG_LEVEL=\"loud\"", "# a comment", "", "ENROUTE_HOST='127.0.0.1' # here"])
+        #expect(taken.error.contains("ENROUTE_LOG_LEVEL is loud;"), "\(taken)")
+        let linked = try await Self.run("serve", [], environment: ["ENROUTE_PORT": "tcp://10.0.0.1:8443"])
+        #expect(linked.code == 78 && linked.error.contains("enableServiceLinks: false"), "\(linked)")
+    }
+}

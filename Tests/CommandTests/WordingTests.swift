@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+@testable import enroute
+
+/// How the command speaks: its help and the lines of its log.
+@Suite struct WordingTests {
+    private static let commands = [
+        [], ["serve"], ["check"], ["demo"], ["replay"], ["token"], ["revoke"], ["audit"], ["score"],
+    ]
+
+    @Test(arguments: commands, [80, 120])
+    func `B16: help fits the terminal, and no line of prose is a stump`(words: [String], columns: Int) async throws {
+        let help = try await CommandTests.run(words + ["--help"], environment: ["COLUMNS": "\(columns)"]).output
+        let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.allSatisfy { $0.count <= columns }, "\(lines.filter { $0.count > columns })")
+        // A line may be short because the next word did not fit, or because its paragraph ends.
+        let prose = lines.drop { !$0.hasPrefix("OVERVIEW") }.prefix { !$0.hasPrefix("USAGE") }
+        for (line, next) in zip(prose, prose.dropFirst())
+        where !line.isEmpty && !line.hasPrefix(" ") && !next.isEmpty && !next.hasPrefix(" ") && !line.hasSuffix(":") {
+            let word = next.prefix { $0 != " " }
+            #expect(line.count + 1 + word.count >= columns || line.hasPrefix("OVERVIEW"), "\(line)\n\(next)")
+        }
+    }
+
+    @Test func `B44: a log line has its time with milliseconds, and quotes what is more than a word`() {
+        let time = Date(timeIntervalSince1970: 1_795_248_617.625)
+        let line = LogLine.text(
+            at: time, .warning, "Redis connection ended",
+            ["role": "live", "redis": "127.0.0.1:6379", "reason": "It said \"no\",\nand left.", "job": "", "a key": "1"],
+            source: "Redis")
+        #expect(
+            line
+                == #"time=2026-11-21T08:10:17.625Z level=warning msg="Redis connection ended" a_key=1 job="" "#
+                + #"reason="It said \"no\",\nand left." redis=127.0.0.1:6379 role=live source=Redis"#)
+    }
+
+    @Test func `B44: nobody can write a line of their own into the log`() {
+        let line = LogLine.value("x\nlevel=critical\u{1B}[31m\u{0}\u{7F}\\")
+        #expect(line == #""x\nlevel=critical\u001b[31m\u0000\u007f\\""#)
+    }
+
+    @Test(arguments: [
+        ("[::1]", "::1"), ("::1", "::1"), ("127.0.0.1", "127.0.0.1"), ("gateway.example", "gateway.example"),
+        ("[::]", "::"), ("[x]", "[x]"),
+    ])
+    func `B44: an IPv6 address to listen on may stand in brackets`(host: String, meant: String) {
+        #expect(ProcessConfiguration.unbracketed(host) == meant)
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import NIOCore
+import Telemetry
+import Testing
+
+@testable import Gateway
+
+/// What a balancer is told, and what people and alerts are told instead.
+@Suite struct ReadinessTests {
+    @Test(
+        arguments: [
+            (Readiness.Facts(), Readiness.ready),
+            (.init(isDraining: true, hasReachedRedis: false, isOverloaded: true), .draining),
+            (.init(hasReachedRedis: false), .starting), (.init(isOverloaded: true), .overloaded),
+            (.init(silentMilliseconds: 1_999), .ready), (.init(silentMilliseconds: 2_000), .stuck),
+            (.init(silentMilliseconds: 2_000, isOverloaded: true), .stuck),
+        ])
+    func `B29: readiness is what another gateway could do better`(facts: Readiness.Facts, readiness: Readiness) {
+        #expect(Readiness(facts) == readiness)
+        #expect((readiness == .ready) == !readiness.text.hasPrefix("not ready"))
+    }
+
+    @Test func `a loop that does not run is silent, one that was late once is not`() {
+        let load = SharedLoad(loops: 2)
+        let (second, tick): (UInt64, UInt64) = (1_000_000_000, 100_000_000)
+        #expect(load.silence(now: second, tick: tick) == 0)
+        for pulse in load.pulses { pulse.beat(now: second, tick: tick) }
+        load.pulses[0].beat(now: 4 * second, tick: tick)
+        #expect(load.silence(now: 4 * second, tick: tick) == 2_900)
+        load.pulses[1].beat(now: 4 * second, tick: tick)
+        #expect(load.silence(now: 4 * second, tick: tick) == 0)
+        #expect(load.loopLag(now: 4 * second, tick: tick) == 2_900)
+    }
+
+    @Test func `each role of Redis is up or down since a moment that stays`() {
+        var watch = RedisWatch(now: 1_000)
+        func at(_ milliseconds: Int64) -> NIODeadline { .uptimeNanoseconds(UInt64(milliseconds) * 1_000_000) }
+        #expect(watch.silent.map(\.dependency) == [.redisLive, .redisLedger])
+        watch.observe(live: nil, ledger: nil, now: at(10), time: 1_010)
+        watch.observe(live: nil, ledger: nil, now: at(20), time: 1_020)
+        #expect(watch.silent.isEmpty && watch.live.since == 1_010)
+        watch.observe(live: at(25), ledger: nil, now: at(525), time: 1_525)
+        watch.observe(live: at(25), ledger: nil, now: at(625), time: 1_625)
+        #expect(watch.silent == [DependencyState(.redisLive, isUp: false, since: 1_025)])
+        #expect(watch.ledger == DependencyState(.redisLedger, isUp: true, since: 1_010))
+        watch.observe(live: nil, ledger: nil, now: at(900), time: 1_900)
+        #expect(watch.live == DependencyState(.redisLive, isUp: true, since: 1_900))
+    }
+
+    @Test func `what one loop misses is down since the first missed it, and up since the last had it again`() {
+        let (up, down) = (DependencyState(.redisLive, isUp: true, since: 5), DependencyState(.redisLive, isUp: false, since: 7))
+        #expect(up.merged(with: down) == down && down.merged(with: up) == down)
+        #expect(down.merged(with: .init(.redisLive, isUp: false, since: 3)).since == 3)
+        #expect(up.merged(with: .init(.redisLive, isUp: true, since: 9)).since == 9)
+    }
+
+    @Test func `a service that is asked now and then is what it was when it was last asked`() {
+        let notes = DependencyNotes()
+        #expect(notes.all.isEmpty)
+        notes.note(.osrm, isUp: true, now: 1)
+        notes.note(.osrm, isUp: true, now: 2)
+        #expect(notes.all == [DependencyState(.osrm, isUp: true, since: 1)])
+        notes.note(.osrm, isUp: false, now: 3)
+        notes.note(.osrm, isUp: false, now: 4)
+        #expect(notes.all == [DependencyState(.osrm, isUp: false, since: 3)])
+    }
+
+    @Test func `the report and the metrics say which, where and since when`() {
+        let states = [
+            DependencyState(.redisLive, isUp: false, since: 1_795_248_617_626),
+            DependencyState(.osrm, isUp: true, since: 1_795_248_617_000),
+        ]
+        let report = HealthReport(
+            gateway: "g-1", readiness: .ready, dependencies: states, places: [.redisLive: "10.0.0.5:6379"])
+        #expect(
+            String(decoding: JSONDocument.bytes(report), as: UTF8.self)
+                == #"{"dependencies":[{"name":"redis_live","place":"10.0.0.5:6379","since":"2026-11-21T08:10:17.626Z","#
+                + #""state":"down"},{"name":"osrm","since":"2026-11-21T08:10:17.000Z","state":"up"}],"gateway":"g-1","#
+                + #""readiness":"ready","status":"degraded"}"#)
+        #expect(states.exposition.contains("\nenroute_dependency_up{dependency=\"redis_live\"} 0\n"))
+        #expect(states.exposition.contains("\nenroute_dependency_since_seconds{dependency=\"osrm\"} 1795248617.0\n"))
+    }
+}
+
+/// What is said of overload, and what only counts.
+@Suite struct OverloadEpisodeTests {
+    private static func lines(_ pauses: [(isPaused: Bool, ticks: Int)]) -> [OverloadEpisode.Line] {
+        var (episode, now, lines) = (OverloadEpisode(), UInt64(1_000_000_000), [OverloadEpisode.Line]())
+        for (isPaused, ticks) in pauses {
+            for _ in 0..<ticks {
+                if let line = episode.hear(isPaused: isPaused, now: now) { lines.append(line) }
+                now += 100_000_000
+            }
+        }
+        return lines
+    }
+
+    @Test func `B17: a lasting overload is said once, and its end once`() {
+        #expect(Self.lines([(false, 50), (true, 19)]).isEmpty)
+        #expect(Self.lines([(true, 3_000)]) == [.began])
+        #expect(Self.lines([(true, 100), (false, 99)]) == [.began])
+        #expect(Self.lines([(true, 100), (false, 500)]) == [.began, .ended(seconds: 10)])
+    }
+
+    @Test func `B17: what flickers is said once when it lasts and never when it does not`() {
+        // Half a second, every five seconds, for an hour.
+        #expect(Self.lines(Array(repeating: [(true, 5), (false, 45)], count: 720).flatMap { $0 }).isEmpty)
+        // On and off by the second: one overload, whatever it does in between.
+        let flickers = Array(repeating: [(true, 10), (false, 5)], count: 100).flatMap { $0 }
+        #expect(Self.lines(flickers) == [.began])
+        #expect(Self.lines(flickers + [(false, 200)]) == [.began, .ended(seconds: 149)])
+    }
+}
+
+/// How old a session gets.
+@Suite struct SessionAgeTests {
+    @Test func `B40: sessions have an age of their own between half the limit and all of it`() throws {
+        #expect(SessionAge(limit: 0) == nil)
+        let ages = try (0..<1_000).map { _ in try #require(SessionAge(limit: 3_600)) }
+        #expect(ages.allSatisfy { (1_800_000...3_600_000).contains($0.milliseconds) })
+        #expect(ages.allSatisfy { (0...5_000).contains($0.retryInMilliseconds) })
+        // Spread evenly: a tenth of them in each tenth of the time, about.
+        for tenth in 0..<10 {
+            let range = Int64(1_800_000 + tenth * 180_000)..<Int64(1_800_000 + (tenth + 1) * 180_000)
+            #expect((50...160).contains(ages.count { range.contains($0.milliseconds) }))
+        }
+        #expect(SessionAge(limit: 1).map { $0.retryInMilliseconds <= 100 } == true)
+        #expect(SessionAge(limit: Int(Int32.max)) != nil)
+    }
+}

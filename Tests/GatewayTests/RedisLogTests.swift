@@ -1,0 +1,38 @@
+import Foundation
+import Logging
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// What a gateway's log says of Redis.
+@Suite struct RedisLogTests {
+    @Test func `B44: lines about Redis name the role and the place, in words`() async throws {
+        let lines = RecordedLines()
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger) {
+                _ in
+            } _: { gateway in
+                let redis = try #require(gateway.redis)
+                kill(redis.processID, SIGKILL)
+                let isTold = await eventually { lines.all.contains { $0.message == "Redis does not answer" } }
+                #expect(isTold)
+                let place = "unix:\(redis.socketPath)"
+                let told = try #require(lines.all.first { $0.message == "Redis does not answer" })
+                #expect(told.metadata == ["role": "live,ledger", "redis": "\(place) and \(place)"])
+                let ended = lines.all.filter { $0.message == "Redis connection ended" }
+                let roles = ended.map { $0.metadata["role"].map { "\($0)" } ?? "" }
+                #expect(Set(roles).isSuperset(of: ["live", "ledger"]))
+                // The test's own connection to Redis, which writes into the same log.
+                #expect(roles.count { $0.isEmpty } <= 1)
+                #expect(ended.allSatisfy { $0.metadata["redis"] == .string(place) })
+                // Of an attempt that failed; NIO's own description is a dump of its fields.
+                let isTried = await eventually { lines.all.contains { $0.message == "Redis connection failed" } }
+                #expect(isTried)
+                let failed = try #require(lines.all.first { $0.message == "Redis connection failed" })
+                let reason = "\(try #require(failed.metadata["reason"]))"
+                #expect(reason.hasPrefix("Redis at \(place) can not be reached: Connection refused. "), "\(reason)")
+            }
+        }
+    }
+}
