@@ -13,6 +13,8 @@ struct Fleet: Sendable {
     let issuerKeys: JWKSSource?
     let eventCounts: EventCounts
     let arrivalCounts: ArrivalCounts
+    let redis: RedisWitnesses
+    let requests: RequestCounts
 
     /// Every loop's Redis answers, and the gateway takes new connections.
     enum Readiness: Hashable {
@@ -58,7 +60,7 @@ struct Fleet: Sendable {
                 case .shedding: (gauge, self.load.isShedding ? 1 : 0)
                 }
             }
-            return Exposition.text(counts, gauges) + self.arrivalCounts.text
+            return Exposition.text(counts, gauges) + self.requests.text + self.redis.text + self.arrivalCounts.text
         }
     }
 

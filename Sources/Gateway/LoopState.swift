@@ -40,6 +40,7 @@ final class LoopState {
     private let live: RedisClient
     private let ledger: RedisClient
     private let writes: RedisClient
+    private let witnesses: RedisWitnesses
     private var outage = Outage()
     /// Shared with the other loops.
     let quotas: Quotas
@@ -71,11 +72,13 @@ final class LoopState {
     /// - Parameter index: of the loop among the gateway's `loops`, from 0.
     init(
         eventLoop: any EventLoop, index: Int, loops: Int, settings: GatewaySettings, quotas: Quotas, load: SharedLoad,
-        revocations: Revocations, routing: ArrivalRouting, logger: Logger
+        revocations: Revocations, routing: ArrivalRouting, witnesses: RedisWitnesses, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.revocations = revocations
-        self.watch = RevocationWatch(eventLoop: eventLoop, settings: settings, logger: logger)
+        self.witnesses = witnesses
+        self.watch = RevocationWatch(
+            eventLoop: eventLoop, settings: settings, witness: witnesses.ledger, logger: logger)
         self.settings = settings
         self.quotas = quotas
         self.load = load
@@ -88,9 +91,12 @@ final class LoopState {
             perSecond: limits.messagesPerAddressPerSecond, burst: limits.messagesPerAddressBurst)
         self.counts = LoopCounts()
         let (timing, state) = (settings.redisTiming, settings.liveState)
-        self.live = RedisClient(address: settings.live, eventLoop: eventLoop, timing: timing, logger: logger)
-        self.ledger = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
-        self.writes = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: logger)
+        func client(_ address: RedisAddress, _ witness: RedisFaults) -> RedisClient {
+            RedisClient(address: address, eventLoop: eventLoop, timing: timing, logger: logger, witness: witness)
+        }
+        self.live = client(settings.live, witnesses.live)
+        self.ledger = client(settings.ledger, witnesses.ledger)
+        self.writes = client(settings.ledger, witnesses.ledger)
         self.publisher = LocationPublisher(live: self.live, settings: state)
         self.notes = VerdictNotes(live: self.live, settings: state)
         self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
@@ -249,13 +255,14 @@ final class LoopState {
     /// Tells every client when what it sees may be old, and when it is not any more.
     private func watchRedis(_ now: NIODeadline) {
         let silences =
-            [self.live, self.ledger, self.writes].map(\.silentSince) + [self.relay.silentSince, self.watch.silentSince]
+            [self.live, self.ledger, self.writes].map(\.silentSince)
+            + [self.relay.silentSince, self.watch.silentSince, self.witnesses.refusingSince]
         let notice = self.outage.observe(
             silentSince: silences.compactMap { $0 }.min()?.uptimeNanoseconds,
             isSettled: self.relay.isSettled && !self.watch.isBlind, isBlind: self.watch.isToBeTold,
             now: now.uptimeNanoseconds)
         guard let notice else { return }
-        self.logger.warning(notice == .degraded ? "Redis does not answer" : "Redis answers again, all is read again")
+        self.logger.warning(notice == .degraded ? "Redis does not answer, or takes no writes" : "Redis answers again, all is read again")
         if notice == .degraded { self.counts.add(.redisOutages) }
         for session in self.sessions.values { session.send(notice == .degraded ? .degraded : .restored) }
     }
