@@ -75,6 +75,10 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let quotas = Quotas(limits: self.settings.limits)
         let revocations = Revocations(
             retentionMilliseconds: self.settings.liveState.revocationRetention.milliseconds)
+        for file in Pages.missingFiles(self.settings) {
+            // Said here, and not with each page that asks for it.
+            self.logger.error("a file of the pages is missing", metadata: [LogKey.path: "\(file)"])
+        }
         let witnesses = RedisWitnesses(keyspace: self.settings.liveState.keyspace, logger: self.logger)
         var states: [NIOLoopBound<LoopState>] = []
         for (index, loop) in loops.enumerated() {

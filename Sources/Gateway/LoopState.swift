@@ -262,7 +262,9 @@ final class LoopState {
             isSettled: self.relay.isSettled && !self.watch.isBlind, isBlind: self.watch.isToBeTold,
             now: now.uptimeNanoseconds)
         guard let notice else { return }
-        self.logger.warning(notice == .degraded ? "Redis does not answer, or takes no writes" : "Redis answers again, all is read again")
+        self.logger.warning(
+            notice == .degraded ? "Redis does not answer, or takes no writes" : "Redis answers again, all is read again"
+        )
         if notice == .degraded { self.counts.add(.redisOutages) }
         for session in self.sessions.values { session.send(notice == .degraded ? .degraded : .restored) }
     }

@@ -75,7 +75,8 @@ final class RedisFaults: RedisWitness {
         }
         guard let said else { return }
         var metadata: Logger.Metadata = [
-            LogKey.role: "\(self.role.rawValue)", LogKey.key: "\(names.joined(separator: " "))", LogKey.kind: "\(kind.rawValue)",
+            LogKey.role: "\(self.role.rawValue)", LogKey.key: "\(names.joined(separator: " "))",
+            LogKey.kind: "\(kind.rawValue)",
             LogKey.command: "\(command)",
         ]
         if said > 0 { metadata[LogKey.count] = "\(said)" }

@@ -12,6 +12,7 @@ package enum LogKey {
     package static let job = "job"
     package static let key = "key"
     package static let kind = "kind"
+    package static let path = "path"
     package static let peer = "peer"
     package static let port = "port"
     package static let provider = "provider"

@@ -7,6 +7,7 @@ import Foundation
 import LiveState
 import NIOCore
 import Redis
+import Telemetry
 import TestSupport
 
 @testable import Gateway
@@ -95,12 +96,12 @@ struct Trial: Sendable {
 
     /// A client whose failures are heard by `faults`.
     func client<Result: Sendable>(
-        _ role: KeyPath<RedisWitnesses, RedisFaults>, _ body: (RedisClient) async throws -> Result
+        _ role: RedisMetrics.Role, _ body: (RedisClient) async throws -> Result
     ) async throws -> Result {
         let (address, loop) = (self.gateway.settings.live, self.gateway.client.eventLoop)
-        let client = try await loop.submit { [faults = self.faults] in
-            RedisClient(
-                address: address, eventLoop: loop, timing: .patient, logger: .quiet, witness: faults[keyPath: role])
+        let witness = role == .live ? self.faults.live : self.faults.ledger
+        let client = try await loop.submit {
+            RedisClient(address: address, eventLoop: loop, timing: .patient, logger: .quiet, witness: witness)
         }.get()
         try await client.start().get()
         defer { client.stop() }
