@@ -168,11 +168,10 @@ import Testing
                     let next = try await messages.next()
                     #expect(next == .status(job: job, event), "\(String(describing: next))")
                 }
-                let metrics = try await gateway.manage("/metrics").text
                 for (index, kind) in ["feed", "events", "changes"].enumerated() {
                     let count = Self.payloads(others[index].messages).count
-                    #expect(
-                        metrics.contains("enroute_redis_data_refused_total{kind=\"\(kind)\"} \(count)\n"), "\(kind)")
+                    let line = "enroute_redis_data_refused_total{kind=\"\(kind)\"} \(count)\n"
+                    #expect(try await gateway.eventually("/metrics") { $0.text.contains(line) }, "\(kind)")
                     let said = lines.all.filter { $0.message == Self.message && $0.metadata["kind"] == "\(kind)" }
                     // Many of one channel are one line.
                     #expect(said.count == 1 && said.allSatisfy { $0.level == .error }, "\(kind)")

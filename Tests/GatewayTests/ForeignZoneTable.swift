@@ -13,7 +13,7 @@ extension ForeignData {
     static let ofZones: [ForeignData] = Self.riders + Self.besideRiders
 
     private static let fieldsOfRiders: [(name: String, tolerated: Set<HostileValue>)] = [
-        ("status", []), ("capacity", []), ("heartbeat", [.empty]), ("device", HostileValue.names.union([.empty])),
+        ("status", []), ("capacity", []), ("heartbeat", []), ("device", HostileValue.names.union([.empty])),
         ("version", []), ("status_at", [.empty]),
     ]
 
@@ -24,7 +24,7 @@ extension ForeignData {
                 plant: { trial, value in
                     try await trial.gateway.registerRider(trial.rider.text, in: trial.zone.text)
                     let key = trial.keyspace.rider(trial.rider, in: trial.zone)
-                    try await trial.plant(key, value, good: "1x", ["HSET", .text(key), .text(field), nil])
+                    try await trial.plant(key, value, good: "!x!x", ["HSET", .text(key), .text(field), nil])
                 },
                 meet: { _ = try await $0.ask("GET", "/api/v1/riders/\($0.rider)") },
                 key: { $0.keyspace.rider($0.rider, in: $0.zone) })
