@@ -69,7 +69,7 @@ extension RedisCommand {
     package var names: [String] {
         let keys: ArraySlice<Word>
         switch self.verb {
-        case "EVAL", "EVALSHA":
+        case "EVALSHA":
             let count = self.words.dropFirst(2).first.flatMap { Int($0.plain) } ?? 0
             keys = self.words.dropFirst(3).prefix(max(0, count))
         case "MGET", "DEL": keys = self.words.dropFirst()

@@ -73,7 +73,7 @@ import Testing
         #expect(RedisCommand(["MGET", "a", "b"]).names == ["a", "b"])
         #expect(RedisCommand(["EVALSHA", "digest", "2", "a", "b", "secret"]).names == ["a", "b"])
         for count in ["-1", "x", "9223372036854775807"] {
-            let names = RedisCommand(["EVAL", "source", .text(count), "a"]).names
+            let names = RedisCommand(["EVALSHA", "digest", .text(count), "a"]).names
             #expect(names == (count.first == "9" ? ["a"] : []))
         }
         #expect(RedisCommand([]).names == [] && RedisCommand(["PING"]).names == [])
