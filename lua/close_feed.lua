@@ -45,6 +45,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local known = redis.call('GET', KEYS[1])
 local last, deadline, owner = '0', '0', ''
 if known then last, deadline, owner = string.match(known, '^(%d+) (%d+) (.*)$') end
+-- What is not ours is closed like what is unknown: nothing may stay visible because of it.
+if not last or #last > 15 or #deadline > 13 then last, deadline, owner = '0', '0', '' end
 if owner ~= '' and rider ~= '' and owner ~= rider then return {-2} end
 if limit ~= '' then
   if owner == '' or deadline ~= limit then return {0} end

@@ -15,7 +15,8 @@
 -- ARGV[4]  again                  1 only when nothing is known, to make good a lost memory; 0 in any case
 -- ARGV[5]  fence                  from start_travel, 1 to 15 digits
 -- Errors   'ERR open_feed: ...' on a bad argument; nothing is written.
--- Returns  {1} opened   {2} was open for this rider, nobody is told   {0, now_ms} the deadline has passed
+-- Returns  {1} opened   {2} was open for this rider, nobody is told   {3} opened, and what was there was not ours
+--          {0, now_ms} the deadline has passed
 --          {-1} something else is known: with `again` nothing is opened   {-2} a later decision is known
 -- Cost     O(1) plus one SPUBLISH
 
@@ -47,12 +48,12 @@ local known = redis.call('GET', KEYS[1])
 local fence, owner
 if known then
   fence, owner = string.match(known, '^(%d+) %d+ (.*)$')
-  if ARGV[4] == '1' then return owner == rider and {2} or {-1} end
-  if tonumber(ARGV[5]) < tonumber(fence) then return owner == rider and {2} or {-2} end
+  if fence and ARGV[4] == '1' then return owner == rider and {2} or {-1} end
+  if fence and tonumber(ARGV[5]) < tonumber(fence) then return owner == rider and {2} or {-2} end
 end
 local expires = string.format('%.0f', deadline + 60000)
 redis.call('SET', KEYS[1], ARGV[5] .. ' ' .. ARGV[2] .. ' ' .. rider, 'PXAT', expires)
 if owner == rider then return {2} end
 if known then redis.call('DEL', KEYS[2]) end
 redis.call('SPUBLISH', KEYS[3], message)
-return {1}
+return known and not fence and {3} or {1}

@@ -13,7 +13,7 @@
 -- ARGV[2]  message                what the followers are told, a JSON object
 -- ARGV[3]  lifetime_ms            ms it is kept, 1 to 86,400,000
 -- ARGV[4]  least_age_ms           what is kept stands when it is younger, 0 to 86,400,000
--- Errors   'ERR publish_eta: ...' on a bad argument; nothing is written.
+-- Errors   'ERR publish_eta: ...' on a bad argument, or when KEYS[1] is not ours; nothing is written.
 -- Returns  {1} kept and told   {0, age_ms} what is kept is younger
 --          {-1} the rider does not share its position for the job
 -- Cost     O(1) plus one SPUBLISH
@@ -39,6 +39,7 @@ end
 local known = redis.call('GET', KEYS[1])
 if not known then return {-1} end
 local fence, deadline, owner = string.match(known, '^(%d+) (%d+) (.*)$')
+if not owner or #deadline > 13 then return redis.error_reply('ERR publish_eta: KEYS[1] is not ours') end
 if owner ~= rider then return {-1} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -47,9 +48,10 @@ if left <= 0 then return {-1} end
 
 local kept = redis.call('GET', KEYS[2])
 if kept then
+  -- What is not ours is nobody's answer.
   local its_fence, written = string.match(kept, '^(%d+) (%d+) ')
   -- A clock that went back makes nothing younger than it is.
-  local age = math.max(0, now - tonumber(written))
+  local age = math.max(0, now - tonumber(written or '0'))
   if its_fence == fence and age < least then return {0, age} end
 end
 redis.call('SET', KEYS[2], fence .. ' ' .. string.format('%.0f', now) .. ' ' .. message, 'PX', math.min(lifetime, left))

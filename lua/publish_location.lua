@@ -16,8 +16,9 @@
 -- ARGV[2]  captured_at            ms since the epoch, 13 digits
 -- ARGV[3]  tail                   rest of the message: starts with a comma, ends with a closing brace
 -- ARGV[4]  lifetime_ms            ms the position is kept after this fix, 1 to 86,400,000
--- Errors   'ERR publish_location: ...' on a bad argument; nothing is written.
--- Returns  {1, id, n} accepted; n connections heard it, 0 when nobody follows   {0, stored_at} not newer than what is kept
+-- Errors   'ERR publish_location: ...' on a bad argument, or when KEYS[1] is not ours; nothing is written.
+-- Returns  {1, id, n} accepted; n connections heard it, 0 when nobody follows   {1, id, n, 1} what was kept was not ours
+--          {0, stored_at} not newer than what is kept
 --          {-1} travel mode was switched off   {-2} another rider shares for this job
 --          {-3, now_ms} captured more than 30 s in the future
 --          {-4} nothing is known: travel mode was never on, or this instance lost its memory; the ledger knows which
@@ -45,6 +46,7 @@ end
 local known = redis.call('GET', KEYS[1])
 if not known then return {-4} end
 local deadline, owner = string.match(known, '^%d+ (%d+) (.*)$')
+if not owner or #deadline > 13 then return redis.error_reply('ERR publish_location: KEYS[1] is not ours') end
 if owner == '' then return {-1} end
 if owner ~= rider then return {-2} end
 
@@ -55,7 +57,8 @@ if left <= 0 then return {-5, tonumber(deadline)} end
 if at > id / 1000 + 30000 then return {-3, math.floor(id / 1000)} end
 
 local stored = redis.call('GET', KEYS[2])
-if stored then
+local foreign = stored and not string.match(stored, '^{"type":"location","id":"%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d","at":%d%d%d%d%d%d%d%d%d%d%d%d%d,')
+if stored and not foreign then
   local stored_id, stored_at = tonumber(string.sub(stored, 26, 41)), tonumber(string.sub(stored, 49, 61))
   if at <= stored_at then return {0, stored_at} end
   if id <= stored_id then id = stored_id + 1 end
@@ -64,4 +67,4 @@ end
 local message = '{"type":"location","id":"' .. string.format('%.0f', id) .. '","at":' .. ARGV[2] .. tail
 redis.call('SET', KEYS[2], message, 'PX', math.min(lifetime, left))
 local heard = redis.call('SPUBLISH', KEYS[3], message)
-return {1, id, heard}
+return {1, id, heard, foreign and 1 or nil}

@@ -40,6 +40,8 @@ struct Claims: Hashable {
         guard let role = Role(rawValue: role) else { throw .unknownRole }
         guard let subject = PersonID(sub) else { throw .badSubject }
         guard authorization.isUnderstood else { throw .badAuthorization }
+        // What revocation could not name could never be revoked.
+        guard RevocationSubject(.token, id: jti) != nil else { throw .badTokenID }
         (self.issuer, self.audiences, self.subject, self.role) = (iss, aud, subject, role)
         (self.notBefore, self.expiresAt) = (max(iat, nbf ?? iat), exp)
         self.token = TokenIdentity(id: jti, issuedAt: iat)

@@ -53,7 +53,7 @@ package enum Verb: Sendable, CaseIterable {
     case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, makeTicket, readVerdicts
     case assignJob, makeLink, revokeGrant, sendEvents
     case followPool, lookAtZones
-    case beAvailable, readRiders, describeRider, forceOffline
+    case beAvailable, takeTask, readRiders, describeRider, forceOffline
     case navigate
 
     var isReading: Bool { self == .followJob || self == .readJob }
@@ -75,8 +75,9 @@ extension Grant {
         case (_, .changeStatus): true
         case (.customer, .followJob), (.customer, .readJob), (.customer, .makeLink): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
-        case (.rider, .beAvailable), (.rider, .readVerdicts), (.rider, .navigate): true
+        case (.rider, .takeTask), (.rider, .readVerdicts), (.rider, .navigate): true
         // Riders and the pool are more than a job's.
+        case (.rider, .beAvailable): self.job == nil
         case (.ops, .readRiders), (.service, .readRiders), (.ops, .forceOffline), (.service, .forceOffline):
             self.job == nil
         case (.service, .describeRider): self.job == nil

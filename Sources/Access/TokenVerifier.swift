@@ -9,7 +9,7 @@ internal import Synchronization
 /// Why a token is not accepted. Says what to change, never what the token holds.
 package enum TokenRefusal: Error, Hashable, Sendable, CaseIterable {
     case tooLong, malformed, repeatedMember, criticalHeader, unknownKey, wrongAlgorithm, badSignature
-    case wrongIssuer, wrongAudience, notYetValid, expired, badSubject, unknownRole, badAuthorization
+    case wrongIssuer, wrongAudience, notYetValid, expired, badSubject, badTokenID, unknownRole, badAuthorization
     case livesTooLong
 }
 

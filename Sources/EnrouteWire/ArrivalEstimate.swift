@@ -44,6 +44,11 @@ public struct ArrivalEstimate: Hashable, Sendable {
     /// Stops that the rider makes before this one; `nil` for none. Without `arrivesAt`: where they are is not known.
     public var after: Int64?
 
+    /// What its numbers may be: ms since the epoch with at most 13 digits, s, and stops.
+    static let times: ClosedRange<Int64> = 0...9_999_999_999_999
+    static let waits: ClosedRange<Int64> = 0...100_000_000
+    static let stops: ClosedRange<Int64> = 0...1_000
+
     public init(
         state: ArrivalState, arrivesAt: Int64? = nil, seconds: Int64? = nil, source: String? = nil,
         confidence: ArrivalConfidence? = nil, at: Int64, after: Int64? = nil
@@ -99,5 +104,8 @@ extension ArrivalEstimate {
         guard self.state != .ok || arrivesAt != nil && seconds != nil else {
             throw BadMessage("an eta that is ok needs arrivesAt and seconds")
         }
+        guard Self.times.contains(self.at), arrivesAt.map(Self.times.contains) != false,
+            seconds.map(Self.waits.contains) != false, after.map(Self.stops.contains) != false
+        else { throw BadMessage("a number of an eta is out of range") }
     }
 }

@@ -70,6 +70,18 @@ package struct JSONReader {
         return raw.contains(UInt8(ascii: "\\")) ? try Self.unescaped(raw) : String(decoding: raw, as: UTF8.self)
     }
 
+    /// The same as `string`, without a String that nobody keeps.
+    private mutating func skipString() throws(BadMessage) {
+        let raw = try self.rawString()
+        if raw.contains(UInt8(ascii: "\\")) { _ = try Self.unescaped(raw) }
+    }
+
+    /// Takes a string, and says whether it is this one, written without escapes.
+    mutating func isString(_ text: String) throws(BadMessage) -> Bool {
+        let raw = try self.rawString()
+        return raw.elementsEqual(text.utf8)
+    }
+
     mutating func boolean() throws(BadMessage) -> Bool {
         self.skipSpace()
         if self.takeWord("true") { return true }
@@ -101,7 +113,7 @@ package struct JSONReader {
             try self.object { (_, reader) throws(BadMessage) in try reader.value() }
         case UInt8(ascii: "["):
             try self.array { (reader) throws(BadMessage) in try reader.value() }
-        case UInt8(ascii: "\""): _ = try self.string()
+        case UInt8(ascii: "\""): try self.skipString()
         case UInt8(ascii: "t"), UInt8(ascii: "f"): _ = try self.boolean()
         case UInt8(ascii: "n"):
             guard self.null() else { throw BadMessage("a value was expected") }

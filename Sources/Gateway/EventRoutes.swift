@@ -9,6 +9,7 @@ internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
 internal import LiveState
+internal import Logging
 internal import NIOCore
 internal import Synchronization
 internal import Telemetry
@@ -25,7 +26,7 @@ extension Routes {
             do throws(EventFault) { events = try CloudEvent.batch(body.readableBytesView) } catch {
                 throw self.problem(error)
             }
-            return try await self.answers(events, grant)
+            return try await self.answers(events, grant, context.logger)
         case CloudEvent.structuredMediaType:
             return try await self.answer(grant) { () throws(EventFault) in
                 try CloudEvent.structured(body.readableBytesView)
@@ -53,7 +54,9 @@ extension Routes {
         return Self.json(answer.json, isUnknown: answer.isUnknown)
     }
 
-    private func answers(_ events: [Result<CloudEvent, EventFault>], _ grant: Grant) async throws -> Response {
+    private func answers(
+        _ events: [Result<CloudEvent, EventFault>], _ grant: Grant, _ logger: Logger
+    ) async throws -> Response {
         var answers: [EventAnswer] = []
         var outage: Problem?
         for event in events {
@@ -68,6 +71,7 @@ extension Routes {
                 }
             } catch let problem as Problem {
                 if problem.code == .unavailable { outage = problem }
+                problem.log("an event of a batch failed on our side", logger)
                 answers.append(EventAnswer(problem, try? event.get()))
             }
         }

@@ -15,6 +15,8 @@ struct Fleet: Sendable {
     let issuerKeys: JWKSSource?
     let eventCounts: EventCounts
     let arrivalCounts: ArrivalCounts
+    let redis: RedisWitnesses
+    let requests: RequestCounts
 
     /// What a balancer is told. Asks no loop and no dependency: one that hangs must not hold up the answer.
     var readiness: Readiness {
@@ -55,7 +57,9 @@ struct Fleet: Sendable {
                 case .shedding: (gauge, self.load.isShedding ? 1 : 0)
                 }
             }
-            return Exposition.text(counts, gauges) + self.arrivalCounts.text + (await self.dependencies).exposition
+            let dependencies = await self.dependencies
+            return Exposition.text(counts, gauges) + self.requests.text + self.redis.text + self.arrivalCounts.text
+                + dependencies.exposition
         }
     }
 

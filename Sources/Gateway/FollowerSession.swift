@@ -226,7 +226,7 @@ final class FollowerSession {
         case .failure(is Left): break
         case .failure(let error):
             self.leave(followed)
-            let refused = Refused(error)
+            let refused = self.session.refused(error)
             self.session.refuse("subscribe", followed.job, refused.code, refused.message)
         }
     }

@@ -75,6 +75,11 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let quotas = Quotas(limits: self.settings.limits)
         let revocations = Revocations(
             retentionMilliseconds: self.settings.liveState.revocationRetention.milliseconds)
+        for file in Pages.missingFiles(self.settings) {
+            // Said here, and not with each page that asks for it.
+            self.logger.error("a file of the pages is missing", metadata: [LogKey.path: "\(file)"])
+        }
+        let witnesses = RedisWitnesses(keyspace: self.settings.liveState.keyspace, logger: self.logger)
         var states: [NIOLoopBound<LoopState>] = []
         for (index, loop) in loops.enumerated() {
             let (settings, logger) = (self.settings, self.logger)
@@ -82,7 +87,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 try await loop.submit {
                     let state = LoopState(
                         eventLoop: loop, index: index, loops: loops.count, settings: settings, quotas: quotas,
-                        load: load, revocations: revocations, routing: routing, logger: logger)
+                        load: load, revocations: revocations, routing: routing, witnesses: witnesses, logger: logger)
                     return NIOLoopBound(state, eventLoop: loop)
                 }.get())
         }
@@ -92,7 +97,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let eventCounts = EventCounts()
         let fleet = Fleet(
             loops: loops, states: states, load: load, quotas: quotas, settings: self.settings,
-            issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts, arrivalCounts: routing.counts)
+            issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts, arrivalCounts: routing.counts,
+            redis: witnesses, requests: RequestCounts(loops: loops))
 
         let (jobs, publisher, notes, tickets, codes, links, riders, pool, revocationLog, geocoder) = try await loops[0]
             .submit {
@@ -116,10 +122,10 @@ package struct GatewayServer: Service, CustomStringConvertible {
             loops: LoopMap(states, loops: loops),
             isBlind: isBlind, geocoder: geocoder, lookout: lookout, tiles: tiles)
         let connections = Connections(
-            responder: Self.responder(routes.router().buildResponder(), self.logger), settings: self.settings,
-            loops: routes.loops)
+            responder: Self.responder(routes.router().buildResponder(), self.logger, fleet.requests),
+            settings: self.settings, loops: routes.loops)
         let management = Connections(
-            responder: Self.responder(ManagementRoutes(fleet: fleet).router().buildResponder(), self.logger),
+            responder: Self.responder(ManagementRoutes(fleet: fleet).router().buildResponder(), self.logger, nil),
             settings: self.settings, loops: connections.loops, isManagement: true)
         let consumer = self.settings.queue.map {
             QueueConsumer(queue: $0, routes: routes, notes: routing.counts.services, logger: self.logger)
@@ -223,21 +229,25 @@ package struct GatewayServer: Service, CustomStringConvertible {
     }
 
     /// What Hummingbird's own server does around a responder: a context, and an answer for what was not caught.
+    ///
+    /// - Parameter counts: of what was answered; `nil` where nobody counts.
     private static func responder(
-        _ routes: some HTTPResponder<GatewayRequestContext>, _ logger: Logger
+        _ routes: some HTTPResponder<GatewayRequestContext>, _ logger: Logger, _ counts: RequestCounts?
     ) -> Responder {
         { request, writer, channel in
             var context = GatewayRequestContext(
                 source: ApplicationRequestContextSource(channel: channel, logger: logger))
             context.begin(RequestTrace(request.headers[values: .traceparent]))
+            let begun = NIODeadline.now()
             var response: Response
             do {
                 response = try await routes.respond(to: request, context: context)
             } catch {
-                response = try Problem(.internal, status: 500, detail: "Something went wrong on our side.")
-                    .response(from: request, context: context)
+                response = try Problem(causedBy: error).response(from: request, context: context)
             }
             context.end(&response)
+            counts?.answered(
+                context.endpointPath, status: response.status.code, after: .now() - begun, on: channel.eventLoop)
             try await writer.write(response: response.head, body: response.body)
         }
     }

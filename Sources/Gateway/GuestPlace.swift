@@ -36,9 +36,9 @@ final class GuestPlace {
 
     /// The time of day may jump, so it is looked at again when the time has come.
     private func watchEnd() {
-        let left = self.expiresAt - .now
-        guard left > 0 else { return self.isOver() }
-        self.end = self.session.loop.deadlines.after(.milliseconds(left)) { [weak self] in self?.watchEnd() }
+        let left = TimeAmount.until(self.expiresAt)
+        guard left > .zero else { return self.isOver() }
+        self.end = self.session.loop.deadlines.after(left) { [weak self] in self?.watchEnd() }
     }
 
     private func renewLater() {

@@ -16,6 +16,8 @@ struct Refused: Error {
     var head: StatusID?
     /// What stands in the way of a rider, or for it.
     var tasks: [JobID] = []
+    /// Why it failed on our side: for the log, and for nobody else.
+    var cause: String?
 
     static let noSuchJob = Refused(code: .notFound, message: "There is no such job, or it is not yours.")
 
@@ -25,8 +27,15 @@ struct Refused: Error {
         case let refused as Refused: self = refused
         case let error as RedisError where error.isOutage:
             self.init(code: .unavailable, message: "The service is not available at the moment. Try again shortly.")
-        default: self.init(code: .internal, message: "Something went wrong on our side.")
+        default:
+            self.init(code: .internal, message: "Something went wrong on our side.")
+            self.cause = Self.cause(of: error)
         }
+    }
+
+    /// For the log: what an error says of itself may repeat what somebody sent, so of others than ours only the type is named.
+    static func cause(of error: any Error) -> String {
+        (error as? RedisError)?.withoutArguments ?? "\(type(of: error))"
     }
 
     init(code: ErrorCode, message: String, status: JobStatus? = nil) {

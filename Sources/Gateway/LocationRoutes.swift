@@ -71,7 +71,9 @@ extension Routes {
         if refused.count == jobs.count, let first = refused.first { throw Problem(first.refusal) }
         // The rider is there, as far as its zone is concerned; what is wrong with that does not concern the batch.
         let place = batch.newest?.place
-        if !accepted.isEmpty { _ = try? await self.riders.heard(from: grant.person, at: place, device: nil).get() }
+        if !accepted.isEmpty, grant.allows(.beAvailable) {
+            _ = try? await self.riders.heard(from: grant.person, at: place, device: nil).get()
+        }
         let refusals = refused.map { job, refusal, reason in
             let reason = reason.map { #","reason":"\#($0.rawValue)""# } ?? ""
             return #"{"job":"\#(job)","code":"\#(refusal.code.rawValue)"\#(reason)}"#

@@ -131,14 +131,15 @@ final class LoopRelay {
         let followers = self.table.followers(of: job)
         guard !followers.isEmpty else { return }
         self.onMessage()
-        self.counts.add(.messagesRelayed, followers.count)
-        let frame = Frame.text(payload)
-        if let id = PublishedLocation.id(of: payload) {
+        if let id = PublishedLocation.read(payload, of: job) {
+            self.counts.add(.messagesRelayed, followers.count)
             self.freshness.heard(job)
-            self.offer(id, frame, of: job, to: followers)
-            return
+            return self.offer(id, Frame.text(payload), of: job, to: followers)
         }
-        self.relayWord(try? ServerMessage(payload), frame, of: job, to: followers)
+        guard let message = ServerMessage(ours: payload),
+            self.relayWord(message, Frame.text(payload), of: job, to: followers)
+        else { return self.feeds.refuse(channel) }
+        self.counts.add(.messagesRelayed, followers.count)
     }
 
     /// Shows what is only said here: an arrival that is called into question for want of positions, or is not any more.
@@ -159,27 +160,30 @@ final class LoopRelay {
     }
 
     /// What is not a position: rare.
+    ///
+    /// - Returns: whether it is a word of this job's feed.
     private func relayWord(
-        _ message: ServerMessage?, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>
-    ) {
+        _ message: ServerMessage, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>
+    ) -> Bool {
         switch message {
-        case .tracking(_, let state, let reason):
+        case .tracking(job, let state, let reason):
             if state.endsPositions {
                 self.withheld.drop(job)
                 self.freshness.forget(job)
                 self.arrivals.ended(job, because: reason)
             }
             for follower in followers { follower.offerTracking(state, frame) }
-        case .eta(_, let estimate):
+        case .eta(job, let estimate):
             self.arrivals.heard(estimate, of: job)
             self.offerETA(frame, of: job, to: followers)
-        case .approach:
+        case .approach(job, _):
             for follower in followers { follower.tell(frame, isForAll: false) }
-        case .dark(let job, let text, _):
+        case .dark(job, let text, _):
             let words = Frame.text(ServerMessage.dark(job: job, text, nil).encoded)
             for follower in followers { follower.tell(follower.knowsAll ? frame : words, isForAll: true) }
-        default: break
+        default: return false
         }
+        return true
     }
 
     /// How long ago a position was published, by the clock of Redis, whose time its id is, in µs.
@@ -236,7 +240,7 @@ final class LoopRelay {
         }
         // Who may see the job may have changed: until it is read again nothing of it is shown.
         guard !payload.elementsEqual(Self.assigned) else { return self.repair(job) }
-        guard case .status(_, let event)? = try? ServerMessage(payload) else { return }
+        guard case .status(job, let event)? = ServerMessage(ours: payload) else { return self.events.refuse(channel) }
         let status = Following<StatusID>.Status(
             id: event.id, previous: event.previous, epoch: event.epoch, frame: Frame.text(payload))
         var isGap = false

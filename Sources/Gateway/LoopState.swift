@@ -40,6 +40,7 @@ final class LoopState {
     private let live: RedisClient
     private let ledger: RedisClient
     private let writes: RedisClient
+    private let witnesses: RedisWitnesses
     private var outage = Outage()
     private(set) var redisWatch = RedisWatch(now: .now)
     /// Shared with the other loops.
@@ -73,11 +74,13 @@ final class LoopState {
     /// - Parameter index: of the loop among the gateway's `loops`, from 0.
     init(
         eventLoop: any EventLoop, index: Int, loops: Int, settings: GatewaySettings, quotas: Quotas, load: SharedLoad,
-        revocations: Revocations, routing: ArrivalRouting, logger: Logger
+        revocations: Revocations, routing: ArrivalRouting, witnesses: RedisWitnesses, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.revocations = revocations
-        self.watch = RevocationWatch(eventLoop: eventLoop, settings: settings, logger: logger)
+        self.witnesses = witnesses
+        self.watch = RevocationWatch(
+            eventLoop: eventLoop, settings: settings, witness: witnesses.ledger, logger: logger)
         self.settings = settings
         self.quotas = quotas
         self.load = load
@@ -90,10 +93,13 @@ final class LoopState {
             perSecond: limits.messagesPerAddressPerSecond, burst: limits.messagesPerAddressBurst)
         self.counts = LoopCounts()
         let (timing, state) = (settings.redisTiming, settings.liveState)
+        func client(_ address: RedisAddress, _ logger: Logger, _ witness: RedisFaults) -> RedisClient {
+            RedisClient(address: address, eventLoop: eventLoop, timing: timing, logger: logger, witness: witness)
+        }
         let (ofLive, ofLedger) = (logger.of(.redisLive), logger.of(.redisLedger))
-        self.live = RedisClient(address: settings.live, eventLoop: eventLoop, timing: timing, logger: ofLive)
-        self.ledger = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: ofLedger)
-        self.writes = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: ofLedger)
+        self.live = client(settings.live, ofLive, witnesses.live)
+        self.ledger = client(settings.ledger, ofLedger, witnesses.ledger)
+        self.writes = client(settings.ledger, ofLedger, witnesses.ledger)
         self.publisher = LocationPublisher(live: self.live, settings: state)
         self.notes = VerdictNotes(live: self.live, settings: state)
         self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
@@ -255,9 +261,11 @@ final class LoopState {
     /// Tells every client when what it sees may be old, and when it is not any more.
     private func watchRedis(_ now: NIODeadline) {
         let channels = self.relay.silentSince
-        let live = [self.live.silentSince, channels.live].compactMap { $0 }.min()
-        let ledger = [self.ledger.silentSince, self.writes.silentSince, channels.ledger, self.watch.silentSince]
-            .compactMap { $0 }.min()
+        let live = [self.live.silentSince, channels.live, self.witnesses.live.refusingSince].compactMap { $0 }.min()
+        let ledger = [
+            self.ledger.silentSince, self.writes.silentSince, channels.ledger, self.watch.silentSince,
+            self.witnesses.ledger.refusingSince,
+        ].compactMap { $0 }.min()
         self.redisWatch.observe(live: live, ledger: ledger, now: now, time: .now)
         let notice = self.outage.observe(
             silentSince: [live, ledger].compactMap { $0 }.min()?.uptimeNanoseconds,
@@ -266,7 +274,7 @@ final class LoopState {
         guard let notice else { return }
         if notice == .degraded {
             self.counts.add(.redisOutages)
-            self.logger.warning("Redis does not answer", metadata: self.silentRedis)
+            self.logger.warning("Redis does not answer, or refuses writes", metadata: self.silentRedis)
         } else {
             self.logger.warning("Redis answers again, and everything followed was read again")
         }

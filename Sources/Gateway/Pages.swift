@@ -26,6 +26,12 @@ struct Pages: Sendable {
         self.streets = settings.streets.map { PageFiles.File(lasting: $0, mediaType: "application/geo+json") }
     }
 
+    /// Files that pages ask for and that are not there: the maps of customers stay empty.
+    static func missingFiles(_ settings: GatewaySettings) -> [String] {
+        Self.leafletTypes.keys.sorted().map { "\(settings.leafletFolder)/\($0)" }
+            .filter { !FileManager.default.isReadableFile(atPath: $0) }
+    }
+
     private static func leaflet(_ name: String, _ settings: GatewaySettings) -> PageFiles.File? {
         guard let type = Self.leafletTypes[name] else { return nil }
         return FileManager.default.contents(atPath: "\(settings.leafletFolder)/\(name)").map {

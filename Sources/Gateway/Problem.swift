@@ -5,7 +5,9 @@ internal import EnrouteWire
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
+internal import Logging
 internal import NIOCore
+internal import Telemetry
 
 /// A problem document; as an error it is what a route answers.
 struct Problem: Error, HTTPResponseError {
@@ -22,6 +24,8 @@ struct Problem: Error, HTTPResponseError {
     var tasks: [JobID] = []
     /// When the same request may succeed, in ms.
     var retryIn: Int64?
+    /// Why it failed on our side: for the log, and for nobody else.
+    var cause: String?
 
     init(_ code: ErrorCode, status: Int, detail: String) {
         self.code = code
@@ -34,7 +38,14 @@ struct Problem: Error, HTTPResponseError {
         self.jobStatus = refused.status
         self.jobStatusID = refused.head
         self.tasks = refused.tasks
+        self.cause = refused.cause
         if refused.code == .unavailable { self.retryIn = .random(in: 500...3000) }
+    }
+
+    /// What nobody expected.
+    init(causedBy error: any Error) {
+        self.init(.internal, status: 500, detail: "Something went wrong on our side.")
+        self.cause = Refused.cause(of: error)
     }
 
     /// Too many tokens were refused.
@@ -64,6 +75,7 @@ struct Problem: Error, HTTPResponseError {
             case .notYetValid: "Its iat or nbf is in the future."
             case .expired: "It has expired."
             case .badSubject: "Its sub is not 1 to 64 of [A-Za-z0-9_-]."
+            case .badTokenID: "Its jti is not \(RevocationSubject.Kind.token.form): nobody could revoke it."
             case .unknownRole: "Its role is none of \(Role.allCases.map(\.rawValue).joined(separator: ", "))."
             case .livesTooLong: "From its iat to its exp are more than \(TokenVerifier.longestLifetime) s."
             case .badAuthorization: "Its authorization is not jobid, riderid or both, 1 to 64 of [A-Za-z0-9_-]."
@@ -80,7 +92,9 @@ struct Problem: Error, HTTPResponseError {
         case .notFound: self.init(.notFound, status: 404, detail: "There is nothing at this path.")
         case .contentTooLarge:
             self.init(.badRequest, status: 413, detail: "The body holds at most \(Routes.longestBody) bytes.")
-        default: self.init(.badRequest, status: status.code, detail: "The request can not be understood.")
+        case _ where status.kind == .serverError:
+            self.init(.internal, status: status.code, detail: "Something went wrong on our side.")
+        default: self.init(.badRequest, status: status.code, detail: "The request cannot be understood.")
         }
     }
 
@@ -114,11 +128,26 @@ struct Problem: Error, HTTPResponseError {
         return JSONDocument.bytes(document)
     }
 
+    /// Says what nobody expected, once for each request or event; nothing of other problems.
+    ///
+    /// - Parameters:
+    ///   - message: the same each time.
+    ///   - logger: of a request it names the trace, which the answer names too.
+    func log(_ message: Logger.Message, _ logger: Logger, route: String? = nil) {
+        guard self.code == .internal else { return }
+        var metadata: Logger.Metadata = [
+            LogKey.status: "\(self.statusCode)", LogKey.reason: "\(self.cause ?? "unknown")",
+        ]
+        if let route { metadata[LogKey.route] = "\(route)" }
+        logger.error(message, metadata: metadata)
+    }
+
     // MARK: HTTPResponseError
 
     var status: HTTPResponse.Status { HTTPResponse.Status(code: self.statusCode) }
 
     func response(from request: Request, context: some RequestContext) throws -> Response {
+        self.log("a request failed on our side", context.logger, route: context.endpointPath)
         var headers: HTTPFields = [.contentType: Self.mediaType]
         if let retryIn { headers[.retryAfter] = String((retryIn + 999) / 1000) }
         return Response(

@@ -51,6 +51,7 @@ struct QueueConsumer: Sendable {
             do throws(EventFault) { event = try message.event() } catch { throw self.routes.problem(error) }
             _ = try await self.routes.take(event, Self.grant)
         } catch let problem as Problem {
+            problem.log("a message of the queue failed on our side", self.logger)
             guard problem.isRetryable else {
                 self.logger.warning(
                     "a message of the queue can not be done", metadata: [LogKey.reason: "\(problem.detail)"])

@@ -21,10 +21,12 @@ extension Routes {
         return shown
     }
 
-    /// The job to be changed. What a narrowed token does not reach is answered like what does not exist.
+    /// The job to be changed. What a narrowed token does not reach, and what is revoked, is answered like what does not exist.
     func job(_ context: GatewayRequestContext, _ grant: Grant) throws -> JobID {
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
-        guard grant.covers(job) else { throw Problem(Refused.noSuchJob) }
+        guard grant.covers(job), !self.revocations.hides(job, from: grant.role) else {
+            throw Problem(Refused.noSuchJob)
+        }
         return job
     }
 

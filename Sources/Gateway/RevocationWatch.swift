@@ -34,12 +34,13 @@ final class RevocationWatch {
     /// All that is revoked has been applied.
     var onSight: () -> Void = {}
 
-    init(eventLoop: any EventLoop, settings: GatewaySettings, logger: Logger) {
+    init(eventLoop: any EventLoop, settings: GatewaySettings, witness: any RedisWitness, logger: Logger) {
         self.eventLoop = eventLoop
         self.logger = logger
         let (timing, state) = (settings.redisTiming, settings.liveState)
         let ofLedger = logger.of(.redisLedger)
-        self.client = RedisClient(address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: ofLedger)
+        self.client = RedisClient(
+            address: settings.ledger, eventLoop: eventLoop, timing: timing, logger: ofLedger, witness: witness)
         self.channel = Subscriptions(client: self.client, connections: 1, timing: timing, logger: ofLedger)
         self.name = state.keyspace.control
         self.log = RevocationLog(ledger: self.client, settings: state)
@@ -118,9 +119,11 @@ final class RevocationWatch {
             let watch = bound.value
             let (fresh, isMore) = watch.cursor.take(entries)
             let revocations = fresh.compactMap(\.revocation)
-            if revocations.count < fresh.count {
+            let others = fresh.filter { $0.revocation == nil }
+            if others.contains(where: \.isOfLaterVersion) {
                 watch.logger.warning("revocations of a kind that this version does not know were passed over")
             }
+            if !others.allSatisfy(\.isOfLaterVersion) { watch.log.refuseEntry() }
             if !revocations.isEmpty { watch.onRevoked(revocations, isFirst) }
             guard !isMore else { return watch.readToEnd(isFirst: isFirst) }
             watch.sight.answered(sentAt: sentAt)

@@ -43,7 +43,9 @@ final class RiderGuidance {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse("dark", job, .forbidden, "Only riders report why they can not be seen.")
         }
-        if let job, !grant.covers(job) { return self.session.refuse("dark", job, .noSuchJob) }
+        if let job, !grant.covers(job) || self.loop.revocations.hides(job, from: grant.role) {
+            return self.session.refuse("dark", job, .noSuchJob)
+        }
         let trips = job.map { [JudgedTrips.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
         for trip in trips { self.trips.reported(reason, trip) }
         self.watchDarkness()

@@ -42,7 +42,8 @@ final class RiderPresence {
     /// The phone says that it is there.
     func heard(at place: Coordinate?, _ device: DeviceID?, _ grant: Grant) {
         guard grant.allows(.beAvailable) else {
-            return self.session.refuse("presence", nil, .forbidden, "Only riders are present.")
+            return self.session.refuse(
+                "presence", nil, .forbidden, "Only riders are present, with a token that is not narrowed to a job.")
         }
         let isNew = device != nil && device != self.device
         if let device { self.device = device }
@@ -69,7 +70,8 @@ final class RiderPresence {
 
     /// - Parameter isAnswered: the phone waits to hear that it was heard.
     private func beat(takesOver: Bool, isAnswered: Bool = false) {
-        guard let grant = self.session.grant else { return }
+        // A renewed token may be narrower.
+        guard let grant = self.session.grant, grant.allows(.beAvailable) else { return }
         self.beatLater()
         guard !self.isAsking || isAnswered else { return }
         (self.isAsking, self.lastBeat) = (true, .now())
@@ -85,7 +87,7 @@ final class RiderPresence {
             case .success(.some): session.close(.replaced, "another device is the rider's now")
             case .success where isAnswered:
                 session.send(.ok(re: "presence", job: nil, sequence: nil, deadline: nil))
-            case .failure(let error) where isAnswered: session.refuse("presence", nil, Refused(error))
+            case .failure(let error) where isAnswered: session.refuse("presence", nil, session.refused(error))
             case .success, .failure: break
             }
         }

@@ -87,7 +87,7 @@ extension Routes {
     private struct TaskBody: Decodable { var state: String }
 
     @Sendable private func takeTaskStep(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
-        let grant = try self.grant(request, context, .beAvailable)
+        let grant = try self.grant(request, context, .takeTask)
         let job = try self.job(context, grant)
         let requestID = try Self.requestID(request)
         let body = try await self.body(TaskBody.self, request, context)

@@ -58,12 +58,19 @@ final class RiderSession {
         for one in report.forEachJob { self.reportOne(one, grant) }
     }
 
+    /// A job that the token does not reach, or that is revoked, is answered like one that does not exist.
+    private func mayChange(_ job: JobID, _ grant: Grant) -> Bool {
+        grant.covers(job) && !self.loop.revocations.hides(job, from: grant.role)
+    }
+
     /// For one job: from the phone, or after it waited to be judged.
     private func reportOne(_ report: LocationReport, _ grant: Grant) {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.")
         }
-        guard grant.covers(report.job) else { return self.session.refuse("location", report.job, .noSuchJob) }
+        guard self.mayChange(report.job, grant) else {
+            return self.session.refuse("location", report.job, .noSuchJob)
+        }
         let trip = JudgedTrips.Key(rider: grant.person, job: report.job)
         guard let judged = self.trips.judge(report.fixes, strays: report.strays, battery: report.battery, trip)
         else {
@@ -173,14 +180,14 @@ final class RiderSession {
         case .success(.travelModeOff), .success(.otherRider): self.overrule(report, .travelModeOff, grant)
         case .failure(let error):
             if (error as? RedisError)?.isOutage == true { return self.keep(report, receivedAt, grant) }
-            let refused = Refused(error)
+            let refused = self.session.refused(error)
             self.refuse(report, refused.code, refused.message)
         }
     }
 
     /// - Parameter listeners: who heard it; `nil` when it had been taken before, and that is not known.
     private func accepted(_ report: LocationReport, _ grant: Grant, listeners: Int?) {
-        self.presence.travelled(to: report.newest?.place)
+        if grant.allows(.beAvailable) { self.presence.travelled(to: report.newest?.place) }
         self.round.accepted(report.job)
         defer {
             if let listeners, let fix = report.newest { self.guidance.published(fix, report.job, grant, listeners) }
@@ -233,7 +240,9 @@ final class RiderSession {
 
     func declare(_ status: Availability, _ device: DeviceID?, _ grant: Grant) {
         guard grant.allows(.beAvailable) else {
-            return self.session.refuse("availability", nil, .forbidden, "Only riders declare themselves.")
+            return self.session.refuse(
+                "availability", nil, .forbidden,
+                "Only riders declare themselves, with a token that is not narrowed to a job.")
         }
         if let wait = self.loop.quotas.availability(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             return self.session.refuse(
@@ -246,7 +255,7 @@ final class RiderSession {
             case .success:
                 bound.value.send(.ok(re: "availability", job: nil, sequence: nil, deadline: nil))
                 bound.value.rider.presence.declared(by: device)
-            case .failure(let error): bound.value.refuse("availability", nil, Refused(error).ofItself)
+            case .failure(let error): bound.value.refuse("availability", nil, bound.value.refused(error).ofItself)
             }
         }
     }
@@ -255,7 +264,7 @@ final class RiderSession {
         guard grant.allows(.switchTravel) else {
             return self.session.refuse("travel", job, .forbidden, "Only riders switch travel mode.")
         }
-        guard grant.covers(job) else { return self.session.refuse("travel", job, .noSuchJob) }
+        guard self.mayChange(job, grant) else { return self.session.refuse("travel", job, .noSuchJob) }
         if !active {
             self.trips.restart(.init(rider: grant.person, job: job))
             self.held[job] = nil
@@ -275,7 +284,7 @@ final class RiderSession {
                     bound.value.rider.guidance.started(job, grant)
                 }
             case .failure(let error):
-                let refused = Refused(error)
+                let refused = bound.value.refused(error)
                 bound.value.refuse("travel", job, refused.code, refused.message)
             }
         }
@@ -286,7 +295,7 @@ final class RiderSession {
     private func watch(_ job: JobID, until deadline: Int64) {
         self.toldOfLimit.remove(job)
         self.limits[job]?.cancel()
-        self.limits[job] = self.loop.deadlines.after(.milliseconds(max(0, deadline - .now))) {
+        self.limits[job] = self.loop.deadlines.after(.until(deadline)) {
             [weak self, weak session = self.session] in
             guard let self, session?.isOpen == true else { return }
             self.loop.relay.limits.closeNow(job, deadline)

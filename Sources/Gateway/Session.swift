@@ -272,6 +272,18 @@ final class Session: ChannelInboundHandler {
         self.send(.error(Refusal(re: re, job: job, code: code, message: message, retryInMilliseconds: retryIn)))
     }
 
+    /// What a failure means to the client. One that nobody expects is logged, with the session that the client knows it by,
+    /// and counted.
+    func refused(_ error: any Error) -> Refused {
+        let refused = Refused(error)
+        guard refused.code == .internal else { return refused }
+        self.loop.counts.add(.messagesFailed)
+        self.logger.error(
+            "a message failed on our side",
+            metadata: [LogKey.session: "\(self.id)", LogKey.reason: "\(refused.cause ?? "unknown")"])
+        return refused
+    }
+
     func refuse(_ re: String, _ job: JobID?, _ refused: Refused) {
         self.send(
             .error(

@@ -72,7 +72,7 @@ extension Session {
             guard case .signedIn = bound.value.state else { return }
             switch result {
             case .success(let renewed): bound.value.renewed(renewed)
-            case .failure(let error): bound.value.refuse("refresh", nil, Refused(error).code, Refused(error).message)
+            case .failure(let error): bound.value.refuse("refresh", nil, bound.value.refused(error))
             }
         }
     }

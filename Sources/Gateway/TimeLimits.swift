@@ -31,7 +31,7 @@ final class TimeLimits {
     func watch(_ job: JobID, until limit: Int64?) {
         guard limit != self.watched[job]?.limit else { return }
         self.forget(job)
-        if let limit { self.watch(job, limit, after: .milliseconds(max(0, limit - .now))) }
+        if let limit { self.watch(job, limit, after: .until(limit)) }
     }
 
     /// Somebody was told by Redis that the time is over.

@@ -90,7 +90,7 @@ final class WatcherSession {
             if !watched.show(at: view.version, Frame.text(view.encoded)) { self.relay.repair(watched.zone) }
         case .failure(let error):
             self.leave(watched)
-            let refused = Refused(error)
+            let refused = self.session.refused(error)
             self.refuse(watched.zone, refused.code, refused.message)
         }
     }

@@ -68,7 +68,10 @@ final class ZoneRelay {
     func relay(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
         guard let zone = self.keyspace.zone(ofChannel: channel) else { return }
         let watchers = self.table.followers(of: zone)
-        guard !watchers.isEmpty, let change = try? RiderChange(payload), change.zone == zone else { return }
+        guard !watchers.isEmpty else { return }
+        guard let change = RiderChange(ours: payload), change.zone == zone else {
+            return self.channels.refuse(channel)
+        }
         self.counts.add(.messagesRelayed, watchers.count)
         let offered = Watching.Change(
             version: change.version, previous: change.previous, frame: Frame.text(payload))

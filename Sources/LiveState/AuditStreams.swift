@@ -52,20 +52,36 @@ package struct AuditStreams: Sendable {
             }
         return self.ledger.send([
             "XRANGE", .text(self.settings.keyspace.stream(stream)), .text(first), "+", "COUNT", .integer(Self.page),
-        ]).flatMapThrowing { try Self.entries($0, command: "XRANGE") }
+        ]).map { self.entries($0, of: self.settings.keyspace.stream(stream), command: "XRANGE") }
     }
 
-    static func entries(_ answer: RESPValue, command: String) throws(RedisError) -> [Kept] {
-        var entries: [Kept] = []
-        for entry in answer.array ?? [] {
-            guard let parts = entry.array, parts.count == 2, let id = parts[0].text,
-                let words = parts[1].array?.compactMap(\.text), words.count.isMultiple(of: 2)
-            else { throw RedisError.unexpectedAnswer(command: command) }
-            let fields = stride(from: 0, to: words.count, by: 2).map {
-                AuditEntry.Field(name: words[$0], value: words[$0 + 1])
-            }
-            entries.append(Kept(id: id, fields: fields))
+    /// What is none of ours is refused, and passed over: people read on.
+    func entries(_ answer: RESPValue, of key: String, command: String) -> [Kept] {
+        let entries = answer.array ?? []
+        let ours = entries.compactMap { Kept($0) }
+        if ours.count < entries.count { self.ledger.refuse(key, by: command) }
+        return ours
+    }
+}
+
+extension AuditStreams.Kept {
+    /// Bytes of one value, at most: names of ours and reasons are shorter.
+    private static let longestValue = 1_024
+
+    /// - Parameter entry: of the stream: its id, and names and values in turn. Each of ours says what happened (`type`), or
+    ///   what changed (`change`).
+    fileprivate init?(_ entry: RESPValue) {
+        guard let parts = entry.array, parts.count == 2, let id = parts[0].text,
+            let words = parts[1].array?.map(\.text), words.count.isMultiple(of: 2)
+        else { return nil }
+        var fields: [AuditEntry.Field] = []
+        for index in stride(from: 0, to: words.count, by: 2) {
+            guard let name = words[index], let value = words[index + 1], name.isNonce,
+                value.utf8.count <= Self.longestValue, !value.unicodeScalars.contains("\u{FFFD}")
+            else { return nil }
+            fields.append(AuditEntry.Field(name: name, value: value))
         }
-        return entries
+        guard fields.contains(where: { ["type", "change"].contains($0.name) && $0.value.isNonce }) else { return nil }
+        self.init(id: id, fields: fields)
     }
 }

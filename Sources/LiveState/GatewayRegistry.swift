@@ -79,16 +79,24 @@ package struct GatewayRegistry: Sendable {
         package var facts: [UInt8]?
     }
 
+    /// What a gateway seemed to say of itself is none of ours.
+    package func refuseFacts(of id: String) { self.live.refuse(self.keyspace.gateway(id), by: "GET") }
+
     /// All that spoke within `remembrance`.
     ///
     /// - Parameter now: ms since the epoch.
     package func heard(now: Int64) -> EventLoopFuture<[Heard]> {
         let key = RedisCommand.Word.text(self.keyspace.gateways)
         return self.live.send(["ZRANGEBYSCORE", key, "-inf", "+inf", "WITHSCORES"]).flatMap { answer in
-            let words = (answer.array ?? []).compactMap(\.text)
+            let words = (answer.array ?? []).map { $0.text ?? "" }
             var heard: [Heard] = []
             for index in stride(from: 0, to: words.count - 1, by: 2) {
-                heard.append(Heard(id: words[index], at: Int64(Double(words[index + 1]) ?? 0)))
+                // A score may be any number, infinite ones too.
+                guard words[index].isNonce, let at = Int64(words[index + 1]), at.isMoment else {
+                    self.live.refuse(self.keyspace.gateways, by: "ZRANGEBYSCORE")
+                    continue
+                }
+                heard.append(Heard(id: words[index], at: at))
             }
             let isGone = { (gateway: Heard) in gateway.at < now - Self.remembrance.milliseconds }
             // The last of them spoke last.
@@ -105,19 +113,30 @@ package struct GatewayRegistry: Sendable {
     package func followers() -> EventLoopFuture<[JobID: Int]> {
         self.live.send(["ZRANGEBYSCORE", .text(self.keyspace.gateways), "-inf", "+inf"]).flatMap { answer in
             // The last of them spoke last.
-            let lists = (answer.array ?? []).compactMap(\.text).suffix(Self.mostGateways).map { id in
-                self.live.send(["GET", .text(self.keyspace.followed(atGateway: id))]).map { $0.text ?? "" }
+            let ids = (answer.array ?? []).map { $0.text ?? "" }
+            if !ids.allSatisfy(\.isNonce) { self.live.refuse(self.keyspace.gateways, by: "ZRANGEBYSCORE") }
+            let lists = ids.filter(\.isNonce).suffix(Self.mostGateways).map { id -> EventLoopFuture<[JobID: Int]> in
+                let key = self.keyspace.followed(atGateway: id)
+                return self.live.send(["GET", .text(key)]).map { answer in
+                    self.live.value(answer, of: key, by: "GET") { $0.text.flatMap(Self.followed) } ?? [:]
+                }
             }
             return EventLoopFuture.whenAllSucceed(lists, on: self.live.eventLoop)
         }.map { lists in
-            var followers: [JobID: Int] = [:]
-            for words in lists.map({ $0.split(separator: " ") }) {
-                for index in stride(from: 0, to: words.count - 1, by: 2) {
-                    guard let job = JobID(String(words[index])), let count = Int(words[index + 1]) else { continue }
-                    followers[job, default: 0] += count
-                }
-            }
-            return followers
+            // Each is so small that all of them together do not overflow.
+            lists.reduce(into: [JobID: Int]()) { sums, list in sums.merge(list) { $0 + $1 } }
         }
+    }
+
+    /// `job-7 2 job-8 1`; `nil` for anything else.
+    private static func followed(_ text: String) -> [JobID: Int]? {
+        let words = text.split(separator: " ")
+        guard words.count.isMultiple(of: 2), words.count <= 2 * Self.mostFollowed else { return nil }
+        var followed: [JobID: Int] = [:]
+        for index in stride(from: 0, to: words.count, by: 2) {
+            guard let job = JobID(String(words[index])), let count = words[index + 1].amount else { return nil }
+            followed[job] = count
+        }
+        return followed
     }
 }

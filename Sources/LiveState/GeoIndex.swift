@@ -44,7 +44,8 @@ package struct GeoIndex: Sendable {
     /// Riders that one question finds, at most.
     package static let longest = 500
 
-    /// The riders around a place, the nearest first, whether or not they are in the pool.
+    /// The riders around a place, the nearest first, whether or not they are in the pool; none around a place beyond
+    /// `northernmost`.
     ///
     /// - Parameters:
     ///   - radius: metres.
@@ -52,18 +53,23 @@ package struct GeoIndex: Sendable {
     package func near(
         _ place: Coordinate, in zone: ZoneID, within radius: Double, limit: Int
     ) -> EventLoopFuture<[ZonePool.Candidate]> {
-        self.live.send([
-            "GEOSEARCH", .text(self.keyspace.places(in: zone)), "FROMLONLAT", .text("\(place.longitude)"),
+        // Nobody was put there, and Redis refuses the question.
+        guard abs(place.latitude) <= Self.northernmost else { return self.live.eventLoop.makeSucceededFuture([]) }
+        let key = self.keyspace.places(in: zone)
+        return self.live.send([
+            "GEOSEARCH", .text(key), "FROMLONLAT", .text("\(place.longitude)"),
             .text("\(place.latitude)"), "BYRADIUS", .text("\(radius)"), "m", "ASC", "COUNT",
             .integer(min(max(limit, 1), Self.longest)), "WITHDIST",
         ]).flatMapThrowing { answer in
             guard let found = answer.array else { throw RedisError.unexpectedAnswer(command: "GEOSEARCH") }
-            return found.compactMap { entry in
+            let near = found.compactMap { entry -> ZonePool.Candidate? in
                 guard let parts = entry.array, parts.count == 2, let rider = parts[0].text.flatMap({ PersonID($0) }),
-                    let metres = parts[1].text.flatMap({ Double($0) })
+                    let metres = parts[1].text.flatMap({ Double($0) }), metres.isFinite, metres >= 0
                 else { return nil }
                 return ZonePool.Candidate(rider: rider, metres: metres)
             }
+            if near.count < found.count { self.live.refuse(key, by: "GEOSEARCH") }
+            return near
         }
     }
 }

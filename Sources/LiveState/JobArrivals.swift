@@ -76,7 +76,9 @@ package struct JobArrivals: Sendable {
         return self.live.send(["SET", .text(key), "0", "NX", "PX", .integer(Self.budgetLifetime.milliseconds)])
             .flatMap { _ in self.live.send(["INCR", .text(key)]) }
             .flatMapThrowing { answer in
-                guard let count = answer.integer else { throw RedisError.unexpectedAnswer(command: "INCR") }
+                guard let count = answer.integer, count > 0, count.isFence else {
+                    throw self.live.refusal(of: key, by: "INCR")
+                }
                 return count
             }
     }
@@ -85,14 +87,18 @@ package struct JobArrivals: Sendable {
     private static let budgetLifetime = Duration.seconds(172_800)
 
     /// An answer as it is kept, `<fence> <written_ms> <message>`.
-    ///
-    /// - Parameter fence: of the travel mode; what is kept for another is nobody's to see.
-    static func kept(_ bytes: [UInt8]?, fence: Substring) -> ArrivalEstimate? {
-        guard let bytes else { return nil }
-        let parts = bytes.split(separator: UInt8(ascii: " "), maxSplits: 2)
-        guard parts.count == 3, parts[0].elementsEqual(fence.utf8),
-            case .eta(_, let estimate)? = try? parts[2].withUnsafeBytes({ try ServerMessage($0) })
-        else { return nil }
-        return estimate
+    struct Kept {
+        /// Of the travel mode: what is kept for another is nobody's to see.
+        let fence: Int64
+        let estimate: ArrivalEstimate
+
+        init?(_ bytes: [UInt8], of job: JobID) {
+            let parts = bytes.split(separator: UInt8(ascii: " "), maxSplits: 2)
+            guard parts.count == 3, let fence = String(decoding: parts[0], as: UTF8.self).fence,
+                String(decoding: parts[1], as: UTF8.self).moment != nil,
+                case .eta(job, let estimate)? = parts[2].withUnsafeBytes({ ServerMessage(ours: $0) })
+            else { return nil }
+            (self.fence, self.estimate) = (fence, estimate)
+        }
     }
 }

@@ -39,6 +39,7 @@ package struct JobFeed: Sendable {
             guard let code = answer.array?.first?.integer else {
                 throw RedisError.unexpectedAnswer(command: Scripts.openFeed.name)
             }
+            if code == 3 { self.live.refuse(self.keyspace.travel(of: job), by: Scripts.openFeed.name) }
             return code > 0 ? .open : code == 0 ? .deadlinePassed : .overtaken
         }
     }
@@ -82,11 +83,14 @@ package struct JobFeed: Sendable {
                 throw RedisError.unexpectedAnswer(command: Scripts.closeFeed.name)
             }
             let detail = parts.dropFirst().first?.integer ?? 0
-            return switch code {
-            case -2: .otherRider
-            case -3: .early(milliseconds: max(1, (deadline ?? 0) - detail))
-            default: .closed(erased: Int(detail))
+            switch code {
+            case -2: return .otherRider
+            case -3:
+                guard detail.isMoment, let deadline else { break }
+                return .early(milliseconds: max(1, deadline - detail))
+            default: return .closed(erased: Int(clamping: detail))
             }
+            throw RedisError.unexpectedAnswer(command: Scripts.closeFeed.name)
         }
     }
 
@@ -133,16 +137,40 @@ package struct JobFeed: Sendable {
             guard let values = answer.array, values.count == 3 else {
                 throw RedisError.unexpectedAnswer(command: "MGET")
             }
-            // '<fence> <deadline> <rider>'
-            let words = values[0].text?.split(separator: " ", omittingEmptySubsequences: false) ?? []
-            guard words.count == 3, let rider = PersonID(String(words[2])) else {
+            let travel = self.live.value(values[0], of: self.keyspace.travel(of: job), by: "MGET", Travel.init)
+            guard let travel, let rider = travel.rider else {
                 var state = State()
-                state.isClosed = words.count == 3
+                state.isClosed = travel != nil
                 return state
             }
+            let position = self.live.value(values[1], of: self.keyspace.position(of: job), by: "MGET") { value in
+                value.bytes.flatMap { bytes in
+                    bytes.withUnsafeBytes { PublishedLocation.read($0, of: job) } == nil ? nil : bytes
+                }
+            }
+            let kept = self.live.value(values[2], of: self.keyspace.eta(of: job), by: "MGET") { value in
+                value.bytes.flatMap { JobArrivals.Kept($0, of: job) }
+            }
             return State(
-                rider: rider, deadline: Int64(words[1]), position: values[1].bytes,
-                eta: JobArrivals.kept(values[2].bytes, fence: words[0]))
+                rider: rider, deadline: travel.deadline, position: position,
+                eta: kept.flatMap { $0.fence == travel.fence ? $0.estimate : nil })
+        }
+    }
+
+    /// `<fence> <deadline> <rider>`, as open_feed and close_feed write it.
+    private struct Travel {
+        let fence: Int64
+        /// ms since the epoch
+        let deadline: Int64
+        /// `nil` once it was switched off.
+        let rider: PersonID?
+
+        init?(_ value: RESPValue) {
+            let words = value.text?.split(separator: " ", omittingEmptySubsequences: false) ?? []
+            guard words.count == 3, let fence = words[0].fence, let deadline = words[1].moment,
+                let rider = optional(String(words[2]), { PersonID($0) })
+            else { return nil }
+            (self.fence, self.deadline, self.rider) = (fence, deadline, rider)
         }
     }
 

@@ -48,8 +48,8 @@ package struct JobLedger: Sendable {
             ]
         ).flatMapThrowing { answer in
             guard let parts = answer.value.array, parts.count == 3, let epoch = parts[1].text,
-                let id = parts[2].text.flatMap({ StatusID($0) })
-            else { throw RedisError.unexpectedAnswer(command: Scripts.createJob.name) }
+                epoch.isNonce, let id = parts[2].text.flatMap({ StatusID($0) })
+            else { throw self.ledger.refusal(of: self.keyspace.job(new.job), by: Scripts.createJob.name) }
             let isNew = parts[0].integer == 1
             return Durable(
                 value: isNew ? .created(epoch: epoch, id: id) : .exists(epoch: epoch, head: id),
@@ -106,7 +106,9 @@ package struct JobLedger: Sendable {
                 status.isStep ? 1 : 0, .text(party.isOfJob ? party.rawValue : ""),
             ]
         ).flatMapThrowing { answer in
-            let transition = try Self.transition(answer.value, to: status)
+            guard let transition = Self.transition(answer.value, to: status) else {
+                throw self.ledger.refusal(of: self.keyspace.job(job), by: Scripts.publishStatus.name)
+            }
             switch transition {
             case .published, .repeated: return Durable(value: transition, replicas: answer.replicas)
             case .notAllowed, .overtaken, .noSuchJob, .notTheirs: return Durable(value: transition, replicas: nil)
@@ -114,7 +116,8 @@ package struct JobLedger: Sendable {
         }
     }
 
-    private static func transition(_ answer: RESPValue, to status: JobStatus) throws(RedisError) -> Transition {
+    /// `nil` for what the script does not promise.
+    private static func transition(_ answer: RESPValue, to status: JobStatus) -> Transition? {
         let parts = answer.array ?? []
         switch parts.first?.integer {
         case 0: return .noSuchJob
@@ -129,13 +132,13 @@ package struct JobLedger: Sendable {
             return .overtaken(status: current, head: head)
         case let code? where code == 1 || code == 2:
             guard parts.count == 5, let epoch = parts[1].text, let previous = parts[2].text,
-                let id = parts[3].text.flatMap({ StatusID($0) }), let at = parts[4].integer
+                epoch.isNonce, let id = parts[3].text.flatMap({ StatusID($0) }), let at = parts[4].moment
             else { break }
             let event = StatusEvent(epoch: epoch, previous: StatusID(previous), id: id, status: status, at: at)
             return code == 1 ? .published(event) : .repeated(event)
         default: break
         }
-        throw RedisError.unexpectedAnswer(command: Scripts.publishStatus.name)
+        return nil
     }
 
     package enum Travel: Sendable, Hashable {
@@ -157,9 +160,9 @@ package struct JobLedger: Sendable {
         ).flatMapThrowing { answer in
             let parts = answer.value.array ?? []
             let detail = parts.dropFirst().first
-            switch (parts.first?.integer, detail?.integer, detail?.text.flatMap(JobStatus.init)) {
+            switch (parts.first?.integer, detail?.moment, detail?.text.flatMap(JobStatus.init)) {
             case (1, let deadline?, _):
-                guard let fence = parts.last?.integer, parts.count == 3 else { break }
+                guard let fence = parts.last?.fence, parts.count == 3 else { break }
                 return .on(deadline: deadline, fence: fence)
             case (0, _, _): return .noSuchJob
             case (-1, _, _): return .otherRider
@@ -167,7 +170,7 @@ package struct JobLedger: Sendable {
             case (-3, let deadline?, _): return .timeLimit(deadline: deadline)
             default: break
             }
-            throw RedisError.unexpectedAnswer(command: Scripts.startTravel.name)
+            throw self.ledger.refusal(of: self.keyspace.job(job), by: Scripts.startTravel.name)
         }
     }
 
@@ -215,24 +218,25 @@ package struct JobLedger: Sendable {
             let parts = answer.value.array ?? []
             switch (parts.first?.integer, parts.dropFirst().first?.text.flatMap(JobStatus.init)) {
             case (1, _):
-                guard let fence = parts.last?.integer else { break }
+                guard let fence = parts.last?.fence else { break }
                 return Durable(value: .assigned(fence: fence), replicas: answer.replicas)
             case (2, _):
-                guard let fence = parts.last?.integer else { break }
+                guard let fence = parts.last?.fence else { break }
                 return Durable(value: .unchanged(fence: fence), replicas: nil)
             case (0, _): return Durable(value: .noSuchJob, replicas: nil)
             case (-1, _): return Durable(value: .overtaken, replicas: nil)
             case (-2, let status?): return Durable(value: .ended(status), replicas: nil)
             default: break
             }
-            throw RedisError.unexpectedAnswer(command: Scripts.assignJob.name)
+            throw self.ledger.refusal(of: self.keyspace.job(job), by: Scripts.assignJob.name)
         }
     }
 
     /// When it was decided who has the job, ms since the epoch; `nil` when that was never changed.
     package func assignedAt(_ job: JobID) -> EventLoopFuture<Int64?> {
-        self.ledger.send(["HMGET", .text(self.keyspace.job(job)), "assigned_at"]).map { answer in
-            answer.array?.first?.text.flatMap { Int64($0) }
+        let key = self.keyspace.job(job)
+        return self.ledger.send(["HMGET", .text(key), "assigned_at"]).map { answer in
+            self.ledger.value(answer.array?.first ?? .null, of: key, by: "HMGET") { $0.text?.moment }
         }
     }
 
@@ -255,10 +259,10 @@ package struct JobLedger: Sendable {
             }
             if code == 0 { return nil }
             guard parts.count == 3, let record = parts[1].array.flatMap(JobRecord.init), let events = parts[2].array
-            else { throw RedisError.unexpectedAnswer(command: Scripts.recoverJob.name) }
+            else { throw self.ledger.refusal(of: self.keyspace.job(job), by: Scripts.recoverJob.name) }
             let missed = try events.map { event in
                 guard let event = StatusEvent(event, epoch: record.epoch) else {
-                    throw RedisError.unexpectedAnswer(command: Scripts.recoverJob.name)
+                    throw self.ledger.refusal(of: self.keyspace.log(of: job), by: Scripts.recoverJob.name)
                 }
                 return event
             }
@@ -283,12 +287,13 @@ package struct JobLedger: Sendable {
             guard let fields = answer.array, fields.count == 5 else {
                 throw RedisError.unexpectedAnswer(command: "HMGET")
             }
-            guard let epoch = fields[0].text, let id = fields[1].text.flatMap({ StatusID($0) }),
-                let customer = fields[3].text.flatMap({ PersonID($0) })
-            else { return nil }
+            guard fields[0] != .null || fields[1] != .null || fields[3] != .null else { return nil }
+            guard let epoch = fields[0].text, epoch.isNonce, let id = fields[1].text.flatMap({ StatusID($0) }),
+                let customer = fields[3].text.flatMap({ PersonID($0) }),
+                let rider = optional(fields[4].text ?? "", { PersonID($0) })
+            else { throw self.ledger.refusal(of: self.keyspace.job(job), by: "HMGET") }
             return Head(
-                epoch: epoch, id: id, isTravelling: fields[2].text == "1", customer: customer,
-                rider: fields[4].text.flatMap { PersonID($0) })
+                epoch: epoch, id: id, isTravelling: fields[2].text == "1", customer: customer, rider: rider)
         }
     }
 
@@ -300,7 +305,7 @@ extension StatusEvent {
     fileprivate init?(_ event: RESPValue, epoch: String) {
         let texts = event.array?.compactMap(\.text) ?? []
         guard texts.count == 4, let id = StatusID(texts[0]), let status = JobStatus(rawValue: texts[2]),
-            let at = Int64(texts[3])
+            let at = texts[3].moment
         else { return nil }
         self.init(epoch: epoch, previous: StatusID(texts[1]), id: id, status: status, at: at)
     }

@@ -9,9 +9,10 @@ extension JobLedger {
     ///
     /// - Throws: (in the future) `RedisError`; `unexpectedAnswer` when somebody else wrote into the log.
     package func log(of job: JobID) -> EventLoopFuture<[StatusLogEntry]> {
-        self.ledger.send(["XRANGE", .text(self.keyspace.log(of: job)), "-", "+"]).flatMapThrowing { answer in
+        let key = self.keyspace.log(of: job)
+        return self.ledger.send(["XRANGE", .text(key), "-", "+"]).flatMapThrowing { answer in
             try (answer.array ?? []).map { entry in
-                guard let entry = StatusLogEntry(entry) else { throw RedisError.unexpectedAnswer(command: "XRANGE") }
+                guard let entry = StatusLogEntry(entry) else { throw self.ledger.refusal(of: key, by: "XRANGE") }
                 return entry
             }
         }
@@ -26,14 +27,14 @@ extension StatusLogEntry {
         else { return nil }
         var fields: [String: String] = [:]
         for index in stride(from: 0, to: words.count, by: 2) { fields[words[index]] = words[index + 1] }
-        guard let status = fields["status"].flatMap(JobStatus.init), let at = fields["at"].flatMap({ Int64($0) }),
-            let source = fields["source"]
+        guard let status = fields["status"].flatMap(JobStatus.init), let at = fields["at"]?.moment,
+            let source = fields["source"], let recorded = optional(fields["recorded"] ?? "", \.moment)
         else { return nil }
         func text(_ name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
         // The first entry, which create_job wrote, happened when it was written down.
         self.init(
             id: id, previous: StatusID(fields["prev"] ?? ""), status: status, at: at,
-            recordedAt: text("recorded").flatMap { Int64($0) } ?? at, actor: text("actor"), source: source,
+            recordedAt: recorded ?? at, actor: text("actor"), source: source,
             request: text("request"))
     }
 }

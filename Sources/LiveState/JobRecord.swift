@@ -61,12 +61,16 @@ extension JobRecord {
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
         guard texts.count == 14, let kind = JobKind(rawValue: texts[0]), let customer = PersonID(texts[1]),
-            let status = JobStatus(rawValue: texts[6]), let statusAt = Int64(texts[7]), let head = StatusID(texts[9])
+            let rider = optional(texts[2], { PersonID($0) }), let zone = optional(texts[3], { ZoneID($0) }),
+            let status = JobStatus(rawValue: texts[6]), let statusAt = texts[7].moment, texts[8].isNonce,
+            let head = StatusID(texts[9]), ["", "0", "1"].contains(texts[10]),
+            let deadline = optional(texts[11], \.moment), let fence = optional(texts[12], \.fence),
+            let reached = optional(texts[13], JobStatus.init)
         else { return nil }
         self.kind = kind
         self.customer = customer
-        self.rider = PersonID(texts[2])
-        self.zone = ZoneID(texts[3])
+        self.rider = rider
+        self.zone = zone
         self.destination = Self.place(texts[4])
         self.geocoded = Array(texts[4].utf8).withUnsafeBytes { GeocodedAddress(json: $0) }
         self.vendor = Array(texts[5].utf8).withUnsafeBytes { PickupPlace(json: $0) }
@@ -75,9 +79,13 @@ extension JobRecord {
         self.epoch = texts[8]
         self.head = head
         self.isTravelling = texts[10] == "1"
-        self.travelDeadline = Int64(texts[11])
-        self.fence = Int64(texts[12]) ?? 0
-        self.reached = JobStatus(rawValue: texts[13])
+        self.travelDeadline = deadline
+        self.fence = fence ?? 0
+        self.reached = reached
+        // What is written there is understood, or the record is none of ours.
+        guard texts[4].isEmpty || self.destination != nil || self.geocoded != nil,
+            texts[5].isEmpty || self.vendor != nil
+        else { return nil }
     }
 
     private static func place(_ text: String) -> Coordinate? {

@@ -23,7 +23,8 @@ package struct Keyspace: Sendable, Hashable {
     package func etaBudget(of service: String, day: Int64) -> String { "\(self.prefix)budget:\(service):\(day)" }
     /// At the live instance: what became of a rider's readings.
     package func verdicts(of job: JobID) -> String { self.job(job) + ":verdicts" }
-    package func ticket(_ secret: String) -> String { "\(self.prefix)ticket:\(secret)" }
+    /// By what its secret comes to, which opens nothing.
+    package func ticket(_ name: String) -> String { "\(self.prefix)ticket:\(name)" }
     /// What a sign-in code, which is not its name, is good for.
     package func signIn(_ name: String) -> String { "\(self.prefix)signin:\(name)" }
     package func link(_ id: String) -> String { "\(self.prefix)link:{\(id)}" }

@@ -37,6 +37,12 @@ package struct LocationPublisher: Sendable {
         case otherRider
     }
 
+    /// - Parameter wasForeign: what was kept before was not ours.
+    private func accepted(_ job: JobID, id: UInt64, listeners: Int, wasForeign: Bool) -> Verdict {
+        if wasForeign { self.live.refuse(self.keyspace.position(of: job), by: Scripts.publishLocation.name) }
+        return .accepted(id: id, listeners: listeners)
+    }
+
     /// - Throws: (in the future) `RedisError`.
     package func publish(_ fix: Fix, for job: JobID, by rider: PersonID, receivedAt: Int64) -> EventLoopFuture<Verdict>
     {
@@ -49,15 +55,18 @@ package struct LocationPublisher: Sendable {
             ]
         ).flatMapThrowing { answer in
             switch (answer.array?.first?.integer, answer.array?.dropFirst().first?.integer) {
-            case (1, let id?):
-                .accepted(id: UInt64(id), listeners: Int(answer.array?.dropFirst(2).first?.integer ?? 0))
+            case (1, let id?) where id.isVersion:
+                self.accepted(
+                    job, id: UInt64(id), listeners: Int(clamping: answer.array?.dropFirst(2).first?.integer ?? 0),
+                    wasForeign: answer.array?.count == 4)
             case (0, _): .stale
             case (-1, _): .travelModeOff
             case (-2, _): .otherRider
             case (-3, _): .future
             case (-4, _): .unknown
-            case (-5, let deadline?): .timeLimit(deadline: deadline)
-            default: throw RedisError.unexpectedAnswer(command: Scripts.publishLocation.name)
+            case (-5, let deadline?) where deadline.isMoment: .timeLimit(deadline: deadline)
+            default:
+                throw self.live.refusal(of: self.keyspace.travel(of: job), by: Scripts.publishLocation.name)
             }
         }
     }

@@ -60,14 +60,21 @@ package struct RevocationLog: Sendable {
             self.fields = fields
         }
 
-        /// `nil` when it is not understood: a later version's, say.
+        /// Of a kind that this version does not know, as a later one may write it.
+        package var isOfLaterVersion: Bool {
+            guard let index = self.fields.firstIndex(of: "kind"), index + 1 < self.fields.count else { return false }
+            let kind = self.fields[index + 1]
+            return RevocationSubject.Kind(rawValue: kind) == nil && kind.isNonce
+        }
+
+        /// `nil` when it is not understood.
         package var revocation: Revocation? {
             let pairs = stride(from: 0, to: self.fields.count - 1, by: 2).map {
                 (self.fields[$0], self.fields[$0 + 1])
             }
             let values = Dictionary(pairs) { $1 }
             guard let kind = values["kind"].flatMap({ RevocationSubject.Kind(rawValue: $0) }), let id = values["id"],
-                let subject = RevocationSubject(kind, id: id), let at = values["at"].flatMap({ Int64($0) })
+                let subject = RevocationSubject(kind, id: id), let at = values["at"]?.moment
             else { return nil }
             return Revocation(subject, at: at)
         }
@@ -87,6 +94,9 @@ package struct RevocationLog: Sendable {
             }
         }
     }
+
+    /// An entry that is none of ours was read: whoever it was to revoke is not.
+    package func refuseEntry() { self.ledger.refuse(self.settings.keyspace.control, by: "XRANGE") }
 }
 
 /// Where a reader of the stream stands.

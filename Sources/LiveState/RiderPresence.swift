@@ -42,7 +42,7 @@ extension Riders {
                 return .otherDevice(device)
             default: break
             }
-            throw RedisError.unexpectedAnswer(command: Scripts.riderHeartbeat.name)
+            throw self.ledger.refusal(of: self.keyspace.rider(rider, in: zone), by: Scripts.riderHeartbeat.name)
         }
     }
 
@@ -71,7 +71,7 @@ extension Riders {
                 return .unreachableWithTasks(
                     (reply?.words ?? []).dropFirst().compactMap { JobID($0) }, version: version)
             case (3, let version?): return .offline(version: version)
-            default: throw RedisError.unexpectedAnswer(command: Scripts.expireRider.name)
+            default: throw self.ledger.refusal(of: self.keyspace.rider(rider, in: zone), by: Scripts.expireRider.name)
             }
         }
     }
@@ -85,14 +85,15 @@ extension Riders {
     /// - Returns: each rider that was due, and what became of it.
     package func sweep(_ zone: ZoneID) -> EventLoopFuture<[(rider: PersonID, expiry: Expiry)]> {
         self.ledger.send(["TIME"]).flatMap { answer in
-            let time = (answer.array ?? []).compactMap(\.text).compactMap { Int64($0) }
+            let time = (answer.array ?? []).compactMap(\.text).compactMap { $0.second }
             let now = time.count == 2 ? time[0] * 1000 + time[1] / 1000 : 0
             return self.ledger.send([
                 "ZRANGEBYSCORE", .text(self.keyspace.due(in: zone)), "-inf", .integer(now), "LIMIT", 0,
                 .integer(Self.sweepBatch),
             ])
         }.flatMap { answer in
-            let riders = (answer.array ?? []).compactMap(\.text).compactMap { PersonID($0) }
+            let riders: [PersonID] = self.ledger.names(
+                answer, of: self.keyspace.due(in: zone), by: "ZRANGEBYSCORE")
             let looks = riders.map { rider in self.expire(rider, in: zone).map { (rider: rider, expiry: $0) } }
             return EventLoopFuture.whenAllSucceed(looks, on: self.eventLoop)
         }

@@ -9,14 +9,16 @@ package import Redis
 extension Riders {
     /// The zone a rider is in; `nil` when the service never put it into one.
     package func zone(of rider: PersonID) -> EventLoopFuture<ZoneID?> {
-        self.ledger.send(["GET", .text(self.keyspace.home(of: rider))]).map { $0.text.flatMap { ZoneID($0) } }
+        let key = self.keyspace.home(of: rider)
+        return self.ledger.send(["GET", .text(key)]).map { answer in
+            self.ledger.value(answer, of: key, by: "GET") { $0.text.flatMap { ZoneID($0) } }
+        }
     }
 
     /// Every zone that ever had a rider, for sweeping.
     package func zones() -> EventLoopFuture<[ZoneID]> {
-        self.ledger.send(["SMEMBERS", .text(self.keyspace.zones)]).map { answer in
-            (answer.array ?? []).compactMap(\.text).compactMap { ZoneID($0) }
-        }
+        self.ledger.send(["SMEMBERS", .text(self.keyspace.zones)])
+            .map { self.ledger.names($0, of: self.keyspace.zones, by: "SMEMBERS") }
     }
 
     package enum Description: Sendable, Hashable {

@@ -46,28 +46,33 @@ extension Riders {
             if parts.first?.integer == 0 { return nil }
             guard parts.count == 3, let state = parts[1].array?.compactMap(\.text),
                 let tasks = parts[2].array?.compactMap(\.text), let record = RiderRecord(state, tasks: tasks)
-            else { throw RedisError.unexpectedAnswer(command: Scripts.riderSnapshot.name) }
+            else { throw self.ledger.refusal(of: self.keyspace.rider(rider, in: zone), by: Scripts.riderSnapshot.name) }
             return record
         }
     }
 }
 
 extension RiderRecord {
+    /// Bytes of a reason, at most.
+    private static let longestReason = 200
+
     /// - Parameters:
     ///   - state: the nine fields of rider_snapshot.
     ///   - tasks: jobs and states in turn.
     fileprivate init?(_ state: [String], tasks: [String]) {
-        guard state.count == 9, let status = Availability(rawValue: state[0]), let capacity = Int(state[3]),
-            let version = Int64(state[6]), tasks.count.isMultiple(of: 2)
+        guard state.count == 9, let status = Availability(rawValue: state[0]), let capacity = state[3].amount,
+            let heartbeat = optional(state[4], \.moment), let device = optional(state[5], { DeviceID($0) }),
+            let version = state[6].version, let statusAt = optional(state[7], \.moment),
+            state[8].utf8.count <= Self.longestReason, tasks.count.isMultiple(of: 2)
         else { return nil }
         self.status = status
         self.isReachable = state[1] == "1"
         self.isApproved = state[2] == "1"
         self.capacity = capacity
-        self.heartbeat = Int64(state[4]).flatMap { $0 == 0 ? nil : $0 }
-        self.device = DeviceID(state[5])
+        self.heartbeat = heartbeat == 0 ? nil : heartbeat
+        self.device = device
         self.version = version
-        self.statusAt = Int64(state[7])
+        self.statusAt = statusAt
         self.reason = state[8].isEmpty ? nil : state[8]
         self.tasks = [:]
         for index in stride(from: 0, to: tasks.count, by: 2) {

@@ -33,8 +33,13 @@ package struct RiderRounds: Sendable {
     }
 
     package func stops(before job: JobID) -> EventLoopFuture<[JobID]> {
-        self.live.send(["GET", .text(self.keyspace.before(job))]).map { answer in
-            (answer.text ?? "").split(separator: " ").prefix(Self.mostStops).compactMap { JobID(String($0)) }
+        let key = self.keyspace.before(job)
+        return self.live.send(["GET", .text(key)]).map { answer in
+            self.live.value(answer, of: key, by: "GET") { value in
+                let words = (value.text ?? "").split(separator: " ", omittingEmptySubsequences: false)
+                let stops = words == [""] ? [] : words.map { JobID(String($0)) }
+                return stops.count <= Self.mostStops && stops.allSatisfy { $0 != nil } ? stops.compactMap { $0 } : nil
+            } ?? []
         }
     }
 }

@@ -106,22 +106,21 @@ extension Riders {
 
     /// Every active task of a zone. Cost: O(tasks), without a script.
     package func tasks(in zone: ZoneID) -> EventLoopFuture<[JobID]> {
-        self.ledger.send(["HKEYS", .text(self.keyspace.taskOwners(in: zone))]).map { answer in
-            (answer.array ?? []).compactMap { $0.text.flatMap { JobID($0) } }
-        }
+        let key = self.keyspace.taskOwners(in: zone)
+        return self.ledger.send(["HKEYS", .text(key)]).map { self.ledger.names($0, of: key, by: "HKEYS") }
     }
 
     /// A rider's active tasks. Cost: O(tasks), without a script.
     package func tasks(of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<[JobID]> {
-        self.ledger.send(["HKEYS", .text(self.keyspace.tasks(of: rider, in: zone))]).map { answer in
-            (answer.array ?? []).compactMap { $0.text.flatMap { JobID($0) } }
-        }
+        let key = self.keyspace.tasks(of: rider, in: zone)
+        return self.ledger.send(["HKEYS", .text(key)]).map { self.ledger.names($0, of: key, by: "HKEYS") }
     }
 
     /// Whose task a job is in a zone; `nil` when it is nobody's. Cost: O(1), without a script.
     package func owner(of job: JobID, in zone: ZoneID) -> EventLoopFuture<PersonID?> {
-        self.ledger.send(["HMGET", .text(self.keyspace.taskOwners(in: zone)), .text(job.text)]).map { answer in
-            answer.array?.first?.text.flatMap { PersonID($0) }
+        let key = self.keyspace.taskOwners(in: zone)
+        return self.ledger.send(["HMGET", .text(key), .text(job.text)]).map { answer in
+            self.ledger.value(answer.array?.first ?? .null, of: key, by: "HMGET") { $0.text.flatMap { PersonID($0) } }
         }
     }
 }

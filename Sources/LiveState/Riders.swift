@@ -111,7 +111,7 @@ package struct Riders: Sendable {
             self.words = parts.dropFirst().compactMap(\.text)
         }
 
-        var version: Int64? { self.words.first.flatMap { Int64($0) } }
+        var version: Int64? { self.words.first?.version }
         var jobs: [JobID] { self.words.compactMap { JobID($0) } }
     }
 
@@ -137,7 +137,7 @@ package struct Riders: Sendable {
             arguments: [.text(zone.text), .text(rider.text), .text(asker.actor.text), .text(asker.request)] + arguments
         ).flatMapThrowing { answer in
             guard let reply = Reply(answer.value), let understood = understand(reply) else {
-                throw RedisError.unexpectedAnswer(command: script.name)
+                throw self.ledger.refusal(of: self.keyspace.rider(rider, in: zone), by: script.name)
             }
             // What was refused or so already was not written; that it was answered may be lost.
             return Durable(value: understood, replicas: reply.code > 0 ? answer.replicas : nil)

@@ -39,8 +39,9 @@ package struct SignInCodes: Sendable {
     package func redeem(_ code: String) -> EventLoopFuture<String?> {
         guard Secret.isOne(code) else { return self.live.eventLoop.makeSucceededFuture(nil) }
         let kept = Kept(code: code)
-        return self.live.send(["GETDEL", .text(self.keyspace.signIn(kept.name))]).map { answer in
-            answer.bytes.flatMap { kept.open($0) }
+        let key = self.keyspace.signIn(kept.name)
+        return self.live.send(["GETDEL", .text(key)]).map { answer in
+            self.live.value(answer, of: key, by: "GETDEL") { $0.bytes.flatMap { kept.open($0) } }
         }
     }
 }

@@ -1,6 +1,8 @@
 // Single-use tickets to open a WebSocket with: a page can not send an Authorization header with one, and a token does not
 // belong into a URL. A ticket is worth nothing after a minute, or after it was shown once, to whichever gateway.
 
+internal import Access
+internal import Crypto
 package import EnrouteWire
 package import NIOCore
 package import Redis
@@ -46,6 +48,9 @@ package struct Tickets: Sendable {
         self.keyspace = settings.keyspace
     }
 
+    /// Redis never holds what opens anything: a ticket lies under the first half of its digest, as a link does.
+    private func key(of ticket: String) -> String { self.keyspace.ticket(Secret.name(of: ticket)) }
+
     /// - Returns: the ticket, to be shown once.
     package func issue(to holder: Holder) -> EventLoopFuture<String> {
         let ticket = Secret.make()
@@ -54,7 +59,7 @@ package struct Tickets: Sendable {
             String(holder.issuedAt), String(holder.expiresAt), holder.token,
         ]
         return self.live.send([
-            "SET", .text(self.keyspace.ticket(ticket)), .text(words.joined(separator: " ")), "PX",
+            "SET", .text(self.key(of: ticket)), .text(words.joined(separator: " ")), "PX",
             .integer(Self.lifetime.milliseconds),
         ]).map { _ in ticket }
     }
@@ -64,16 +69,26 @@ package struct Tickets: Sendable {
     /// - Returns: `nil` when there is no such ticket (any more).
     package func redeem(_ ticket: String) -> EventLoopFuture<Holder?> {
         guard Secret.isOne(ticket) else { return self.live.eventLoop.makeSucceededFuture(nil) }
-        return self.live.send(["GETDEL", .text(self.keyspace.ticket(ticket))]).map { answer in
-            let words = (answer.text ?? "").split(separator: " ", maxSplits: 6, omittingEmptySubsequences: false)
-                .map(String.init)
-            guard words.count == 7, let person = PersonID(words[0]), let issuedAt = Int64(words[4]),
-                let expiresAt = Int64(words[5])
-            else { return nil }
-            return Holder(
-                person: person, role: words[1], job: JobID(words[2]), rider: PersonID(words[3]), token: words[6],
-                issuedAt: issuedAt, expiresAt: expiresAt)
+        let key = self.key(of: ticket)
+        return self.live.send(["GETDEL", .text(key)]).map { answer in
+            self.live.value(answer, of: key, by: "GETDEL", Holder.init)
         }
+    }
+}
+
+extension Tickets.Holder {
+    fileprivate init?(_ value: RESPValue) {
+        let words = (value.text ?? "").split(separator: " ", maxSplits: 6, omittingEmptySubsequences: false)
+            .map(String.init)
+        // A job or a rider that is not understood would be a wider grant than the ticket was made for.
+        guard words.count == 7, let person = PersonID(words[0]), Role(rawValue: words[1]) != nil,
+            let job = optional(words[2], { JobID($0) }), let rider = optional(words[3], { PersonID($0) }),
+            let issuedAt = words[4].second, let expiresAt = words[5].second,
+            RevocationSubject(.token, id: words[6]) != nil
+        else { return nil }
+        self.init(
+            person: person, role: words[1], job: job, rider: rider, token: words[6], issuedAt: issuedAt,
+            expiresAt: expiresAt)
     }
 }
 
@@ -87,6 +102,12 @@ enum Secret {
             let half = String(generator.next() as UInt64, radix: 16)
             return String(repeating: "0", count: 16 - half.count) + half
         }.joined()
+    }
+
+    /// What a secret is kept under: the first half of its SHA-256, which opens nothing.
+    static func name(of secret: String) -> String {
+        let digest = SHA256.hash(data: Array(secret.utf8))
+        return digest.prefix(Self.length / 2).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     static func isOne(_ text: String) -> Bool {

@@ -2,7 +2,6 @@
 // first half of its secret's digest, at the ledger, so that it outlives the live instance. It has so many places; a session
 // holds one for a while and renews it, so that the places of a gateway that died become free by themselves.
 
-internal import Crypto
 package import EnrouteWire
 package import NIOCore
 package import Redis
@@ -58,8 +57,7 @@ package struct TrackingLinks: Sendable {
     /// The id of the link that a secret opens; `nil` for what can not be a secret.
     package static func id(of secret: String) -> String? {
         guard Secret.isOne(secret) else { return nil }
-        let digest = SHA256.hash(data: Array(secret.utf8))
-        return digest.prefix(Self.length / 2).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return Secret.name(of: secret)
     }
 
     /// Makes a link for a job, whether or not there is such a job.
@@ -84,7 +82,7 @@ package struct TrackingLinks: Sendable {
             ]
         ).flatMapThrowing { answer in
             guard let parts = answer.value.array, parts.first?.integer == 1, parts.count == 2,
-                let expiresAt = parts[1].integer
+                let expiresAt = parts[1].moment
             else { throw RedisError.unexpectedAnswer(command: Scripts.issueLink.name) }
             return Durable(
                 value: Issued(secret: secret, id: id, expiresAt: expiresAt), replicas: answer.replicas)
@@ -114,21 +112,26 @@ package struct TrackingLinks: Sendable {
             case -1: return .full
             case 1:
                 guard parts.count == 4, let job = parts[1].text.flatMap({ JobID($0) }),
-                    let expiresAt = parts[2].integer, let customer = parts[3].text.flatMap({ PersonID($0) })
+                    let expiresAt = parts[2].moment, let customer = parts[3].text.flatMap({ PersonID($0) })
                 else { break }
                 return .taken(job, of: customer, expiresAt: expiresAt)
             default: break
             }
-            throw RedisError.unexpectedAnswer(command: Scripts.joinLink.name)
+            throw self.ledger.refusal(of: self.keyspace.link(id), by: Scripts.joinLink.name)
         }
     }
 
     /// What a link is for, without taking a place of it; `nil` when there is none (any more).
     package func read(_ id: String) -> EventLoopFuture<Content?> {
         guard Secret.isOne(id) else { return self.ledger.eventLoop.makeSucceededFuture(nil) }
-        return self.ledger.send(["HMGET", .text(self.keyspace.link(id)), "job", "customer"]).map { answer in
+        let key = self.keyspace.link(id)
+        return self.ledger.send(["HMGET", .text(key), "job", "customer"]).map { answer in
+            guard answer != .array([.null, .null]) else { return nil }
             let texts = (answer.array ?? []).compactMap(\.text)
-            guard texts.count == 2, let job = JobID(texts[0]), let customer = PersonID(texts[1]) else { return nil }
+            guard texts.count == 2, let job = JobID(texts[0]), let customer = PersonID(texts[1]) else {
+                self.ledger.refuse(key, by: "HMGET")
+                return nil
+            }
             return Content(job: job, customer: customer)
         }
     }

@@ -49,18 +49,48 @@ package struct VerdictNotes: Sendable {
     }
 
     package func read(_ job: JobID) -> EventLoopFuture<VerdictSummary> {
-        self.live.send(["HGETALL", .text(self.keyspace.verdicts(of: job))]).map { answer in
+        let key = self.keyspace.verdicts(of: job)
+        return self.live.send(["HGETALL", .text(key)]).map { answer in
             let texts = (answer.array ?? []).map { $0.text ?? "" }
-            var summary = VerdictSummary()
+            var (summary, isOurs) = (VerdictSummary(), true)
             for index in stride(from: 0, to: texts.count - 1, by: 2) {
-                switch texts[index] {
-                case "dark": summary.dark = DarkReason(rawValue: texts[index + 1])
-                case "approach": summary.approach = ApproachState(rawValue: texts[index + 1])
-                case "stopped": summary.wasStoppedByArrival = texts[index + 1] == "arrived"
-                default: summary.counts[texts[index]] = Int(texts[index + 1])
-                }
+                isOurs = summary.take(texts[index], texts[index + 1]) && isOurs
             }
+            if !isOurs { self.live.refuse(key, by: "HGETALL") }
             return summary
         }
+    }
+}
+
+extension VerdictSummary {
+    /// Takes one field of the hash; what is not ours changes nothing.
+    ///
+    /// - Returns: whether it is ours.
+    fileprivate mutating func take(_ name: String, _ text: String) -> Bool {
+        switch name {
+        case "dark":
+            guard let reason = optional(text.noted, DarkReason.init) else { return false }
+            self.dark = reason
+        case "approach":
+            guard let state = optional(text.noted, ApproachState.init) else { return false }
+            self.approach = state
+        case "stopped":
+            guard ["", "arrived"].contains(text.noted) else { return false }
+            self.wasStoppedByArrival = text == "arrived"
+        default:
+            guard name.isVerdict, let count = text.amount else { return false }
+            self.counts[name] = count
+        }
+        return true
+    }
+}
+
+extension String {
+    /// `-` says that there is nothing of the kind.
+    fileprivate var noted: String { self == "-" ? "" : self }
+
+    /// As verdicts are named, also those of a later version.
+    fileprivate var isVerdict: Bool {
+        (1...32).contains(self.utf8.count) && self.utf8.allSatisfy { (97...122).contains($0) || $0 == 95 }
     }
 }

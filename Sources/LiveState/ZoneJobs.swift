@@ -32,10 +32,14 @@ package struct ZoneJobs: Sendable {
     package func heed(_ job: JobID, now: Int64) -> EventLoopFuture<Void> {
         self.ledger.send(["HMGET", .text(self.keyspace.job(job)), "zone", "status"]).flatMap { answer in
             let fields = answer.array ?? []
-            guard fields.count == 2, let status = fields[1].text.flatMap(JobStatus.init) else {
-                return self.ledger.eventLoop.makeSucceededVoidFuture()
+            guard fields.count == 2, fields[1] != .null else { return self.ledger.eventLoop.makeSucceededVoidFuture() }
+            guard let status = fields[1].text.flatMap(JobStatus.init),
+                let named = optional(fields[0].text ?? "", { ZoneID($0) })
+            else {
+                return self.ledger.eventLoop.makeFailedFuture(
+                    self.ledger.refusal(of: self.keyspace.job(job), by: "HMGET"))
             }
-            let zone = fields[0].text.flatMap { ZoneID($0) } ?? Self.nowhere
+            let zone = named ?? Self.nowhere
             guard status.end == nil else {
                 return self.ledger.send(["ZREM", .text(self.keyspace.jobs(in: zone)), .text(job.text)]).map { _ in }
             }
@@ -61,9 +65,9 @@ package struct ZoneJobs: Sendable {
 
     /// Zones that have or had jobs lately, those in which something changed last first.
     package func zones() -> EventLoopFuture<[ZoneID]> {
-        self.ledger.send([
-            "ZRANGE", .text(self.keyspace.zonesOfJobs), 0, .integer(Self.mostZones - 1), "REV",
-        ]).map { ($0.array ?? []).compactMap(\.text).compactMap { ZoneID($0) } }
+        let key = self.keyspace.zonesOfJobs
+        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.mostZones - 1), "REV"])
+            .map { self.ledger.names($0, of: key, by: "ZRANGE") }
     }
 
     /// Jobs that a zone's list holds, and riders of its pool and online.
@@ -77,7 +81,7 @@ package struct ZoneJobs: Sendable {
         let keys = [
             self.keyspace.jobs(in: zone), self.keyspace.available(in: zone), self.keyspace.due(in: zone),
         ]
-        let counts = keys.map { self.ledger.send(["ZCARD", .text($0)]).map { Int($0.integer ?? 0) } }
+        let counts = keys.map { self.ledger.send(["ZCARD", .text($0)]).map { Int(clamping: $0.integer ?? 0) } }
         return EventLoopFuture.whenAllSucceed(counts, on: self.ledger.eventLoop).map {
             Sizes(jobs: $0[0], available: $0[1], online: $0[2])
         }
@@ -85,9 +89,9 @@ package struct ZoneJobs: Sendable {
 
     /// What a zone's list holds, those that changed last first.
     package func listed(in zone: ZoneID) -> EventLoopFuture<[JobID]> {
-        self.ledger.send([
-            "ZRANGE", .text(self.keyspace.jobs(in: zone)), 0, .integer(Self.mostListed - 1), "REV",
-        ]).map { ($0.array ?? []).compactMap(\.text).compactMap { JobID($0) } }
+        let key = self.keyspace.jobs(in: zone)
+        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.mostListed - 1), "REV"])
+            .map { self.ledger.names($0, of: key, by: "ZRANGE") }
     }
 
     /// A job that is open, and in the zone.
@@ -115,9 +119,11 @@ package struct ZoneJobs: Sendable {
             var others: [RedisCommand.Word] = []
             for (job, answer) in zip(jobs, answers) {
                 let fields = (answer.array ?? []).map { $0 == .null ? RESPValue.string([]) : $0 }
-                if let record = JobRecord(fields), record.status.end == nil,
-                    record.zone ?? Self.nowhere == zone
-                {
+                let record = JobRecord(fields)
+                if record == nil, answer.array?.contains(where: { $0 != .null }) == true {
+                    self.ledger.refuse(self.keyspace.job(job), by: "HMGET")
+                }
+                if let record, record.status.end == nil, record.zone ?? Self.nowhere == zone {
                     open.append(Open(job: job, record: record))
                 } else {
                     others.append(.text(job.text))

@@ -25,9 +25,9 @@ extension Riders {
 
     /// Whose names these are.
     package func listed(in zone: ZoneID) -> EventLoopFuture<[PersonID]> {
-        self.ledger.send([
-            "ZRANGE", .text(self.keyspace.due(in: zone)), 0, .integer(Self.mostShown - 1), "REV",
-        ]).map { answer in (answer.array ?? []).compactMap(\.text).compactMap { PersonID($0) } }
+        let key = self.keyspace.due(in: zone)
+        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.mostShown - 1), "REV"])
+            .map { self.ledger.names($0, of: key, by: "ZRANGE") }
     }
 
     private func read(_ riders: ArraySlice<PersonID>, in zone: ZoneID, _ found: [Shown]) -> EventLoopFuture<[Shown]> {
@@ -59,6 +59,6 @@ extension AuditStreams {
     private func newest(of key: String, _ limit: Int) -> EventLoopFuture<[Kept]> {
         self.ledger.send([
             "XREVRANGE", .text(key), "+", "-", "COUNT", .integer(max(1, min(limit, Self.page))),
-        ]).flatMapThrowing { try Self.entries($0, command: "XREVRANGE") }
+        ]).map { self.entries($0, of: key, command: "XREVRANGE") }
     }
 }

@@ -53,7 +53,9 @@ package struct ZonePool: Sendable {
             arguments: [.text(version.map(String.init) ?? ""), .integer(min(max(limit, 1), Self.longest))]
         ).flatMapThrowing { answer in
             guard let reading = Reading(answer, zone: zone) else {
-                throw RedisError.unexpectedAnswer(command: Scripts.zoneSnapshot.name)
+                throw self.ledger.refusal(
+                    of: version == nil ? self.keyspace.available(in: zone) : self.keyspace.changeLog(of: zone),
+                    by: Scripts.zoneSnapshot.name)
             }
             return reading
         }
@@ -104,7 +106,7 @@ package struct ZonePool: Sendable {
 extension ZonePool.Reading {
     fileprivate init?(_ answer: RESPValue, zone: ZoneID) {
         guard let parts = answer.array, let code = parts.first?.integer, parts.count >= 3,
-            let version = parts[1].text.flatMap({ Int64($0) })
+            let version = parts[1].text?.version
         else { return nil }
         self.init(version: version, changes: nil, members: [], count: 0)
         if code == 1 {
@@ -116,10 +118,10 @@ extension ZonePool.Reading {
             guard parts.count == 4, let count = parts[2].integer, let words = parts[3].array?.compactMap(\.text),
                 words.count.isMultiple(of: 2)
             else { return nil }
-            self.count = Int(count)
-            self.members = stride(from: 0, to: words.count, by: 2).compactMap { index in
-                guard let rider = PersonID(words[index]), let heartbeat = Int64(words[index + 1]) else { return nil }
-                return ZonePool.Member(rider: rider, heartbeat: heartbeat)
+            self.count = Int(clamping: count)
+            for index in stride(from: 0, to: words.count, by: 2) {
+                guard let rider = PersonID(words[index]), let heartbeat = words[index + 1].moment else { return nil }
+                self.members.append(ZonePool.Member(rider: rider, heartbeat: heartbeat))
             }
         }
     }
@@ -134,14 +136,16 @@ extension RiderChange {
         var fields: [String: String] = [:]
         for index in stride(from: 0, to: words.count, by: 2) { fields[words[index]] = words[index + 1] }
         guard let rider = fields["rider"].flatMap({ PersonID($0) }), let kind = fields["change"].flatMap(Kind.init),
-            let status = fields["status"].flatMap(Availability.init), let tasks = fields["tasks"].flatMap({ Int($0) }),
-            let capacity = fields["capacity"].flatMap({ Int($0) }), let previous = fields["prev"].flatMap({ Int64($0) })
+            let status = fields["status"].flatMap(Availability.init), let tasks = fields["tasks"]?.amount,
+            let capacity = fields["capacity"]?.amount, let previous = fields["prev"]?.version,
+            let job = optional(fields["job"] ?? "", { JobID($0) }),
+            // µs of the clock of Redis: ms, and what is left of them.
+            let milliseconds = Int64(exactly: id.milliseconds), milliseconds.isMoment, id.sequence < 1_000_000
         else { return nil }
         self.init(
-            zone: zone, version: Int64(clamping: id.milliseconds * 1000 + id.sequence), previous: previous,
+            zone: zone, version: milliseconds * 1000 + Int64(id.sequence), previous: previous,
             rider: rider, kind: kind, status: status, isReachable: fields["reachable"] == "1",
             isApproved: fields["approved"] == "1", tasks: tasks, capacity: capacity,
-            isAvailable: fields["available"] == "1", job: fields["job"].flatMap { JobID($0) },
-            at: Int64(clamping: id.milliseconds))
+            isAvailable: fields["available"] == "1", job: job, at: milliseconds)
     }
 }

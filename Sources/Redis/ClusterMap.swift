@@ -45,6 +45,8 @@ struct ClusterMap: Hashable, Sendable {
 
     private mutating func number(of node: RedisAddress.Node) -> Int16 {
         if let number = self.known.firstIndex(of: node) { return Int16(number) }
+        // More nodes than a cluster can have slots for: nobody's, until CLUSTER SLOTS says.
+        guard self.known.count < HashSlot.count else { return -1 }
         self.known.append(node)
         return Int16(self.known.count - 1)
     }

@@ -9,10 +9,16 @@ package import NIOCore
 package final class RedisClient: Sendable {
     package let eventLoop: any EventLoop
     let route: NIOLoopBound<any RedisRoute>
+    /// Hears of every command that fails.
+    let witness: (any RedisWitness)?
 
     /// Must be called on `eventLoop`.
-    package init(address: RedisAddress, eventLoop: any EventLoop, timing: RedisTiming = RedisTiming(), logger: Logger) {
+    package init(
+        address: RedisAddress, eventLoop: any EventLoop, timing: RedisTiming = RedisTiming(), logger: Logger,
+        witness: (any RedisWitness)? = nil
+    ) {
         self.eventLoop = eventLoop
+        self.witness = witness
         let route: any RedisRoute =
             if case .cluster(let nodes) = address.endpoint {
                 ClusterRoute(address: address, nodes: nodes, eventLoop: eventLoop, timing: timing, logger: logger)
@@ -37,7 +43,18 @@ package final class RedisClient: Sendable {
     /// Sends a command. An error that Redis answers fails the future with `RedisError.refused`. In a cluster it goes to the
     /// node of its first key, and follows that key where it has moved.
     package func send(_ command: RedisCommand) -> EventLoopFuture<RESPValue> {
-        self.onLoop { $0.send(command, isDurable: false) }.map(\.value)
+        let promise = self.eventLoop.makePromise(of: RESPValue.self)
+        self.onLoop { $0.send(command, isDurable: false) }.whenComplete { result in
+            switch result {
+            case .success(let answer):
+                self.succeeded(command)
+                promise.succeed(answer.value)
+            case .failure(let error):
+                self.report(error, of: command)
+                promise.fail(error)
+            }
+        }
+        return promise.futureResult
     }
 
     /// Runs a script by its digest; a server that does not know it gets the source, once.
@@ -61,10 +78,14 @@ package final class RedisClient: Sendable {
         self.onLoop { $0.send(script.call(keys: keys, arguments: arguments), isDurable: isDurable) }
             .flatMapError { error in
                 guard case RedisError.refused("NOSCRIPT", _) = error else {
+                    self.report(error, of: script.call(keys: keys, arguments: []))
                     return self.eventLoop.makeFailedFuture(error)
                 }
                 return self.onLoop {
                     $0.send(script.introduction(keys: keys, arguments: arguments), isDurable: isDurable)
+                }.flatMapErrorThrowing { error in
+                    self.report(error, of: script.call(keys: keys, arguments: []))
+                    throw error
                 }
             }
     }

@@ -73,6 +73,11 @@ package final class Subscriptions {
 
     package var isStanding: Bool { self.connections.values.joined().allSatisfy(\.isStanding) }
 
+    /// Tells that a message of a channel is not ours.
+    package func refuse(_ channel: UnsafeRawBufferPointer) {
+        self.client.refuse(String(decoding: channel, as: UTF8.self), by: "SSUBSCRIBE")
+    }
+
     // MARK: what is wanted
 
     /// Subscribes; succeeds when Redis has acknowledged it: from then on no message is missed. Fails with

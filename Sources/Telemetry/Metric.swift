@@ -8,7 +8,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case sessionsRefusedByPerson, sessionsRefusedByAddress, sessionsRefusedByLink
     case handshakesTimedOut, requestsTimedOut, bodiesTimedOut, signInsTimedOut, pongsTimedOut, writesStalled,
         closesTimedOut
-    case messagesReceived, messagesRefusedByRate, messagesNotUnderstood
+    case messagesReceived, messagesRefusedByRate, messagesNotUnderstood, messagesFailed
     case positionsConflatedIn, positionsConflatedOut
     case messagesRelayed, messagesWaited
     case queuesOverflowed
@@ -40,6 +40,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .messagesReceived: .messagesReceived
         case .messagesRefusedByRate, .messagesNotUnderstood: .messagesRefused
         case .positionsConflatedIn, .positionsConflatedOut: .positionsConflated
+        case .messagesFailed: .messagesFailed
         case .messagesRelayed: .messagesRelayed
         case .messagesWaited: .messagesWaited
         case .queuesOverflowed: .queuesOverflowed
@@ -150,6 +151,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case deadlinesMissed = "enroute_deadlines_missed_total"
         case messagesReceived = "enroute_messages_received_total"
         case messagesRefused = "enroute_messages_refused_total"
+        case messagesFailed = "enroute_messages_failed_total"
         case messagesRelayed = "enroute_messages_relayed_total"
         case messagesWaited = "enroute_messages_waited_total"
         case positionsConflated = "enroute_positions_conflated_total"
@@ -187,6 +189,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .deadlinesMissed: "Connections closed because the peer did not do something in time."
             case .messagesReceived: "Messages of clients."
             case .messagesRefused: "Messages of clients that were not acted upon."
+            case .messagesFailed: "Messages of clients that failed on our side and were answered internal."
             case .messagesRelayed: "Messages from Redis offered to a follower."
             case .messagesWaited: "Messages that had to wait for a slow socket."
             case .positionsConflated: "Positions given up for a newer one of the same job."

@@ -185,6 +185,12 @@ struct BadToken: CustomTestStringConvertible, Sendable {
             BadToken("a subject with a brace", claim: "sub", #""a}""#, .badSubject),
             BadToken("an empty subject", claim: "sub", #""""#, .badSubject),
             BadToken("an empty jti", claim: "jti", #""""#, .malformed),
+            BadToken("B56: a jti with a space", claim: "jti", #""a b""#, .badTokenID),
+            BadToken("B56: a jti with an umlaut", claim: "jti", #""ä-1""#, .badTokenID),
+            BadToken("B56: a jti of a space", claim: "jti", #"" ""#, .badTokenID),
+            BadToken(
+                "B56: a jti longer than can be revoked", claim: "jti",
+                "\"\(String(repeating: "j", count: RevocationSubject.longestToken + 1))\"", .badTokenID),
             BadToken("jti is a number", claim: "jti", "1", .malformed),
             BadToken("exp is a string", claim: "exp", #""1795000900""#, .malformed),
             BadToken("exp is a fraction", claim: "exp", "1795000900.5", .malformed),

@@ -10,7 +10,7 @@ import Testing
         let allowed = Role.allCases.map { role in
             Verb.allCases.filter { Grant(person: Self.anna, role: role).allows($0) }.count
         }
-        #expect(allowed == [5, 9, 10, 15])
+        #expect(allowed == [5, 10, 10, 15])
     }
 
     @Test func `a job is reached by its customer, its rider, operations and services`() {
@@ -52,7 +52,7 @@ import Testing
         #expect(
             Verb.allCases.filter { own.allows($0) } == [
                 .followJob, .readJob, .changeStatus, .reportLocation, .switchTravel, .makeTicket, .readVerdicts,
-                .beAvailable, .navigate,
+                .beAvailable, .takeTask, .navigate,
             ])
         #expect(own.covers(Self.job) && !Grant(person: Self.rider, role: .rider, job: JobID("j2")!).covers(Self.job))
     }
@@ -65,6 +65,16 @@ import Testing
                 #expect(!Grant(person: Self.anna, role: role, job: Self.job).allows(verb), "\(verb)")
                 #expect(!Grant(person: Self.anna, role: role, rider: Self.rider).allows(verb), "\(verb)")
             }
+        }
+    }
+
+    @Test func `B55: a rider's token for one job says nothing of the rider, and takes its job's steps`() {
+        let (whole, narrow) = (
+            Grant(person: Self.rider, role: .rider), Grant(person: Self.rider, role: .rider, job: Self.job)
+        )
+        #expect(whole.allows(.beAvailable) && !narrow.allows(.beAvailable))
+        for verb in [Verb.takeTask, .reportLocation, .switchTravel, .changeStatus, .readJob] {
+            #expect(narrow.allows(verb), "\(verb)")
         }
     }
 

@@ -255,7 +255,7 @@ import Testing
             }
             if operation.statuses.contains(404) {
                 // Of riders a token for one job may know nothing; this one there is not.
-                let isOfRider = good.path.contains("/riders/rider-1")
+                let isOfRider = good.path.contains("/riders/")
                 if isOfRider { try await conversation.ask(403, good.with { $0.onlyFor = JobID("visit-1") }) }
                 try await conversation.ask(404, good.with { if !isOfRider { $0.onlyFor = JobID("another") } })
             }

@@ -145,7 +145,7 @@ import Testing
                 try await rider.send(.travel(job: RevocationStage.job, active: true))
                 await #expect(throws: ErrorCode.notFound) { try await heardByRider.travelAnswer() }
                 try await rider.report(RevocationStage.job, step: 1)
-                #expect(try await heardByRider.refusal().code == .travelModeOff)
+                #expect(try await heardByRider.refusal().code == .notFound)
             }
             for gateway in stage.gateways {
                 for (person, role, status) in [

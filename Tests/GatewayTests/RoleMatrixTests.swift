@@ -25,6 +25,7 @@ import Testing
         .followPool: [.ops, .service],
         .lookAtZones: [.ops, .service],
         .beAvailable: [.rider],
+        .takeTask: [.rider],
         .readRiders: [.ops, .service],
         .describeRider: [.service],
         .forceOffline: [.ops, .service],
@@ -73,7 +74,7 @@ import Testing
             // Let in, and then told that there is no such thing.
             (.beAvailable, .rest("PATCH", "/api/v1/riders/me/status", #"{"status":"asleep"}"#, 422)),
             (.beAvailable, .rest("PUT", "/api/v1/riders/me/presence", "{}", 204)),
-            (.beAvailable, .rest("POST", "\(path)/\(job)/task", #"{"state":"lost"}"#, 422)),
+            (.takeTask, .rest("POST", "\(path)/\(job)/task", #"{"state":"lost"}"#, 422)),
             (.beAvailable, .socket(.availability(.online, device: nil))),
             (.beAvailable, .socket(.presence(nil, device: nil))),
             (.readRiders, .rest("GET", "/api/v1/riders/rider-9", nil, 404)),

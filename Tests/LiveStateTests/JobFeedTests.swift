@@ -14,11 +14,12 @@ import Testing
             #expect(try await feed.open(Stage.job, for: Stage.rider, until: deadline, fence: 3).get() == .open)
             #expect(try await feed.open(Stage.job, for: Stage.rider, until: deadline, fence: 3).get() == .open)
             #expect(try await feed.read(Stage.job).get() == JobFeed.State(rider: Stage.rider, deadline: deadline))
-            try await stage.client.run("SET", stage.positionKey, "here")
+            let place =
+                #"{"type":"location","id":"1795000000000000","at":1795000000000,"job":"job-7","received":1,"lat":1,"lon":2}"#
+            try await stage.client.run("SET", stage.positionKey, place)
             #expect(
                 try await feed.read(Stage.job).get()
-                    == JobFeed.State(
-                        rider: Stage.rider, deadline: deadline, position: Array("here".utf8)))
+                    == JobFeed.State(rider: Stage.rider, deadline: deadline, position: Array(place.utf8)))
             #expect(try await feed.close(Stage.job, of: Stage.customer, because: .arrived).get() == .otherRider)
             #expect(try await feed.close(Stage.job, of: Stage.rider, because: .arrived).get() == .closed(erased: 2))
             #expect(try await feed.close(Stage.job, because: .arrived).get() == .closed(erased: 0))
@@ -36,6 +37,23 @@ import Testing
         try await Stage.set { stage in
             try await stage.client.run("SET", stage.positionKey, "here")
             #expect(try await stage.feed.read(Stage.job).get() == JobFeed.State())
+        }
+    }
+
+    @Test(arguments: [
+        "", "here", "1 -9223372036854775808 rider-1", "1 9223372036854775807 rider-1", "x 1 rider-1",
+    ])
+    func `B27: what is not ours is closed like what is unknown, and opened over`(known: String) async throws {
+        try await Stage.set { stage in
+            let (feed, deadline) = (stage.feed, try await stage.now() + 3_600_000)
+            try await stage.client.run("SET", stage.travelKey, known)
+            try await stage.client.run("SET", stage.positionKey, "here")
+            #expect(try await feed.read(Stage.job).get() == JobFeed.State())
+            #expect(try await feed.close(Stage.job, because: .arrived).get() == .closed(erased: 1))
+            #expect(try await feed.read(Stage.job).get().isClosed)
+            try await stage.client.run("SET", stage.travelKey, known)
+            #expect(try await feed.open(Stage.job, for: Stage.rider, until: deadline, fence: 3).get() == .open)
+            #expect(try await feed.read(Stage.job).get() == JobFeed.State(rider: Stage.rider, deadline: deadline))
         }
     }
 

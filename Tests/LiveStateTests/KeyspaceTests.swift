@@ -103,6 +103,39 @@ import Testing
         }
     }
 
+    /// One name of each kind.
+    private func names(_ keyspace: Keyspace) -> [(Keyspace.Kind, String)] {
+        let (zone, rider, job) = (ZoneStage.zone, ZoneStage.rider, Stage.job)
+        return [
+            (.job, keyspace.job(job)), (.log, keyspace.log(of: job)), (.travel, keyspace.travel(of: job)),
+            (.position, keyspace.position(of: job)), (.eta, keyspace.eta(of: job)),
+            (.etaLease, keyspace.etaLease(of: job)), (.before, keyspace.before(job)),
+            (.etaBudget, keyspace.etaBudget(of: "osrm", day: 1)), (.verdicts, keyspace.verdicts(of: job)),
+            (.feed, keyspace.feed(of: job)), (.events, keyspace.events(of: job)), (.ticket, keyspace.ticket("0a")),
+            (.signIn, keyspace.signIn("0a")), (.link, keyspace.link("0a")), (.viewers, keyspace.viewers(ofLink: "0a")),
+            (.rider, keyspace.rider(rider, in: zone)), (.tasks, keyspace.tasks(of: rider, in: zone)),
+            (.request, keyspace.request("r:1", of: rider, in: zone)), (.home, keyspace.home(of: rider)),
+            (.zones, keyspace.zones), (.available, keyspace.available(in: zone)), (.due, keyspace.due(in: zone)),
+            (.taskOwners, keyspace.taskOwners(in: zone)), (.changeLog, keyspace.changeLog(of: zone)),
+            (.changes, keyspace.changes(in: zone)), (.places, keyspace.places(in: zone)),
+            (.placesSeen, keyspace.placesSeen(in: zone)), (.jobs, keyspace.jobs(in: zone)),
+            (.zonesOfJobs, keyspace.zonesOfJobs), (.gateways, keyspace.gateways), (.gateway, keyspace.gateway("g")),
+            (.followed, keyspace.followed(atGateway: "g")), (.stream, keyspace.stream(.audit)),
+            (.control, keyspace.control),
+        ]
+    }
+
+    @Test(arguments: ["", "staging:", "a{b}c:"])
+    func `every name tells its kind, and no other`(prefix: String) {
+        let keyspace = Keyspace(prefix: prefix)
+        for (kind, name) in self.names(keyspace) { #expect(keyspace.kind(of: name) == kind, "\(name)") }
+        #expect(Set(self.names(keyspace).map(\.0)) == Set(Keyspace.Kind.allCases).subtracting([.other]))
+        for name in ["", "jobs", "job:{a}:nothing", "riders:{a}", "x:y", ":"] {
+            #expect(keyspace.kind(of: prefix + name) == .other, "\(name)")
+        }
+        if !prefix.isEmpty { #expect(keyspace.kind(of: "control") == .other) }
+    }
+
     @Test(arguments: ["", "job", "job:{", "job:{}", "job:{}:feed", "job:{a", "job:{a b}:feed", "job:{a{b}:feed"])
     func `a channel without a job has none`(channel: String) {
         #expect(self.job(Keyspace(), channel) == nil)

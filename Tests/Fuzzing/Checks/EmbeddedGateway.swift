@@ -39,7 +39,8 @@ final class EmbeddedGateway {
         (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (rates, rates)
         self.state = LoopState(
             eventLoop: self.eventLoop, index: 0, loops: 1, settings: settings, quotas: Quotas(limits: settings.limits),
-            load: SharedLoad(loops: 1), revocations: Revocations(), routing: .alone, logger: Self.logger)
+            load: SharedLoad(loops: 1), revocations: Revocations(), routing: .alone,
+            witnesses: RedisWitnesses(keyspace: settings.liveState.keyspace, logger: Self.logger), logger: Self.logger)
         self.connections = Connections(
             responder: { _, _, _ in }, settings: settings,
             loops: LoopMap([NIOLoopBound(self.state, eventLoop: self.eventLoop)], loops: [self.eventLoop]))

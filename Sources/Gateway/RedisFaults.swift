@@ -1,0 +1,190 @@
+// What goes wrong with Redis, heard in one place for each of its two instances: counted each time, and logged so that
+// somebody sees it, and not again and again. That writes are refused for want of memory or of a disk is an outage like any
+// other, although every read is answered: it is known here, and told to clients by the loops.
+
+internal import LiveState
+internal import Logging
+internal import NIOCore
+internal import Redis
+internal import Synchronization
+internal import Telemetry
+
+/// Hears of the failures of one role's Redis, from all loops of a gateway. Safe from any thread.
+final class RedisFaults: RedisWitness {
+    private struct State {
+        var metrics = RedisMetrics()
+        var errors = SaidLately<RedisMetrics.Failure>(most: RedisMetrics.Failure.allCases.count)
+        var names = SaidLately<String>(most: RedisFaults.mostNames)
+        /// Since when Redis refuses writes, and when it last did.
+        var refusing: (since: NIODeadline, last: NIODeadline)?
+    }
+
+    private let role: RedisMetrics.Role
+    private let keyspace: Keyspace
+    private let logger: Logger
+    private let clock: @Sendable () -> NIODeadline
+    private let state = Mutex(State())
+    /// The same as `refusing`, for the look before every plain command.
+    private let isRefusing = Atomic(false)
+
+    /// Names of keys and channels that hold what is not ours, as far as they are remembered: further ones are counted and
+    /// not logged.
+    static let mostNames = 1_000
+    /// After a refused write, for how long it counts as an outage where no write tells more. A gateway writes to each
+    /// instance every few seconds.
+    static let outageLasts = TimeAmount.seconds(12)
+
+    init(
+        _ role: RedisMetrics.Role, keyspace: Keyspace, logger: Logger,
+        clock: @escaping @Sendable () -> NIODeadline = { .now() }
+    ) {
+        (self.role, self.keyspace, self.logger, self.clock) = (role, keyspace, logger, clock)
+    }
+
+    // MARK: errors
+
+    func failed(_ error: RedisError) {
+        let (failure, now) = (RedisMetrics.Failure(error), self.clock())
+        let said = self.state.withLock { state in
+            state.metrics.failed(failure, at: self.role)
+            if failure.refusesWrites {
+                state.refusing = (state.refusing?.since ?? now, now)
+                self.isRefusing.store(true, ordering: .relaxed)
+            }
+            return state.errors.say(failure, now: now)
+        }
+        guard let said else { return }
+        var metadata: Logger.Metadata = [
+            LogKey.role: "\(self.role.rawValue)", LogKey.kind: "\(failure.rawValue)",
+            LogKey.reason: "\(error.withoutArguments)",
+        ]
+        if said > 0 { metadata[LogKey.count] = "\(said)" }
+        // What passes by itself is a warning; the rest needs somebody.
+        let level: Logger.Level = error.isOutage && !failure.refusesWrites ? .warning : .error
+        self.logger.log(level: level, "Redis did not carry out a command", metadata: metadata)
+    }
+
+    // MARK: values that are not ours
+
+    func refused(_ names: [String], by command: String) {
+        let (name, now) = (names.first ?? "", self.clock())
+        let kind = self.keyspace.kind(of: name)
+        let said = self.state.withLock { state in
+            state.metrics.refused(kind.rawValue)
+            return state.names.say(name, now: now)
+        }
+        guard let said else { return }
+        var metadata: Logger.Metadata = [
+            LogKey.role: "\(self.role.rawValue)", LogKey.key: "\(names.joined(separator: " "))",
+            LogKey.kind: "\(kind.rawValue)",
+            LogKey.command: "\(command)",
+        ]
+        if said > 0 { metadata[LogKey.count] = "\(said)" }
+        self.logger.error("data in Redis is not ours and was not used", metadata: metadata)
+    }
+
+    // MARK: refused writes
+
+    var isRefusingWrites: Bool { self.isRefusing.load(ordering: .relaxed) }
+
+    func wrote() { self.state.withLock { self.end(&$0) } }
+
+    /// Since when Redis refuses writes; `nil` while it takes them, as far as is known.
+    var refusingSince: NIODeadline? {
+        guard self.isRefusingWrites else { return nil }
+        let now = self.clock()
+        return self.state.withLock { state in
+            if let refusing = state.refusing, now - refusing.last >= Self.outageLasts { self.end(&state) }
+            return state.refusing?.since
+        }
+    }
+
+    private func end(_ state: inout State) {
+        state.refusing = nil
+        self.isRefusing.store(false, ordering: .relaxed)
+    }
+
+    var metrics: RedisMetrics { self.state.withLock { $0.metrics } }
+}
+
+/// Both roles.
+struct RedisWitnesses: Sendable {
+    let live: RedisFaults
+    let ledger: RedisFaults
+
+    init(keyspace: Keyspace, logger: Logger) {
+        self.live = RedisFaults(.live, keyspace: keyspace, logger: logger)
+        self.ledger = RedisFaults(.ledger, keyspace: keyspace, logger: logger)
+    }
+
+    /// Since when one of the two refuses writes.
+    var refusingSince: NIODeadline? { [self.live.refusingSince, self.ledger.refusingSince].compactMap { $0 }.min() }
+
+    /// Prometheus' text format.
+    var text: String {
+        var metrics = self.live.metrics
+        metrics.add(self.ledger.metrics)
+        return metrics.text(kinds: Keyspace.Kind.allCases.map(\.rawValue))
+    }
+}
+
+/// What was said, so that the same is not said again at once. A value.
+struct SaidLately<Subject: Hashable & Sendable>: Sendable {
+    private var said: [Subject: (at: NIODeadline, since: Int)] = [:]
+    private let most: Int
+
+    /// The same is not said again for so long.
+    static var silence: TimeAmount { .seconds(60) }
+
+    /// - Parameter most: subjects that are remembered.
+    init(most: Int) { self.most = most }
+
+    /// Something happened.
+    ///
+    /// - Returns: how often it happened since it was said last, if it is to be said now; `nil`: not now.
+    mutating func say(_ subject: Subject, now: NIODeadline) -> Int? {
+        if let known = self.said[subject], now - known.at < Self.silence {
+            self.said[subject]?.since += 1
+            return nil
+        }
+        let missed = self.said[subject]?.since ?? 0
+        if self.said[subject] == nil, self.said.count >= self.most {
+            self.said = self.said.filter { now - $0.value.at < Self.silence }
+            guard self.said.count < self.most else { return nil }
+        }
+        self.said[subject] = (now, 0)
+        return missed
+    }
+}
+
+extension RedisMetrics.Failure {
+    init(_ error: RedisError) {
+        self =
+            switch error {
+            case .refused(let code, _): Self.codes[code] ?? .other
+            case .timedOut: .timedOut
+            case .disconnected, .connectionLost: .disconnected
+            case .overloaded: .overloaded
+            case .unreachable: .unreachable
+            case .authenticationRefused, .unusableTLS, .tlsRefused, .notMaster, .databaseRefused: .notSignedIn
+            case .protocolViolation, .unexpectedAnswer: .protocolViolation
+            }
+    }
+
+    private static let codes: [String: Self] = [
+        "OOM": .outOfMemory, "MISCONF": .diskRefused, "READONLY": .readOnly, "NOREPLICAS": .tooFewReplicas,
+        "NOPERM": .noPermission, "NOAUTH": .notSignedIn, "WRONGPASS": .notSignedIn, "LOADING": .loading, "BUSY": .busy,
+        "CLUSTERDOWN": .clusterDown, "MASTERDOWN": .clusterDown, "TRYAGAIN": .clusterDown, "MOVED": .clusterDown,
+        "ASK": .clusterDown,
+    ]
+
+    /// Reads are answered, and nothing new is taken.
+    var refusesWrites: Bool { [.outOfMemory, .diskRefused, .tooFewReplicas].contains(self) }
+}
+
+extension RedisError {
+    /// For the log: of what Redis answered the code alone, since the rest may repeat what was sent.
+    var withoutArguments: String {
+        if case .refused(let code, _) = self { "Redis answered \(code)" } else { "\(self)" }
+    }
+}

@@ -1,0 +1,56 @@
+// What a name in Redis is, from the name: for metrics and logs, where a name itself would be an id. The other way round than
+// Keyspace.swift, and in a file of its own, so that the two can be compared.
+
+/// Kinds of names.
+extension Keyspace {
+    package enum Kind: String, CaseIterable, Sendable {
+        case job, log, travel, position, eta, etaLease = "eta_lease", before, etaBudget = "eta_budget", verdicts
+        case feed, events
+        case ticket, signIn = "sign_in", link, viewers
+        case rider, tasks, request, home, zones
+        case available, due, taskOwners = "task_owners", changeLog = "change_log", changes, places
+        case placesSeen = "places_seen"
+        case jobs, zonesOfJobs = "zones_of_jobs"
+        case gateways, gateway, followed
+        case stream, control
+        /// No name of ours.
+        case other
+    }
+
+    package func kind(of name: String) -> Kind {
+        guard name.hasPrefix(self.prefix) else { return .other }
+        let name = name.dropFirst(self.prefix.count)
+        if let kind = Self.whole[name] { return kind }
+        guard let colon = name.firstIndex(of: ":") else { return .other }
+        let (head, rest) = (name[..<colon], name[name.index(after: colon)...])
+        // Behind the hash tag, where there is one.
+        let tail = rest.firstIndex(of: "}").map { rest[rest.index(after: $0)...] } ?? ""
+        return switch head {
+        case "job": Self.ofJob[tail] ?? .other
+        case "riders": Self.ofZone[tail] ?? .other
+        case "rider": tail.hasSuffix(":tasks") && tail.split(separator: ":").count == 2 ? .tasks : .rider
+        case "link": tail == ":viewers" ? .viewers : .link
+        case "gateway": tail == ":followed" ? .followed : .gateway
+        case "zone": .jobs
+        case "request": .request
+        case "home": .home
+        case "ticket": .ticket
+        case "signin": .signIn
+        case "budget": .etaBudget
+        default: .other
+        }
+    }
+
+    private static let whole: [Substring: Kind] = [
+        "zones": .zones, "zones:jobs": .zonesOfJobs, "gateways": .gateways, "control": .control, "access": .stream,
+        "audit": .stream,
+    ]
+    private static let ofJob: [Substring: Kind] = [
+        "": .job, ":log": .log, ":travel": .travel, ":position": .position, ":eta": .eta, ":eta:lease": .etaLease,
+        ":before": .before, ":verdicts": .verdicts, ":feed": .feed, ":events": .events,
+    ]
+    private static let ofZone: [Substring: Kind] = [
+        ":available": .available, ":due": .due, ":tasks": .taskOwners, ":audit": .changeLog, ":changes": .changes,
+        ":geo": .places, ":seen": .placesSeen,
+    ]
+}

@@ -1,0 +1,203 @@
+import Access
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import LiveState
+import Logging
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Redis is a peer like any other: nothing that lies there ends the process, and what is not ours is refused, said and
+/// counted.
+@Suite struct ForeignDataTests {
+    private static let message = "data in Redis is not ours and was not used"
+
+    private static let table =
+        ForeignData.ofJobs + ForeignData.ofSecrets + ForeignData.ofZones + ForeignData.ofAll
+
+    /// A new name has to be in the table before it is in Keyspace.
+    @Test func `B27: every name of Keyspace is in the table of hostile values`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let source = try String(
+            contentsOf: root.appending(path: "Sources/LiveState/Keyspace.swift"), encoding: .utf8)
+        let functions = source.matches(of: /package func (\w+)\([^)]*\) -> String/).map { String($0.1) }
+        let variables = source.matches(of: /package var (\w+): String/).map { String($0.1) }
+        let names = Set(functions + variables)
+        #expect(names.count > 30)
+        #expect(Set(Self.table.map(\.name)).union(ForeignData.elsewhere) == names)
+    }
+
+    /// What the metrics say was refused, of all kinds.
+    private static func refused(_ gateway: RunningGateway, _ faults: RedisWitnesses) async throws -> Int {
+        let text = try await gateway.manage("/metrics").text + faults.text
+        return text.split(separator: "\n").filter { $0.hasPrefix("enroute_redis_data_refused_total{") }
+            .reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
+    }
+
+    private static func run(_ entries: [ForeignData]) async throws {
+        let lines = RecordedLines()
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger) { settings in
+                settings.limits.requestsPerPersonBurst = 1_000_000
+                settings.limits.refusalsPerAddressBurst = 1_000_000
+                settings.limits.visitsPerAddressBurst = 1_000_000
+                // Nobody looks at these zones but the trials.
+                settings.sweepPace = .seconds(3600)
+            } _: { gateway in
+                let faults = RedisWitnesses(keyspace: gateway.settings.liveState.keyspace, logger: lines.logger)
+                var number = 0
+                for entry in entries {
+                    for value in HostileValue.allCases {
+                        number += 1
+                        let trial = Trial(gateway: gateway, faults: faults, number: number)
+                        try await entry.plant(trial, value)
+                        let (before, counted) = (lines.all.count, try await Self.refused(gateway, faults))
+                        try await entry.meet(trial)
+                        let key = entry.key(trial)
+                        let said = lines.all.dropFirst(before).filter { line in
+                            guard line.message == Self.message else { return false }
+                            let keys = "\(line.metadata["key"] ?? "")".split(separator: " ")
+                            return keys.contains { $0 == key || key == "signin:" && $0.hasPrefix(key) }
+                        }
+                        let isRefused = !entry.tolerated.contains(value)
+                        #expect(said.count == (isRefused ? 1 : 0), "\(entry.name) \(key) \(value)")
+                        #expect(said.allSatisfy { $0.level == .error && $0.metadata["role"] != nil })
+                        let counts = try await Self.refused(gateway, faults)
+                        #expect(isRefused ? counts > counted : counts >= counted, "\(entry.name) \(key) \(value)")
+                    }
+                }
+                #expect(try await gateway.manage("/livez").status == 200)
+            }
+        }
+        // Never a value: none is so long, and a position is none of a log's.
+        for line in lines.all where line.level >= .info {
+            #expect(!"\(line.metadata)".contains("AAAAAAAA") && !"\(line.metadata)".contains("41.9"))
+        }
+    }
+
+    @Test func `B27, B48: no value in a job's keys ends the process, and each is refused, said and counted`()
+        async throws
+    {
+        try await Self.run(ForeignData.ofJobs)
+    }
+
+    @Test func `B27, B48: no value in a ticket, a link or a sign-in code does`() async throws {
+        try await Self.run(ForeignData.ofSecrets)
+    }
+
+    @Test func `B27, B48: no value in the keys of a rider or a zone does`() async throws {
+        try await Self.run(ForeignData.ofZones)
+    }
+
+    @Test func `B27, B48: no value in the keys that all share does`() async throws {
+        try await Self.run(ForeignData.ofAll)
+    }
+
+    // MARK: channels
+
+    /// Hostile payloads for a channel, and messages of ours that are not for it.
+    private static func payloads(_ others: [String]) -> [[UInt8]] {
+        let values: [[UInt8]] = HostileValue.allCases.filter { $0 != .wrongType }.map { $0.bytes(others[0]) }
+        let strangers: [[UInt8]] = [
+            Array(#"{"type":"location","id":"1795000000000000","at":1795000000000,"lat":41.9,"lon":12.5}"#.utf8),
+            Array(#"{"type":"degraded"}"#.utf8), Array(#"{"type":"unknown"}"#.utf8),
+            Array(#"{"type":"ended","job":"j","reason":"completed"}"#.utf8) + [0xFF],
+        ]
+        return values + others.map { Array($0.utf8) } + strangers
+    }
+
+    @Test func `B27: nothing but a message of ours goes from a channel to its followers`() async throws {
+        let lines = RecordedLines()
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
+                let (job, zone) = (try await gateway.travellingJob(), ZoneID("rome")!)
+                let keyspace = gateway.settings.liveState.keyspace
+                let location = { (name: String, lat: String) in
+                    #"{"type":"location","id":"1795000000000000","at":1795000000000,"job":"\#(name)","#
+                        + #""received":1795000000000,"lat":\#(lat),"lon":12.5}"#
+                }
+                let others: [(channel: String, messages: [String])] = [
+                    (
+                        keyspace.feed(of: job),
+                        [
+                            location("another", "41.9"), location(job.text, "91"), location(job.text, "1e308"),
+                            location(job.text, "\"41.9\""), location(job.text, "41.9") + "x",
+                            #"{"type":"eta","job":"\#(job)","state":"ok","arrivesAt":999999999999999999,"seconds":999999999999999999,"at":-999999999999999999}"#,
+                            #"{"type":"tracking","job":"another","state":"ended"}"#, #"{"type":"assigned"}"#,
+                        ]
+                    ),
+                    (
+                        keyspace.events(of: job),
+                        [
+                            location(job.text, "41.9"),
+                            #"{"type":"status","job":"another","epoch":"e","prev":"","id":"1-1","status":"completed","at":1}"#,
+                            #"{"type":"status","job":"\#(job)","epoch":"e","prev":"","id":"1-1","status":"gone","at":1}"#,
+                        ]
+                    ),
+                    (
+                        keyspace.changes(in: zone),
+                        [
+                            location(job.text, "41.9"),
+                            #"{"type":"rider","zone":"paris","version":1,"prev":0,"rider":"r","change":"online","status":"online","reachable":true,"approved":true,"tasks":0,"capacity":1,"available":true,"at":1}"#,
+                        ]
+                    ),
+                ]
+                try await gateway.connect("olga", .ops) { connection, messages in
+                    try await connection.send(.subscribe(job: job, since: nil))
+                    _ = try await messages.subscribed()
+                    try await connection.send(.watch(zone: zone, since: nil))
+                    _ = try await messages.first { if case .pool = $0 { true } else { nil } }
+                    for (channel, messages) in others {
+                        for payload in Self.payloads(messages) {
+                            let heard = try await gateway.client.send(
+                                RedisCommand([.text("SPUBLISH"), .text(channel), .bytes(payload)])
+                            ).get()
+                            #expect((heard.integer ?? 0) > 0)
+                        }
+                    }
+                    // What comes last is the first that is heard.
+                    let status = try await gateway.ledger.publish(
+                        .workInProgress, of: job, by: PersonID("orders")!, source: "rest"
+                    ).get()
+                    guard case .published(let event) = status else { throw Missing() }
+                    let next = try await messages.next()
+                    #expect(next == .status(job: job, event), "\(String(describing: next))")
+                }
+                for (index, kind) in ["feed", "events", "changes"].enumerated() {
+                    let count = Self.payloads(others[index].messages).count
+                    let line = "enroute_redis_data_refused_total{kind=\"\(kind)\"} \(count)\n"
+                    #expect(try await gateway.eventually("/metrics") { $0.text.contains(line) }, "\(kind)")
+                    let said = lines.all.filter { $0.message == Self.message && $0.metadata["kind"] == "\(kind)" }
+                    // Many of one channel are one line.
+                    #expect(said.count == 1 && said.allSatisfy { $0.level == .error }, "\(kind)")
+                }
+            }
+        }
+    }
+
+    @Test func `B27: entries of the stream of revocations that are not ours hold up none that are`() async throws {
+        let lines = RecordedLines()
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
+                let control = gateway.settings.liveState.keyspace.control
+                for at in ["9223372036854775807", "-9223372036854775808", "inf", "", "1e308"] {
+                    try await gateway.client.run("XADD", control, "*", "kind", "user", "id", "anna", "at", at)
+                }
+                try await gateway.client.run("XADD", control, "*", "x", "\u{1}")
+                let anna = try await gateway.token("anna", .customer)
+                let bert = try await gateway.token("bert", .customer)
+                _ = try await RevocationLog(ledger: gateway.client, settings: gateway.settings.liveState)
+                    .revoke(.user(PersonID("bert")!), by: PersonID("olga")!, because: "").get()
+                while try await gateway.rest("GET", "/api/v1/jobs/none", as: bert).status != 401 {}
+                #expect(try await gateway.rest("GET", "/api/v1/jobs/none", as: anna).status == 404)
+            }
+        }
+        let said = lines.all.filter { $0.message == Self.message }
+        #expect(said.count == 1 && said.first?.metadata["key"] == "control" && said.first?.level == .error)
+    }
+}
