@@ -70,16 +70,22 @@ package actor JWKSSource {
     /// Of all fetches that have ended.
     package nonisolated var fetched: Fetches { self.fetches.withLock { $0 } }
 
-    /// As TokenVerifier does, but a token that names a key nobody knows may wait for new keys.
+    /// As TokenVerifier does, but a token that names a key nobody knows may wait for new keys; `keyNotFetched` where there
+    /// was no answer to wait for.
     ///
     /// - Parameter now: seconds since the epoch.
     package nonisolated func verify(_ token: String, now: Int64) async throws(TokenRefusal) -> Grant {
         do throws(TokenRefusal) {
             return try self.verifier.verify(token, now: now)
         } catch .unknownKey {
-            _ = await self.renew(for: .unknownKey)
+            let outcome = await self.renew(for: .unknownKey)
             // Whatever came of it: the keys may have come just before it was asked.
-            return try self.verifier.verify(token, now: now)
+            do throws(TokenRefusal) {
+                return try self.verifier.verify(token, now: now)
+            } catch {
+                if case .fresh = outcome { throw error }
+                throw error == .unknownKey ? .keyNotFetched : error
+            }
         }
     }
 

@@ -11,6 +11,8 @@ package enum TokenRefusal: Error, Hashable, Sendable, CaseIterable {
     case tooLong, malformed, repeatedMember, criticalHeader, unknownKey, wrongAlgorithm, badSignature
     case wrongIssuer, wrongAudience, notYetValid, expired, badSubject, badTokenID, unknownRole, badAuthorization
     case livesTooLong
+    /// Nobody knows the key, and its issuer could not be asked, or not again so soon.
+    case keyNotFetched
 }
 
 /// Checks tokens, synchronously and without looking anything up outside. Copies share their keys and what they verified.

@@ -47,8 +47,10 @@ public struct GatewayConnection: Sendable {
     private let outbound: NIOAsyncChannelOutboundWriter<[UInt8]>
 
     /// Sends a message; returns when the socket takes more.
-    public func send(_ message: ClientMessage) async throws {
-        try await self.outbound.write(message.encoded)
+    ///
+    /// - Parameter ref: what `ok` and `error` repeat that answer it.
+    public func send(_ message: ClientMessage, ref: MessageRef? = nil) async throws {
+        try await self.outbound.write(ClientRequest(message, ref: ref).encoded)
     }
 
     /// Sends text as it is: for tests of what a gateway does with it.

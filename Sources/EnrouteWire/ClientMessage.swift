@@ -35,6 +35,8 @@ public struct ResumePoint: Hashable, Sendable {
 public enum ClientMessage: Hashable, Sendable {
     case auth(Credential)
     case subscribe(job: JobID, since: ResumePoint?)
+    /// The same for several, 1 to `Limits.subscribeJobs`: each is answered by itself.
+    case subscribeAll([Subscription])
     case unsubscribe(job: JobID)
     case location(LocationReport)
     case travel(job: JobID, active: Bool)
@@ -51,11 +53,17 @@ public enum ClientMessage: Hashable, Sendable {
     case refresh(token: String)
     case ping
 
+    /// All there are, as they stand in `type`.
+    public static let types = [
+        "auth", "subscribe", "unsubscribe", "location", "travel", "availability", "presence", "dark", "watch",
+        "unwatch", "refresh", "ping",
+    ]
+
     /// `type` of the message, which answers repeat as `re`.
     public var type: String {
         switch self {
         case .auth: "auth"
-        case .subscribe: "subscribe"
+        case .subscribe, .subscribeAll: "subscribe"
         case .unsubscribe: "unsubscribe"
         case .location: "location"
         case .travel: "travel"
@@ -75,8 +83,12 @@ extension ClientMessage {
     ///
     /// - Parameter bytes: UTF-8, checked by the caller.
     public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
+        try self.init(try MessageHead(bytes).type, bytes)
+    }
+
+    /// - Parameter type: of the same bytes.
+    init(_ type: String, _ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         var reader = JSONReader(bytes)
-        let type = try messageType(bytes)
         switch type {
         case "location": self = .location(try LocationReport(from: &reader))
         case "subscribe": self = try Self.subscribe(from: &reader)
@@ -103,18 +115,9 @@ extension ClientMessage {
         case "ping":
             _ = try Fields(from: &reader, "ping")
             self = .ping
-        default:
-            throw BadMessage(
-                "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, dark, watch, "
-                    + "unwatch, "
-                    + "refresh, ping")
+        default: throw BadMessage("type must be one of " + Self.types.joined(separator: ", "))
         }
         try reader.end()
-    }
-
-    private static func subscribe(from reader: inout JSONReader) throws(BadMessage) -> Self {
-        let fields = try Fields(from: &reader, "subscribe")
-        return .subscribe(job: try fields.requiredJob(), since: fields.since)
     }
 
     /// The message as a client sends it.
@@ -127,11 +130,9 @@ extension ClientMessage {
             return JSONWriter.message("subscribe") { writer in
                 writer.field("job", job.text)
                 guard let since else { return }
-                writer.object("since") { writer in
-                    writer.field("epoch", since.epoch)
-                    writer.field("id", since.id.description)
-                }
+                writer.object("since") { since.write(into: &$0) }
             }
+        case .subscribeAll(let subscriptions): return Self.encoded(subscriptions)
         case .unsubscribe(let job): return JSONWriter.message("unsubscribe") { $0.field("job", job.text) }
         case .travel(let job, let active):
             return JSONWriter.message("travel") { writer in
@@ -151,23 +152,6 @@ extension ClientMessage {
     }
 }
 
-/// The member `type` of a message, wherever it stands.
-func messageType(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) -> String {
-    var reader = JSONReader(bytes)
-    var type: String?
-    try reader.object { (name, reader) throws(BadMessage) in
-        if name.equals("type") {
-            guard type == nil else { throw BadMessage("type is named twice") }
-            type = try reader.string()
-        } else {
-            try reader.value()
-        }
-    }
-    try reader.end()
-    guard let type else { throw BadMessage("a message needs a type") }
-    return type
-}
-
 /// The members of the small messages.
 private struct Fields {
     let message: StaticString
@@ -175,12 +159,11 @@ private struct Fields {
     var active: Bool?
     var token: String?
     var link: String?
-    var since: ResumePoint?
 
     init(from reader: inout JSONReader, _ message: StaticString) throws(BadMessage) {
         self.message = message
         var members = Members(message)
-        var (job, active, token, link, since) = (JobID?.none, Bool?.none, String?.none, String?.none, ResumePoint?.none)
+        var (job, active, token, link) = (JobID?.none, Bool?.none, String?.none, String?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("job") {
                 try members.once(0)
@@ -194,14 +177,11 @@ private struct Fields {
             } else if name.equals("link") {
                 try members.once(3)
                 link = try reader.string()
-            } else if name.equals("since") {
-                try members.once(4)
-                since = reader.null() ? nil : try ResumePoint(from: &reader)
             } else {
                 try reader.value()
             }
         }
-        (self.job, self.active, self.token, self.link, self.since) = (job, active, token, link, since)
+        (self.job, self.active, self.token, self.link) = (job, active, token, link)
     }
 
     func requiredJob() throws(BadMessage) -> JobID {

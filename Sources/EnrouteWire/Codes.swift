@@ -42,8 +42,8 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     }
 }
 
-/// Close codes of a WebSocket (RFC 6455 section 7.4): 4000 to 4499 reconnect, 4500 to 4999 do not, but for two that pass by
-/// themselves: who signs in at once was held up, and a place may be taken by a session that the client left behind.
+/// Close codes of a WebSocket (RFC 6455 section 7.4). Of those of ours 4000 to 4499 reconnect and 4500 to 4999 do not, without
+/// exception.
 public enum CloseCode: UInt16, Sendable, CaseIterable {
     case normal = 1000
     case protocolError = 1002
@@ -54,24 +54,27 @@ public enum CloseCode: UInt16, Sendable, CaseIterable {
     case goingAway = 4000
     case noPong = 4001
     case slowConsumer = 4002
+    /// Who signs in cannot be looked up at the moment.
     case insufficientState = 4003
     case overloaded = 4004
     case tokenExpired = 4005
     case rateLimited = 4006
-    case replaced = 4007
+    /// Whoever signs in at once was held up: by Redis, by the issuer of keys, by the network.
+    case signInTimeout = 4008
+    /// The session too many may be the client's own, of a network that it has left.
+    case connectionLimit = 4009
     case invalidToken = 4500
-    case signInTimeout = 4501
     case forbidden = 4502
     case unsupportedVersion = 4503
-    case connectionLimit = 4504
     case tooManyBadRequests = 4505
+    /// Another device took over: two that both came back would throw each other out for ever.
+    case replaced = 4506
 
     /// Whether a client comes back by itself.
     public var reconnects: Bool {
-        switch self {
-        case .normal, .protocolError, .unsupportedData, .invalidText, .messageTooBig: false
-        case .internalError, .signInTimeout, .connectionLimit: true
-        default: self.rawValue < 4500
+        switch self.rawValue {
+        case Self.internalError.rawValue, 4000...4499: true
+        default: false
         }
     }
 }

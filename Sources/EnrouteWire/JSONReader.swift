@@ -57,6 +57,14 @@ package struct JSONReader {
         }
     }
 
+    /// Whether the next value is an object.
+    var isAtObject: Bool {
+        mutating get {
+            self.skipSpace()
+            return self.peek == UInt8(ascii: "{")
+        }
+    }
+
     /// Nothing but white space may follow.
     package mutating func end() throws(BadMessage) {
         self.skipSpace()

@@ -79,11 +79,14 @@ struct JSONWriter {
     }
 
     mutating func texts(_ name: StaticString, _ values: [String]) {
-        self.array(name, values) { writer, value in
-            writer.separate()
-            writer.string(value)
-            writer.needsComma = true
-        }
+        self.array(name, values) { writer, value in writer.text(value) }
+    }
+
+    /// An element of an array.
+    mutating func text(_ value: String) {
+        self.separate()
+        self.string(value)
+        self.needsComma = true
     }
 
     /// A value that is JSON already.

@@ -8,6 +8,8 @@ public struct Limits: Hashable, Sendable {
     public var messageBytes = 4096
     /// Frames of one message; more closes 1009, refused from the header.
     public var messageFragments = 16
+    /// Messages that wait, in order, while it is looked up who signs in; one more closes 4006.
+    public var signInMessages = 32
     /// Messages that could not be understood, in one connection; more closes 4505.
     public var badMessages = 10
 
@@ -20,7 +22,7 @@ public struct Limits: Hashable, Sendable {
     public var firstRequestSeconds = 5
     /// Seconds from the end of a request's head to the end of its body, however often a byte comes; then 408, and closed.
     public var bodySeconds = 30
-    /// Seconds until a session must have signed in; then 4501.
+    /// Seconds until a session must have signed in; then 4008.
     public var signInSeconds = 5
     /// Seconds of silence before a ping, and for the pong; then 4001.
     public var pingSeconds = 25
@@ -52,9 +54,9 @@ public struct Limits: Hashable, Sendable {
     /// Send buffer of the kernel and one read from a socket, bytes.
     public var socketSendBytes = 65_536
     public var receiveBytes = 2048
-    /// Sessions of one person on a gateway; one more closes 4504. 0: no bound.
+    /// Sessions of one person on a gateway; one more closes 4009. 0: no bound.
     public var sessionsPerPerson = 5
-    /// Sessions of one address (IPv6: of one /64) on a gateway; one more closes 4504. 0: no bound.
+    /// Sessions of one address (IPv6: of one /64) on a gateway; one more closes 4009. 0: no bound.
     public var sessionsPerAddress = 50
     /// Sockets of one address on a gateway, REST and pages too; one more is closed without a word. 0: no bound.
     public var connectionsPerAddress = 200
@@ -97,6 +99,16 @@ public struct Limits: Hashable, Sendable {
 
     /// What is left in a phone's battery, of 1; a message that says something else is refused.
     public static let batteryLevels = 0.0...1.0
+
+    /// Unicode scalars of a message's `ref`; a longer one is `bad_request`.
+    public static let refCharacters = 64
+
+    /// Jobs of one `subscribe`; more is `bad_request`.
+    public static let subscribeJobs = 100
+
+    /// Bytes that are read from a peer that was told to stop or to go, until it answers the close frame; with more the
+    /// socket is closed.
+    public static let closingBytes = 65_536
 
     /// Name of the WebSocket subprotocol.
     public static let subprotocol = "enroute.v1"

@@ -43,6 +43,8 @@ public struct LocationReport: Hashable, Sendable {
     public var strays: [StrayFix]
     /// What is left in the phone's battery, 0 to 1; `nil` when it does not say, or is being charged.
     public var battery: Double?
+    /// What the phone calls the message, which the answer repeats; read and written with the message (`ClientRequest`).
+    public var ref: MessageRef?
 
     public static let mostFixes = 50
     /// As many as a connection may follow.

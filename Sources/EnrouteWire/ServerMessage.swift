@@ -31,12 +31,15 @@ public struct Refusal: Hashable, Sendable {
     public var tasks: [JobID]
     /// Of a location: the verdict, which says more than the code.
     public var reason: String?
+    /// What the client called the message that is answered.
+    public var ref: MessageRef?
 
     public init(
         re: String, job: JobID? = nil, zone: ZoneID? = nil, code: ErrorCode, message: String,
-        retryInMilliseconds: Int64? = nil, tasks: [JobID] = [], reason: String? = nil
+        retryInMilliseconds: Int64? = nil, tasks: [JobID] = [], reason: String? = nil, ref: MessageRef? = nil
     ) {
         self.reason = reason
+        self.ref = ref
         self.re = re
         self.job = job
         self.zone = zone
@@ -68,7 +71,8 @@ public enum ServerMessage: Hashable, Sendable {
     case rider(RiderChange)
     case degraded
     case restored
-    case ok(re: String, job: JobID?, sequence: Int64?, deadline: Int64?)
+    /// `ref` is what the client called the message.
+    case ok(re: String, job: JobID?, sequence: Int64?, deadline: Int64?, ref: MessageRef? = nil)
     case error(Refusal)
     case pong(serverTime: Int64)
     case goaway(retryInMilliseconds: Int64)
@@ -83,11 +87,7 @@ extension ServerMessage {
                 writer.field("session", welcome.session)
                 writer.field("serverTime", welcome.serverTime)
                 writer.field("pingInterval", Int64(welcome.pingIntervalSeconds))
-                writer.object("limits") { writer in
-                    writer.field("messageBytes", Int64(welcome.limits.messageBytes))
-                    writer.field("subscriptions", Int64(welcome.limits.subscriptions))
-                    writer.field("positionsPerSecond", Int64(welcome.limits.positionsPerSecond))
-                }
+                writer.object("limits") { welcome.limits.write(into: &$0) }
             }
         case .subscribed(let job, let snapshot): return Self.state("subscribed", job, snapshot)
         case .reset(let job, let snapshot): return Self.state("reset", job, snapshot)
@@ -119,9 +119,10 @@ extension ServerMessage {
         case .rider(let change): return change.encoded
         case .degraded: return JSONWriter.message("degraded") { _ in }
         case .restored: return JSONWriter.message("restored") { _ in }
-        case .ok(let re, let job, let sequence, let deadline):
+        case .ok(let re, let job, let sequence, let deadline, let ref):
             return JSONWriter.message("ok") { writer in
                 writer.field("re", re)
+                writer.field("ref", ref?.text)
                 writer.field("job", job?.text)
                 writer.field("seq", sequence)
                 writer.field("deadline", deadline)
@@ -129,6 +130,7 @@ extension ServerMessage {
         case .error(let refusal):
             return JSONWriter.message("error") { writer in
                 writer.field("re", refusal.re)
+                writer.field("ref", refusal.ref?.text)
                 writer.field("job", refusal.job?.text)
                 writer.field("zone", refusal.zone?.text)
                 writer.field("code", refusal.code.rawValue)
@@ -154,7 +156,7 @@ extension ServerMessage {
 extension ServerMessage {
     /// Reads one message. A type it does not know throws: a client passes over it and goes on.
     public init(_ bytes: UnsafeRawBufferPointer) throws(BadMessage) {
-        let type = try messageType(bytes)
+        let type = try MessageHead(bytes).type
         var reader = JSONReader(bytes)
         // These have members of their own.
         let own: Self? =
@@ -193,13 +195,14 @@ extension ServerMessage {
         case "ok":
             self = .ok(
                 re: try fields.required(fields.re, "re"), job: fields.job, sequence: fields.sequence,
-                deadline: fields.deadline)
+                deadline: fields.deadline, ref: fields.ref)
         case "error":
             self = .error(
                 Refusal(
                     re: try fields.required(fields.re, "re"), job: fields.job, zone: fields.zone,
                     code: try fields.required(fields.code, "code"), message: fields.message ?? "",
-                    retryInMilliseconds: fields.retryIn, tasks: fields.tasks, reason: fields.reasonText))
+                    retryInMilliseconds: fields.retryIn, tasks: fields.tasks, reason: fields.reasonText, ref: fields.ref
+                ))
         case "pong": self = .pong(serverTime: try fields.required(fields.serverTime, "serverTime"))
         case "goaway": self = .goaway(retryInMilliseconds: try fields.required(fields.retryIn, "retryIn"))
         default: throw BadMessage("the type is not known")
@@ -217,6 +220,7 @@ private struct ServerFields {
     var (snapshot, limits) = (Snapshot?.none, Limits?.none)
     var tasks: [JobID] = []
     var reasonText: String?
+    var ref: MessageRef?
 
     init(from bytes: UnsafeRawBufferPointer) throws(BadMessage) {
         var reader = JSONReader(bytes)
@@ -227,6 +231,7 @@ private struct ServerFields {
             case "zone": fields.zone = try reader.identifier("zone")
             case "session": fields.session = try reader.string()
             case "re": fields.re = try reader.string()
+            case "ref": fields.ref = MessageRef(try reader.string())
             case "message": fields.message = try reader.string()
             case "serverTime": fields.serverTime = try reader.integer()
             case "pingInterval": fields.pingInterval = try reader.integer()
@@ -255,23 +260,5 @@ private struct ServerFields {
     func required<Value>(_ value: Value?, _ name: StaticString) throws(BadMessage) -> Value {
         guard let value else { throw BadMessage("the message needs \(name)") }
         return value
-    }
-}
-
-extension Limits {
-    init(from reader: inout JSONReader) throws(BadMessage) {
-        var limits = Limits()
-        try reader.object { (name, reader) throws(BadMessage) in
-            if name.equals("messageBytes") {
-                limits.messageBytes = Int(try reader.integer())
-            } else if name.equals("subscriptions") {
-                limits.subscriptions = Int(try reader.integer())
-            } else if name.equals("positionsPerSecond") {
-                limits.positionsPerSecond = Int(try reader.integer())
-            } else {
-                try reader.value()
-            }
-        }
-        self = limits
     }
 }

@@ -48,22 +48,30 @@ extension Routes {
                 .limitExceeded, status: 429, detail: "This person or address has as many connections as it may.")
         }
         // Its body, the stream, is never begun.
-        if request.method == .head { await self.giveUp(admitted, session) }
+        if request.method == .head {
+            await self.giveUp(admitted, session)
+            return Response(
+                status: .ok, headers: Self.streamHeaders, body: ResponseBody { try await $0.finish(nil) })
+        }
         let wish = Wish(job: job, since: since, admitted: admitted, session: session, address: address)
         return self.stream(wish, context)
     }
 
+    private static let streamHeaders: HTTPFields = [
+        .contentType: EventStream.mediaType, .cacheControl: "no-store", .connection: "close",
+        // What buffers answers on the way is asked not to.
+        .xAccelBuffering: "no",
+    ]
+
     private func stream(_ wish: Wish, _ context: GatewayRequestContext) -> Response {
         let (loops, channel, logger) = (self.loops, context.channel, context.logger)
-        let headers: HTTPFields = [
-            .contentType: EventStream.mediaType, .cacheControl: "no-store", .connection: "close",
-            // What buffers answers on the way is asked not to.
-            .xAccelBuffering: "no",
-        ]
+        self.giveUpWhenGone(wish, channel)
         let body = ResponseBody { writer in
             let retry = Int64.random(in: EventStream.retryMilliseconds)
             try await writer.write(ByteBuffer(string: "retry: \(retry)\n\n"))
             try await channel.eventLoop.submit {
+                // Its end was told already, and a session would never hear of it.
+                guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
                 let sync = channel.pipeline.syncOperations
                 let socket = try sync.handler(type: SecureSocketHandler.self)
                 let session = Session(
@@ -79,7 +87,15 @@ extension Routes {
             }.get()
             try await channel.closeFuture.get()
         }
-        return Response(status: .ok, headers: headers, body: body)
+        return Response(status: .ok, headers: Self.streamHeaders, body: body)
+    }
+
+    /// Whether the body is ever asked for is not ours to say: the client may be gone by now, or go before. A session gives
+    /// its place back itself, and what it gave back is given back again to no effect.
+    private func giveUpWhenGone(_ wish: Wish, _ channel: any Channel) {
+        guard let link = wish.admitted.grant.link else { return }
+        let links = self.links
+        channel.closeFuture.whenComplete { _ in _ = links.leave(link, as: wish.session) }
     }
 
     /// By a token, or by a tracking link: `Authorization: Link <secret>`.

@@ -12,6 +12,8 @@ internal import NIOCore
 final class FollowedJob {
     let job: JobID
     unowned let session: Session
+    /// What the client called the message that asked for it.
+    let ref: MessageRef?
     private var following = Following<StatusID>()
     /// Positions of the job may be shown at all: its rider is underway.
     private var isUnderway = true
@@ -32,9 +34,10 @@ final class FollowedJob {
     /// What was written down when following began.
     var access: FollowedAccess?
 
-    init(job: JobID, session: Session) {
+    init(job: JobID, session: Session, ref: MessageRef? = nil) {
         self.job = job
         self.session = session
+        self.ref = ref
     }
 
     /// - Returns: whether it is shown, and so is news.
@@ -136,6 +139,8 @@ final class FollowedJob {
         if grant.reaches(self.job, customer: parties.customer, rider: parties.rider) { return true }
         let isRiders = grant.role == .rider || grant.rider != nil && grant.rider != parties.rider
         self.end(isRiders ? .reassigned : .revoked)
+        // What the kernel still holds of it is not this person's any more either.
+        self.session.resetUnlessTaken()
         return false
     }
 
@@ -171,20 +176,19 @@ final class FollowerSession {
 
     /// The order that misses nothing: authorise, subscribe and have it acknowledged, read, show what was read, then what
     /// came meanwhile and is newer, then what comes.
-    func subscribe(_ job: JobID, since: ResumePoint?, _ grant: Grant) {
-        let limits = self.loop.settings.limits
+    func subscribe(_ job: JobID, since: ResumePoint?, _ grant: Grant, _ ref: MessageRef? = nil) {
         guard self.followed[job] == nil else {
-            return self.session.refuse("subscribe", job, .badRequest, "This connection follows the job already.")
+            return self.session.refuse("subscribe", job, .badRequest, "This connection follows the job already.", ref)
         }
-        let most =
-            grant.role == .customer || grant.role == .rider ? limits.subscriptions : limits.operationsSubscriptions
+        let most = self.loop.settings.limits.subscriptions(of: grant.role)
         guard self.followed.count < most else {
-            return self.session.refuse("subscribe", job, .limitExceeded, "A connection follows at most \(most) jobs.")
+            return self.session.refuse(
+                "subscribe", job, .limitExceeded, "A connection follows at most \(most) jobs.", ref)
         }
         guard grant.allows(.followJob) else {
-            return self.session.refuse("subscribe", job, .forbidden, "This role does not follow jobs.")
+            return self.session.refuse("subscribe", job, .forbidden, "This role does not follow jobs.", ref)
         }
-        let followed = FollowedJob(job: job, session: self.session)
+        let followed = FollowedJob(job: job, session: self.session, ref: ref)
         self.followed[job] = followed
         let bound = NIOLoopBound((self.session, followed), eventLoop: self.loop.eventLoop)
         self.loop.jobs.ledger.recover(job).flatMapThrowing { recovery in
@@ -227,17 +231,20 @@ final class FollowerSession {
         case .failure(let error):
             self.leave(followed)
             let refused = self.session.refused(error)
-            self.session.refuse("subscribe", followed.job, refused.code, refused.message)
+            self.session.refuse("subscribe", followed.job, refused.code, refused.message, followed.ref)
         }
     }
+
+    /// Jobs are being read, and the client waits for them.
+    var isReading: Bool { self.followed.values.contains { !$0.isShown } }
 
     /// Whether a position of the job may be written now.
     func showsPositions(of job: JobID) -> Bool { self.followed[job]?.showsPositions == true }
 
-    func unsubscribe(_ job: JobID) {
+    func unsubscribe(_ job: JobID, _ ref: MessageRef?) {
         if let followed = self.followed[job] { self.leave(followed) }
         self.session.dropWaitingPosition(of: job)
-        self.session.send(.ok(re: "unsubscribe", job: job, sequence: nil, deadline: nil))
+        self.session.send(.ok(re: "unsubscribe", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 
     /// Leaves in the loop's next tick: the relay may be walking its followers now.
@@ -269,5 +276,12 @@ final class FollowerSession {
             self.loop.trail.left(followed.access)
         }
         self.followed = [:]
+    }
+}
+
+extension Limits {
+    /// Jobs that one connection of this role may follow.
+    func subscriptions(of role: Role) -> Int {
+        role == .customer || role == .rider ? self.subscriptions : self.operationsSubscriptions
     }
 }

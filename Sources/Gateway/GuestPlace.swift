@@ -60,7 +60,9 @@ final class GuestPlace {
         }
     }
 
-    private func isOver() { self.session.close(SignInRefusal.badLink) }
+    private func isOver() {
+        self.session.close(SignInRefusal.badLink.code, SignInRefusal.badLink.reason, takesBack: true)
+    }
 }
 
 extension SignInRefusal {

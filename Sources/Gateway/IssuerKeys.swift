@@ -2,6 +2,7 @@
 // for one fetch that all of them share (Access/JWKSSource); everybody else is let in or refused meanwhile.
 
 internal import Access
+internal import EnrouteWire
 internal import Hummingbird
 internal import NIOCore
 
@@ -21,7 +22,18 @@ extension LoopState {
 }
 
 extension SignInRefusal {
-    init(_ refusal: TokenRefusal) { self = refusal == .expired ? .tokenExpired : .badToken }
+    init(_ refusal: TokenRefusal) {
+        self =
+            switch refusal {
+            case .expired: .tokenExpired
+            case .keyNotFetched: .keyNotFetched
+            default: .badToken
+            }
+    }
+
+    /// Nobody can say yet whether the token is good: no guess, and worth coming back.
+    static let keyNotFetched = SignInRefusal(
+        code: .insufficientState, reason: "the issuer of the token's key cannot be asked at the moment")
 }
 
 /// Before a route looks at a token, the issuer is asked for its key when nobody knows it. The route decides what it is good
@@ -37,7 +49,16 @@ struct KeysAwaited: RouterMiddleware {
         if let header = request.headers[.authorization], let token = TokenVerifier.token(bearer: header),
             !self.routes.isLockedOut(request, context)
         {
-            _ = try? await self.keys.verify(token, now: .now / 1000)
+            do throws(TokenRefusal) {
+                _ = try await self.keys.verify(token, now: .now / 1000)
+            } catch .keyNotFetched {
+                throw Problem(
+                    Refused(
+                        code: .unavailable,
+                        message: "The token's key is not known, and its issuer cannot be asked now. Try again later."))
+            } catch {
+                // The route says why, if it looks at tokens at all.
+            }
         }
         return try await next(request, context)
     }

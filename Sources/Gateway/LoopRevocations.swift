@@ -61,29 +61,40 @@ extension Session {
     func revoke() {
         guard self.isOpen else { return }
         self.loop.counts.add(.sessionsRevoked)
-        self.close(.forbidden, "revoked")
-        self.resetUnlessTaken()
+        self.close(.forbidden, "revoked", takesBack: true)
     }
 
-    /// Throws the connection away, with what the kernel holds of it, unless the peer has taken everything by then.
+    /// Until when a peer may take what the kernel holds for it.
+    struct Taking {
+        let end: NIODeadline
+        /// Nothing follows: the connection is closed once all is taken.
+        var isLast = false
+    }
+
+    /// Throws the connection away, with what the kernel holds of it, unless the peer has taken everything in time.
     func resetUnlessTaken() {
-        guard self.socket.unsentBytes > 0 else { return }
+        guard self.taking == nil, self.socket.unsentBytes > 0 else { return }
         // Also when the peer closes first: what is unsent then, the kernel would send on.
         self.socket.setDiscardsUnsent(true)
-        self.resetUnlessTaken(by: .now() + .milliseconds(Self.takingMilliseconds))
+        self.taking = Taking(end: .now() + .milliseconds(Self.takingMilliseconds))
+        self.lookWhetherTaken()
     }
 
     /// Looks in every tick: who follows other jobs too, and reads, has taken everything now and then.
-    private func resetUnlessTaken(by end: NIODeadline) {
-        guard self.socket.unsentBytes > 0 else { return self.socket.setDiscardsUnsent(false) }
-        guard .now() < end else {
+    private func lookWhetherTaken() {
+        guard let taking = self.taking else { return }
+        guard self.socket.unsentBytes > 0 else {
+            self.taking = nil
+            self.socket.setDiscardsUnsent(false)
+            if taking.isLast { self.finish() }
+            return
+        }
+        let left = taking.end - .now()
+        guard left > .zero else {
             self.loop.counts.add(.connectionsReset)
             return self.socket.reset()
         }
-        _ = self.loop.deadlines.after(min(Deadlines.tick, end - .now())) { [weak self] in
-            guard let self else { return }
-            self.resetUnlessTaken(by: end)
-        }
+        _ = self.loop.deadlines.after(min(Deadlines.tick, left)) { [weak self] in self?.lookWhetherTaken() }
     }
 }
 
@@ -104,7 +115,7 @@ extension FollowedJob {
 extension FollowerSession {
     fileprivate func withdraw(_ followed: FollowedJob) {
         self.leave(followed)
-        self.session.refuse("subscribe", followed.job, .noSuchJob)
+        self.session.refuse("subscribe", followed.job, .noSuchJob, followed.ref)
     }
 }
 

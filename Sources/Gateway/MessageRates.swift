@@ -79,9 +79,16 @@ struct MessageRate {
         }
         // Forgiven once it has been quiet for as long as the bucket takes to fill.
         if self.refusals > 0, self.own.isFull(at: now) { self.refusals = 0 }
-        _ = self.own.take(at: now)
-        _ = self.ofPerson?.bucket.take(at: now)
-        _ = self.ofAddress?.bucket.take(at: now)
+        self.charge(1, at: now)
         return .allowed
+    }
+
+    /// Takes as many as there are, `count` at most: of a message that is as much work as several, and was allowed.
+    mutating func charge(_ count: Int, at now: UInt64) {
+        for _ in 0..<count {
+            _ = self.own.take(at: now)
+            _ = self.ofPerson?.bucket.take(at: now)
+            _ = self.ofAddress?.bucket.take(at: now)
+        }
     }
 }

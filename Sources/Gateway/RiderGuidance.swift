@@ -39,17 +39,17 @@ final class RiderGuidance {
     }
 
     /// The phone says why it has no position.
-    func reported(_ reason: DarkReason, for job: JobID?, _ grant: Grant) {
+    func reported(_ reason: DarkReason, for job: JobID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.reportLocation) else {
-            return self.session.refuse("dark", job, .forbidden, "Only riders report why they can not be seen.")
+            return self.session.refuse("dark", job, .forbidden, "Only riders report why they cannot be seen.", ref)
         }
         if let job, !grant.covers(job) || self.loop.revocations.hides(job, from: grant.role) {
-            return self.session.refuse("dark", job, .noSuchJob)
+            return self.session.refuse("dark", job, .noSuchJob, ref)
         }
         let trips = job.map { [JudgedTrips.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
         for trip in trips { self.trips.reported(reason, trip) }
         self.watchDarkness()
-        self.session.send(.ok(re: "dark", job: job, sequence: nil, deadline: nil))
+        self.session.send(.ok(re: "dark", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 
     /// The session is over: what its reports came to is not.

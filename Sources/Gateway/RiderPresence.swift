@@ -40,15 +40,15 @@ final class RiderPresence {
     }
 
     /// The phone says that it is there.
-    func heard(at place: Coordinate?, _ device: DeviceID?, _ grant: Grant) {
+    func heard(at place: Coordinate?, _ device: DeviceID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.beAvailable) else {
             return self.session.refuse(
-                "presence", nil, .forbidden, "Only riders are present, with a token that is not narrowed to a job.")
+                "presence", nil, .forbidden, "Only riders are present, with a token that is not narrowed to a job.", ref)
         }
         let isNew = device != nil && device != self.device
         if let device { self.device = device }
         if let place { self.place = place }
-        self.beat(takesOver: isNew, isAnswered: true)
+        self.beat(takesOver: isNew, isAnswered: true, ref)
     }
 
     /// A position of a journey was taken: it says the same.
@@ -69,7 +69,7 @@ final class RiderPresence {
     }
 
     /// - Parameter isAnswered: the phone waits to hear that it was heard.
-    private func beat(takesOver: Bool, isAnswered: Bool = false) {
+    private func beat(takesOver: Bool, isAnswered: Bool = false, _ ref: MessageRef? = nil) {
         // A renewed token may be narrower.
         guard let grant = self.session.grant, grant.allows(.beAvailable) else { return }
         self.beatLater()
@@ -86,8 +86,8 @@ final class RiderPresence {
             switch result {
             case .success(.some): session.close(.replaced, "another device is the rider's now")
             case .success where isAnswered:
-                session.send(.ok(re: "presence", job: nil, sequence: nil, deadline: nil))
-            case .failure(let error) where isAnswered: session.refuse("presence", nil, session.refused(error))
+                session.send(.ok(re: "presence", job: nil, sequence: nil, deadline: nil, ref: ref))
+            case .failure(let error) where isAnswered: session.refuse("presence", nil, session.refused(error), ref)
             case .success, .failure: break
             }
         }

@@ -66,18 +66,22 @@ final class RiderSession {
     /// For one job: from the phone, or after it waited to be judged.
     private func reportOne(_ report: LocationReport, _ grant: Grant) {
         guard grant.allows(.reportLocation) else {
-            return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.")
+            return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.", report.ref)
         }
         guard self.mayChange(report.job, grant) else {
-            return self.session.refuse("location", report.job, .noSuchJob)
+            return self.session.refuse("location", report.job, .noSuchJob, report.ref)
         }
         let trip = JudgedTrips.Key(rider: grant.person, job: report.job)
         guard let judged = self.trips.judge(report.fixes, strays: report.strays, battery: report.battery, trip)
         else {
             return self.judgeLater(report, grant)
         }
-        // What was held was answered ok.
-        if judged.refutes { self.refuse(report, .implausibleSpeed) }
+        // What was held was answered ok; this is about that, and not the answer to what refutes it.
+        if judged.refutes {
+            var refuted = report
+            refuted.ref = nil
+            self.refuse(refuted, .implausibleSpeed)
+        }
         self.judged(report, judged.judgement, grant)
     }
 
@@ -105,9 +109,11 @@ final class RiderSession {
             // The answer to what waits covers all before it.
             guard self.held[report.job] == nil else {
                 self.held[report.job]?.report.sequence = report.sequence
+                self.held[report.job]?.report.ref = report.ref
                 return
             }
-            self.session.send(.ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil))
+            self.session.send(
+                .ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil, ref: report.ref))
         case .refused(let reason):
             let isOlder = reason == .outOfOrder || reason == .duplicate
             if !isOlder || self.held[report.job] == nil { self.refuse(report, reason) }
@@ -121,7 +127,7 @@ final class RiderSession {
             // As many jobs as may be followed: a rider has few.
             guard waiting != nil || self.held.count < self.loop.settings.limits.subscriptions else {
                 return self.session.refuse(
-                    "location", report.job, .limitExceeded, "Positions of too many jobs at once.")
+                    "location", report.job, .limitExceeded, "Positions of too many jobs at once.", report.ref)
             }
             self.held[report.job] = Held(report: report, receivedAt: .now, since: waiting?.since ?? .now)
             if waiting != nil { self.loop.counts.add(.positionsConflatedIn) }
@@ -231,40 +237,40 @@ final class RiderSession {
             .error(
                 Refusal(
                     re: "location", job: report.job, code: reason.code, message: reason.sentence,
-                    reason: reason.rawValue)))
+                    reason: reason.rawValue, ref: report.ref)))
     }
 
     private func refuse(_ report: LocationReport, _ code: ErrorCode, _ message: String) {
-        self.session.refuse("location", report.job, code, message)
+        self.session.refuse("location", report.job, code, message, report.ref)
     }
 
-    func declare(_ status: Availability, _ device: DeviceID?, _ grant: Grant) {
+    func declare(_ status: Availability, _ device: DeviceID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.beAvailable) else {
             return self.session.refuse(
                 "availability", nil, .forbidden,
-                "Only riders declare themselves, with a token that is not narrowed to a job.")
+                "Only riders declare themselves, with a token that is not narrowed to a job.", ref)
         }
         if let wait = self.loop.quotas.availability(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             return self.session.refuse(
-                "availability", nil, .rateLimited, "The status may not be declared so often.", retryIn: wait)
+                "availability", nil, .rateLimited, "The status may not be declared so often.", ref, retryIn: wait)
         }
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         self.loop.riders.declare(status, of: grant.person, device: device, by: .init(grant.person)).whenComplete {
             result in
             switch result {
             case .success:
-                bound.value.send(.ok(re: "availability", job: nil, sequence: nil, deadline: nil))
+                bound.value.send(.ok(re: "availability", job: nil, sequence: nil, deadline: nil, ref: ref))
                 bound.value.rider.presence.declared(by: device)
-            case .failure(let error): bound.value.refuse("availability", nil, bound.value.refused(error).ofItself)
+            case .failure(let error): bound.value.refuse("availability", nil, bound.value.refused(error).ofItself, ref)
             }
         }
     }
 
-    func travel(_ job: JobID, active: Bool, _ grant: Grant) {
+    func travel(_ job: JobID, active: Bool, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.switchTravel) else {
-            return self.session.refuse("travel", job, .forbidden, "Only riders switch travel mode.")
+            return self.session.refuse("travel", job, .forbidden, "Only riders switch travel mode.", ref)
         }
-        guard self.mayChange(job, grant) else { return self.session.refuse("travel", job, .noSuchJob) }
+        guard self.mayChange(job, grant) else { return self.session.refuse("travel", job, .noSuchJob, ref) }
         if !active {
             self.trips.restart(.init(rider: grant.person, job: job))
             self.held[job] = nil
@@ -278,14 +284,14 @@ final class RiderSession {
         done.whenComplete { result in
             switch result {
             case .success(let deadline):
-                bound.value.send(.ok(re: "travel", job: job, sequence: nil, deadline: deadline))
+                bound.value.send(.ok(re: "travel", job: job, sequence: nil, deadline: deadline, ref: ref))
                 if let deadline {
                     bound.value.rider.watch(job, until: deadline)
                     bound.value.rider.guidance.started(job, grant)
                 }
             case .failure(let error):
                 let refused = bound.value.refused(error)
-                bound.value.refuse("travel", job, refused.code, refused.message)
+                bound.value.refuse("travel", job, refused.code, refused.message, ref)
             }
         }
     }

@@ -1,5 +1,5 @@
-// One WebSocket: frames in, messages out, and its whole life from the upgrade to the close. What a rider does and what a
-// follower gets stand in files of their own; here is what both share.
+// One WebSocket: its life from the upgrade to the close, and messages out. What comes in, what a rider does and what a
+// follower gets stand in files of their own.
 
 internal import Access
 internal import EnrouteWire
@@ -43,17 +43,17 @@ final class Session: ChannelInboundHandler {
     let logger: Logger
     var limits: Limits { self.loop.settings.limits }
     var state = State.signingIn
-    private var reader: WebSocketReader
+    var reader: WebSocketReader
     var outbox: Outbox<JobID>
     var rate: MessageRate
     var keepalive: Keepalive
     var context: ChannelHandlerContext?
-    private var badMessages = 0
-    private let ticket: String?
-    /// Came with the upgrade request, signed by a key that the issuer has to be asked for.
-    private let token: String?
+    /// What came in, and was not acted upon yet.
+    var heard = Heard()
+    /// What is to be verified, or was before the session began.
+    private var entry: Entry
     /// Tick of the loop in which a message last came or went.
-    private(set) var lastActive: UInt64
+    var lastActive: UInt64
     /// Signing in, then silence, then the answer to our close frame: one after the other.
     var life: Deadline?
     var expiry: Deadline?
@@ -64,6 +64,9 @@ final class Session: ChannelInboundHandler {
     var leaving: Deadline?
     /// Set where sessions have a greatest age.
     var age: Deadline?
+    /// Set while something was taken away from this peer that the kernel may still hold for it (LoopRevocations).
+    var taking: Taking?
+    private var isOver = false
     /// Of a tracking link, when it came by one.
     var place: GuestPlace?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
@@ -88,13 +91,26 @@ final class Session: ChannelInboundHandler {
         self.logger = logger
         self.outbox = Outbox(mostBytes: limits.queueBytes)
         self.reader = WebSocketReader(
-            .init(messageBytes: limits.messageBytes, messageFragments: limits.messageFragments))
+            .init(messageBytes: limits.messageBytes, messageFragments: limits.messageFragments, awaitsClose: true))
         self.rate = MessageRate(limits, address: address.flatMap { loop.addressBuckets.join($0) })
         self.keepalive = Keepalive(pingSeconds: limits.pingSeconds, pongSeconds: limits.pongSeconds, now: now)
         self.lastActive = loop.ticks
-        self.ticket = ticket
-        self.token = token
-        if let admitted { self.state = .signedIn(admitted) }
+        self.entry =
+            if let admitted {
+                .admitted(admitted)
+            } else if let ticket {
+                .ticket(ticket)
+            } else if let token { .token(token) } else { .message }
+    }
+
+    /// By what somebody comes in.
+    private enum Entry {
+        case admitted(Admitted)
+        case ticket(String)
+        /// Came with the upgrade request, signed by a key that the issuer has to be asked for.
+        case token(String)
+        /// The first message signs in.
+        case message
     }
 
     static var newID: String { String(UInt64.random(in: .min ... .max), radix: 36) }
@@ -102,24 +118,42 @@ final class Session: ChannelInboundHandler {
     // MARK: life
 
     func handlerAdded(context: ChannelHandlerContext) {
+        let entry = self.entry
+        self.entry = .message
+        // Whoever was looked up while the connection ended comes too late to hear of the end: nothing has begun.
+        guard context.channel.isActive else {
+            if case .admitted(let admitted) = entry { self.giveUp(admitted) }
+            return self.ended()
+        }
         self.context = context
         self.loop.add(self)
         self.socket.onDrained = { [weak self] in self?.drained() }
-        if case .signedIn(let admitted) = self.state {
-            self.state = .signingIn
-            return self.signedIn(admitted)
-        }
+        if case .admitted(let admitted) = entry { return self.signedIn(admitted) }
         self.watchSignIn()
-        if let ticket { self.signIn(self.loop.signIn(ticket: ticket, from: self.address)) }
-        if let token { self.signIn(self.loop.signIn(.token(token), from: self.address)) }
+        switch entry {
+        case .ticket(let ticket): self.signIn(self.loop.signIn(ticket: ticket, from: self.address))
+        case .token(let token): self.signIn(self.loop.signIn(.token(token), from: self.address))
+        case .admitted, .message: break
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        self.ended()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.ended() }
+
+    /// Gives back, once, all that the session has, whichever way it hears first that the connection is gone.
+    private func ended() {
+        guard !self.isOver else { return }
+        self.isOver = true
         if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
         if let address { self.loop.addressBuckets.leave(address) }
         self.state = .closed
+        self.heard.waiting = []
+        if self.context != nil { self.socket.onDrained = nil }
         self.context = nil
-        self.socket.onDrained = nil
         for deadline in [self.life, self.expiry, self.stall, self.leaving, self.age] { deadline?.cancel() }
         // In the next tick: the relay may be walking its followers now, and one of them may be this session's.
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
@@ -128,7 +162,6 @@ final class Session: ChannelInboundHandler {
             bound.value.watcher.leaveAll()
             bound.value.loop.remove(bound.value)
         }
-        context.fireChannelInactive()
     }
 
     func giveBack(_ admitted: Admitted) {
@@ -166,110 +199,17 @@ final class Session: ChannelInboundHandler {
         }
     }
 
-    // MARK: in
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // One more request, before this one's answer is whole: nobody reads it.
-        guard self.framing == .webSocket else { return }
-        self.loop.recent = .now()
-        self.keepalive.heard(self.loop.recent)
-        self.reader.add(self.unwrapInboundIn(data))
-        while let event = self.reader.next() {
-            switch event {
-            case .text(let bytes): if self.mayGoOn() { self.received(bytes) }
-            case .ping(let payload):
-                if self.mayGoOn() { self.send(Frame.pong(payload), .kept) }
-            case .pong: break
-            case .binary: self.close(.unsupportedData, "messages are text")
-            case .close(let frame): return self.peerCloses(frame)
-            case .refused(let code, let reason): return self.close(code, reason)
-            }
-            if case .closed = self.state { return }
-        }
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // Who reads events has nothing more to say, but its end.
-        if self.framing == .events, case ChannelEvent.inputClosed? = event as? ChannelEvent {
-            return context.close(promise: nil)
-        }
-        context.fireUserInboundEventTriggered(event)
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.logger.debug("socket failed", metadata: [LogKey.reason: "\(error)"])
-        context.close(promise: nil)
-    }
-
-    /// Whether one more message may be acted upon.
-    private func mayGoOn() -> Bool {
-        switch self.state {
-        case .closing, .closed: return false
-        case .signingIn, .signedIn: break
-        }
-        self.loop.counts.add(.messagesReceived)
-        self.lastActive = self.loop.ticks
-        switch self.rate.take(at: NIODeadline.now().uptimeNanoseconds) {
-        case .allowed: return true
-        case .refused(let retryIn):
-            self.loop.counts.add(.messagesRefusedByRate)
-            self.refuse("", nil, .rateLimited, "More messages than may be sent; this one is lost.", retryIn: retryIn)
-        case .hopeless:
-            self.loop.counts.add(.messagesRefusedByRate)
-            self.close(.rateLimited, "more messages than may be sent, again and again")
-        }
-        return false
-    }
-
-    private func received(_ bytes: ByteBuffer) {
-        do throws(BadMessage) {
-            let message = try bytes.withUnsafeReadableBytes { bytes throws(BadMessage) in
-                guard bytes.isUTF8 else { throw BadMessage("") }
-                return try ClientMessage(bytes)
-            }
-            self.handle(message)
-        } catch {
-            guard !error.reason.isEmpty else { return self.close(.invalidText, "text must be UTF-8") }
-            self.loop.counts.add(.messagesNotUnderstood)
-            self.badMessages += 1
-            guard self.badMessages <= self.limits.badMessages else {
-                return self.close(.tooManyBadRequests, "too many messages that make no sense")
-            }
-            self.send(.error(Refusal(re: "", code: .badRequest, message: error.reason)))
-        }
-    }
-
-    private func handle(_ message: ClientMessage) {
-        guard case .signedIn(let admitted) = self.state else {
-            guard case .auth(let credential) = message else {
-                return self.close(.invalidToken, "the first message must be auth")
-            }
-            return self.signIn(self.loop.signIn(credential, from: self.address, as: self.id))
-        }
-        let grant = admitted.grant
-        switch message {
-        case .location(let report): self.rider.report(report, grant)
-        case .subscribe(let job, let since): self.follower.subscribe(job, since: since, grant)
-        case .unsubscribe(let job): self.follower.unsubscribe(job)
-        case .travel(let job, let active): self.rider.travel(job, active: active, grant)
-        case .watch(let zone, let since): self.watcher.watch(zone, since: since, grant)
-        case .unwatch(let zone): self.watcher.unwatch(zone)
-        case .availability(let status, let device): self.rider.declare(status, device, grant)
-        case .presence(let place, let device): self.rider.presence.heard(at: place, device, grant)
-        case .dark(let job, let reason): self.rider.guidance.reported(reason, for: job, grant)
-        case .ping: self.send(.pong(serverTime: .now))
-        case .auth: self.send(.error(Refusal(re: "auth", code: .badRequest, message: "This connection is signed in.")))
-        case .refresh(let token): self.refresh(token, admitted)
-        }
-    }
-
     // MARK: out
 
     func send(_ message: ServerMessage) { self.send(Frame.text(message.encoded), .kept) }
 
-    func refuse(_ re: String, _ job: JobID?, _ code: ErrorCode, _ message: String, retryIn: Int64? = nil) {
+    /// - Parameter ref: what the client called the message that is refused.
+    func refuse(
+        _ re: String, _ job: JobID?, _ code: ErrorCode, _ message: String, _ ref: MessageRef?, retryIn: Int64? = nil
+    ) {
         let retryIn = code == .unavailable ? .random(in: 500...3000) : retryIn
-        self.send(.error(Refusal(re: re, job: job, code: code, message: message, retryInMilliseconds: retryIn)))
+        self.send(
+            .error(Refusal(re: re, job: job, code: code, message: message, retryInMilliseconds: retryIn, ref: ref)))
     }
 
     /// What a failure means to the client. One that nobody expects is logged, with the session that the client knows it by,
@@ -284,13 +224,13 @@ final class Session: ChannelInboundHandler {
         return refused
     }
 
-    func refuse(_ re: String, _ job: JobID?, _ refused: Refused) {
+    func refuse(_ re: String, _ job: JobID?, _ refused: Refused, _ ref: MessageRef?) {
         self.send(
             .error(
                 Refusal(
                     re: re, job: job, code: refused.code, message: refused.message,
                     retryInMilliseconds: refused.code == .unavailable ? .random(in: 500...3000) : nil,
-                    tasks: refused.tasks)))
+                    tasks: refused.tasks, ref: ref)))
     }
 
     /// Sends now, or when the socket has taken what waits. Never ends the session at once: its caller may be walking

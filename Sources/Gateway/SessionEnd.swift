@@ -35,7 +35,8 @@ extension Session {
         self.close(.overloaded, "the gateway has no room at the moment")
     }
 
-    func close(_ code: CloseCode, _ reason: String) {
+    /// - Parameter takesBack: what the kernel still holds for the peer is not to reach it either, but for a moment.
+    func close(_ code: CloseCode, _ reason: String, takesBack: Bool = false) {
         guard self.isOpen else { return }
         if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
         self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
@@ -43,6 +44,8 @@ extension Session {
         self.outbox.removeAll()
         self.write(Frame.close(code.rawValue, reason))
         self.state = .closing
+        self.heard.waiting = []
+        if takesBack { self.resetUnlessTaken() }
         if self.framing == .events { return self.finish() }
         self.life?.cancel()
         self.life = self.loop.deadlines.after(.seconds(Int64(self.limits.closeSeconds))) { [weak self] in
@@ -65,7 +68,13 @@ extension Session {
     }
 
     /// Closes as soon as the socket has taken what was written last; `life` or the stall bounds how long that may take.
-    private func finish() {
+    func finish() {
+        // Closed now, the connection would be out of sight, and the kernel would send on what it holds.
+        guard self.taking == nil else {
+            self.outbox.removeAll()
+            self.taking?.isLast = true
+            return
+        }
         guard self.socket.isWaiting else {
             self.context?.close(promise: nil)
             return

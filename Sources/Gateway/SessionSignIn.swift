@@ -13,6 +13,7 @@ extension Session {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         // The client has done its part; what it waits for now, Redis or the issuer of keys, has a time of its own.
         if case .signingIn = self.state { self.watchSignIn() }
+        self.heard.isVerifying = true
         admitted.whenComplete { result in
             switch result {
             case .success(let admitted): bound.value.signedIn(admitted)
@@ -60,38 +61,43 @@ extension Session {
         self.logger.debug(
             "signed in", metadata: [LogKey.session: "\(self.id)", LogKey.role: "\(admitted.grant.role)"])
         let ping = self.limits.pingSeconds
-        self.send(
-            .welcome(Welcome(session: self.id, serverTime: .now, pingIntervalSeconds: ping, limits: self.limits)))
+        var limits = self.limits
+        limits.subscriptions = limits.subscriptions(of: admitted.grant.role)
+        self.send(.welcome(Welcome(session: self.id, serverTime: .now, pingIntervalSeconds: ping, limits: limits)))
         if self.loop.isDegraded { self.send(.degraded) }
         if admitted.grant.allows(.beAvailable), self.framing == .webSocket { self.rider.presence.begin() }
+        self.handleWaiting()
     }
 
-    func refresh(_ token: String, _ admitted: Admitted) {
+    func refresh(_ token: String, _ admitted: Admitted, _ ref: MessageRef?) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.renew(admitted, by: token, from: self.address).whenComplete { result in
             guard case .signedIn = bound.value.state else { return }
             switch result {
-            case .success(let renewed): bound.value.renewed(renewed)
-            case .failure(let error): bound.value.refuse("refresh", nil, bound.value.refused(error))
+            case .success(let renewed): bound.value.renewed(renewed, ref)
+            case .failure(let error): bound.value.refuse("refresh", nil, bound.value.refused(error), ref)
             }
         }
     }
 
-    private func renewed(_ admitted: Admitted) {
+    private func renewed(_ admitted: Admitted, _ ref: MessageRef?) {
         self.state = .signedIn(admitted)
         self.expiry?.cancel()
         self.endsAt = .distantFuture
         self.follower.authorizeAgain()
         self.watcher.authorizeAgain()
         if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
-        self.send(.ok(re: "refresh", job: nil, sequence: nil, deadline: admitted.grant.expiresAt.map { $0 * 1000 }))
+        let deadline = admitted.grant.expiresAt.map { $0 * 1000 }
+        self.send(.ok(re: "refresh", job: nil, sequence: nil, deadline: deadline, ref: ref))
     }
 
     /// Ends with the token: a little before clocks that differ would say so, and after that instant nothing is sent. The time
     /// of day may jump, so it is looked at again when the time has come.
     private func watch(expiry seconds: Int64) {
         let left = (seconds + TokenVerifier.skew) * 1000 - .now
-        guard left > Self.expiryMargin else { return self.close(.tokenExpired, "the token has expired") }
+        guard left > Self.expiryMargin else {
+            return self.close(.tokenExpired, "the token has expired", takesBack: true)
+        }
         self.endsAt = .now() + .milliseconds(left)
         self.expiry = self.loop.deadlines.after(.milliseconds(left - Self.expiryMargin)) { [weak self] in
             self?.watch(expiry: seconds)
@@ -102,7 +108,7 @@ extension Session {
     private static let expiryMargin: Int64 = 300
 
     /// The place that came with it is free again, unless this session sits on it.
-    private func giveUp(_ admitted: Admitted) {
+    func giveUp(_ admitted: Admitted) {
         if case .signedIn(let current) = self.state, current.grant.link == admitted.grant.link { return }
         if let link = admitted.grant.link { _ = self.loop.links.leave(link, as: self.id) }
     }

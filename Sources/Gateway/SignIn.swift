@@ -101,8 +101,12 @@ extension LoopState {
         }
         let revocations = self.revocations
         return self.signIn(.token(token), from: address).flatMapErrorThrowing { error in
-            let isExpired = (error as? SignInRefusal)?.code == .tokenExpired
-            throw Refused(code: isExpired ? .tokenExpired : .unauthorized, message: "The token is not accepted.")
+            throw switch (error as? SignInRefusal)?.code {
+            case .tokenExpired: Refused(code: .tokenExpired, message: "The token is not accepted: it has expired.")
+            case .insufficientState:
+                Refused(code: .unavailable, message: "The token cannot be verified at the moment. Try again.")
+            default: Refused(code: .unauthorized, message: "The token is not accepted.")
+            }
         }.flatMapThrowing { new in
             guard new.grant.person == old.grant.person, new.grant.role == old.grant.role else {
                 throw Refused(code: .forbidden, message: "The token is somebody else's, or for another role.")

@@ -12,10 +12,13 @@ internal import NIOCore
 final class WatchedZone {
     let zone: ZoneID
     unowned let session: Session
+    /// What the client called the message that asked for it.
+    let ref: MessageRef?
     private var watching: Watching
 
-    init(zone: ZoneID, since version: Int64?, session: Session) {
+    init(zone: ZoneID, since version: Int64?, session: Session, ref: MessageRef?) {
         self.zone = zone
+        self.ref = ref
         self.session = session
         self.watching = Watching(since: version)
     }
@@ -61,19 +64,19 @@ final class WatcherSession {
     private var relay: ZoneRelay { self.loop.relay.zones }
 
     /// - Parameter version: the newest that the client has seen of the zone; `nil` for the pool itself.
-    func watch(_ zone: ZoneID, since version: Int64?, _ grant: Grant) {
+    func watch(_ zone: ZoneID, since version: Int64?, _ grant: Grant, _ ref: MessageRef?) {
         let most = self.loop.settings.limits.watchedZones
         guard grant.allows(.followPool) else {
-            return self.refuse(zone, .forbidden, "Only services and operations watch pools.")
+            return self.refuse(zone, .forbidden, "Only services and operations watch pools.", ref)
         }
         guard self.watched[zone] == nil else {
-            return self.refuse(zone, .badRequest, "This connection watches the zone already.")
+            return self.refuse(zone, .badRequest, "This connection watches the zone already.", ref)
         }
         guard self.watched.count < most else {
-            return self.refuse(zone, .limitExceeded, "A connection watches at most \(most) zones.")
+            return self.refuse(zone, .limitExceeded, "A connection watches at most \(most) zones.", ref)
         }
         self.session.widenQueue(to: self.loop.settings.limits.poolQueueBytes)
-        let watched = WatchedZone(zone: zone, since: version, session: self.session)
+        let watched = WatchedZone(zone: zone, since: version, session: self.session, ref: ref)
         self.watched[zone] = watched
         let bound = NIOLoopBound((self.session, watched), eventLoop: self.loop.eventLoop)
         self.relay.follow(watched).flatMap {
@@ -91,13 +94,13 @@ final class WatcherSession {
         case .failure(let error):
             self.leave(watched)
             let refused = self.session.refused(error)
-            self.refuse(watched.zone, refused.code, refused.message)
+            self.refuse(watched.zone, refused.code, refused.message, watched.ref)
         }
     }
 
-    func unwatch(_ zone: ZoneID) {
+    func unwatch(_ zone: ZoneID, _ ref: MessageRef?) {
         if let watched = self.watched[zone] { self.leave(watched) }
-        self.session.send(.ok(re: "unwatch", job: nil, sequence: nil, deadline: nil))
+        self.session.send(.ok(re: "unwatch", job: nil, sequence: nil, deadline: nil, ref: ref))
     }
 
     /// The grant was renewed: one that is narrower may not allow it any more.
@@ -105,7 +108,7 @@ final class WatcherSession {
         guard self.session.grant?.allows(.followPool) != true else { return }
         for watched in Array(self.watched.values) {
             self.leave(watched)
-            self.refuse(watched.zone, .forbidden, "The new token does not allow it any more.")
+            self.refuse(watched.zone, .forbidden, "The new token does not allow it any more.", nil)
         }
     }
 
@@ -116,9 +119,11 @@ final class WatcherSession {
         self.relay.unfollow(watched)
     }
 
-    private func refuse(_ zone: ZoneID, _ code: ErrorCode, _ message: String) {
+    private func refuse(_ zone: ZoneID, _ code: ErrorCode, _ message: String, _ ref: MessageRef?) {
         let retryIn: Int64? = code == .unavailable ? .random(in: 500...3000) : nil
         self.session.send(
-            .error(Refusal(re: "watch", zone: zone, code: code, message: message, retryInMilliseconds: retryIn)))
+            .error(
+                Refusal(
+                    re: "watch", zone: zone, code: code, message: message, retryInMilliseconds: retryIn, ref: ref)))
     }
 }

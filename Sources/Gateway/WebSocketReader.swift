@@ -16,6 +16,8 @@ struct WebSocketReader {
         /// Frames of one message.
         var messageFragments: Int
         var allowsBinary = false
+        /// After a refusal the peer's close frame is still looked for; all else is passed over.
+        var awaitsClose = false
     }
 
     enum Event: Hashable {
@@ -24,7 +26,7 @@ struct WebSocketReader {
         case ping(ByteBuffer)
         case pong
         case close(CloseFrame)
-        /// The rules are broken: close with this. Nothing is read afterwards.
+        /// The rules are broken: close with this. Nothing is read afterwards, but a close frame where that is awaited.
         case refused(CloseCode, String)
     }
 
@@ -52,6 +54,8 @@ struct WebSocketReader {
     /// A message of which fragments are still to come.
     private var message: (isText: Bool, bytes: ByteBuffer, fragments: Int)?
     private var isOver = false
+    /// Set after a refusal: bytes of a frame to be passed over, until the peer's close frame comes.
+    private var passingOver: UInt64?
 
     init(_ bounds: Bounds) { self.bounds = bounds }
 
@@ -66,6 +70,7 @@ struct WebSocketReader {
 
     /// The next event, or `nil` until more bytes are added.
     mutating func next() -> Event? {
+        if let bytes = self.passingOver { return self.closeFrame(after: bytes) }
         while !self.isOver {
             let header: Header
             switch self.header() {
@@ -74,8 +79,8 @@ struct WebSocketReader {
                 if self.rest.readableBytes == 0 { self.rest = ByteBuffer() }
                 return nil
             case .failure(let refusal):
-                self.isOver = true
-                (self.rest, self.message) = (ByteBuffer(), nil)
+                self.message = nil
+                if self.bounds.awaitsClose { self.passingOver = 0 } else { self.end() }
                 return .refused(refusal.code, refusal.reason)
             }
             guard self.rest.readableBytes >= header.bytes + header.payloadBytes else { return nil }
@@ -89,11 +94,52 @@ struct WebSocketReader {
         return nil
     }
 
+    private mutating func end() {
+        self.isOver = true
+        (self.rest, self.message) = (ByteBuffer(), nil)
+    }
+
+    /// The answer to our own close frame: whatever else the peer has on its way is passed over, by the lengths of its frames.
+    private mutating func closeFrame(after bytes: UInt64) -> Event? {
+        var left = bytes
+        while !self.isOver {
+            let dropped = min(left, UInt64(self.rest.readableBytes))
+            self.rest.moveReaderIndex(forwardBy: Int(dropped))
+            left -= dropped
+            guard left == 0, let (opcode, bytes) = self.nextFrame else { break }
+            if opcode == Opcode.close, bytes <= Self.longestControlFrame {
+                guard self.rest.readableBytes >= Int(bytes) else { break }
+                self.end()
+                return .close(.empty)
+            }
+            left = bytes
+        }
+        self.passingOver = left
+        if self.rest.readableBytes == 0 { self.rest = ByteBuffer() }
+        return nil
+    }
+
+    /// Header, mask and 125 bytes.
+    private static let longestControlFrame: UInt64 = 131
+
+    /// Opcode and whole length of the frame that begins here, whatever rules it breaks.
+    private var nextFrame: (opcode: UInt8, bytes: UInt64)? {
+        self.rest.withUnsafeReadableBytes { bytes in
+            guard bytes.count >= 2 else { return nil }
+            let short = Int(bytes[1] & 0x7F)
+            let lengthBytes = short == 126 ? 2 : short == 127 ? 8 : 0
+            guard bytes.count >= 2 + lengthBytes else { return nil }
+            let length =
+                lengthBytes == 0 ? UInt64(short) : bytes[2..<2 + lengthBytes].reduce(0) { $0 << 8 | UInt64($1) }
+            let header = UInt64(2 + lengthBytes + (bytes[1] & 0x80 != 0 ? 4 : 0))
+            return (bytes[0] & 0x0F, length.addingReportingOverflow(header).overflow ? .max : length + header)
+        }
+    }
+
     private mutating func event(_ header: Header, _ payload: ByteBuffer) -> Event? {
         switch header.opcode {
         case Opcode.close:
-            self.isOver = true
-            (self.rest, self.message) = (ByteBuffer(), nil)
+            self.end()
             return .close(CloseFrame(payload))
         case Opcode.ping: return .ping(payload)
         case Opcode.pong: return .pong

@@ -43,6 +43,7 @@ final class TLSConnection {
     /// Set once records are made here and not by libssl; before that, the secret they will be made under.
     private var records: RecordWriter?
     private var sendingSecret: [UInt8]?
+    private var keyUpdates = KeyUpdateBudget()
     private let context: TLSContext
     private(set) var isHandshakeComplete = false
 
@@ -79,11 +80,14 @@ final class TLSConnection {
             self.loop.withInput(bytes) {
                 forgetErrors()
                 let reading = self.decrypt(into: &plaintext)
+                let isStorm = !self.keyUpdates.take(self.loop.keyUpdatesHeard, at: { .now() })
                 if self.records != nil {
+                    if reading == .open, !isStorm { self.answerKeyUpdate() }
                     guard self.sayAgain() else { return .failed("a record could not be encrypted") }
                 } else if !self.isHandshakeComplete {
                     self.continueHandshake()
                 }
+                guard !isStorm else { return self.refuseKeyUpdates() }
                 guard self.keepsPlaintext, self.isHandshakeComplete, !self.hasFailed else { return reading }
                 if case .refused(let reason) = self.encryptKept() { return .failed(reason) }
                 return reading
@@ -106,6 +110,23 @@ final class TLSConnection {
         // the output now, the session's ticket, went out under the new keys.
         self.records = RecordWriter(
             suite: suite, secret: secret, number: self.loop.outputRecords, mostRecords: self.context.mostRecords)
+    }
+
+    /// A peer that takes new keys may ask for ours (RFC 8446, 4.6.3). libssl remembers that until the next `SSL_write`,
+    /// which never comes where records are made here: it is told to say it now, and `sayAgain` says it.
+    private func answerKeyUpdate() {
+        guard self.loop.keyUpdatesHeard > 0, SSL_get_key_update_type(self.ssl) != SSL_KEY_UPDATE_NONE else { return }
+        forgetErrors()
+        SSL_key_update(self.ssl, SSL_KEY_UPDATE_NOT_REQUESTED)
+        SSL_do_handshake(self.ssl)
+        forgetErrors()
+    }
+
+    private func refuseKeyUpdates() -> Reading {
+        self.hasFailed = true
+        // Fatal (2), unexpected_message (10), where the count of records is ours.
+        _ = self.records?.alert(level: 2, description: 10, to: self.loop)
+        return .failed("the peer takes new keys more than \(KeyUpdateBudget.most) times a minute")
     }
 
     /// What libssl wrote by itself is encrypted under its own count of records, which is not ours any more: sent again.
@@ -152,8 +173,9 @@ final class TLSConnection {
     }
 
     private func encrypt(_ bytes: UnsafeRawBufferPointer) -> Writing {
+        guard !self.hasFailed else { return .refused("the connection has failed") }
         if self.records != nil {
-            guard !self.hasFailed, self.records?.write(bytes, to: self.loop) == true else {
+            guard self.records?.write(bytes, to: self.loop) == true else {
                 self.hasFailed = true
                 return .refused("a record could not be encrypted")
             }

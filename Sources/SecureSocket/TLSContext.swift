@@ -50,6 +50,7 @@ package final class TLSContext: @unchecked Sendable {
         }
         try self.load(certificateChain: certificateChain, privateKey: privateKey)
         try self.choose()
+        SSL_CTX_set_msg_callback(pointer, hearKeyUpdates)
     }
 
     /// The same for one event loop, without a look at the disk. What `libssl` is told to call while it works on a

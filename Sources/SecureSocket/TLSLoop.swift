@@ -22,6 +22,8 @@ package final class TLSLoop {
 
     /// What libssl said in the last call, in plaintext, where records are ours.
     private(set) var said: [Said] = []
+    /// How often the peer took new keys, in the last call.
+    private(set) var keyUpdatesHeard = 0
     /// The secret that libssl sends under from now on, of the connection that was called.
     private var sendingSecret: [UInt8]?
     private var ownContext: (source: TLSContext, copy: TLSContext)?
@@ -114,6 +116,8 @@ package final class TLSLoop {
         return self.sendingSecret
     }
 
+    fileprivate func hearKeyUpdate() { self.keyUpdatesHeard += 1 }
+
     fileprivate func hear(_ said: Said) { self.said.append(said) }
 
     fileprivate func hear(secret: [UInt8]) { self.sendingSecret = secret }
@@ -121,6 +125,7 @@ package final class TLSLoop {
     /// Before a call that has nothing to read: the output is this call's alone.
     func empty() {
         self.count = 0
+        self.keyUpdatesHeard = 0
         if !self.said.isEmpty { self.said.removeAll(keepingCapacity: true) }
         guard self.buffer.count > 4 * Self.usualCapacityBytes else { return }
         self.buffer.deallocate()
@@ -189,12 +194,22 @@ private let writeToLoop: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?, 
     return count
 }
 
-/// libssl's messages in plaintext (SSL_CTX_set_msg_callback): of those it sends, the ones that may come after the
-/// handshake.
-let hearMessage:
+/// Of the peer's messages in plaintext (SSL_CTX_set_msg_callback) those that take new keys, where records are libssl's.
+let hearKeyUpdates:
     @convention(c) (CInt, CInt, CInt, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?) -> Void = {
         isSent, version, content, bytes, count, ssl, _ in
-        guard isSent == 1, let bytes, let ssl, let loop = SSL_get_wbio(ssl).flatMap({ loop(of: $0) }) else { return }
+        guard isSent == 0, content == SSL3_RT_HANDSHAKE, version == TLS1_3_VERSION, count > 0, let bytes,
+            CInt(bytes.load(as: UInt8.self)) == SSL3_MT_KEY_UPDATE
+        else { return }
+        ssl.flatMap { SSL_get_wbio($0) }.flatMap { loop(of: $0) }?.hearKeyUpdate()
+    }
+
+/// The same, and of those that libssl sends the ones that may come after the handshake.
+let hearMessage:
+    @convention(c) (CInt, CInt, CInt, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?) -> Void = {
+        isSent, version, content, bytes, count, ssl, argument in
+        guard isSent == 1 else { return hearKeyUpdates(isSent, version, content, bytes, count, ssl, argument) }
+        guard let bytes, let ssl, let loop = SSL_get_wbio(ssl).flatMap({ loop(of: $0) }) else { return }
         if content == SSL3_RT_ALERT, count == 2 {
             loop.hear(.alert(level: bytes.load(as: UInt8.self), description: (bytes + 1).load(as: UInt8.self)))
         } else if content == SSL3_RT_HANDSHAKE, version == TLS1_3_VERSION, count > 0 {

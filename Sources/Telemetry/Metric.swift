@@ -182,7 +182,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .connectionsAccepted: "Sockets accepted."
             case .connectionsRefused: "Sockets closed at once because a limit was reached."
             case .sessionsOpened: "WebSocket sessions that signed in."
-            case .sessionsRefused: "Sessions closed 4504 because a limit was reached."
+            case .sessionsRefused: "Sessions closed 4009 because a limit was reached."
             case .sessionsClosed: "Sessions closed by us, by close code."
             case .sessionsShed: "Idle sessions closed because memory passed its bound."
             case .sessionsAged: "Sessions told to reconnect because they reached their greatest age."

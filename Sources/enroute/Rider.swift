@@ -137,8 +137,8 @@ struct Rider: Sendable {
         do {
             for try await message in messages {
                 switch message {
-                case .ok("travel", _, _, _): switchedOn.yield()
-                case .ok("location", _, let sequence?, _):
+                case .ok("travel", _, _, _, _): switchedOn.yield()
+                case .ok("location", _, let sequence?, _, _):
                     summary.accepted += 1
                     if sequence == last { return summary }
                 case .error(let refusal) where refusal.re == "travel" && !refusal.code.isRetryable:

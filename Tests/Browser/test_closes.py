@@ -8,7 +8,7 @@ from markers import RIDER
 from rider_page import RiderPage
 from wire import Wire
 
-TOO_SLOW, FULL, SENSELESS = 4501, 4504, 4505
+TOO_SLOW, FULL, SENSELESS = 4008, 4009, 4505
 TOO_MANY = "open in too many places"
 # Of the page's own time: longer than who found no room waits until it tries again.
 AGAIN_MS = 41_000

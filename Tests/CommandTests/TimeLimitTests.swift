@@ -65,7 +65,7 @@ import Testing
         try await self.connect(url, "rider-1", .rider) { connection, messages in
             try await connection.send(.travel(job: self.job, active: true))
             while let message = try await messages.next() {
-                if case .ok("travel", _, _, let deadline?) = message { return deadline }
+                if case .ok("travel", _, _, let deadline?, _) = message { return deadline }
             }
             throw ClientError.connectionLost
         }
@@ -140,7 +140,7 @@ import Testing
                     while let message = try await messages.next() {
                         switch message {
                         case .tracking(_, .ended, let reason): return .some(reason)
-                        case .ok("location", _, _, _): break
+                        case .ok("location", _, _, _, _): break
                         // Already closed, for the follower: who asks why is told.
                         case .error(let refusal) where refusal.code == .travelModeOff:
                             try await connection.send(.travel(job: self.job, active: true))

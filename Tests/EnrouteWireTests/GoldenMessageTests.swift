@@ -91,7 +91,7 @@ import Testing
             re: "watch", zone: rome, code: .forbidden, message: "Only services and operations watch pools."),
         Refusal(
             re: "location", job: visit, code: .implausiblePosition, message: "Wait for a better one.",
-            reason: "inaccurate"),
+            reason: "inaccurate", ref: MessageRef("fix \"17\"")),
     ]
 
     /// What a gateway writes; positions apart, which `PublishedLocation` writes.
@@ -129,7 +129,7 @@ import Testing
         "ok": [
             .ok(re: "travel", job: visit, sequence: nil, deadline: 1_795_263_017_611),
             .ok(re: "location", job: visit, sequence: 17, deadline: nil),
-            .ok(re: "availability", job: nil, sequence: nil, deadline: nil),
+            .ok(re: "availability", job: nil, sequence: nil, deadline: nil, ref: MessageRef("7")),
         ],
         "error": refusals.map { .error($0) }, "pong": [.pong(serverTime: 1_795_248_617_626)],
         "goaway": [.goaway(retryInMilliseconds: 4200)],

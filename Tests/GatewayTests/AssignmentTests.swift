@@ -244,20 +244,22 @@ import Testing
                 try await gateway.registerRider()
                 try await gateway.connect("rider-1", .rider) { old, oldMessages in
                     try await old.send(.availability(.online, device: DeviceID("old")))
-                    _ = try await oldMessages.first { if case .ok("availability", _, _, _) = $0 { true } else { nil } }
+                    _ = try await oldMessages.first {
+                        if case .ok("availability", _, _, _, _) = $0 { true } else { nil }
+                    }
                     try await gateway.connect("rider-1", .rider) { new, newMessages in
                         try await new.send(.availability(.online, device: DeviceID("new")))
                         _ = try await newMessages.first {
-                            if case .ok("availability", _, _, _) = $0 { true } else { nil }
+                            if case .ok("availability", _, _, _, _) = $0 { true } else { nil }
                         }
                         try await old.send(.presence(Coordinate(latitude: 41.9, longitude: 12.5), device: nil))
                         let end = await Result { while try await oldMessages.next() != nil {} }
-                        #expect(throws: ClientError.closed(code: 4007, reason: "another device is the rider's now")) {
+                        #expect(throws: ClientError.closed(code: 4506, reason: "another device is the rider's now")) {
                             try end.get()
                         }
                         try await new.send(.presence(Coordinate(latitude: 41.9, longitude: 12.5), device: nil))
                         let isHeard = try await newMessages.first {
-                            if case .ok("presence", _, _, _) = $0 { true } else { nil }
+                            if case .ok("presence", _, _, _, _) = $0 { true } else { nil }
                         }
                         #expect(isHeard)
                     }

@@ -28,7 +28,8 @@ import Testing
     /// One of each kind: a new case is a mistake here until it is named.
     private static func key(_ message: ClientMessage) -> String {
         switch message {
-        case .auth, .subscribe, .unsubscribe, .travel, .availability, .presence, .watch, .unwatch, .refresh, .ping:
+        case .auth, .subscribe, .subscribeAll, .unsubscribe, .travel, .availability, .presence, .watch, .unwatch,
+            .refresh, .ping:
             message.type
         case .location: "report"
         case .dark: "reportDark"
@@ -116,8 +117,8 @@ import Testing
     @Test func `every example of a client's message is read as that, and written the same`() throws {
         for (key, message) in try Self.messages("hear") {
             for example in Self.examples(message) {
-                let read = try Array(example.json).withUnsafeBytes { try ClientMessage($0) }
-                #expect(Self.key(read) == key && read.type == message["name"]?.text)
+                let read = try Array(example.json).withUnsafeBytes { try ClientRequest($0) }
+                #expect(Self.key(read.message) == key && read.message.type == message["name"]?.text)
                 #expect(try JSONValue(json: read.encoded) == example)
             }
         }

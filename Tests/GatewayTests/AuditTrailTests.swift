@@ -155,7 +155,7 @@ import Testing
                         try await connection.send(.travel(job: job, active: true))
                         _ = try await messages.travelAnswer()
                         try await connection.report(job, step: 1)
-                        _ = try await messages.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                        _ = try await messages.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
                     }
                     let path = "/api/v1/jobs/\(job)/"
                     let answer =
@@ -223,7 +223,7 @@ import Testing
                             await ledger.crash()
                             try await connection.send(.unsubscribe(job: job))
                             _ = try await messages.first { message in
-                                if case .ok("unsubscribe", _, _, _) = message { true } else { nil }
+                                if case .ok("unsubscribe", _, _, _, _) = message { true } else { nil }
                             }
                         }
                         try await ledger.start()

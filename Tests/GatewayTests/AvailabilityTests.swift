@@ -148,7 +148,9 @@ import Testing
         try await Self.run { gateway in
             try await gateway.connect("rider-1", .rider) { rider, messages in
                 try await rider.send(.availability(.online, device: DeviceID("phone-1")))
-                let done = try await messages.first { if case .ok("availability", _, _, _) = $0 { true } else { nil } }
+                let done = try await messages.first {
+                    if case .ok("availability", _, _, _, _) = $0 { true } else { nil }
+                }
                 #expect(done)
             }
             let addresses = (gateway.settings.live, gateway.settings.ledger)

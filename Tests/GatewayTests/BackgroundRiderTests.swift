@@ -122,7 +122,7 @@ import Testing
                 report.alsoFor = [JobID("job-2")!]
                 try await rider.send(.location(report))
                 for _ in 0..<2 {
-                    _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                    _ = try await answers.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
                 }
             }
             let rounds = RiderRounds(live: gateway.client, settings: gateway.settings.liveState)

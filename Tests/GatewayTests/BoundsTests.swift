@@ -38,7 +38,7 @@ import Testing
         #expect(metrics.contains(#"enroute_deadlines_missed_total{deadline="handshake"} 2"#))
     }
 
-    @Test func `D5: a person's session too many is closed 4504, and the others stay`() async throws {
+    @Test func `D5: a person's session too many is closed 4009, and the others stay`() async throws {
         let metrics = try await Self.metrics {
             $0.limits.sessionsPerPerson = 2
         } _: { gateway, token in
@@ -46,7 +46,7 @@ import Testing
             let second = try RawSocket.session(port: gateway.port, token: token)
             let third = try RawSocket.upgraded(port: gateway.port, token: token)
             #expect(
-                try third.readToEnd().ends(with: Frame.close(4504, "this person has as many connections as it may")))
+                try third.readToEnd().ends(with: Frame.close(4009, "this person has as many connections as it may")))
             for session in [first, second] {
                 try session.send(RawSocket.frame(0x89, [1]))
                 #expect(try session.read() == [0x8A, 1, 1])
@@ -58,14 +58,14 @@ import Testing
         #expect(metrics.contains("enroute_sessions_opened_total 3"))
     }
 
-    @Test func `D5: an address's session too many is closed 4504, whoever it is for`() async throws {
+    @Test func `D5: an address's session too many is closed 4009, whoever it is for`() async throws {
         let metrics = try await Self.metrics {
             $0.limits.sessionsPerAddress = 1
         } _: { gateway, token in
             let first = try RawSocket.session(port: gateway.port, token: token)
             let second = try RawSocket.upgraded(port: gateway.port, token: token)
             #expect(
-                try second.readToEnd().ends(with: Frame.close(4504, "this address has as many connections as it may")))
+                try second.readToEnd().ends(with: Frame.close(4009, "this address has as many connections as it may")))
             try first.sayGoodbye()
         }
         #expect(metrics.contains(#"enroute_sessions_refused_total{limit="sessions_per_address"} 1"#))
@@ -81,7 +81,7 @@ import Testing
             let other = try RawSocket.session(port: gateway.port, token: token, "X-Forwarded-For: 192.0.2.2\r\n")
             let again = try RawSocket.upgraded(port: gateway.port, token: token, "X-Forwarded-For: 192.0.2.1\r\n")
             #expect(
-                try again.readToEnd().ends(with: Frame.close(4504, "this address has as many connections as it may")))
+                try again.readToEnd().ends(with: Frame.close(4009, "this address has as many connections as it may")))
             for session in [one, other] { try session.sayGoodbye() }
         }
     }

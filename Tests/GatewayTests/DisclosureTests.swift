@@ -129,7 +129,7 @@ extension DisclosureTests.Seen {
         case .status(let of, _), .tracking(let of, _, _), .eta(let of, _), .ended(let of, _), .approach(let of, _),
             .dark(let of, _, _):
             job = of
-        case .ok(_, let of, _, _): job = of
+        case .ok(_, let of, _, _, _): job = of
         case .error(let refusal):
             (job, isRefusal) = (refusal.job, refusal.code == .notFound)
             self.refused += 1

@@ -72,7 +72,7 @@ import Testing
                         try await connection.report(job, step: step)
                         let answer = try await messages.first { message -> Int64? in
                             switch message {
-                            case .ok("location", _, let sequence, _): sequence
+                            case .ok("location", _, let sequence, _, _): sequence
                             case .error(let refusal): throw refusal.code
                             default: nil
                             }
@@ -122,7 +122,7 @@ import Testing
                         step += 1
                         for job in jobs { try await connection.report(job, step: step) }
                         let job = try await messages.first {
-                            if case .ok("location", let job?, _, _) = $0 { job } else { nil }
+                            if case .ok("location", let job?, _, _, _) = $0 { job } else { nil }
                         }
                         answered[job, default: 0] += 1
                     }
@@ -149,7 +149,7 @@ import Testing
                     _ = try await messages.travelAnswer()
                     for step in 1...Self.fixes { try await connection.report(job, step: step) }
                     _ = try await messages.first { message -> Bool? in
-                        if case .ok("location", _, Int64(Self.fixes), _) = message { true } else { nil }
+                        if case .ok("location", _, Int64(Self.fixes), _, _) = message { true } else { nil }
                     }
                 }
                 let (_, locations) = try await followed

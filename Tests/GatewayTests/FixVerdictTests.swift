@@ -51,7 +51,7 @@ import Testing
     ) async throws -> String {
         try await messages.first { message in
             switch message {
-            case .ok("location", _, _, _): "ok"
+            case .ok("location", _, _, _, _): "ok"
             case .error(let refusal): "\(refusal.code.rawValue) \(refusal.reason ?? "")"
             default: nil
             }

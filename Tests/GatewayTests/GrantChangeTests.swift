@@ -36,7 +36,7 @@ import Testing
                 try await connection.report(job, step: step)
                 let refusal = try await messages.first { message -> ErrorCode?? in
                     switch message {
-                    case .ok("location", _, _, _): .some(nil)
+                    case .ok("location", _, _, _, _): .some(nil)
                     case .error(let refusal): .some(refusal.code)
                     default: nil
                     }
@@ -81,7 +81,9 @@ import Testing
                         _ = try await messages.travelAnswer()
                         for step in 1...60 {
                             try await connection.report(job, step: Self.secondStart + step)
-                            _ = try await messages.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                            _ = try await messages.first {
+                                if case .ok("location", _, _, _, _) = $0 { true } else { nil }
+                            }
                         }
                     }
                     let messages = try await shown
@@ -252,7 +254,7 @@ import Testing
                         for _ in 0..<3 {
                             _ = try await messages.first { message -> Bool? in
                                 switch message {
-                                case .ok("location", let job?, Int64(step), _): answered[job, default: 0] += 1
+                                case .ok("location", let job?, Int64(step), _, _): answered[job, default: 0] += 1
                                 case .error(let refusal) where refusal.job == off: refused += 1
                                 default: return nil
                                 }

@@ -174,7 +174,9 @@ import Testing
                     func travel(_ steps: [Int]) async throws {
                         for step in steps {
                             try await rider.report(Self.job, step: step)
-                            _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                            _ = try await answers.first {
+                                if case .ok("location", _, _, _, _) = $0 { true } else { nil }
+                            }
                         }
                     }
                     let first = try await phone.follow(since: nil) { messages, _ in

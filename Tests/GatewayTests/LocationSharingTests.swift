@@ -57,14 +57,14 @@ import Testing
                 try await rider.send(.travel(job: job, active: true))
                 _ = try await answers.travelAnswer()
                 try await rider.report(job, step: 1)
-                _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                _ = try await answers.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
                 for (person, role) in [("bert", Role.customer), ("rider-2", .rider)] {
                     try await gateway.connect(person, role) { stranger, messages in
                         try await stranger.send(.subscribe(job: job, since: nil))
                         let refusal = try await messages.refusal()
                         #expect(refusal.code == .notFound)
                         try await rider.report(job, step: 2)
-                        _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                        _ = try await answers.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
                         let said = try await Self.said(to: stranger, &messages)
                         #expect(said.isEmpty)
                     }
@@ -84,7 +84,7 @@ import Testing
                 }
                 // Nor did any of them do anything.
                 try await rider.report(job, step: 3)
-                _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                _ = try await answers.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
             }
         }
     }

@@ -108,7 +108,7 @@ import Testing
                         }
                         try await redis.thaw()
                         let answered: Int64 = try await messages.first { message in
-                            if case .ok("location", _, let sequence?, _) = message { sequence } else { nil }
+                            if case .ok("location", _, let sequence?, _, _) = message { sequence } else { nil }
                         }
                         #expect(answered == 3)
                     }

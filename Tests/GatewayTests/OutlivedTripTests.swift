@@ -115,7 +115,7 @@ import Testing
                 try await gateway.connect("rider-1", .rider) { rider, answers in
                     for job in [over, other] {
                         try await rider.report(job, step: 1)
-                        _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                        _ = try await answers.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
                     }
                     try await Self.end(gateway, "job-1", by: .completed)
                     // The session looks at all its trips every ten seconds.
@@ -156,7 +156,7 @@ import Testing
             let job = JobID("job-1")!
             try await gateway.connect("rider-1", .rider) { rider, answers in
                 try await rider.send(.dark(job: job, .permissionDenied))
-                _ = try await answers.first { if case .ok("dark", _, _, _) = $0 { true } else { nil } }
+                _ = try await answers.first { if case .ok("dark", _, _, _, _) = $0 { true } else { nil } }
                 try await becomes("the reason is known") { try await Self.dark(gateway, "job-1") == .permissionDenied }
                 for isOn in [false, true] {
                     try await rider.send(.travel(job: job, active: isOn))

@@ -79,7 +79,7 @@ import Tracking
                     }
                     let (before, sent) = (silences.stale, clock.now)
                     try await rider.send(.location(LocationReport(job: job, sequence: Int64(index), fixes: [fix])))
-                    _ = try await answers.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                    _ = try await answers.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
                     _ = try await seen.first { message -> Bool? in
                         note(message)
                         if case .location(let location) = message, location.fix.at == fix.at { return true }
@@ -154,7 +154,7 @@ import Tracking
                 try await rider.send(.location(LocationReport(job: job, sequence: Int64(index), fixes: [fix])))
                 _ = try await answers.first { message -> Bool? in
                     switch message {
-                    case .ok("location", _, Int64(index), _): return true
+                    case .ok("location", _, Int64(index), _, _): return true
                     // The second answer to a report before this one, which was held: taken for this one's, all after
                     // it would be looked at before they are shown.
                     case .error(let refusal) where refusal.reason == FixRefusal.implausibleSpeed.rawValue: return nil

@@ -48,7 +48,7 @@ import Testing
                             try await rider.send(.location(LocationReport(job: job, sequence: last, fixes: [fix])))
                             return try await answers.first { message in
                                 switch message {
-                                case .ok("location", _, _, _): false
+                                case .ok("location", _, _, _, _): false
                                 case .tracking(_, .ended, .timeLimit): true
                                 case .error(let refusal) where refusal.code != .travelModeOff: throw refusal.code
                                 // What is refused is followed by why.
@@ -68,7 +68,7 @@ import Testing
                         }
                         try await rider.send(.travel(job: job, active: true))
                         let code = try await answers.first { message -> ErrorCode? in
-                            if case .ok("travel", _, _, _) = message { throw Missing() }
+                            if case .ok("travel", _, _, _, _) = message { throw Missing() }
                             if case .error(let refusal) = message, refusal.re == "travel" { return refusal.code }
                             return nil
                         }

@@ -62,7 +62,7 @@ import Testing
                             // Each is done before the next: so that each is shown by itself.
                             _ = try await answers.first { message -> Bool? in
                                 switch message {
-                                case .ok("location", _, _, _): true
+                                case .ok("location", _, _, _, _): true
                                 // One that was held and answered before.
                                 case .error(let refusal) where refusal.reason == "implausible_speed": nil
                                 case .error: true

@@ -254,7 +254,7 @@ extension GatewayConnection.Messages.AsyncIterator {
     mutating func travelAnswer() async throws -> Int64? {
         try await self.first { message -> Int64?? in
             switch message {
-            case .ok("travel", _, _, let deadline): .some(deadline)
+            case .ok("travel", _, _, let deadline, _): .some(deadline)
             case .error(let refusal): throw refusal.code
             default: nil
             }

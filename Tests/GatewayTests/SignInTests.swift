@@ -96,14 +96,14 @@ import Testing
         }
     }
 
-    @Test func `D3: who does not sign in at all is closed 4501`() async throws {
+    @Test func `D3: who does not sign in at all is closed 4008`() async throws {
         try await within {
             try await RunningGateway.run { settings in
                 // Time enough to read why, too.
                 (settings.limits.signInSeconds, settings.limits.closeSeconds) = (0, 30)
             } _: { gateway in
                 let code = try await gateway.closeCode { _ in }
-                #expect(code == 4501)
+                #expect(code == 4008)
             }
         }
     }
@@ -306,7 +306,7 @@ extension GatewayConnection.Messages.AsyncIterator {
                     #expect(try await messages.refusal().code == .unauthorized)
                     try await connection.send(.refresh(token: later))
                     let deadline: Int64 = try await messages.first { message in
-                        if case .ok("refresh", _, _, let deadline?) = message { deadline } else { nil }
+                        if case .ok("refresh", _, _, let deadline?, _) = message { deadline } else { nil }
                     }
                     let left = deadline / 1000 - Int64(Date.now.timeIntervalSince1970)
                     #expect((1700...1800).contains(left))

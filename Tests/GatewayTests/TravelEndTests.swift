@@ -62,7 +62,9 @@ import Testing
                         // Still under way when it ends.
                         try await connection.report(job, step: step + 1)
                         for _ in 0..<2 {
-                            _ = try await messages.first { if case .ok("travel", _, _, _) = $0 { true } else { nil } }
+                            _ = try await messages.first {
+                                if case .ok("travel", _, _, _, _) = $0 { true } else { nil }
+                            }
                         }
                     }
                     try await connection.send(.travel(job: job, active: true))
@@ -143,7 +145,7 @@ import Testing
                     try await connection.send(.travel(job: job, active: true))
                     _ = try await messages.travelAnswer()
                     try await connection.report(job, step: 1)
-                    _ = try await messages.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                    _ = try await messages.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
                 }
                 try await gateway.connect("anna", .customer) { connection, messages in
                     try await connection.send(.subscribe(job: job, since: nil))
@@ -220,7 +222,7 @@ import Testing
                 try await connection.report(job, step: step)
                 _ = try await messages.first { message -> Bool? in
                     switch message {
-                    case .ok("location", _, _, _): return true
+                    case .ok("location", _, _, _, _): return true
                     case .error(let refusal): throw refusal.code
                     default: return nil
                     }

@@ -133,6 +133,33 @@ import Testing
         #expect(Self.events([[0x83] + after, after]).count == 1)
     }
 
+    @Test func `B54: after a refusal a close frame is still found, whatever stands before it and however it comes`() {
+        var bounds = Self.bounds
+        bounds.awaitsClose = true
+        let before = [
+            Self.frame(0x83, [1, 2, 3]), Self.frame(0x81, [UInt8](repeating: 65, count: 5000)),
+            Self.frame(0x82, [UInt8](repeating: 8, count: 70_000)), [0x81, 2, 123, 125],
+            Self.frame(0x88, [UInt8](repeating: 0, count: 126)),
+        ]
+        for refused in before {
+            let stream = refused + before.flatMap { $0 } + Self.frame(0x88, [0x03, 0xE8]) + Self.frame(0x81, [65])
+            for size in [stream.count, 1, 7] {
+                let pieces = stride(from: 0, to: stream.count, by: size).map {
+                    Array(stream[$0..<min($0 + size, stream.count)])
+                }
+                let events = Self.events(pieces, bounds)
+                guard events.count == 2, case .refused = events[0] else {
+                    Issue.record("\(events)")
+                    continue
+                }
+                #expect(events[1] == .close(.empty))
+            }
+        }
+        // A length that no memory holds is passed over like any other.
+        let endless: [UInt8] = [0x81, 0xFF] + [UInt8](repeating: 0xFF, count: 8) + [0, 0, 0, 0]
+        #expect(Self.events([endless, Self.frame(0x88, [])], bounds).count == 1)
+    }
+
     @Test func `between frames nothing is kept`() {
         var reader = WebSocketReader(Self.bounds)
         reader.add(ByteBuffer(bytes: Self.frame(0x81, [UInt8](repeating: 65, count: 1000))))

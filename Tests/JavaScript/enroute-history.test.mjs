@@ -10,7 +10,7 @@ import {Clock, playedSockets, seeded, settled} from './clock.mjs';
 const SEEDS = Number(process.env.ENROUTE_SEEDS ?? 60);
 const FIRST_SEED = Number(process.env.ENROUTE_FIRST_SEED ?? 1);
 const ACTIONS = 60;
-const CODES = [1006, 4000, 4001, 4002, 4004, 4005, 4006, 4500, 4501, 4502, 4504];
+const CODES = [1006, 4000, 4001, 4002, 4004, 4005, 4006, 4008, 4009, 4500, 4502, 4506];
 const JOBS = ['a', 'b', 'c'];
 
 class History {

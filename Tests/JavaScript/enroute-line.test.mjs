@@ -92,7 +92,7 @@ test('each failure waits longer, and a session that stood begins anew', async ()
   assert.equal(enroute.connection.retryAt - clock.wall(), 1_500);
 });
 
-for (const code of [4500, 4502, 4503, 4505]) {
+for (const code of [4500, 4502, 4503, 4505, 4506]) {
   test(`after ${code} nobody comes back by itself`, async () => {
     const {enroute, clock, sockets} = await open();
     sockets.last.closes(code, 'why');
@@ -112,7 +112,7 @@ test('who was too slow to sign in comes back at the usual pace, each time a litt
   const waits = [];
   for (let count = 0; count < 4; count++) {
     sockets.last.opens();
-    sockets.last.closes(4501, 'not signed in in time');
+    sockets.last.closes(4008, 'not signed in in time');
     assert.equal(enroute.connection.state, 'waiting');
     waits.push(enroute.connection.retryAt - clock.wall());
     await clock.pass(waits.at(-1));
@@ -125,8 +125,8 @@ test('who was too slow to sign in comes back at the usual pace, each time a litt
 test('where there is no room it comes back again and again, each time after a dead session was noticed', async () => {
   const {enroute, clock, sockets} = await open();
   for (let count = 1; count <= 3; count++) {
-    sockets.last.closes(4504, 'full');
-    assert.deepEqual([enroute.connection.state, enroute.connection.close.code], ['waiting', 4504]);
+    sockets.last.closes(4009, 'full');
+    assert.deepEqual([enroute.connection.state, enroute.connection.close.code], ['waiting', 4009]);
     await clock.pass(39_999);
     assert.equal(sockets.all.length, count);
     await clock.pass(301);

@@ -110,7 +110,7 @@ test('what is shown is from when something was heard last, not from when the los
 test('where there was no room for a session that is said, until another end of it', async (run) => {
   const clock = ownClock(run);
   const heardAt = Date.now();
-  const full = {...is('waiting'), close: {code: 4504, reason: 'full'}};
+  const full = {...is('waiting'), close: {code: 4009, reason: 'full'}};
   for (const hasState of [true, false]) {
     const {place, banner: seen} = banner(hasState, {heardAt: () => heardAt});
     seen.update(full);

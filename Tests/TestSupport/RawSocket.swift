@@ -60,6 +60,12 @@ package final class RawSocket {
     /// Nothing more is sent; answers still come.
     package func finish() { shutdown(self.descriptor, Int32(SHUT_WR)) }
 
+    /// From now on the end of this object is a reset (socket(7), SO_LINGER), as when a phone loses its network.
+    package func resetWhenClosed() {
+        var atOnce = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// At least one byte, or none at the end.
     package func read(atMost most: Int = 65_536) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: most)

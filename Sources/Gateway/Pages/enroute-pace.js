@@ -30,13 +30,8 @@ export function reconnectDelay(failures, notBefore, now, random) {
   return random() * ceiling;
 }
 
-/** There are as many sessions as there may be. */
-export const FULL = 4504;
-/**
- * Of the closes that end it those that pass: whoever signs in at once was only too slow, or stood still, for 4501, and
- * the session too many may be our own, of a network that we have left.
- */
-const PASSING = [4501, FULL];
+/** There are as many sessions as there may be; one of them may be our own, of a network that we have left. */
+export const FULL = 4009;
 
 /**
  * What a close means for who was connected (PROTOCOL.md, "Close codes"): whether coming back is of use, in how many ms
@@ -46,11 +41,11 @@ const PASSING = [4501, FULL];
  */
 export function closeMeaning(code) {
   return {
-    comesBack: code < 4500 || code > 4999 || PASSING.includes(code),
+    comesBack: code < 4500 || code > 4999,
     retryIn: code === FULL ? FULL_AGAIN : null,
     error: {
       4005: 'token_expired', 4500: 'unauthorized', 4502: 'revoked', 4503: 'unsupported_version',
-      4504: 'limit_exceeded', 4505: 'bad_request',
+      4009: 'limit_exceeded', 4505: 'bad_request', 4506: 'conflict',
     }[code] ?? 'unavailable',
   };
 }

@@ -25,7 +25,7 @@ export interface EnrouteOptions {
 export type Credential = {token: string} | {link: string};
 
 export interface Connection {
-  /** `waiting`: gone, and coming back at `retryAt`, or the system says that it is offline; with a `close` of 4504 there
+  /** `waiting`: gone, and coming back at `retryAt`, or the system says that it is offline; with a `close` of 4009 there
    * was no room. `refused`: coming back is of no use. */
   readonly state: 'connecting' | 'open' | 'waiting' | 'refused' | 'stopped';
   /** The gateway hears nothing from Redis: what is shown may be old. */

@@ -107,7 +107,7 @@ export class Announcer {
 }
 
 /** The close of a session for which there was no room; it is tried for again. */
-const FULL = 4504;
+const FULL = 4009;
 
 /**
  * Tells that the connection is lost: at once when the system says so, otherwise after `patience` ms without one,

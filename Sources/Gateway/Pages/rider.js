@@ -22,7 +22,7 @@ const QUIET = 800;
 /** Closes after which signing in anew is of use. */
 const SIGNED_OUT = [4005, 4500, 4502];
 /** The close of an older device of a rider. */
-const REPLACED = 4007;
+const REPLACED = 4506;
 
 const element = (id) => document.getElementById(id);
 const words = inLanguage(allWords);
@@ -193,7 +193,6 @@ enroute.on('connection', (connection) => {
   banner.update(connection);
   const code = connection.close?.code;
   if (code === REPLACED) {
-    enroute.stop();
     travel.pause();
     banner.explain(words.otherDevice);
   } else if (SIGNED_OUT.includes(code)) {

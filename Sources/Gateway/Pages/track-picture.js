@@ -32,7 +32,7 @@ export const refusalOnceOpen = (refusal, view) =>
   (view.refused || isTakenAway(view) || !PASSING.includes(refusal) ? refusal : null);
 
 /**
- * What is said while there is no room for this session (4504): who was here before keeps what it saw, as when any
+ * What is said while there is no room for this session (4009): who was here before keeps what it saw, as when any
  * connection is lost; who comes new is not shown what one more would not be.
  */
 export const refusalWithoutRoom = (refusal, wasHere) => (wasHere ? refusal : refusal ?? 'full');

@@ -45,7 +45,7 @@ let wasHere = false;   // a session stood: what is shown may stay while there is
 /** Closes after which nobody comes back, and what they mean to who looks; a token's end asks to sign in again. */
 const CLOSES = {4502: 'expired', 4505: 'other'};
 /** There was no room for this session; it is tried again. */
-const FULL = 4504;
+const FULL = 4009;
 
 // ---- what is so ----
 

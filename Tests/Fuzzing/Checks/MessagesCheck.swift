@@ -9,6 +9,7 @@ enum MessagesCheck {
     static func run(_ input: [UInt8]) throws(Disagreement) {
         let client = Self.client(input)
         let server = Self.server(input)
+        _ = input.withUnsafeBytes { MessageOutline($0) }
         // Elsewhere bytes that are no UTF-8 are refused before they are read; here they may only not crash.
         guard String(validating: input, as: UTF8.self) != nil else { return }
         if case .success(let message) = client { try self.returns(message) }

@@ -84,7 +84,11 @@ struct SessionCheck {
                     answers.append(.close(CloseCode.invalidText.rawValue))
                 } else if case .success(let message) = MessagesCheck.client(bytes) {
                     if let role = signedIn {
-                        if let answer = self.answer(to: message, of: role) { answers.append(answer) }
+                        if case .subscribeAll(let jobs) = message {
+                            answers += jobs.map { _ in .error("subscribe", .unavailable) }
+                        } else if let answer = self.answer(to: message, of: role) {
+                            answers.append(answer)
+                        }
                     } else {
                         (signedIn, answers) = (self.role(signingInWith: message, &answers), answers)
                     }
@@ -92,7 +96,7 @@ struct SessionCheck {
                     answers.append(.close(CloseCode.tooManyBadRequests.rawValue))
                 } else {
                     badMessages += 1
-                    answers.append(.error("", .badRequest))
+                    answers.append(.error(bytes.withUnsafeBytes { MessageOutline($0) }.type, .badRequest))
                 }
             }
             if answers.last?.isClose == true { break }
@@ -131,7 +135,7 @@ struct SessionCheck {
         case .auth: .error("auth", .badRequest)
         case .ping: .serverPong
         case .unsubscribe: .ok("unsubscribe")
-        case .subscribe: .error("subscribe", .unavailable)
+        case .subscribe, .subscribeAll: .error("subscribe", .unavailable)
         case .location: role == .rider ? nil : .error("location", .forbidden)
         case .refresh(let token): self.answer(toRefresh: token, of: role)
         case .watch: .error("watch", role == .ops || role == .service ? .unavailable : .forbidden)
@@ -173,7 +177,7 @@ struct SessionCheck {
         switch MessagesCheck.server(payload) {
         case .success(.welcome): return .welcome
         case .success(.pong): return .serverPong
-        case .success(.ok(let re, _, _, _)): return .ok(re)
+        case .success(.ok(let re, _, _, _, _)): return .ok(re)
         case .success(.error(let refusal)): return .error(refusal.re, refusal.code)
         case let other: throw Disagreement("the session says \(MessagesCheck.text(payload)): \(other)")
         }

@@ -123,8 +123,8 @@ struct Scene {
                 switch message {
                 case .location(let location): told.yield(.shown(at: location.fix.at))
                 case .subscribed, .reset: told.yield(.follows)
-                case .ok("travel", _, _, _): told.yield(.travels)
-                case .ok("location", _, let sequence?, _): told.yield(.accepted(sequence: sequence))
+                case .ok("travel", _, _, _, _): told.yield(.travels)
+                case .ok("location", _, let sequence?, _, _): told.yield(.accepted(sequence: sequence))
                 case .error(let refusal): told.yield(.failed("\(refusal.code.rawValue): \(refusal.message)"))
                 default: continue
                 }

@@ -1,0 +1,28 @@
+// The limits that `welcome` says: those a client has to know to keep within them.
+
+extension Limits {
+    func write(into writer: inout JSONWriter) {
+        for (name, path) in Self.said { writer.field(name, Int64(self[keyPath: path])) }
+        writer.field("subscribeJobs", Int64(Self.subscribeJobs))
+    }
+
+    /// What an older gateway does not say is as it is by default.
+    init(from reader: inout JSONReader) throws(BadMessage) {
+        var limits = Limits()
+        try reader.object { (name, reader) throws(BadMessage) in
+            guard let said = Self.said.first(where: { name.equals($0.name) }) else {
+                try reader.value()
+                return
+            }
+            limits[keyPath: said.path] = Int(clamping: try reader.integer())
+        }
+        self = limits
+    }
+
+    // Key paths to properties of a value hold nothing that could be shared.
+    private nonisolated(unsafe) static let said: [(name: StaticString, path: WritableKeyPath<Limits, Int>)] = [
+        ("messageBytes", \.messageBytes), ("messagesPerSecond", \.messagesPerSecond),
+        ("messagesBurst", \.messagesBurst), ("subscriptions", \.subscriptions), ("watchedZones", \.watchedZones),
+        ("positionsPerSecond", \.positionsPerSecond),
+    ]
+}

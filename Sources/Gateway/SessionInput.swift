@@ -1,0 +1,184 @@
+// What a session hears: frames become messages, each of which is counted before it is acted upon. Whatever a client sends
+// counts to its rate, pings and pongs too: else they would be a way to keep the gateway busy for nothing.
+
+internal import EnrouteWire
+internal import Fanout
+internal import Logging
+internal import NIOCore
+internal import Telemetry
+
+extension Session {
+    /// What a session has heard, besides what it did with it at once.
+    struct Heard {
+        /// Messages that could not be understood.
+        var badMessages = 0
+        /// Somebody is being looked up: messages wait until it is known who they are from.
+        var isVerifying = false
+        /// In the order in which they came; `Limits.signInMessages` at most.
+        var waiting: [ClientRequest] = []
+        /// More was said than may be, again and again: it is closed as soon as what was asked before is answered.
+        var isOverRate = false
+        /// Bytes that came when nothing was to be acted upon any more; `Limits.closingBytes` at most.
+        var lateBytes = 0
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // One more request, before this one's answer is whole: nobody reads it.
+        guard self.framing == .webSocket else { return }
+        let bytes = self.unwrapInboundIn(data)
+        self.loop.recent = .now()
+        self.keepalive.heard(self.loop.recent)
+        guard self.bearsWith(bytes.readableBytes) else { return context.close(promise: nil) }
+        self.reader.add(bytes)
+        while let event = self.reader.next() {
+            switch event {
+            case .text(let bytes): if self.admits(.message(bytes)) { self.received(bytes) }
+            case .ping(let payload): if self.admits(.ping) { self.send(Frame.pong(payload), .kept) }
+            case .pong: _ = self.admits(.pong)
+            case .binary: self.close(.unsupportedData, "messages are text")
+            case .close(let frame): return self.peerCloses(frame)
+            // What follows is read no more, but for the answer to our close.
+            case .refused(let code, let reason): self.close(code, reason)
+            }
+            if case .closed = self.state { return }
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // Who reads events has nothing more to say, but its end.
+        if self.framing == .events, case ChannelEvent.inputClosed? = event as? ChannelEvent {
+            return context.close(promise: nil)
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.logger.debug("socket failed", metadata: [LogKey.reason: "\(error)"])
+        context.close(promise: nil)
+    }
+
+    /// Between our close and the peer's answer a peer may say what is on its way, and not much more.
+    private func bearsWith(_ bytes: Int) -> Bool {
+        guard !self.isOpen || self.heard.isOverRate else { return true }
+        self.heard.lateBytes += bytes
+        guard self.heard.lateBytes > Limits.closingBytes else { return true }
+        self.closeOverRate()
+        return false
+    }
+
+    private enum Counted {
+        case message(ByteBuffer)
+        case ping
+        case pong
+    }
+
+    /// Whether one more frame may be acted upon.
+    private func admits(_ frame: Counted) -> Bool {
+        guard self.isOpen, !self.heard.isOverRate else { return false }
+        let isPong = if case .pong = frame { true } else { false }
+        if !isPong {
+            self.loop.counts.add(.messagesReceived)
+            self.lastActive = self.loop.ticks
+        }
+        switch self.rate.take(at: NIODeadline.now().uptimeNanoseconds) {
+        case .allowed: return true
+        case .refused(let retryIn):
+            self.loop.counts.add(.messagesRefusedByRate)
+            self.refuseByRate(frame, retryIn)
+        case .hopeless:
+            self.loop.counts.add(.messagesRefusedByRate)
+            self.heard.isOverRate = true
+            self.closeOnceAnswered(by: .now() + .seconds(Int64(self.limits.closeSeconds)))
+        }
+        return false
+    }
+
+    private func refuseByRate(_ frame: Counted, _ retryIn: Int64) {
+        let outline: MessageOutline
+        switch frame {
+        case .message(let bytes): outline = bytes.withUnsafeReadableBytes { MessageOutline($0) }
+        case .ping: outline = MessageOutline()
+        // Nobody waits for an answer to a pong.
+        case .pong: return
+        }
+        self.send(
+            .error(
+                Refusal(
+                    outline, code: .rateLimited,
+                    message: "You sent more messages than the limit allows; this one was dropped. Send it again later.",
+                    retryInMilliseconds: retryIn)))
+    }
+
+    /// What was asked within the rate is answered first, for as long as a close may take.
+    private func closeOnceAnswered(by end: NIODeadline) {
+        guard self.isOpen else { return }
+        guard self.follower.isReading, .now() < end else { return self.closeOverRate() }
+        _ = self.loop.deadlines.after(Deadlines.tick) { [weak self] in self?.closeOnceAnswered(by: end) }
+    }
+
+    private func closeOverRate() { self.close(.rateLimited, "more messages than may be sent, again and again") }
+
+    private func received(_ bytes: ByteBuffer) {
+        do throws(BadMessage) {
+            let request = try bytes.withUnsafeReadableBytes { bytes throws(BadMessage) in
+                guard bytes.isUTF8 else { throw BadMessage("") }
+                return try ClientRequest(bytes)
+            }
+            self.handle(request)
+        } catch {
+            guard !error.reason.isEmpty else { return self.close(.invalidText, "text must be UTF-8") }
+            self.loop.counts.add(.messagesNotUnderstood)
+            self.heard.badMessages += 1
+            guard self.heard.badMessages <= self.limits.badMessages else {
+                return self.close(.tooManyBadRequests, "too many messages that make no sense")
+            }
+            let outline = bytes.withUnsafeReadableBytes { MessageOutline($0) }
+            self.send(.error(Refusal(outline, code: .badRequest, message: error.reason)))
+        }
+    }
+
+    /// Each job is read: so many of one `subscribe` count as one more message.
+    private static let jobsPerMessage = 10
+
+    /// Acts upon what came before it was known who it is from.
+    func handleWaiting() {
+        let waiting = self.heard.waiting
+        self.heard.waiting = []
+        for request in waiting where self.grant != nil { self.handle(request) }
+    }
+
+    private func handle(_ request: ClientRequest) {
+        guard case .signedIn(let admitted) = self.state else { return self.handleUnsigned(request) }
+        let (grant, ref) = (admitted.grant, request.ref)
+        switch request.message {
+        case .location(let report): self.rider.report(report, grant)
+        case .subscribe(let job, let since): self.follower.subscribe(job, since: since, grant, ref)
+        case .subscribeAll(let jobs):
+            self.rate.charge(jobs.count / Self.jobsPerMessage, at: NIODeadline.now().uptimeNanoseconds)
+            for job in jobs { self.follower.subscribe(job.job, since: job.since, grant, ref) }
+        case .unsubscribe(let job): self.follower.unsubscribe(job, ref)
+        case .travel(let job, let active): self.rider.travel(job, active: active, grant, ref)
+        case .watch(let zone, let since): self.watcher.watch(zone, since: since, grant, ref)
+        case .unwatch(let zone): self.watcher.unwatch(zone, ref)
+        case .availability(let status, let device): self.rider.declare(status, device, grant, ref)
+        case .presence(let place, let device): self.rider.presence.heard(at: place, device, grant, ref)
+        case .dark(let job, let reason): self.rider.guidance.reported(reason, for: job, grant, ref)
+        case .ping: self.send(.pong(serverTime: .now))
+        case .auth: self.refuse("auth", nil, .badRequest, "This connection is signed in.", ref)
+        case .refresh(let token): self.refresh(token, admitted, ref)
+        }
+    }
+
+    private func handleUnsigned(_ request: ClientRequest) {
+        guard !self.heard.isVerifying else {
+            guard self.heard.waiting.count < self.limits.signInMessages else {
+                return self.close(.rateLimited, "too many messages before the sign-in was over: wait for welcome")
+            }
+            return self.heard.waiting.append(request)
+        }
+        guard case .auth(let credential) = request.message else {
+            return self.close(.invalidToken, "the first message must be auth")
+        }
+        self.signIn(self.loop.signIn(credential, from: self.address, as: self.id))
+    }
+}

@@ -1,0 +1,101 @@
+import Access
+import EnrouteWire
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Frames without a message, and what comes after a close.
+@Suite struct ControlFrameTests {
+    private static func run(
+        _ change: @escaping @Sendable (inout GatewaySettings) -> Void,
+        _ body: @escaping @Sendable (RunningGateway, String) async throws -> Void
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, change) { gateway in
+                try await body(gateway, try await gateway.token("anna", .customer))
+            }
+        }
+    }
+
+    @Test(arguments: [UInt8(0x8A), 0x89])
+    func `B24: control frames without end are closed like messages, signed in or not`(head: UInt8) async throws {
+        try await Self.run {
+            ($0.limits.messagesPerSecond, $0.limits.messagesBurst) = (0, 3)
+        } _: { gateway, token in
+            let port = gateway.port
+            for isSignedIn in [true, false] {
+                let heard = try await blocking {
+                    let socket =
+                        isSignedIn ? try RawSocket.session(port: port, token: token) : try RawSocket(port: port)
+                    if !isSignedIn {
+                        try socket.send(RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1\r\n"))
+                        _ = try socket.readUntil(Array("\r\n\r\n".utf8))
+                    }
+                    // Three are within the burst, six are let pass, and one more is too many.
+                    for _ in 0..<10 { try socket.send(RawSocket.frame(head, [1, 2, 3])) }
+                    try socket.send(RawSocket.frame(0x88, [0x0F, 0xA6]))
+                    return try socket.readToEnd()
+                }
+                #expect(heard.ends(with: Frame.close(4006, "more messages than may be sent, again and again")))
+                let text = String(decoding: heard, as: UTF8.self)
+                #expect(text.components(separatedBy: "rate_limited").count == (head == 0x89 ? 7 : 1))
+            }
+        }
+    }
+
+    @Test func `B24: who is closed and goes on to speak is cut off`() async throws {
+        try await Self.run {
+            $0.limits.closeSeconds = 600
+        } _: { gateway, token in
+            let port = gateway.port
+            let heard = try await blocking {
+                let socket = try RawSocket.session(port: port, token: token)
+                try socket.send(RawSocket.frame(0x82, [1]))
+                let close = try socket.read()
+                let pongs = [[UInt8]](repeating: RawSocket.frame(0x8A, [UInt8](repeating: 0, count: 100)), count: 20)
+                let piece = pongs.flatMap { $0 }
+                // Ended by the gateway: nothing else ends it within the bound of this test.
+                for _ in 0...2 * Limits.closingBytes / piece.count where (try? socket.send(piece)) == nil { break }
+                _ = socket.readToEndOrReset()
+                return close
+            }
+            #expect(heard.starts(with: [0x88]))
+            #expect(try await eventually { try await gateway.manage("/metrics").text.contains("sessions_open 0") })
+        }
+    }
+
+    /// Each breaks another rule; what follows its header is read over.
+    private static let broken: [[UInt8]] = [
+        RawSocket.frame(0x82, [UInt8](repeating: 1, count: 300)),
+        RawSocket.frame(0x81, Array("{}".utf8), masked: false),
+        RawSocket.frame(0xC1, Array("{}".utf8)), RawSocket.frame(0x83, [1, 2, 3]),
+        RawSocket.frame(0x89, [UInt8](repeating: 0, count: 126)),
+        RawSocket.frame(0x81, [UInt8](repeating: 0x20, count: 5000)),
+        RawSocket.frame(0x81, [UInt8](repeating: 0x20, count: 30_000)),
+        RawSocket.frame(0x80, [0x20]),
+    ]
+
+    @Test(arguments: Self.broken.indices)
+    func `B54: the answer to the close of a refused frame is read, and the socket closed with it`(
+        index: Int
+    ) async throws {
+        try await Self.run {
+            $0.limits.closeSeconds = 600
+        } _: { gateway, token in
+            let port = gateway.port
+            try await blocking {
+                let socket = try RawSocket.session(port: port, token: token)
+                let answer = RawSocket.frame(0x88, [0x03, 0xEA])
+                try socket.send(Self.broken[index] + RawSocket.frame(0x81, Array("{}".utf8)))
+                for byte in answer { try socket.send([byte]) }
+                // Else it would be open for as long as the bound of an answer, which this test does not wait for.
+                let heard = try socket.readToEnd()
+                #expect(heard.starts(with: [0x88]))
+            }
+            let metrics = try await gateway.manage("/metrics").text
+            #expect(!metrics.contains(#"enroute_deadlines_missed_total{deadline="close"} 1"#))
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import Access
+import EnrouteWire
+import Foundation
+import LiveState
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Which of its messages a client is answered, and how many it may send.
+@Suite struct MessageRefTests {
+    private static func frame(_ json: String) -> [UInt8] { RawSocket.frame(0x81, Array(json.utf8)) }
+
+    /// Answers to the messages, read until there are so many of `ok`, `error` and `subscribed`.
+    private static func answers(
+        _ gateway: RunningGateway, _ person: String, _ role: Role, _ messages: [String], count: Int
+    ) async throws -> [[String: String]] {
+        let (port, token) = (gateway.port, try await gateway.token(person, role))
+        return try await blocking {
+            let socket = try RawSocket.session(port: port, token: token)
+            try socket.send(messages.flatMap(self.frame))
+            var heard: [UInt8] = []
+            var answers: [[String: String]] = []
+            while answers.count < count, answers.last?["type"] != "close" {
+                let more = try socket.read()
+                if more.isEmpty { break }
+                heard += more
+                answers = self.objects(in: heard).filter {
+                    ["ok", "error", "subscribed", "close"].contains($0["type"])
+                }
+            }
+            return answers
+        }
+    }
+
+    /// The text messages of whole frames of a server, their members as texts; and the close.
+    private static func objects(in bytes: [UInt8]) -> [[String: String]] {
+        var (objects, place) = ([[String: String]](), 0)
+        while place + 2 <= bytes.count {
+            let short = Int(bytes[place + 1])
+            let header = short == 126 ? 4 : 2
+            guard place + header <= bytes.count else { break }
+            let length = short == 126 ? Int(bytes[place + 2]) << 8 + Int(bytes[place + 3]) : short
+            guard place + header + length <= bytes.count else { break }
+            let payload = Data(bytes[place + header..<place + header + length])
+            if bytes[place] == 0x88 { objects.append(["type": "close"]) }
+            if let object = try? JSONSerialization.jsonObject(with: payload) as? [String: Any] {
+                objects.append(object.mapValues { "\($0)" })
+            }
+            place += header + length
+        }
+        return objects
+    }
+
+    @Test func `B4: what cannot be read is answered with as much as could be`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let answers = try await Self.answers(
+                    gateway, "anna", .ops,
+                    [
+                        #"{"type":"subscribe","ref":"s 1","job":"job-1","since":{"epoch":"e"}}"#,
+                        #"{"type":"watch","zone":"rome","since":"x","ref":"w"}"#,
+                        #"{"ref":"cut off","type":"travel","job":"job-2","#,
+                        #"{"type":"nothing of ours","ref":"n"}"#,
+                        #"{"type":"ping","ref":"\#(String(repeating: "x", count: 65))"}"#,
+                    ], count: 5)
+                #expect(answers.map { $0["re"] } == ["subscribe", "watch", "travel", "", "ping"])
+                #expect(answers.map { $0["ref"] } == ["s 1", "w", "cut off", "n", nil])
+                #expect(answers.map { $0["job"] } == ["job-1", nil, "job-2", nil, nil])
+                #expect(answers.map { $0["zone"] } == [nil, "rome", nil, nil, nil])
+                #expect(answers.allSatisfy { $0["code"] == "bad_request" })
+            }
+        }
+    }
+
+    @Test func `B4: a message that is lost to the rate is named by its error`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) {
+                ($0.limits.messagesPerSecond, $0.limits.messagesBurst) = (0, 1)
+            } _: { gateway in
+                let answers = try await Self.answers(
+                    gateway, "anna", .ops,
+                    [
+                        #"{"type":"unsubscribe","job":"job-1","ref":"1"}"#,
+                        #"{"type":"subscribe","job":"job-2","ref":"2"}"#,
+                    ], count: 2)
+                #expect(answers.map { $0["ref"] } == ["1", "2"] && answers[0]["type"] == "ok")
+                #expect(
+                    answers[1]["code"] == "rate_limited" && answers[1]["re"] == "subscribe"
+                        && answers[1]["job"] == "job-2")
+            }
+        }
+    }
+
+    @Test func `B4: every ok and error repeats what the client calls the message`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                try await gateway.registerRider()
+                let now = Int64(Date.now.timeIntervalSince1970 * 1000)
+                let fix = #"{"at":\#(now),"lat":41.9,"lon":12.5,"acc":5}"#
+                let messages = [
+                    #"{"type":"travel","job":"\#(job)","active":true,"ref":"travel"}"#,
+                    #"{"type":"location","job":"\#(job)","seq":1,"fixes":[\#(fix)],"ref":"location"}"#,
+                    #"{"type":"dark","job":"\#(job)","reason":"no_fix","ref":"dark"}"#,
+                    #"{"type":"availability","status":"online","ref":"availability"}"#,
+                    #"{"type":"presence","ref":"presence"}"#,
+                    #"{"type":"unsubscribe","job":"\#(job)","ref":"unsubscribe"}"#,
+                    #"{"type":"unwatch","zone":"rome","ref":"unwatch"}"#,
+                    #"{"type":"watch","zone":"rome","ref":"watch"}"#,
+                    #"{"type":"auth","token":"x","ref":"auth"}"#,
+                    #"{"type":"refresh","token":"x","ref":"refresh"}"#,
+                    #"{"type":"subscribe","job":"none","ref":"subscribe"}"#,
+                ]
+                let answers = try await Self.answers(gateway, "rider-1", .rider, messages, count: messages.count)
+                #expect(answers.count == messages.count && answers.allSatisfy { $0["ref"] == $0["re"] }, "\(answers)")
+                #expect(Set(answers.compactMap { $0["re"] }).count == messages.count)
+                // Whether travel mode is on when the location comes is not the point here.
+                let done = Set(answers.filter { $0["type"] == "ok" }.compactMap { $0["re"] })
+                #expect(done.isSuperset(of: ["travel", "dark", "availability", "presence", "unsubscribe", "unwatch"]))
+            }
+        }
+    }
+
+    @Test func `B5: of more subscriptions than the rate allows those within it are answered before the close`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.limits.closeSeconds = 30 }) { gateway in
+                // They are answered when all 205 have come: the ledger waits a moment.
+                _ = try await gateway.client.send(["CLIENT", "PAUSE", "300", "ALL"]).get()
+                let subscribe = (0..<205).map { #"{"type":"subscribe","job":"job-\#($0)","ref":"\#($0)"}"# }
+                let answers = try await Self.answers(gateway, "orders", .service, subscribe, count: 205)
+                let answered = answers.filter { $0["code"] == "not_found" }
+                let lost = answers.filter { $0["code"] == "rate_limited" }
+                let burst = gateway.settings.limits.messagesBurst
+                #expect(answered.count >= burst && lost.count == 2 * burst)
+                #expect((answered + lost).allSatisfy { $0["job"] == $0["ref"].map { "job-\($0)" } })
+                #expect(answers.last?["type"] == "close")
+            }
+        }
+    }
+
+    @Test func `B5: one message subscribes to many jobs, and each is answered`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let jobs = [try await gateway.travellingJob("job-1"), try await gateway.travellingJob("job-2")]
+                let answers = try await Self.answers(
+                    gateway, "orders", .service,
+                    [#"{"type":"subscribe","jobs":["job-1",{"job":"job-2"},"none"],"ref":"all"}"#], count: 3)
+                #expect(Set(answers.filter { $0["type"] == "subscribed" }.map { $0["job"] }) == Set(jobs.map(\.text)))
+                let refused = answers.filter { $0["type"] == "error" }
+                #expect(refused.map { $0["job"] } == ["none"] && refused.first?["ref"] == "all")
+            }
+        }
+    }
+
+    @Test func `B5: welcome says the limits that this client can meet`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.limits.messagesBurst = 77 }) { gateway in
+                for (role, most) in [(Role.service, 200), (.ops, 200), (.customer, 10), (.rider, 10)] {
+                    try await gateway.connect("anna", role) { _, messages in
+                        let limits = try await messages.welcome().limits
+                        #expect(limits.subscriptions == most && limits.messagesBurst == 77)
+                        #expect(limits.messagesPerSecond == 20 && limits.watchedZones == 20)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Access
+import EnrouteWire
+import Foundation
+import LiveState
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// What a client says before it is told that it is signed in.
+@Suite struct SignInOrderTests {
+    private static func message(_ json: String) -> [UInt8] { RawSocket.frame(0x81, Array(json.utf8)) }
+
+    /// All that is heard until it holds `end`, or the connection ends.
+    private static func heard(_ socket: RawSocket, until end: String) throws -> String {
+        var heard: [UInt8] = []
+        while !String(decoding: heard, as: UTF8.self).contains(end) {
+            let more = try socket.read()
+            if more.isEmpty { break }
+            heard += more
+        }
+        return String(decoding: heard, as: UTF8.self)
+    }
+
+    private static func places(_ words: [String], in text: String) -> [String.Index] {
+        words.compactMap { text.range(of: $0)?.lowerBound }
+    }
+
+    @Test func `B1: a link and what is to be followed by it, said in one breath, are answered in order`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                let links = TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
+                let secret = try await links.issue(
+                    for: job, of: PersonID("anna")!, lifetime: .seconds(60), by: PersonID("service")!
+                ).get()
+                let port = gateway.port
+                let socket = Inboxed<RawSocket>()
+                // As long as Redis takes nothing in, the link is not looked up.
+                try await gateway.whileWritesWait {
+                    try await blocking {
+                        let connected = try RawSocket(port: port)
+                        try connected.send(RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1\r\n"))
+                        _ = try connected.readUntil(Array("\r\n\r\n".utf8))
+                        try connected.send(
+                            Self.message(#"{"type":"auth","link":"\#(secret)"}"#)
+                                + Self.message(#"{"type":"subscribe","job":"\#(job)"}"#)
+                                + Self.message(#"{"type":"unsubscribe","job":"other","ref":"last"}"#))
+                        socket.value = connected
+                    }
+                }
+                let text = try await blocking { try Self.heard(socket.value!, until: #""type":"subscribed""#) }
+                #expect(Self.places([#""type":"welcome""#, #""type":"subscribed""#], in: text).count == 2, "\(text)")
+                let both = Self.places([#""type":"welcome""#, #""ref":"last""#], in: text)
+                #expect(both.count == 2 && both == both.sorted(), "\(text)")
+            }
+        }
+    }
+
+    @Test func `B1: a ticket's session answers what was sent with the request`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let token = try await gateway.token("anna", .customer)
+                let made = try await JobRoutesTests.ask(gateway, "POST", "/api/v1/tickets", as: token)
+                let ticket = try #require(made.text.firstMatch(of: /"ticket":"([0-9a-f]{32})"/)).1
+                let port = gateway.port
+                let text = try await blocking {
+                    let socket = try RawSocket(port: port)
+                    let request = RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1, ticket.\(ticket)\r\n")
+                    try socket.send(Array(request.utf8) + Self.message(#"{"type":"ping"}"#))
+                    return try Self.heard(socket, until: #""type":"pong""#)
+                }
+                let both = Self.places([#""type":"welcome""#, #""type":"pong""#], in: text)
+                #expect(both.count == 2 && both == both.sorted(), "\(text)")
+            }
+        }
+    }
+
+    @Test func `B1: more than may wait before the sign-in is over closes, with a code that comes back`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.limits.signInMessages = 2 }) { gateway in
+                let job = try await gateway.travellingJob()
+                let links = TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
+                let secret = try await links.issue(
+                    for: job, of: PersonID("anna")!, lifetime: .seconds(60), by: PersonID("service")!
+                ).get()
+                let port = gateway.port
+                try await gateway.whileWritesWait {
+                    let heard = try await blocking {
+                        let socket = try RawSocket(port: port)
+                        try socket.send(RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1\r\n"))
+                        _ = try socket.readUntil(Array("\r\n\r\n".utf8))
+                        let ping = Self.message(#"{"type":"ping"}"#)
+                        try socket.send(Self.message(#"{"type":"auth","link":"\#(secret)"}"#) + ping + ping + ping)
+                        try socket.send(RawSocket.frame(0x88, [0x0F, 0xA6]))
+                        return try socket.readToEnd()
+                    }
+                    #expect(
+                        heard == Frame.close(4006, "too many messages before the sign-in was over: wait for welcome"))
+                    #expect(CloseCode(rawValue: 4006)?.reconnects == true)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+// What becomes of a peer's new keys (RFC 8446, 4.6.3), where records are ours and where they are libssl's.
+
+import COpenSSL
+import NIOCore
+import Testing
+
+@testable import SecureSocket
+
+@Suite struct KeyUpdateTests {
+    /// A KeyUpdate is 5 bytes; what a record adds after its header is 17.
+    private static let keyUpdateRecord = 5 + 17
+
+    private static func talk(makesRecords: Bool = true) throws -> Talk {
+        let files = try CertificateFiles()
+        let talk = Talk(
+            try TLSContext(
+                certificateChain: files.certificatePath, privateKey: files.keyPath, makesRecords: makesRecords))
+        talk.shakeHands()
+        talk.records = []
+        return talk
+    }
+
+    private static func update(_ talk: Talk, _ type: CInt) {
+        SSL_key_update(talk.client, type)
+        SSL_do_handshake(talk.client)
+        talk.toServer()
+    }
+
+    @Test func `B47: a peer that asks for our new keys gets them at once, and reads on`() throws {
+        let talk = try Self.talk()
+        for turn in 0..<5 {
+            Self.update(talk, SSL_KEY_UPDATE_REQUESTED)
+            #expect(talk.records == [Self.keyUpdateRecord], "turn \(turn)")
+            talk.say([UInt8(turn)])
+            #expect(talk.read() == [UInt8(turn)])
+            talk.records = []
+        }
+        talk.send("and back")
+        talk.toServer()
+        #expect(talk.heard == "and back" && talk.reading == .open)
+    }
+
+    @Test func `B47: a peer that takes new keys and asks for none gets no answer`() throws {
+        let talk = try Self.talk()
+        Self.update(talk, SSL_KEY_UPDATE_NOT_REQUESTED)
+        #expect(talk.records.isEmpty)
+        talk.say([1])
+        #expect(talk.read() == [1])
+    }
+
+    @Test(arguments: [true, false])
+    func `B47: a storm of new keys is closed at its bound`(makesRecords: Bool) throws {
+        let talk = try Self.talk(makesRecords: makesRecords)
+        for _ in 0..<KeyUpdateBudget.most {
+            Self.update(talk, SSL_KEY_UPDATE_NOT_REQUESTED)
+            #expect(talk.reading == .open)
+        }
+        Self.update(talk, SSL_KEY_UPDATE_NOT_REQUESTED)
+        guard case .failed(let reason) = talk.reading else {
+            Issue.record("\(talk.reading)")
+            return
+        }
+        #expect(reason.contains("new keys"))
+        #expect([UInt8]([1]).withUnsafeBytes { talk.server.write($0) } != .encrypted)
+        guard makesRecords else { return }
+        #expect(talk.read() == nil)
+        #expect(takeReason().contains("unexpected message"))
+    }
+
+    @Test func `B47: a peer on a real socket that takes new keys on and on is cut off`() async throws {
+        let listener = try await Listener.start()
+        let peer = try await Peer.connect(to: listener)
+        try await peer.handshake()
+        let connection = try await listener.connection()
+        try await connection.seen.until("handshake") { $0.events.contains("handshakeCompleted") }
+        for _ in 0...KeyUpdateBudget.most { try await peer.run { $0.updateKeys() } }
+        let seen = try await connection.seen.until("the end") { $0.isInactive }
+        guard case .protocolViolation? = seen.errors.first as? TLSError else {
+            Issue.record("not a violation: \(seen.errors)")
+            return
+        }
+        try await listener.stop()
+    }
+
+    @Test func `the bound is one of a minute`() {
+        var budget = KeyUpdateBudget()
+        let start = NIODeadline.uptimeNanoseconds(1)
+        var isTaken: [Bool] = []
+        for (updates, seconds) in [(KeyUpdateBudget.most, 0), (1, 59), (KeyUpdateBudget.most, 60), (0, 61), (1, 119)] {
+            isTaken.append(budget.take(updates, at: { start + .seconds(Int64(seconds)) }))
+        }
+        #expect(isTaken == [true, false, true, true, false])
+    }
+}
