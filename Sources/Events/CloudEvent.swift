@@ -126,7 +126,8 @@ private struct Structured: Decodable {
         }
         self.event = Result { () throws(EventFault) in
             // JSON event format 3.1: one of the two.
-            guard !members.contains(Key(stringValue: "data")) || !members.contains(Key(stringValue: "data_base64")) else {
+            guard !members.contains(Key(stringValue: "data")) || !members.contains(Key(stringValue: "data_base64"))
+            else {
                 throw .malformed("A CloudEvent has data or data_base64, not both.")
             }
             return try CloudEvent(details: Self.details(members)) { name throws(EventFault) in

@@ -93,7 +93,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
             loops: loops, states: states, load: load, issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts,
             arrivalCounts: routing.counts)
 
-        let (jobs, publisher, notes, tickets, codes, links, requests, riders, pool, revocationLog, geocoder) = try await loops[0]
+        let (jobs, publisher, notes, tickets, codes, links, requests, riders, pool, revocationLog, geocoder) =
+            try await loops[0]
             .submit {
                 [state = states[0]] in
                 (

@@ -127,7 +127,8 @@ extension Routes {
         let log = try await self.answer(self.jobs.ledger.log(of: wish.job))
         guard let first = log.first, first.source == "create", first.actor == grant.person.text else { return nil }
         // Nothing of it is named, so nothing changes; what is asked is whether a replica has what was written before.
-        let confirmed = try await self.answer(self.jobs.ledger.describe(wish.job, kind: wish.kind, zone: nil, destination: nil, vendor: nil))
+        let confirmed = try await self.answer(
+            self.jobs.ledger.describe(wish.job, kind: wish.kind, zone: nil, destination: nil, vendor: nil))
         let view = try await self.view(wish.job, grant)
         return Self.json(view, of: wish.job, status: .created, isUnknown: confirmed.isUnknown)
     }

@@ -15,7 +15,8 @@ struct PickupDistance {
         guard self.bound > 0, let vendor, let destination else { return nil }
         let kilometers = Self.kilometers(vendor, destination)
         guard kilometers > Double(self.bound) else { return nil }
-        let text = "The vendor is \(Int(kilometers.rounded())) km from the destination; at most \(self.bound) km is accepted."
+        let text =
+            "The vendor is \(Int(kilometers.rounded())) km from the destination; at most \(self.bound) km is accepted."
         let swapped = [
             ("vendor", vendor.swapped.map { Self.kilometers($0, destination) }),
             ("destination", destination.swapped.map { Self.kilometers(vendor, $0) }),

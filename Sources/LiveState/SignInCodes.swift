@@ -27,7 +27,8 @@ package struct SignInCodes: Sendable {
         let code = Secret.make()
         let kept = SealedRecord(secret: code, for: "sign-in")
         return self.live.send([
-            "SET", .text(self.keyspace.signIn(kept.name)), .bytes(kept.seal(Array(token.utf8))), "PX", .integer(seconds * 1000),
+            "SET", .text(self.keyspace.signIn(kept.name)), .bytes(kept.seal(Array(token.utf8))), "PX",
+            .integer(seconds * 1000),
         ]).map { _ in code }
     }
 

@@ -218,7 +218,9 @@ import Testing
             422, created.with { $0.body = SampleRequest.event("e-7", "lost", #"{"job":"told-0"}"#) })
         let other = try await conversation.ask(415, created.with { $0.mediaType = "text/plain" })
         #expect(other.member("code") == "unsupported_media_type", "B11: \(other)")
-        let both = created.with { $0.body = created.body?.replacing(#""data":"#, with: #""data_base64":"e30=","data":"#) }
+        let both = created.with {
+            $0.body = created.body?.replacing(#""data":"#, with: #""data_base64":"e30=","data":"#)
+        }
         let refused = try await conversation.ask(400, both)
         #expect(refused.member("code") == "bad_request" && refused.text.contains("not both"), "B11: \(refused)")
     }

@@ -15,7 +15,9 @@ import Testing
         #expect(distance.fault(from: Self.rome, to: Coordinate(latitude: 45.4, longitude: 9.2)!) == nil)
         #expect(distance.fault(from: nil, to: Self.rome) == nil && distance.fault(from: Self.rome, to: nil) == nil)
         let vendor = distance.fault(from: Self.swapped, to: Self.rome)
-        #expect(vendor?.contains("at most 500 km") == true && vendor?.contains("lat and lon of the vendor are probably swapped") == true)
+        #expect(
+            vendor?.contains("at most 500 km") == true
+                && vendor?.contains("lat and lon of the vendor are probably swapped") == true)
         let destination = distance.fault(from: Self.rome, to: Self.swapped)
         #expect(destination?.contains("km from the destination") == true)
         let elsewhere = distance.fault(from: Coordinate(latitude: -33.9, longitude: 151.2)!, to: Self.rome)

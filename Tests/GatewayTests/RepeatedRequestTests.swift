@@ -37,11 +37,17 @@ import Testing
             Ask("POST", "/api/v1/jobs", "orders", .service, #"{"job":"j-1","kind":"delivery","customer":"anna"}"#),
             #"{"job":"j-2","kind":"delivery","customer":"anna"}"#
         ),
-        (Ask("POST", "/api/v1/jobs/j-1/status", "orders", .service, #"{"status":"accepted"}"#), #"{"status":"preparing"}"#),
+        (
+            Ask("POST", "/api/v1/jobs/j-1/status", "orders", .service, #"{"status":"accepted"}"#),
+            #"{"status":"preparing"}"#
+        ),
         (Ask("POST", "/api/v1/jobs/j-1/links", "anna", .customer), #"{"viewers":2}"#),
         (Ask("POST", "/api/v1/tickets", "anna", .customer), "{}"),
         (Ask("POST", "/api/v1/sign-ins", "anna", .customer), #"{"expiresIn":60}"#),
-        (Ask("PATCH", "/api/v1/riders/me/status", "rider-1", .rider, #"{"status":"online"}"#), #"{"status":"offline"}"#),
+        (
+            Ask("PATCH", "/api/v1/riders/me/status", "rider-1", .rider, #"{"status":"online"}"#),
+            #"{"status":"offline"}"#
+        ),
         (
             Ask("PATCH", "/api/v1/riders/rider-1/status", "olga", .ops, #"{"status":"offline"}"#),
             #"{"status":"offline","reason":"late"}"#
@@ -95,7 +101,8 @@ import Testing
         }
     }
 
-    @Test func `B6: of many who send one request at once one acts, and all others get its answer or 409`() async throws {
+    @Test func `B6: of many who send one request at once one acts, and all others get its answer or 409`() async throws
+    {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let body = #"{"job":"j-1","kind":"delivery","customer":"anna"}"#

@@ -111,7 +111,8 @@ import Testing
             "\(talker)RMC,1200\(second < 10 ? "0" : "")\(second),A,4154.0\(second),N,01230.0,E,0,0,010126,,"
         }
         let log = [
-            "# Name: a receiver", "# Chipset: another", "", "$PSRFTXT,Version 1.0", "$PMTK010,001*2E", "$PGRME,15.0,M,*00",
+            "# Name: a receiver", "# Chipset: another", "", "$PSRFTXT,Version 1.0", "$PMTK010,001*2E",
+            "$PGRME,15.0,M,*00",
             "!AIVDM,1,1,,A,13u?etPv2;0n:dDPwUM1U1Cb069D,0*24", sentence("GPGSV,1,1,00"), sentence(rmc("GP", 1)),
             "$" + rmc("GN", 2), sentence(rmc("BD", 3)), sentence(rmc("QZ", 4)).dropLast(2) + "00", "$GPRMC,1200",
             sentence("GPRMC,120005,V,,,,,,,010126,,"), sentence(rmc("GL", 6)), "half a li",

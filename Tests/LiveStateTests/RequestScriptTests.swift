@@ -19,7 +19,9 @@ import Testing
             Scripts.claimRequest, keys: self.key(stage), [question, Self.claims[claim], lease, "60000"])
     }
 
-    private func settle(_ stage: Stage, _ claim: Int, _ outcome: String, _ answer: String = "") async throws -> RESPValue {
+    private func settle(_ stage: Stage, _ claim: Int, _ outcome: String, _ answer: String = "") async throws
+        -> RESPValue
+    {
         try await stage.run(Scripts.settleRequest, keys: self.key(stage), [Self.claims[claim], outcome, answer])
     }
 
@@ -69,7 +71,8 @@ import Testing
                 arguments: [Self.question, Self.claims[0], "30000", "60000"]
             ).refuses(
                 [
-                    (0, "", "question"), (0, Self.question + "0", "question"), (0, String(repeating: "G", count: 64), "question"),
+                    (0, "", "question"), (0, Self.question + "0", "question"),
+                    (0, String(repeating: "G", count: 64), "question"),
                     (1, "", "claim"), (1, String(repeating: "G", count: 32), "claim"),
                     (2, "0", "claim_ms"), (2, "3600001", "claim_ms"), (2, "x", "claim_ms"), (2, "1.5", "claim_ms"),
                     (3, "0", "keep_ms"), (3, "1e13", "keep_ms"), (3, "nan", "keep_ms"),

@@ -59,7 +59,7 @@ package struct TopicSigner: Sendable {
     ) throws -> String {
         var members = [
             "Type": type, "MessageId": id, "TopicArn": topic, "Message": message,
-            "Timestamp": sentAt.formatted(.iso8601.time(includingFractionalSeconds: true)),
+            "Timestamp": sentAt.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
         ]
         members["Subject"] = subject
         if type != "Notification" {
