@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-javascript test-long test-failover test-api test-browser simulate install build release check fuzz bench bench-tracking bench-riders bench-recovery bench-status bench-pool bench-availability \
+.PHONY: run test test-javascript test-long test-failover test-api test-browser test-benchmarks simulate install build release check fuzz bench bench-tracking bench-riders bench-recovery bench-status bench-pool bench-availability \
     bench-peers bench-tools bench-instructions instructions twin format lint clean
 
 run: install build
@@ -134,6 +134,12 @@ instructions: release
 	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) valgrind curl openssl binutils"
 	swift build -c release --package-path benchmarks --product enroute-instructions
 
+# Whether the benchmarks still run, each for a second: no figures. The generator is built alone, in debug.
+test-benchmarks: build
+	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) nodejs node-ws node-redis python3 openssl"
+	swift build --package-path benchmarks --product enroute-load
+	python3 benchmarks/smoke.py .build/debug/enroute --load benchmarks/.build/debug/enroute-load
+
 # More seeds of the simulator than `make test` runs, and others; some 2,500 a second and core. A seed that fails says what
 # happened, and belongs into Tests/SimulationTests/SimulationTests.swift once it is put right.
 SEEDS = 10000000
@@ -144,8 +150,10 @@ simulate: install
 	ENROUTE_SEEDS=$(SEEDS) ENROUTE_FIRST_SEED=$(FIRST_SEED) \
 	    swift test --skip-build --disable-xctest --filter SimulationTests
 
-# Half a minute: Schemathesis (from PyPI, in .build-api) asks a gateway, with a redis-server of its own, by /openapi.json.
+# Two minutes: Schemathesis (from PyPI, in .build-api) asks a gateway, with a redis-server of its own, by /openapi.json, as every
+# role; and a client that openapi-python-client makes of the document is used.
 SCHEMATHESIS = schemathesis==4.32.5
+CLIENT_GENERATOR = openapi-python-client==0.29.1
 # Words for `schemathesis run`, for example API="--max-examples 1000".
 API =
 
@@ -153,6 +161,8 @@ test-api: build
 	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) python3-venv curl"
 	@test -x .build-api/venv/bin/schemathesis || { python3 -m venv .build-api/venv && \
 	    .build-api/venv/bin/pip install --quiet '$(SCHEMATHESIS)'; }
+	@test -x .build-api/client/bin/openapi-python-client || { python3 -m venv .build-api/client && \
+	    .build-api/client/bin/pip install --quiet '$(CLIENT_GENERATOR)'; }
 	Tests/Interface/run .build/debug/enroute .build-api $(API)
 
 # The pages in Debian's Chromium, with Playwright and axe from PyPI (in .build-browser): all tests; `make test` runs the lean ones.

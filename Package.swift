@@ -33,7 +33,7 @@ func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "s
 let lua = [
     "assign_job", "create_job", "publish_location", "publish_status", "start_travel", "stop_travel", "recover_job",
     "open_feed", "close_feed", "note_verdicts", "publish_eta", "revoke_grant", "issue_link", "join_link",
-    "describe_job",
+    "describe_job", "claim_request", "settle_request",
     "describe_rider", "remove_rider", "set_rider_online", "set_rider_offline", "rider_heartbeat", "expire_rider",
     "assign_rider", "advance_task", "release_rider", "rider_snapshot", "zone_snapshot", "place_rider",
 ]

@@ -28,6 +28,16 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     case preconditionFailed = "precondition_failed"
     /// REST: the body is JSON, and says what can not be.
     case unprocessable
+    /// REST: the Idempotency-Key was used for something else before.
+    case idempotencyKeyReused = "idempotency_key_reused"
+    /// REST: the same request, under the same Idempotency-Key, is being carried out.
+    case requestInProgress = "request_in_progress"
+    /// REST: the path exists, and not for this method.
+    case methodNotAllowed = "method_not_allowed"
+    /// REST: the body is longer than it may be.
+    case contentTooLarge = "content_too_large"
+    /// REST: the body is of a kind that this path does not take.
+    case unsupportedMediaType = "unsupported_media_type"
     /// REST: where the job begins or ends is not known well enough to send anybody there.
     case destinationUnresolvable = "destination_unresolvable"
     case unavailable
@@ -36,7 +46,7 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     /// Whether the same message may succeed later.
     public var isRetryable: Bool {
         switch self {
-        case .rateLimited, .unavailable, .internal: true
+        case .rateLimited, .unavailable, .internal, .requestInProgress: true
         default: false
         }
     }

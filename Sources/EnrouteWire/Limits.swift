@@ -61,6 +61,10 @@ public struct Limits: Hashable, Sendable {
     /// Sockets of one address on a gateway, REST and pages too; one more is closed without a word. 0: no bound.
     public var connectionsPerAddress = 200
 
+    /// Kilometres from where an order is picked up to where it is brought; more is answered `unprocessable`, since most
+    /// such places are lat and lon in each other's place. 0: no bound.
+    public var pickupKilometers = 500
+
     // MARK: how fast
 
     /// Positions per second that are published for a connection, with a burst; of more only the newest waits.

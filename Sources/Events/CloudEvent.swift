@@ -125,7 +125,12 @@ private struct Structured: Decodable {
             return
         }
         self.event = Result { () throws(EventFault) in
-            try CloudEvent(details: Self.details(members)) { name throws(EventFault) in
+            // JSON event format 3.1: one of the two.
+            guard !members.contains(Key(stringValue: "data")) || !members.contains(Key(stringValue: "data_base64"))
+            else {
+                throw .malformed("A CloudEvent has data or data_base64, not both.")
+            }
+            return try CloudEvent(details: Self.details(members)) { name throws(EventFault) in
                 do {
                     return try members.decodeIfPresent(String.self, forKey: Key(stringValue: name))
                 } catch {
@@ -138,9 +143,8 @@ private struct Structured: Decodable {
     private static func details(_ members: KeyedDecodingContainer<Key>) -> Result<JobDetails, EventFault> {
         let (plain, encoded) = (Key(stringValue: "data"), Key(stringValue: "data_base64"))
         if members.contains(encoded) {
-            guard !members.contains(plain), let text = try? members.decode(String.self, forKey: encoded),
-                let bytes = Data(base64Encoded: text)
-            else { return .failure(.unusable("data_base64 must be base64, and stand in the place of data.")) }
+            guard let text = try? members.decode(String.self, forKey: encoded), let bytes = Data(base64Encoded: text)
+            else { return .failure(.unusable("data_base64 must be base64.")) }
             return JobDetails.decode(bytes)
         }
         do {

@@ -2,6 +2,7 @@
 // taken apart here, and what its signature is over is put together; whether it is genuine is TopicTrust's to say
 // (docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html).
 
+internal import EnrouteWire
 internal import FoundationEssentials
 internal import SwiftASN1
 internal import X509
@@ -79,6 +80,13 @@ package struct TopicMessage: Decodable, Sendable {
         }
         guard let signature = Data(base64Encoded: self.signature) else { return false }
         return key.isValidSignature(signature, for: Data(self.signedText.utf8), signatureAlgorithm: algorithm)
+    }
+
+    /// - Parameter seconds: how long ago it may have been sent; 0 for no bound. A time that cannot be read is too long ago.
+    func isSent(within seconds: Int, of now: Date) -> Bool {
+        guard seconds > 0 else { return true }
+        guard let sentAt = Timestamp.milliseconds(self.timestamp) else { return false }
+        return Double(sentAt) / 1000 >= now.timeIntervalSince1970 - Double(seconds)
     }
 
     /// The event that a notification carries: a structured CloudEvent; or our plain body, an object with `type` and the

@@ -2,6 +2,7 @@
 // certificate that comes from SNS's own host by HTTPS. Anybody may post an envelope that names a certificate, so only hosts
 // and paths of a known form are ever asked, few at once, and what they answered is kept.
 
+internal import EnrouteWire
 internal import FoundationEssentials
 internal import SwiftASN1
 internal import X509
@@ -21,6 +22,8 @@ package actor TopicTrust {
         /// The certificate is none that SNS signs with.
         case badCertificate(String)
         case badSignature
+        /// Genuine, and sent longer ago than messages are taken: somebody may have kept it.
+        case tooOld(sentAt: String, oldestSeconds: Int)
         /// The certificate, or the confirmation, could not be asked for: it may be, later.
         case notReached(String)
     }
@@ -38,7 +41,11 @@ package actor TopicTrust {
         let notAfter: Date
     }
 
+    /// How old a message may be, s: SNS gives a message up after at most an hour of tries.
+    package static let usualOldestSeconds = 3600
+
     private let topics: Set<String>
+    private let oldestSeconds: Int
     private let hosts: Set<String>
     private let authorities: [Certificate]?
     private let fetch: TopicFetch
@@ -50,9 +57,11 @@ package actor TopicTrust {
     ///   - hosts: `host` or `host:port` that certificates may come from; empty for those of SNS.
     ///   - authorities: PEM file of who vouches for those hosts and for the certificates; `nil` for the system's.
     ///   - longestWait: how long a question may take.
+    ///   - oldestSeconds: how long ago a message may have been sent; 0 for no bound.
     /// - Throws: `Unusable`.
     package init(
-        topics: [String], hosts: [String] = [], authorities: String? = nil, longestWait: Duration = .seconds(5)
+        topics: [String], hosts: [String] = [], authorities: String? = nil, longestWait: Duration = .seconds(5),
+        oldestSeconds: Int = TopicTrust.usualOldestSeconds
     ) throws(Unusable) {
         for topic in topics {
             guard topic.wholeMatch(of: /arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]{1,256}/) != nil else {
@@ -70,6 +79,7 @@ package actor TopicTrust {
             }
         }
         self.topics = Set(topics)
+        self.oldestSeconds = oldestSeconds
         self.hosts = Set(hosts.map { $0.lowercased() })
         self.fetch = try TopicFetch(authorities: authorities, longestWait: longestWait)
         guard let authorities else {
@@ -93,6 +103,9 @@ package actor TopicTrust {
             throw Refusal.foreignAddress
         }
         guard message.isSigned(by: try await self.key(url)) else { throw Refusal.badSignature }
+        guard message.isSent(within: self.oldestSeconds, of: .now) else {
+            throw Refusal.tooOld(sentAt: message.timestamp, oldestSeconds: self.oldestSeconds)
+        }
     }
 
     /// Confirms a subscription that was checked before.

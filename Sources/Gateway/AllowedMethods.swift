@@ -41,7 +41,8 @@ struct AllowedMethods: RouterMiddleware {
     ) async throws -> Response {
         let methods = self.methods(of: request.uri.path).map(\.rawValue).sorted().joined(separator: ", ")
         guard !methods.isEmpty else { return try await next(request, context) }
-        let problem = Problem(.badRequest, status: 405, detail: "Here can be asked: \(methods).")
+        let problem = Problem(
+            .methodNotAllowed, status: 405, detail: "Method not allowed. This path supports \(methods).")
         var response = try problem.response(from: request, context: context)
         response.headers[.allow] = methods
         return response

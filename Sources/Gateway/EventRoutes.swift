@@ -38,7 +38,7 @@ extension Routes {
         default:
             self.eventCounts.add(.eventsMalformed)
             throw Problem(
-                .badRequest, status: 415,
+                .unsupportedMediaType, status: 415,
                 detail: "Send a CloudEvent: Content-Type \(CloudEvent.structuredMediaType), "
                     + "\(CloudEvent.batchMediaType), or the headers ce-specversion, ce-id, ce-source and ce-type.")
         }
@@ -85,6 +85,12 @@ extension Routes {
         guard grant.covers(meaning.job) else {
             self.eventCounts.add(.eventsNever)
             throw Problem(.forbidden, status: 403, detail: "The token is for another job.")
+        }
+        if case .created(let created) = meaning {
+            do { try self.checkDistance(from: created.vendor?.place, to: created.destination) } catch {
+                self.eventCounts.add(.eventsNever)
+                throw error
+            }
         }
         let outcome: EventOutcome
         do {
@@ -135,7 +141,9 @@ extension Routes {
     /// What is no event, or none that can be done, is counted here.
     func problem(_ fault: EventFault) -> Problem {
         self.eventCounts.add(fault.kind == .malformed ? .eventsMalformed : .eventsNever)
-        return Problem(.badRequest, status: fault.kind == .malformed ? 400 : 422, detail: fault.reason)
+        return fault.kind == .malformed
+            ? Problem(.badRequest, status: 400, detail: fault.reason)
+            : Problem(.unprocessable, status: 422, detail: fault.reason)
     }
 }
 

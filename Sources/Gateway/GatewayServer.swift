@@ -100,13 +100,14 @@ package struct GatewayServer: Service, CustomStringConvertible {
             issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts, arrivalCounts: routing.counts,
             redis: witnesses, requests: RequestCounts(loops: loops))
 
-        let (jobs, publisher, notes, tickets, codes, links, riders, pool, revocationLog, geocoder) = try await loops[0]
+        let (jobs, publisher, notes, tickets, codes, links, requests, riders, pool, revocationLog, geocoder) =
+            try await loops[0]
             .submit {
                 [state = states[0]] in
                 (
                     state.value.jobs, state.value.publisher, state.value.notes, state.value.tickets,
-                    state.value.signInCodes, state.value.links, state.value.riders, state.value.pool,
-                    state.value.revocationLog, state.value.geocoder
+                    state.value.signInCodes, state.value.links, state.value.requests, state.value.riders,
+                    state.value.pool, state.value.revocationLog, state.value.geocoder
                 )
             }.get()
         let isBlind: @Sendable () async throws -> Bool = { [state = states[0]] in
@@ -117,7 +118,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         lookout.herald = herald
         let routes = Routes(
             jobs: jobs, publisher: publisher, notes: notes, tickets: tickets, signInCodes: codes,
-            links: links, riders: riders, pool: pool, settings: self.settings, quotas: quotas,
+            links: links, requests: requests, riders: riders, pool: pool, settings: self.settings, quotas: quotas,
             revocations: revocations, revocationLog: revocationLog, eventCounts: eventCounts,
             loops: LoopMap(states, loops: loops),
             isBlind: isBlind, geocoder: geocoder, lookout: lookout, tiles: tiles)

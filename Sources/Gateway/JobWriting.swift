@@ -108,13 +108,46 @@ extension Routes {
 
     @Sendable private func create(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .createJob)
-        let body = try await self.body(JobBody.self, request, context)
-        guard let name = body.job else { throw Self.impossible("The body needs job.") }
-        let wish = try await self.located(try Wish(try Self.name(name, "job"), body))
-        guard let created = try await self.make(wish, grant) else {
+        return try await self.once(request, context, by: grant) { request, attempt in
+            let body = try await self.body(JobBody.self, request, context)
+            guard let name = body.job else { throw Self.impossible("The body needs job.") }
+            let given = try Wish(try Self.name(name, "job"), body)
+            try self.checkDistance(from: given.vendor?.place, to: given.destination)
+            let wish = try await self.located(given)
+            if let created = try await self.make(wish, grant) { return created }
+            if attempt.isRepeat, let created = try await self.madeBefore(wish, grant) { return created }
             throw Problem(.conflict, status: 409, detail: "The job \(wish.job) exists. It was left as it is.")
         }
-        return created
+    }
+
+    /// The answer to a repeated request whose first try made the job, and was not answered or only with a doubt.
+    ///
+    /// - Returns: `nil` where somebody else made it.
+    private func madeBefore(_ wish: Wish, _ grant: Grant) async throws -> Response? {
+        let log = try await self.answer(self.jobs.ledger.log(of: wish.job))
+        guard let first = log.first, first.source == "create", first.actor == grant.person.text else { return nil }
+        // Nothing of it is named, so nothing changes; what is asked is whether a replica has what was written before.
+        let confirmed = try await self.answer(
+            self.jobs.ledger.describe(wish.job, kind: wish.kind, zone: nil, destination: nil, vendor: nil))
+        let view = try await self.view(wish.job, grant)
+        return Self.json(view, of: wish.job, status: .created, isUnknown: confirmed.isUnknown)
+    }
+
+    /// - Throws: 422 where the two places are too far from each other.
+    func checkDistance(from vendor: Coordinate?, to destination: Coordinate?) throws {
+        let distance = PickupDistance(bound: self.settings.limits.pickupKilometers)
+        if let fault = distance.fault(from: vendor, to: destination) { throw Self.impossible(fault) }
+    }
+
+    /// The same where one of the places may be known from before.
+    private func checkDistance(of wish: Wish) async throws {
+        let given = (vendor: wish.vendor?.place, destination: wish.destination)
+        guard given.vendor != nil || given.destination != nil else { return }
+        let isWhole = given.vendor != nil && given.destination != nil
+        let known = isWhole ? nil : try await self.answer(self.jobs.ledger.recover(wish.job))?.record.givenPlaces
+        try self.checkDistance(
+            from: wish.vendor == nil ? known?.vendor : given.vendor,
+            to: given.destination ?? (wish.address == nil ? known?.destination : nil))
     }
 
     /// - Returns: `nil` when there is such a job.
@@ -141,7 +174,9 @@ extension Routes {
     {
         let grant = try self.grant(request, context, .createJob)
         let job = try self.job(context, grant)
-        let wish = try await self.located(try Wish(job, try await self.body(JobBody.self, request, context)))
+        let given = try Wish(job, try await self.body(JobBody.self, request, context))
+        try await self.checkDistance(of: given)
+        let wish = try await self.located(given)
         for _ in 0..<Self.mostAttempts {
             if let updated = try await self.update(wish, grant) { return updated }
             if let created = try await self.make(wish, grant) { return created }

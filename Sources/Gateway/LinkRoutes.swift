@@ -16,11 +16,18 @@ extension Routes {
         var expiresIn: Int?
     }
 
-    /// The secret is in this answer and nowhere else.
+    /// The secret is in this answer and nowhere else; under an Idempotency-Key the answer is kept, encrypted under that key.
     @Sendable func makeLink(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .makeLink)
         let job = try self.job(context, grant)
-        let wish = try await self.wish(request, context)
+        return try await self.once(request, context, by: grant, hasSecret: true) { request, _ in
+            try await self.makeLink(for: job, try await self.wish(request, context), grant)
+        }
+    }
+
+    private func makeLink(
+        for job: JobID, _ wish: (viewers: Int, lifetime: Duration), _ grant: Grant
+    ) async throws -> Response {
         guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,
             grant.reaches(job, customer: record.customer, rider: record.rider)
         else { throw Problem(Refused.noSuchJob) }

@@ -176,6 +176,8 @@ final class LoopState {
         self.writes.stop()
     }
 
+    var requests: IdempotencyRecords { IdempotencyRecords(writes: self.writes, settings: self.settings.liveState) }
+
     /// For writing: as what is told has to be durable, it goes where writes wait for each other.
     var revocationLog: RevocationLog { RevocationLog(ledger: self.writes, settings: self.settings.liveState) }
 

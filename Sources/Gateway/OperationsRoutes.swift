@@ -92,10 +92,9 @@ extension Routes {
         let statuses = try Self.cases(request, "status", JobStatus.self)
         let trackings = try Self.cases(request, "tracking", TrackingState.self)
         let after: JobID? = try query["after"].map { try Self.identifier(String($0), "after") }
-        let since = query["since"].map { String($0) }
-        guard since == nil || after == nil && statuses == nil && trackings == nil && query["limit"] == nil else {
-            throw Self.bad("since asks for all that changed: leave out status, tracking, after and limit.")
-        }
+        // What changed is told of all jobs. Whoever wants some of them gets them as they are (`reset`), whatever was seen before.
+        let isWhole = after == nil && statuses == nil && trackings == nil && query["limit"] == nil
+        let since = isWhole ? query["since"].map { String($0) } : nil
         let history = try await self.answering { try await self.lookout.board.board(of: zone).history }
         guard since == nil else { return Self.json(history.rows(of: zone, since: since).json) }
         let page = history.page(of: zone, after: after, limit: limit) { row in

@@ -92,7 +92,9 @@ struct Problem: Error, HTTPResponseError {
         switch status {
         case .notFound: self.init(.notFound, status: 404, detail: "There is nothing at this path.")
         case .contentTooLarge:
-            self.init(.badRequest, status: 413, detail: "The body holds at most \(Routes.longestBody) bytes.")
+            self.init(
+                .contentTooLarge, status: 413,
+                detail: "The body is too large: it may have at most \(Routes.longestBody) bytes.")
         case _ where status.kind == .serverError:
             self.init(.internal, status: status.code, detail: "Something went wrong on our side.")
         default: self.init(.badRequest, status: status.code, detail: "The request cannot be understood.")
@@ -164,9 +166,14 @@ extension ErrorCode {
         case .unauthorized, .tokenExpired: 401
         case .forbidden, .travelModeOff: 403
         case .notFound: 404
-        case .illegalTransition, .conflict, .activeTask, .riderOffline, .riderBusy: 409
+        case .methodNotAllowed: 405
+        case .illegalTransition, .conflict, .activeTask, .riderOffline, .riderBusy, .requestInProgress: 409
         case .preconditionFailed: 412
-        case .stalePosition, .futurePosition, .implausiblePosition, .unprocessable, .destinationUnresolvable: 422
+        case .contentTooLarge: 413
+        case .unsupportedMediaType: 415
+        case .stalePosition, .futurePosition, .implausiblePosition, .unprocessable, .destinationUnresolvable,
+            .idempotencyKeyReused:
+            422
         case .rateLimited, .limitExceeded: 429
         case .internal: 500
         case .unavailable: 503

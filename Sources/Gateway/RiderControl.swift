@@ -181,7 +181,8 @@ extension Refused {
     static let noSuchRider = Refused(
         code: .notFound, message: "There is no such rider in any zone: the service puts riders into one.")
     static let otherRequest = Refused(
-        code: .unprocessable, message: "Something else was asked for under this Idempotency-Key. Take a new one.")
+        code: .idempotencyKeyReused,
+        message: "This Idempotency-Key was used for another request. Use a new key for a new request.")
 
     /// It can not go, since it has these.
     fileprivate init(hasTasks jobs: [JobID], in zone: ZoneID? = nil) {

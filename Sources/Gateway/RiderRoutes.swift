@@ -43,14 +43,21 @@ extension Routes {
 
     @Sendable private func declare(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .beAvailable)
-        let requestID = try Self.requestID(request)
+        return try await self.once(request, context, by: grant) { request, attempt in
+            try await self.declare(request, context, grant, attempt)
+        }
+    }
+
+    private func declare(
+        _ request: Request, _ context: GatewayRequestContext, _ grant: Grant, _ attempt: RequestAttempt
+    ) async throws -> Response {
         let body = try await self.body(DeclarationBody.self, request, context)
         let status = try Self.availability(body.status)
         let device: DeviceID? = try body.device.map { try Self.name($0, "device") }
         if let wait = self.quotas.availability(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(declarationsFor: wait)
         }
-        let asker = Riders.Asker(grant.person, request: requestID)
+        let asker = Riders.Asker(grant.person, request: attempt.key)
         let declared = self.riders.declare(status, of: grant.person, device: device, by: asker)
             .flatMapErrorThrowing { throw Refused($0).ofItself }
         let rider = try await self.answer(declared)
@@ -89,15 +96,16 @@ extension Routes {
     @Sendable private func takeTaskStep(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .takeTask)
         let job = try self.job(context, grant)
-        let requestID = try Self.requestID(request)
-        let body = try await self.body(TaskBody.self, request, context)
-        guard let step = TaskStep(rawValue: body.state) else {
-            let steps = TaskStep.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Self.impossible("state must be one of \(steps).")
+        return try await self.once(request, context, by: grant) { request, attempt in
+            let body = try await self.body(TaskBody.self, request, context)
+            guard let step = TaskStep(rawValue: body.state) else {
+                let steps = TaskStep.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Self.impossible("state must be one of \(steps).")
+            }
+            let rider = try await self.answer(
+                self.riders.take(step, with: job, by: grant.person, source: "rest", request: attempt.key))
+            return Self.json(rider.json)
         }
-        let rider = try await self.answer(
-            self.riders.take(step, with: job, by: grant.person, source: "rest", request: requestID))
-        return Self.json(rider.json)
     }
 
     // MARK: others of a rider
@@ -151,7 +159,15 @@ extension Routes {
     @Sendable private func forceOffline(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .forceOffline)
         let rider = try self.rider(context)
-        let requestID = try Self.requestID(request)
+        return try await self.once(request, context, by: grant) { request, attempt in
+            try await self.forceOffline(rider, request, context, grant, attempt)
+        }
+    }
+
+    private func forceOffline(
+        _ rider: PersonID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant,
+        _ attempt: RequestAttempt
+    ) async throws -> Response {
         let body = try await self.body(DeclarationBody.self, request, context)
         guard try Self.availability(body.status) == .offline else {
             throw Self.impossible("Only the rider itself goes online.")
@@ -164,7 +180,7 @@ extension Routes {
         }
         let answer = try await self.answer(
             self.riders.declare(
-                .offline, of: rider, because: reason, by: .init(grant.person, request: requestID)))
+                .offline, of: rider, because: reason, by: .init(grant.person, request: attempt.key)))
         return Self.json(answer.value.json, isUnknown: answer.isUnknown)
     }
 }

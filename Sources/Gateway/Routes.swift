@@ -17,6 +17,8 @@ struct Routes: Sendable {
     let tickets: Tickets
     let signInCodes: SignInCodes
     let links: TrackingLinks
+    /// What was asked for under an Idempotency-Key.
+    let requests: IdempotencyRecords
     let riders: RiderControl
     let pool: ZonePool
     let settings: GatewaySettings
@@ -136,12 +138,14 @@ struct Routes: Sendable {
         guard let token = grant.token, let expiresAt = grant.expiresAt else {
             throw Problem(.forbidden, status: 403, detail: "Only for tokens.")
         }
-        let ticket = try await self.answer(
-            self.tickets.issue(
-                to: .init(
-                    person: grant.person, role: grant.role.rawValue, job: grant.job, rider: grant.rider,
-                    token: token.id, issuedAt: token.issuedAt, expiresAt: expiresAt)))
-        let seconds = Tickets.lifetime.components.seconds
-        return Self.json(Array(#"{"ticket":"\#(ticket)","expiresIn":\#(seconds)}"#.utf8), status: .created)
+        return try await self.once(request, context, by: grant, hasSecret: true) { _, _ in
+            let ticket = try await self.answer(
+                self.tickets.issue(
+                    to: .init(
+                        person: grant.person, role: grant.role.rawValue, job: grant.job, rider: grant.rider,
+                        token: token.id, issuedAt: token.issuedAt, expiresAt: expiresAt)))
+            let seconds = Tickets.lifetime.components.seconds
+            return Self.json(Array(#"{"ticket":"\#(ticket)","expiresIn":\#(seconds)}"#.utf8), status: .created)
+        }
     }
 }

@@ -21,10 +21,18 @@ extension Routes {
     @Sendable private func makeSignInCode(
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
-        _ = try self.grant(request, context, .makeTicket)
+        let grant = try self.grant(request, context, .makeTicket)
         guard let token = request.headers[.authorization].flatMap({ TokenVerifier.token(bearer: $0) }) else {
             throw Problem(.forbidden, status: 403, detail: "Only for tokens.")
         }
+        return try await self.once(request, context, by: grant, hasSecret: true) { request, _ in
+            try await self.makeSignInCode(for: token, request, context)
+        }
+    }
+
+    private func makeSignInCode(
+        for token: String, _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> Response {
         let wish = try await self.optionalBody(CodeWish.self, request, context)
         let seconds = wish?.expiresIn ?? SignInCodes.usualLifetime
         guard SignInCodes.lifetimes.contains(seconds) else {

@@ -25,8 +25,16 @@ extension Routes {
     @Sendable private func changeStatus(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .changeStatus)
         let job = try self.job(context, grant)
-        let requestID = try Self.requestID(request)
         let expected = try Self.expectedHead(request)
+        return try await self.once(request, context, by: grant) { request, attempt in
+            try await self.changeStatus(of: job, request, context, grant, expected, attempt)
+        }
+    }
+
+    private func changeStatus(
+        of job: JobID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant, _ expected: ExpectedHead?,
+        _ attempt: RequestAttempt
+    ) async throws -> Response {
         let body = try await self.body(StatusBody.self, request, context)
         guard let status = JobStatus(rawValue: body.status) else {
             let statuses = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
@@ -43,7 +51,7 @@ extension Routes {
         let event = try await self.answer(
             self.jobs.change(
                 job, to: status, by: grant.person, source: "rest", occurredAt: body.occurredAt?.milliseconds,
-                request: requestID, expected: expected, party: grant.party))
+                request: attempt.key, expected: expected, party: grant.party))
         return Self.json(ServerMessage.status(job: job, event.value).encoded, isUnknown: event.isUnknown)
     }
 

@@ -62,6 +62,13 @@ extension Routes {
             problem.retryIn = .random(in: 1000...5000)
             return problem
         }
+        if case .tooOld(let sentAt, let seconds) = refusal {
+            self.eventCounts.add(.eventsNever)
+            return Problem(
+                .forbidden, status: 403,
+                detail: "The message is too old: it was sent at \(sentAt), and messages are taken for \(seconds) s "
+                    + "(ENROUTE_SNS_MAX_AGE_SECONDS). Publish it again.")
+        }
         self.eventCounts.add(.eventsForged)
         self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds)
         let detail =
@@ -69,7 +76,7 @@ extension Routes {
             case .unknownTopic: "This topic may not send here: ENROUTE_SNS_TOPICS does not name it."
             case .foreignAddress: "The address of the certificate, or of the confirmation, is none of SNS."
             case .badCertificate(let reason): reason
-            case .badSignature, .notReached: "The signature does not fit. Versions 1 and 2 are known."
+            case .badSignature, .notReached, .tooOld: "The signature does not fit. Versions 1 and 2 are known."
             }
         return Problem(.forbidden, status: 403, detail: detail)
     }

@@ -30,8 +30,15 @@ package struct Fix: Sendable, Hashable {
 package struct Journey: Sendable {
     package let name: String
     package let fixes: [Fix]
+    /// What of the recording was doubtful, or passed over: sentences for whoever reads it.
+    package var warnings: [String] = []
 
     package var duration: Duration { .milliseconds((self.fixes.last?.at ?? 0) - (self.fixes.first?.at ?? 0)) }
+
+    package var averageMetersPerSecond: Double {
+        let (seconds, attoseconds) = self.duration.components
+        return self.lengthMeters / max(Double(seconds) + Double(attoseconds) / 1e18, 0.001)
+    }
 
     package var lengthMeters: Double {
         zip(self.fixes, self.fixes.dropFirst()).reduce(0) { $0 + Geodesy.meters(from: $1.0, to: $1.1) }
@@ -48,7 +55,7 @@ extension Journey {
     /// Checks what a reader found: order, ranges, and that there is a trip at all.
     ///
     /// A second fix of the same time is passed over: receivers repeat themselves.
-    init(name: String, checking located: [LocatedFix]) throws(JourneyError) {
+    init(name: String, checking located: [LocatedFix], warnings: [String] = []) throws(JourneyError) {
         var fixes: [Fix] = []
         fixes.reserveCapacity(located.count)
         var previousLine = 0
@@ -65,7 +72,7 @@ extension Journey {
         }
         guard !fixes.isEmpty else { throw .empty }
         guard fixes.count > 1 else { throw .tooShort }
-        self.init(name: name, fixes: fixes)
+        self.init(name: name, fixes: fixes, warnings: warnings)
     }
 }
 

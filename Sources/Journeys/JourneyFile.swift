@@ -13,13 +13,14 @@ extension Journey {
         let bytes = try RecordingFile.bytes(path)
         if name.hasSuffix(".gz") { name.removeLast(3) }
         let located: [LocatedFix]
+        var warnings: [String] = []
         switch name.split(separator: ".").last?.lowercased() {
         case "gpx": located = try GPX.fixes(bytes)
         case "csv": located = try CSV.fixes(bytes, trip: trip)
-        case "nmea", "nma", "log": located = try NMEA.fixes(bytes)
+        case "nmea", "nma", "log": (located, warnings) = try NMEA.fixes(bytes)
         default: throw .unknownFormat(path: path)
         }
-        return try Journey(name: name, checking: located)
+        return try Journey(name: name, checking: located, warnings: warnings)
     }
 }
 

@@ -91,6 +91,11 @@ package struct AccessQuestions: Sendable, Hashable {
                 ["zrangebyscore", viewers, "1", "+inf"],
                 ["zremrangebyscore", viewers, "-inf", "1"], ["pexpireat", viewers, "1"],
             ]
+            let idempotency = keyspace.idempotency("0")
+            self.needed += [
+                ["hmget", idempotency, "f"], ["hset", idempotency, "f", "v"], ["hdel", idempotency, "f"],
+                ["pexpire", idempotency, "1"], ["del", idempotency],
+            ]
             self.needed += Self.ofRiders(keyspace)
             for stream in AuditEntry.Stream.allCases.map({ keyspace.stream($0) }) {
                 self.needed += [

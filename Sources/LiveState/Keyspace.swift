@@ -27,6 +27,8 @@ package struct Keyspace: Sendable, Hashable {
     package func ticket(_ name: String) -> String { "\(self.prefix)ticket:\(name)" }
     /// What a sign-in code, which is not its name, is good for.
     package func signIn(_ name: String) -> String { "\(self.prefix)signin:\(name)" }
+    /// What was asked under an idempotency key, which is not its name, and the sealed answer.
+    package func idempotency(_ name: String) -> String { "\(self.prefix)idempotency:{\(name)}" }
     package func link(_ id: String) -> String { "\(self.prefix)link:{\(id)}" }
     package func viewers(ofLink id: String) -> String { self.link(id) + ":viewers" }
     // The riders of a zone, at the ledger, all in the zone's slot.

@@ -15,6 +15,9 @@ package enum Scripts {
     package static let closeFeed = RedisScript(name: "close_feed", source: PackageResources.close_feed_lua)
     package static let noteVerdicts = RedisScript(name: "note_verdicts", source: PackageResources.note_verdicts_lua)
     package static let revokeGrant = RedisScript(name: "revoke_grant", source: PackageResources.revoke_grant_lua)
+    package static let claimRequest = RedisScript(name: "claim_request", source: PackageResources.claim_request_lua)
+    package static let settleRequest = RedisScript(
+        name: "settle_request", source: PackageResources.settle_request_lua)
     package static let issueLink = RedisScript(name: "issue_link", source: PackageResources.issue_link_lua)
     package static let joinLink = RedisScript(name: "join_link", source: PackageResources.join_link_lua)
     package static let publishLocation = RedisScript(

@@ -40,6 +40,7 @@ struct LimitSetting: @unchecked Sendable {
         LimitSetting("SESSIONS_PER_PERSON", \.sessionsPerPerson, 0...1_000_000),
         LimitSetting("SESSIONS_PER_ADDRESS", \.sessionsPerAddress, 0...1_000_000),
         LimitSetting("CONNECTIONS_PER_ADDRESS", \.connectionsPerAddress, 0...1_000_000),
+        LimitSetting("PICKUP_KILOMETERS", \.pickupKilometers, 0...20_100),
         LimitSetting("POSITIONS_PER_SECOND", \.positionsPerSecond, 1...1000),
         LimitSetting("POSITIONS_BURST", \.positionsBurst, 1...1000),
         LimitSetting("AVAILABILITY_PER_MINUTE", \.availabilityPerMinute, 1...100_000),

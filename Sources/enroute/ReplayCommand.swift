@@ -6,6 +6,7 @@ import EnrouteClient
 import EnrouteWire
 import Foundation
 import Journeys
+import Tracking
 
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,8 +15,10 @@ struct ReplayCommand: AsyncParsableCommand {
         usage: "enroute replay <file> --job <job> [<options>]",
         discussion: wrappable(
             """
-            Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. The job must exist, be this rider's, and be in_transit or
-            on_the_way. The token comes from --token-file, from ENROUTE_TOKEN, or is made with ENROUTE_TOKEN_SECRET.
+            Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. In NMEA, lines that begin with #, proprietary sentences
+            ($P...) and unknown ones are skipped; damaged sentences are skipped with a warning. The job must exist, be this
+            rider's, and be in_transit or on_the_way. Reports are as frequent as the gateway asks for; readings in between
+            are skipped. The token comes from --token-file, from ENROUTE_TOKEN, or is made with ENROUTE_TOKEN_SECRET.
 
             Examples:
               enroute replay trip.gpx --job job-1 --rider rider-7
@@ -62,7 +65,7 @@ struct ReplayCommand: AsyncParsableCommand {
             let rider = Rider(
                 url: self.url, token: try await self.token(),
                 trust: self.insecure ? .anybody : self.authorities.map { .authorities(file: $0) } ?? .system,
-                job: JobID(self.job)!, journey: journey, speed: { [speed] in speed },
+                job: JobID(self.job)!, journey: journey, speed: { [speed] in speed }, heedsRate: true,
                 onRefusal: { refusal in
                     FileHandle.standardError.write(
                         Data("refused: \(refusal.code.rawValue): \(refusal.message)\n".utf8))
@@ -70,11 +73,18 @@ struct ReplayCommand: AsyncParsableCommand {
             say(
                 "\(journey.name): \(journey.fixes.count) fixes, \(Int(journey.lengthMeters)) m, at \(self.speed) times the speed"
             )
+            for warning in journey.warnings { self.warn(warning) }
+            let metersPerSecond = journey.averageMetersPerSecond * self.speed
+            if metersPerSecond > FixJudge.Bounds().fastestMetersPerSecond {
+                self.warn(
+                    "this is \(Int(metersPerSecond)) m/s on average: a gateway holds back what is faster than 60 m/s unless "
+                        + "ENROUTE_FASTEST_METERS_PER_SECOND allows it")
+            }
             do {
                 let summary = try await rider.travel()
                 let refused = summary.refused.values.reduce(0, +)
                 say(
-                    "sent \(summary.sent), accepted \(summary.accepted), refused \(refused), "
+                    "sent \(summary.sent), passed over \(summary.passedOver), accepted \(summary.accepted), refused \(refused), "
                         + "conflated \(max(0, summary.sent - summary.accepted - refused)), "
                         + "reconnected \(summary.reconnects) times")
             } catch let error as ClientError {
@@ -82,6 +92,8 @@ struct ReplayCommand: AsyncParsableCommand {
             }
         }
     }
+
+    private func warn(_ text: String) { FileHandle.standardError.write(Data("warning: \(text)\n".utf8)) }
 
     private func token() async throws -> String {
         if let tokenFile {

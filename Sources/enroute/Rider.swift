@@ -5,6 +5,7 @@ import EnrouteClient
 import EnrouteWire
 import Gateway
 import Journeys
+import Synchronization
 
 /// Travels one journey for one job.
 struct Rider: Sendable {
@@ -17,12 +18,16 @@ struct Rider: Sendable {
     var speed: @Sendable () -> Double
     /// Why there is no position to tell at the moment; `network`: nor a connection to tell it by.
     var darkness: @Sendable () -> DarkReason? = { nil }
+    /// Whether it reports only as often as the gateway asks; in any case no faster than the gateway publishes.
+    var heedsRate = false
     /// Told of every refusal.
     var onRefusal: @Sendable (Refusal) -> Void = { _ in }
 
     /// What a trip came to.
     struct Summary: Sendable {
         var sent = 0
+        /// Readings of the recording between two reports.
+        var passedOver = 0
         var accepted = 0
         var refused: [ErrorCode: Int] = [:]
         var reconnects = 0
@@ -82,14 +87,17 @@ struct Rider: Sendable {
 
     private func travel(_ connection: GatewayConnection, _ trip: inout Progress) async throws {
         let last = Int64(self.journey.fixes.count - 1)
-        let (isOn, switchedOn) = AsyncStream.makeStream(of: Void.self)
+        let (steps, step) = AsyncStream.makeStream(of: Step.self)
+        let pace = SharedPace(ReportPace(heedsRate: self.heedsRate))
         let counted = try await withThrowingTaskGroup(of: Summary?.self) { group in
-            group.addTask { try await self.listen(connection.messages, switchedOn, last: last) }
+            group.addTask { try await self.listen(connection.messages, step, pace, last: last) }
             defer { group.cancelAll() }
-            try await connection.send(.travel(job: self.job, active: true))
+            var stepsTaken = steps.makeAsyncIterator()
             // Ends without a word when the listener has failed; its error then comes from the group.
-            guard await isOn.first(where: { true }) != nil else { return try await group.next() ?? nil }
-            guard try await self.report(to: connection, &trip) else { return nil }
+            guard await stepsTaken.next() == .signedIn else { return try await group.next() ?? nil }
+            try await connection.send(.travel(job: self.job, active: true))
+            guard await stepsTaken.next() == .travelling else { return try await group.next() ?? nil }
+            guard try await self.report(to: connection, pace, &trip) else { return nil }
             group.addTask {
                 try await ContinuousClock().sleep(for: Self.lastAnswers)
                 return nil
@@ -102,12 +110,31 @@ struct Rider: Sendable {
         trip.summary.refused.merge(counted?.refused ?? [:], uniquingKeysWith: +)
     }
 
+    /// What a connection comes through before there are reports; nothing is sent before the first.
+    private enum Step { case signedIn, travelling }
+
+    /// Written by who listens, read by who reports.
+    private final class SharedPace: Sendable {
+        private let pace: Mutex<ReportPace>
+
+        init(_ pace: ReportPace) { self.pace = Mutex(pace) }
+
+        func change(_ change: (inout sending ReportPace) -> Void) { self.pace.withLock { change(&$0) } }
+        func wait(isLast: Bool) -> Duration { self.pace.withLock { $0.wait(at: .now, isLast: isLast) } }
+    }
+
+    private func due(_ index: Int) -> Duration {
+        .milliseconds(self.journey.fixes[index].at - self.journey.fixes[0].at)
+    }
+
     /// - Returns: whether it arrived; `false` when its network went.
-    private func report(to connection: GatewayConnection, _ trip: inout Progress) async throws -> Bool {
+    private func report(
+        to connection: GatewayConnection, _ pace: SharedPace, _ trip: inout Progress
+    ) async throws -> Bool {
         var told: DarkReason?
-        while trip.next < self.journey.fixes.count {
-            let fix = self.journey.fixes[trip.next]
-            let due = Duration.milliseconds(fix.at - self.journey.fixes[0].at)
+        let last = self.journey.fixes.count - 1
+        while trip.next <= last {
+            let due = self.due(trip.next)
             trip.advance(by: self.speed())
             let darkness = self.darkness()
             if darkness == .network { return false }
@@ -117,11 +144,23 @@ struct Rider: Sendable {
                 try await Task.sleep(for: min(Self.stride, (due - trip.elapsed) / self.speed()))
                 continue
             }
+            // Whatever the recording has until now: the newest wins.
+            while trip.next < last, self.due(trip.next + 1) <= trip.elapsed {
+                trip.next += 1
+                trip.summary.passedOver += 1
+            }
+            let wait = pace.wait(isLast: trip.next == last)
+            guard wait <= .zero else {
+                try await Task.sleep(for: min(Self.stride, wait))
+                continue
+            }
+            let fix = self.journey.fixes[trip.next]
             trip.reportedAt = max(trip.reportedAt + 1, .now)
             if darkness == nil, let reading = Self.reading(of: fix, at: trip.reportedAt) {
                 try await connection.send(
                     .location(LocationReport(job: self.job, sequence: Int64(trip.next), fixes: [reading])))
                 trip.summary.sent += 1
+                pace.change { $0.reported(at: .now) }
             }
             trip.next += 1
         }
@@ -130,14 +169,18 @@ struct Rider: Sendable {
 
     /// Hears the answers until the last report's has come.
     private func listen(
-        _ messages: GatewayConnection.Messages, _ switchedOn: AsyncStream<Void>.Continuation, last: Int64
+        _ messages: GatewayConnection.Messages, _ step: AsyncStream<Step>.Continuation, _ pace: SharedPace, last: Int64
     ) async throws -> Summary {
-        defer { switchedOn.finish() }
+        defer { step.finish() }
         var summary = Summary()
         do {
             for try await message in messages {
                 switch message {
-                case .ok("travel", _, _, _, _): switchedOn.yield()
+                case .welcome(let welcome):
+                    pace.change { $0.heard(welcome.limits) }
+                    step.yield(.signedIn)
+                case .ok("travel", _, _, _, _): step.yield(.travelling)
+                case .rate(let seconds): pace.change { $0.asked(seconds: seconds) }
                 case .ok("location", _, let sequence?, _, _):
                     summary.accepted += 1
                     if sequence == last { return summary }
@@ -147,6 +190,9 @@ struct Rider: Sendable {
                             + refusal.message)
                 case .error(let refusal):
                     summary.refused[refusal.code, default: 0] += 1
+                    if refusal.code == .rateLimited {
+                        pace.change { $0.refused(retryInMilliseconds: refusal.retryInMilliseconds, at: .now) }
+                    }
                     self.onRefusal(refusal)
                 default: continue
                 }

@@ -5,9 +5,12 @@ import Events
 extension ProcessConfiguration {
     /// `nil` where no topic is named.
     func topics() throws -> TopicTrust? {
+        let oldest = try self.integer(
+            "ENROUTE_SNS_MAX_AGE_SECONDS", in: 0...31_536_000, default: TopicTrust.usualOldestSeconds)
         let topics = self.list("ENROUTE_SNS_TOPICS")
         guard !topics.isEmpty else {
-            for name in ["ENROUTE_SNS_CERTIFICATE_HOSTS", "ENROUTE_SNS_CA"] where self.text(name) != nil {
+            for name in ["ENROUTE_SNS_CERTIFICATE_HOSTS", "ENROUTE_SNS_CA", "ENROUTE_SNS_MAX_AGE_SECONDS"]
+            where self.text(name) != nil {
                 throw ConfigurationError(
                     description:
                         "\(name) is set and no topic may send: name the topics in ENROUTE_SNS_TOPICS, or unset it.")
@@ -17,7 +20,7 @@ extension ProcessConfiguration {
         do throws(TopicTrust.Unusable) {
             return try TopicTrust(
                 topics: topics, hosts: self.list("ENROUTE_SNS_CERTIFICATE_HOSTS"),
-                authorities: self.text("ENROUTE_SNS_CA"))
+                authorities: self.text("ENROUTE_SNS_CA"), oldestSeconds: oldest)
         } catch {
             throw ConfigurationError(description: error.description)
         }

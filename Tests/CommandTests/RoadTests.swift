@@ -87,8 +87,11 @@ import Testing
                             "wss://localhost:\(port)", "--authorities", certificate,
                         ], environment: ["ENROUTE_TOKEN_SECRET": Self.secret])
                     #expect(outcome.code == 0, "\(outcome)")
-                    #expect(outcome.output.contains("sent 40, accepted "), "\(outcome.output)")
-                    #expect(outcome.output.contains("refused 0"))
+                    // B19: 40 readings in 2 s are more than a gateway publishes: the newest of them were sent, at its pace.
+                    let counts = outcome.output.matches(of: /sent (\d+), passed over (\d+), accepted (\d+)/).first
+                    let (sent, passedOver) = (Int(counts?.1 ?? "") ?? 0, Int(counts?.2 ?? "") ?? 0)
+                    #expect(sent + passedOver == 40 && (2...10).contains(sent), "\(outcome.output)")
+                    #expect(outcome.output.contains("refused 0, conflated 0, reconnected 0 times"), "\(outcome.output)")
 
                     // Somebody else's token, and a job that is not on its way.
                     let other = try await CommandTests.run(
@@ -104,6 +107,27 @@ import Testing
                         environment: ["ENROUTE_TOKEN": "x.y.z"])
                     #expect(forged.code == 69)
                     #expect(forged.error.contains("HTTP status 401"), "\(forged.error)")
+                }
+            }
+        }
+    }
+
+    @Test func `B19: an hour of readings replayed 1,000 times as fast is cut off by no limit`() async throws {
+        try await Self.withFolder { folder in
+            try await RedisServer.running { redis in
+                try await Self.makeVisit("visit-1", redis)
+                let file = folder.appending(path: "hour.csv")
+                let rows = (0..<3600).map { "\(1000 + $0 * 1000),\(41.9 + Double($0) / 1_000_000),12.5" }
+                try Data("unix_ms,lat,lon\n\(rows.joined(separator: "\n"))\n".utf8).write(to: file)
+                try await Self.withGateway(folder, redis) { port, _ in
+                    let outcome = try await CommandTests.run(
+                        [
+                            "replay", file.path, "--job", "visit-1", "--rider", "rider-7", "--speed", "1000", "--url",
+                            "wss://localhost:\(port)", "--insecure",
+                        ], environment: ["ENROUTE_TOKEN_SECRET": Self.secret])
+                    #expect(outcome.code == 0, "\(outcome)")
+                    #expect(outcome.output.contains("refused 0, conflated 0, reconnected 0 times"), "\(outcome.output)")
+                    #expect(outcome.error.contains("a gateway holds back what is faster than 60 m/s"))
                 }
             }
         }

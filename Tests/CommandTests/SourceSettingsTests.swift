@@ -64,6 +64,7 @@ import Testing
         (["ENROUTE_ETA_MAPBOX_TOKEN_FILE": "/no.txt"], ["ENROUTE_ETA_MAPBOX_TOKEN_FILE names /no.txt"]),
         (["ENROUTE_ETA_CA": "/no.pem"], ["ENROUTE_ETA_CA names /no.pem", "can not be read"]),
         (["ENROUTE_ETA_INTERVAL_SECONDS": "120"], ["ENROUTE_ETA_INTERVAL_SECONDS is 120", "10 to 60"]),
+        (["ENROUTE_SNS_MAX_AGE_SECONDS": "-1"], ["ENROUTE_SNS_MAX_AGE_SECONDS is -1", "0 to 31536000"]),
         (
             ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_ORDER": "osrm,mapbox"],
             ["ENROUTE_ETA_ORDER is osrm,mapbox", "must name each of osrm, once"]
@@ -85,6 +86,7 @@ import Testing
     @Test func `what can be used is taken, and Redis is what is missing then`() async throws {
         let settings = [
             "ENROUTE_SNS_TOPICS": "\(Self.topic),\(Self.topic).fifo", "ENROUTE_SNS_CERTIFICATE_HOSTS": "localhost:8443",
+            "ENROUTE_SNS_MAX_AGE_SECONDS": "600",
             "ENROUTE_SQS_QUEUE_URL": Self.queue, "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys",
             "ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:1", "ENROUTE_ETA_AZURE_KEY": Self.secret,
             "ENROUTE_ETA_ORDER": "osrm,azure_maps", "ENROUTE_ETA_AZURE_DAILY": "0",

@@ -73,7 +73,8 @@ import Testing
             return try JobEvent(CloudEvent.structured(Data(text.utf8)))
         }
         #expect(try event(#""data_base64":"\#(encoded)""#) == .reached(JobID("j")!, .cancelled))
-        #expect(self.fault { _ = try event(#""data":{"job":"j"},"data_base64":"\#(encoded)""#) }?.kind == .unusable)
+        // B11: not a CloudEvent at all, so 400 and not 422.
+        #expect(self.fault { _ = try event(#""data":{"job":"j"},"data_base64":"\#(encoded)""#) }?.kind == .malformed)
         #expect(self.fault { _ = try event(#""data_base64":"?""#) }?.kind == .unusable)
         #expect(self.fault { _ = try event(#""datacontenttype":"text/xml","data":"<job/>""#) }?.kind == .unusable)
     }

@@ -90,6 +90,7 @@ struct SampleRequest: Sendable {
     }
 
     static let job = "/api/v1/jobs/visit-1"
+    static let key = "Idempotency-Key: 0b6f9a52-3c1d-4f4e-9a57-1f3b7c2d8e60"
     static let structured = "application/cloudevents+json"
 
     static func event(_ id: String, _ type: String, _ data: String) -> String {

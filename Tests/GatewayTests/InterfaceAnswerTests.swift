@@ -179,7 +179,27 @@ import Testing
         try await conversation.ask(201, try .good("makeLink").with { $0.body = nil })
         try await conversation.ask(422, try .good("makeLink").with { $0.body = #"{"viewers":1000}"# })
         try await conversation.ask(201, try .good("makeTicket"))
+        // Under a key: used for something else, and while somebody else works on it.
+        let ticket = try SampleRequest.good("makeTicket").with { $0.headers = [SampleRequest.key] }
+        try await conversation.ask(201, ticket)
+        try await conversation.ask(422, ticket.with { $0.body = "{}" })
+        try await conversation.ask(
+            413, ticket.with { $0.body = String(repeating: " ", count: Routes.longestBody + 1) })
+        try await Self.whileInProgress(ticket, conversation)
         for kind in ["User", "Token", "Job", "Link"] { try await conversation.ask(204, try .good("revoke\(kind)")) }
+    }
+
+    /// The same request, while another gateway carries it out.
+    private static func whileInProgress(_ request: SampleRequest, _ conversation: Conversation) async throws {
+        let text = "in-progress-0123456789"
+        let gateway = conversation.gateway
+        let key = IdempotencyRecords.Key(
+            text, of: PersonID(request.person)!, role: try #require(request.role).rawValue)
+        let question = Array("\(request.method) \(request.path)\n\(request.body ?? "")".utf8)
+        let records = IdempotencyRecords(writes: gateway.client, settings: gateway.settings.liveState)
+        _ = try await records.claim(key, for: question).get()
+        let answer = try await conversation.ask(409, request.with { $0.headers = ["Idempotency-Key: \(text)"] })
+        #expect(answer.member("code") == "request_in_progress" && answer.headers["retry-after"] == "1")
     }
 
     private static func sendEvents(_ conversation: Conversation) async throws {
@@ -196,12 +216,19 @@ import Testing
         try await conversation.ask(409, created.with { $0.body = early })
         try await conversation.ask(
             422, created.with { $0.body = SampleRequest.event("e-7", "lost", #"{"job":"told-0"}"#) })
-        try await conversation.ask(415, created.with { $0.mediaType = "text/plain" })
+        let other = try await conversation.ask(415, created.with { $0.mediaType = "text/plain" })
+        #expect(other.member("code") == "unsupported_media_type", "B11: \(other)")
+        let both = created.with {
+            $0.body = created.body?.replacing(#""data":"#, with: #""data_base64":"e30=","data":"#)
+        }
+        let refused = try await conversation.ask(400, both)
+        #expect(refused.member("code") == "bad_request" && refused.text.contains("not both"), "B11: \(refused)")
     }
 
     private static func signIn(_ conversation: Conversation) async throws {
         let (make, redeem) = (try SampleRequest.good("makeSignInCode"), try SampleRequest.good("redeemSignInCode"))
         try await conversation.ask(422, make.with { $0.body = #"{"expiresIn":601}"# })
+        try await Self.whileInProgress(make, conversation)
         try await conversation.ask(201, make.with { $0.body = nil })
         let code: String = try #require(try await conversation.ask(201, make).member("code"))
         try await conversation.ask(200, redeem.with { $0.body = #"{"code":"\#(code)"}"# })
@@ -267,8 +294,9 @@ import Testing
             }
             guard operation.hasBody else { continue }
             try await conversation.ask(400, good.with { $0.body = "{" })
-            try await conversation.ask(
+            let long = try await conversation.ask(
                 413, good.with { $0.body = String(repeating: " ", count: Routes.longestBody + 1) })
+            #expect(long.member("code") == "content_too_large", "B11: \(operation.id) \(long)")
         }
     }
 

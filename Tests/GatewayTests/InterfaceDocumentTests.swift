@@ -33,6 +33,7 @@ import Testing
             tickets: Tickets(live: client, settings: settings),
             signInCodes: SignInCodes(live: client, settings: settings),
             links: TrackingLinks(ledger: client, settings: settings),
+            requests: IdempotencyRecords(writes: client, settings: settings),
             riders: RiderControl(
                 riders: riders, places: GeoIndex(live: client, settings: settings), jobs: jobs
             ) {},
@@ -84,6 +85,8 @@ import Testing
                 ] {
                     let answer = try await gateway.rest(method, path, as: nil)
                     #expect(answer.status == 405 && answer.headers["allow"] == allowed, "\(method) \(path): \(answer)")
+                    // B11: a code of its own.
+                    if method != "HEAD" { #expect(answer.text.contains(#""method_not_allowed""#), "\(answer)") }
                     #expect(answer.headers["content-type"] == Problem.mediaType)
                 }
                 for path in ["/", "/api/v1", "/api/v1/jobs/j1/none", "/api/v1/jobs/j1/log/more"] {

@@ -30,6 +30,13 @@ import Testing
         (#"{"oneOf":[{"required":["a"]},{"required":["b"]}]}"#, [#"{"a":1}"#], ["{}", #"{"a":1,"b":1}"#]),
         (##"{"properties":{"a":{"$ref":"#/x~1y"}},"x/y":{"const":1}}"##, [], [#"{"a":2}"#]),
         (##"{"$ref":"#/nowhere"}"##, [], ["1"]),
+        (#"{"exclusiveMinimum":-1,"exclusiveMaximum":1}"#, ["0", #""9""#], ["-1", "1"]),
+        (#"{"not":{"required":["a","b"]}}"#, ["{}", #"{"a":1}"#], [#"{"a":1,"b":1}"#]),
+        (
+            #"{"if":{"required":["a"]},"then":{"required":["b"]},"else":{"required":["d"]}}"#, [#"{"a":1,"b":1}"#],
+            [#"{"a":1}"#, #"{"c":1}"#]
+        ),
+        (#"{"if":{"required":["a"]},"then":{"required":["b"]}}"#, ["{}", #"{"a":1,"b":1}"#], [#"{"a":1}"#]),
         (#"{"multipleOf":3}"#, [], ["3"]),
     ]
 

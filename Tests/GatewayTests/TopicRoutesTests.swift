@@ -82,6 +82,21 @@ import Testing
         }
     }
 
+    @Test func `B12: a genuine message that was sent too long ago is refused, and says so`() async throws {
+        try await Self.run { stage in
+            for (sentAt, isTaken) in [
+                (Date.now - 3500, true), (Date.now - 3700, false), (Date(timeIntervalSince1970: 1.6e9), false),
+            ] {
+                let envelope = try stage.signer.envelope(EventRoutesTests.created, host: stage.host, sentAt: sentAt)
+                let answer = try await stage.post(envelope)
+                #expect(answer.status == (isTaken ? 200 : 403), "\(answer)")
+                #expect(answer.text.contains("too old") != isTaken, "\(answer)")
+            }
+            let isCounted = try await stage.metric(#"enroute_events_refused_total{reason="never"} 2"#)
+            #expect(isCounted)
+        }
+    }
+
     @Test func `what is early is answered so that SNS sends it again, what never can so that it does not`() async throws
     {
         try await Self.run { stage in

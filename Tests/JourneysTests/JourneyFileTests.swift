@@ -102,6 +102,29 @@ import Testing
         #expect(try load("a.csv", "unix_ms,lat,lon\n1000,1,1\n1000,1,2\n2000,1,1\n").fixes.count == 2)
     }
 
+    @Test func `B19: a log as programs write it is read, and what is doubtful about it is said`() throws {
+        func sentence(_ body: String) -> String {
+            let sum = body.utf8.reduce(UInt8(0), ^)
+            return "$\(body)*" + String(format: "%02X", Int(sum))
+        }
+        func rmc(_ talker: String, _ second: Int) -> String {
+            "\(talker)RMC,1200\(second < 10 ? "0" : "")\(second),A,4154.0\(second),N,01230.0,E,0,0,010126,,"
+        }
+        let log = [
+            "# Name: a receiver", "# Chipset: another", "", "$PSRFTXT,Version 1.0", "$PMTK010,001*2E",
+            "$PGRME,15.0,M,*00",
+            "!AIVDM,1,1,,A,13u?etPv2;0n:dDPwUM1U1Cb069D,0*24", sentence("GPGSV,1,1,00"), sentence(rmc("GP", 1)),
+            "$" + rmc("GN", 2), sentence(rmc("BD", 3)), sentence(rmc("QZ", 4)).dropLast(2) + "00", "$GPRMC,1200",
+            sentence("GPRMC,120005,V,,,,,,,010126,,"), sentence(rmc("GL", 6)), "half a li",
+        ].joined(separator: "\r\n")
+        let journey = try load("a.log", log)
+        #expect(journey.fixes.count == 4)
+        #expect(journey.warnings.count == 2)
+        #expect(journey.warnings.first?.hasPrefix("1 sentences have no checksum") == true)
+        #expect(journey.warnings.last?.contains("3 damaged lines were passed over; the first: Line 12:") == true)
+        #expect(try load("a.csv", "unix_ms,lat,lon\n1000,1,1\n2000,1,1\n").warnings.isEmpty)
+    }
+
     private static let recordings = URL(filePath: #filePath).appending(path: "../../../../shared/data").standardized
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: recordings.path)))

@@ -22,6 +22,7 @@ import Testing
         #expect(keyspace.etaBudget(of: "osrm", day: 20_454) == "budget:osrm:20454")
         #expect(keyspace.control == "control")
         #expect(keyspace.link("0a1b") == "link:{0a1b}")
+        #expect(keyspace.idempotency("0a1b") == "idempotency:{0a1b}")
         #expect(keyspace.viewers(ofLink: "0a1b") == "link:{0a1b}:viewers")
         #expect(AuditEntry.Stream.allCases.map { keyspace.stream($0) } == ["access", "audit"])
     }

@@ -8,7 +8,7 @@ import Testing
         Scripts.assignJob, Scripts.createJob, Scripts.publishStatus, Scripts.recoverJob, Scripts.startTravel,
         Scripts.stopTravel, Scripts.openFeed, Scripts.closeFeed, Scripts.noteVerdicts, Scripts.publishETA,
         Scripts.publishLocation, Scripts.revokeGrant,
-        Scripts.issueLink, Scripts.joinLink, Scripts.describeJob,
+        Scripts.issueLink, Scripts.joinLink, Scripts.describeJob, Scripts.claimRequest, Scripts.settleRequest,
         Scripts.describeRider, Scripts.removeRider, Scripts.setRiderOnline, Scripts.setRiderOffline,
         Scripts.riderHeartbeat, Scripts.expireRider, Scripts.assignRider, Scripts.advanceTask, Scripts.releaseRider,
         Scripts.riderSnapshot, Scripts.zoneSnapshot, Scripts.placeRider,

@@ -53,15 +53,34 @@ package struct JSONSchema: Sendable {
             return fault(unless: keyword == "oneOf" ? count == 1 : count > 0, "fits \(count) of \(keyword): \(fits)")
         case "allOf": return (wanted.array ?? []).flatMap { self.faults(of: value, by: $0, at: path) }
         case "pattern", "minLength", "maxLength": return self.textFaults(of: value, by: keyword, wanted, path)
-        case "minimum", "maximum":
+        case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
             guard let number = value.number, let bound = wanted.number else { return [] }
-            return fault(unless: keyword == "minimum" ? number >= bound : number <= bound, "\(keyword) is \(bound)")
+            let isRight =
+                switch keyword {
+                case "minimum": number >= bound
+                case "maximum": number <= bound
+                case "exclusiveMinimum": number > bound
+                default: number < bound
+                }
+            return fault(unless: isRight, "\(keyword) is \(bound)")
+        case "not": return fault(unless: !self.fits(value, wanted), "is what it must not be")
+        case "if":
+            let next = schema[self.fits(value, wanted) ? "then" : "else"]
+            return next.map { self.opened.faults(of: value, by: $0, at: path) } ?? []
+        case "then", "else": return []
         case "items", "minItems", "maxItems", "uniqueItems":
             return self.arrayFaults(of: value, by: keyword, wanted, path)
         case "required", "properties", "additionalProperties":
             return self.memberFaults(of: value, by: keyword, wanted, in: schema, path)
         default: return ["\(path): the keyword \(keyword) is not known"]
         }
+    }
+
+    /// For the parts of a schema that look at a value beside others: they name some of its members.
+    private var opened: JSONSchema { JSONSchema(document: self.document) }
+
+    private func fits(_ value: JSONValue, _ schema: JSONValue) -> Bool {
+        self.opened.faults(of: value, by: schema).isEmpty
     }
 
     private func textFaults(

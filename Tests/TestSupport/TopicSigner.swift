@@ -2,7 +2,7 @@
 
 private import Crypto
 private import CryptoExtras
-private import FoundationEssentials
+package import FoundationEssentials
 private import SwiftASN1
 private import X509
 
@@ -50,14 +50,16 @@ package struct TopicSigner: Sendable {
     /// - Parameters:
     ///   - host: where the certificate and the confirmation are.
     ///   - version: of the signature: 1 is over SHA-1, 2 over SHA-256.
+    ///   - sentAt: when SNS sent it.
     ///   - change: what happens to it after it was signed.
     package func envelope(
         _ message: String, as type: String = "Notification", host: String, version: Int = 2, id: String = "m-1",
-        topic: String = Self.topic, subject: String? = nil, _ change: (inout [String: String]) -> Void = { _ in }
+        topic: String = Self.topic, subject: String? = nil, sentAt: Date = .now,
+        _ change: (inout [String: String]) -> Void = { _ in }
     ) throws -> String {
         var members = [
             "Type": type, "MessageId": id, "TopicArn": topic, "Message": message,
-            "Timestamp": "2026-11-21T18:00:00.000Z",
+            "Timestamp": sentAt.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
         ]
         members["Subject"] = subject
         if type != "Notification" {

@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `Redis names are spelled in Keyspace and nowhere else`() throws {
-        let name = /"[^"\n]*\b(job|rider|riders|request|home|ticket|signin|link):[{\\]|"[^"\n ]*\)control"/
+        let name = /"[^"\n]*\b(job|rider|riders|request|home|ticket|signin|link|idempotency):[{\\]|"[^"\n ]*\)control"/
         let files = try Project.files("Sources", ".swift")
         #expect(files.first { $0.name == "Keyspace.swift" }?.text.firstMatch(of: name) != nil)
         for file in files where file.name != "Keyspace.swift" {
@@ -112,7 +112,7 @@ import Testing
 
     @Test func `every script says its keys, arguments, errors, returns and cost, and is embedded`() throws {
         let scripts = try Project.files("lua", ".lua")
-        #expect(scripts.count == 27)
+        #expect(scripts.count == 29)
         let embedded = try Project.file("Sources/LiveState/Scripts.swift").text
         for script in scripts {
             let name = String(script.name.dropLast(4))

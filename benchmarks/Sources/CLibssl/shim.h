@@ -4,10 +4,6 @@
 #ifndef ENROUTE_CLIBSSL_SHIM_H
 #define ENROUTE_CLIBSSL_SHIM_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <netinet/tcp.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -18,6 +14,10 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+
+/// A GNU extension. _GNU_SOURCE would make fd_set another type than Swift's own module of the C library has, and debug builds
+/// refuse that.
+void *memmem(const void *bytes, size_t count, const void *sought, size_t soughtCount);
 
 static inline long bench_SSL_CTX_set_mode(SSL_CTX *context, long mode) { return SSL_CTX_set_mode(context, mode); }
 

@@ -29,7 +29,8 @@ extension EnrouteGateway: Measurable {
         if case .captureTime = numbering, delivery.burst > 1, delivery.burst > jobs.count / 2 {
             throw LoadError("with riders a burst is at most half as large as the number of jobs")
         }
-        try self.create(jobs, underway: numbering == .captureTime, loop: loop)
+        // Positions are shown only while travel mode is on, whichever way they come.
+        try self.create(jobs, underway: true, loop: loop)
         let crowd = Crowd(
             self.target(numbering), dial: self.dial, identities: self.followers(followers, of: jobs), loop: loop)
         defer { crowd.close() }

@@ -1,0 +1,89 @@
+import EnrouteWire
+import LiveState
+import Redis
+import TestSupport
+import Testing
+
+/// claim_request and settle_request: what their headers promise (B6).
+@Suite struct RequestScriptTests {
+    private static let question = String(repeating: "0a", count: 32)
+    private static let other = String(repeating: "0b", count: 32)
+    private static let claims = ["1", "2", "3"].map { String(repeating: $0, count: 32) }
+
+    private func key(_ stage: Stage) -> [String] { [stage.keyspace.idempotency("n")] }
+
+    private func claim(
+        _ stage: Stage, _ claim: Int, _ question: String = Self.question, lease: String = "30000"
+    ) async throws -> RESPValue {
+        try await stage.run(
+            Scripts.claimRequest, keys: self.key(stage), [question, Self.claims[claim], lease, "60000"])
+    }
+
+    private func settle(_ stage: Stage, _ claim: Int, _ outcome: String, _ answer: String = "") async throws
+        -> RESPValue
+    {
+        try await stage.run(Scripts.settleRequest, keys: self.key(stage), [Self.claims[claim], outcome, answer])
+    }
+
+    @Test func `one claims a request, others wait, and afterwards all get the kept answer`() async throws {
+        try await Stage.set { stage in
+            #expect(try await self.claim(stage, 0) == .answer(1))
+            try await stage.leavesAllAsItIs {
+                let waiting = try await self.claim(stage, 1)
+                #expect(waiting.array?.first == .integer(0))
+                #expect((1...30_000).contains(waiting.array?.last?.integer ?? 0))
+                let other = try await self.claim(stage, 1, Self.other)
+                let theirs = try await self.settle(stage, 1, "kept", "theirs")
+                #expect(other == .answer(-1) && theirs == .answer(0))
+            }
+            #expect(try await self.settle(stage, 0, "kept", "done") == .answer(1))
+            try await stage.leavesAllAsItIs {
+                let (again, other) = (try await self.claim(stage, 1), try await self.claim(stage, 1, Self.other))
+                #expect(again == .answer(3, "done") && other == .answer(-1))
+                let late = try await self.settle(stage, 0, "free")
+                #expect(late == .answer(0))
+            }
+            let rest = try await stage.client.run("PTTL", self.key(stage)[0]).integer ?? 0
+            #expect((1...60_000).contains(rest))
+        }
+    }
+
+    @Test func `a claim that ran out, or was given up, goes to the next who asks the same`() async throws {
+        try await Stage.set { stage in
+            #expect(try await self.claim(stage, 0, lease: "1") == .answer(1))
+            let isNext = try await eventually { try await self.claim(stage, 1) == .answer(2) }
+            #expect(isNext)
+            // Who was too late settles nothing.
+            #expect(try await self.settle(stage, 0, "kept", "late") == .answer(0))
+            #expect(try await self.settle(stage, 1, "open") == .answer(1))
+            #expect(try await self.claim(stage, 2, Self.other) == .answer(-1))
+            #expect(try await self.claim(stage, 2) == .answer(2))
+            #expect(try await self.settle(stage, 2, "free") == .answer(1))
+            #expect(try await stage.client.run("EXISTS", self.key(stage)[0]) == .integer(0))
+            #expect(try await self.claim(stage, 0, Self.other) == .answer(1))
+        }
+    }
+
+    @Test func `a bad argument of either is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            try await GoodCall(
+                script: Scripts.claimRequest, keys: self.key(stage),
+                arguments: [Self.question, Self.claims[0], "30000", "60000"]
+            ).refuses(
+                [
+                    (0, "", "question"), (0, Self.question + "0", "question"),
+                    (0, String(repeating: "G", count: 64), "question"),
+                    (1, "", "claim"), (1, String(repeating: "G", count: 32), "claim"),
+                    (2, "0", "claim_ms"), (2, "3600001", "claim_ms"), (2, "x", "claim_ms"), (2, "1.5", "claim_ms"),
+                    (3, "0", "keep_ms"), (3, "1e13", "keep_ms"), (3, "nan", "keep_ms"),
+                ], on: stage)
+            try await GoodCall(
+                script: Scripts.settleRequest, keys: self.key(stage), arguments: [Self.claims[0], "kept", "a"]
+            ).refuses(
+                [
+                    (0, "", "claim"), (1, "done", "outcome"), (1, "open", "answer"), (2, "", "answer"),
+                    (2, String(repeating: "a", count: 131_073), "answer"),
+                ], on: stage)
+        }
+    }
+}

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Whether the benchmarks still run: each for a second, with a gateway that was built before. It says nothing about speed; it
+fails where a benchmark does not start, loses what it publishes, or measures nothing (found.md B21). Python's standard library alone.
+
+    smoke.py ENROUTE [--load ENROUTE_LOAD]
+"""
+import argparse, base64, json, os, socket, ssl, subprocess, sys, tempfile, time
+from recovery import Redis, SECRET, free_port, wait_for
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+LONGEST_SECONDS = 120
+FOLLOWERS = 4
+
+
+class Failed(Exception):
+    pass
+
+
+def run(name, *words):
+    """Runs a benchmark to its end, and shows what it said when it failed."""
+    begin = time.monotonic()
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LONGEST_SECONDS)
+    if done.returncode != 0:
+        raise Failed(f"{name} ended with {done.returncode}:\n{done.stdout}")
+    print(f"{name}: runs ({time.monotonic() - begin:.1f} s)", flush=True)
+    return done.stdout
+
+
+class Server:
+    """A process of our own, ended by its id."""
+
+    def __init__(self, *words, **options):
+        self.process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *words], **options)
+
+    def __enter__(self):
+        return self.process
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def is_up(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def redis(port, folder):
+    return Server(
+        "redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder,
+        stdout=subprocess.DEVNULL)
+
+
+def scripts(enroute):
+    def script(name, *words):
+        return run(name, sys.executable, f"{FOLDER}/{name}", *words)
+
+    script("status.py", enroute, "--jobs", "10", "--rate", "50", "--seconds", "1")
+    script("pool.py", enroute, "--riders", "20", "--rate", "50", "--seconds", "1")
+    script("availability.py", enroute, "--riders", "20", "--rate", "20", "--seconds", "1")
+    script("recovery.py", enroute, "--jobs", "20", "--rounds", "1")
+    script("riders.py", "--riders", "50", "--questions", "100")
+
+
+def load(enroute, program, folder):
+    """Both ways to publish, one follower each: everything that is published must arrive."""
+    redis_port, port = free_port(), free_port()
+    with redis(redis_port, folder):
+        wait_for("redis", lambda: is_up(redis_port))
+        environment = dict(
+            PATH=os.environ["PATH"], ENROUTE_REDIS_LIVE_URL=f"redis://127.0.0.1:{redis_port}", ENROUTE_TLS="off",
+            ENROUTE_PORT=str(port), ENROUTE_HOST="127.0.0.1", ENROUTE_MANAGEMENT="off", ENROUTE_MODE="development",
+            ENROUTE_TOKEN_SECRET=SECRET.decode(), ENROUTE_LOG_LEVEL="critical")
+        with Server(enroute, "serve", env=environment, stdout=subprocess.DEVNULL):
+            wait_for("the gateway", lambda: is_up(port))
+            for way in ("redis", "riders"):
+                report = f"{folder}/{way}.json"
+                said = run(
+                    f"enroute-load --publish {way}", program, "--url", f"ws://127.0.0.1:{port}", "--redis",
+                    f"127.0.0.1:{redis_port}", "--token-secret", SECRET.decode(), "--publish", way, "--connections",
+                    str(FOLLOWERS), "--rate", str(FOLLOWERS), "--seconds", "1", "--warmup", "0", "--json", report)
+                with open(report) as file:
+                    figures = json.load(file)
+                figures = figures["messages"]
+                if figures["delivered"] < 1 or figures["missing"] > 0:
+                    raise Failed(f"enroute-load --publish {way}: {figures['missing']} messages are missing:\n{said}")
+
+
+def certificate(folder):
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost", "-keyout",
+         f"{folder}/key.pem", "-out", f"{folder}/certificate.pem"], check=True, stderr=subprocess.DEVNULL)
+    return f"{folder}/certificate.pem", f"{folder}/key.pem"
+
+
+def frame(file):
+    head = file.read(2)
+    return file.read(head[1] & 127).decode()
+
+
+def node_ws(folder):
+    """The peer that needs nothing but Debian's packages: it starts, and a follower gets what is published."""
+    peer = f"{FOLDER}/peers/node-ws"
+    run("peers/node-ws check", peer, "check")
+    name = json.loads(run("peers/node-ws describe", peer, "describe"))["name"]
+    redis_port, port = free_port(), free_port()
+    with redis(redis_port, folder):
+        wait_for("redis", lambda: is_up(redis_port))
+        with Server(peer, "start", str(port), str(redis_port), *certificate(folder), stdout=subprocess.DEVNULL):
+            wait_for(name, lambda: is_up(port))
+            context = ssl.create_default_context(cafile=f"{folder}/certificate.pem")
+            context.check_hostname = False
+            with context.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=10)) as follower:
+                key = base64.b64encode(os.urandom(16)).decode()
+                follower.sendall((
+                    "GET /jobs/j1 HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                    f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n").encode())
+                file = follower.makefile("rb")
+                if b" 101 " not in file.readline():
+                    raise Failed("peers/node-ws: the upgrade was refused")
+                while file.readline() != b"\r\n":
+                    pass
+                if frame(file) != "subscribed":
+                    raise Failed("peers/node-ws: no word that it subscribed")
+                with socket.create_connection(("127.0.0.1", redis_port)) as publisher:
+                    publisher.sendall(Redis.command("PUBLISH", "location:j1", "a location"))
+                    if frame(file) != "a location":
+                        raise Failed("peers/node-ws: a follower did not get what was published")
+    print("peers/node-ws: a follower got what was published", flush=True)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("enroute")
+    options.add_argument("--load", help="the enroute-load that was built; without it that part is left out")
+    options = options.parse_args()
+    enroute = os.path.abspath(options.enroute)
+    try:
+        for part in (
+            lambda folder: scripts(enroute), node_ws,
+            lambda folder: load(enroute, os.path.abspath(options.load), folder) if options.load else None,
+        ):
+            with tempfile.TemporaryDirectory() as folder:
+                part(folder)
+    except (Failed, subprocess.TimeoutExpired) as failure:
+        sys.exit(f"a benchmark does not run: {failure}")
+
+
+if __name__ == "__main__":
+    main()
