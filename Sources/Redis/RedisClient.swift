@@ -47,8 +47,8 @@ package final class RedisClient: Sendable {
         self.evaluate(script, keys: keys, arguments: arguments, isDurable: false).map(\.value)
     }
 
-    /// The same for a write that a replica should have too, where there are replicas (`WAIT 1`). It holds up what is sent
-    /// after it on this client, for at most `RedisTiming.replication`.
+    /// The same for a write that replicas should have too, where there are any (`WAIT`, for `RedisTiming.quorum` of
+    /// them). It holds up what is sent after it on this client, for at most `RedisTiming.replication`.
     package func evaluateDurably(
         _ script: RedisScript, keys: [String], arguments: [RedisCommand.Word]
     ) -> EventLoopFuture<Durable<RESPValue>> {

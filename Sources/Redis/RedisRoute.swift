@@ -8,7 +8,8 @@ internal import Telemetry
 /// What an answer is worth.
 package struct Durable<Value: Sendable>: Sendable {
     package var value: Value
-    /// Replicas that were known to have the write in time; `nil` when the node has none to ask.
+    /// Replicas that were known to have the write in time; 0 when they were fewer than `RedisTiming.quorum` asks for,
+    /// `nil` when there are none to ask.
     package var replicas: Int?
 
     package init(value: Value, replicas: Int?) {
@@ -16,7 +17,7 @@ package struct Durable<Value: Sendable>: Sendable {
         self.replicas = replicas
     }
 
-    /// Accepted, but no replica is known to have it: a failover may lose it. Safe to repeat with the same request id.
+    /// Accepted, but too few replicas are known to have it: a failover may lose it. Safe to repeat with the same request id.
     package var isUnknown: Bool { self.replicas == 0 }
 }
 
