@@ -139,7 +139,7 @@ final class Arena {
             "ENROUTE_REDIS_LIVE_URL": "redis://127.0.0.1:\(self.redisPort)",
             "ENROUTE_TLS_CERTIFICATE": self.certificate,
             "ENROUTE_TLS_KEY": self.key, "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_LOG_LEVEL": "warning",
-            "ENROUTE_DRAIN_SECONDS": "0", "ENROUTE_MANAGEMENT": "off",
+            "ENROUTE_DRAIN_SECONDS": "0", "ENROUTE_MANAGEMENT": "off", "ENROUTE_MODE": "development",
         ]
         return own.merging(EnrouteGateway.unlimited) { first, _ in first }
     }
