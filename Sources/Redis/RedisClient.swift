@@ -34,6 +34,10 @@ package final class RedisClient: Sendable {
     /// Since when it does not answer; `nil` while it does. On `eventLoop` only.
     package var silentSince: NIODeadline? { self.route.value.silentSince }
 
+    /// Calls `body` whenever a connection to a master stands again, perhaps to another one, which may lack what the last one
+    /// was told. On `eventLoop` only.
+    package func onReturned(_ body: @escaping () -> Void) { self.route.value.onReturned = body }
+
     /// Sends a command. An error that Redis answers fails the future with `RedisError.refused`. In a cluster it goes to the
     /// node of its first key, and follows that key where it has moved.
     package func send(_ command: RedisCommand) -> EventLoopFuture<RESPValue> {

@@ -37,6 +37,8 @@ protocol RedisRoute: AnyObject {
     func learn(_ error: RedisError, at place: ChannelPlace)
     /// Places may have changed, or the master behind them.
     var onMoved: (() -> Void)? { get set }
+    /// A connection to a master stands again, perhaps to another one: what the last one was told may be lost.
+    var onReturned: (() -> Void)? { get set }
     /// Connections to such a place.
     func locate(_ place: ChannelPlace) -> EventLoopFuture<RedisAddress>
 }
@@ -53,7 +55,9 @@ final class MasterRoute: RedisRoute {
     private let watch: SentinelWatch?
     private let address: RedisAddress
     private let part: ReplicationPart
+    private var hasStood = false
     var onMoved: (() -> Void)?
+    var onReturned: (() -> Void)?
 
     init(address: RedisAddress, eventLoop: any EventLoop, timing: RedisTiming, logger: Logger) {
         self.address = address
@@ -68,6 +72,12 @@ final class MasterRoute: RedisRoute {
             watch?.locate() ?? eventLoop.makeSucceededFuture(address)
         }
         self.part = ReplicationPart(link: self.link)
+        let before = self.link.onUp
+        self.link.onUp = { [weak self] handler in
+            before?(handler)
+            if self?.hasStood == true { self?.onReturned?() }
+            self?.hasStood = true
+        }
         self.part.onChanged = { [weak self] in self?.moved() }
         self.link.onDemoted = { [weak self] in self?.moved() }
         self.watch?.onSwitch = { [weak self] in self?.moved() }
