@@ -7,16 +7,18 @@
 -- Role     live
 -- KEYS[1]  job:{<job>}:verdicts   hash     verdict -> how many; dark, approach, stopped -> a word, or ''
 -- KEYS[2]  job:{<job>}:feed       channel
+-- KEYS[3]  job:{<job>}:travel     string   read: without a travel mode that is on or paused, the hash is kept for a minute
+--                                          at most, so that a late note of a job that has ended leaves nothing for long
 -- ARGV[1]  counts                 '<verdict> <number> ...', at most 16 pairs, or ''
 -- ARGV[2]  words                  '<name> <word> ...', at most 3 pairs, '-' for none now; or ''
 -- ARGV[3]  message                what the followers are told, a JSON object; '' to tell nobody
--- ARGV[4]  lifetime_ms            ms the hash is kept after this, 1 to 86,400,000
+-- ARGV[4]  lifetime_ms            ms the hash is kept after this at most, 1 to 86,400,000
 -- Errors   'ERR note_verdicts: ...' on a bad argument; nothing is written.
 -- Returns  {1} noted
 -- Cost     O(pairs) plus one SPUBLISH
 
-if #KEYS ~= 2 or #ARGV ~= 4 then
-  return redis.error_reply('ERR note_verdicts: takes 2 keys and 4 arguments')
+if #KEYS ~= 3 or #ARGV ~= 4 then
+  return redis.error_reply('ERR note_verdicts: takes 3 keys and 4 arguments')
 end
 local counts, words, message, lifetime = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 if #counts > 512 or not string.match(counts .. ' ', '^[a-z0-9_ -]+$') then
@@ -38,6 +40,9 @@ end
 for name, word in string.gmatch(words, '([a-z_]+) ([a-z_-]+)') do
   redis.call('HSET', KEYS[1], name, word == '-' and '' or word)
 end
+local known = redis.call('GET', KEYS[3])
+local deadline = known and string.match(known, '^%d+ (%d+) ') or '0'
+if deadline == '0' then lifetime = math.min(lifetime, 60000) end
 redis.call('PEXPIRE', KEYS[1], lifetime)
 if message ~= '' then redis.call('SPUBLISH', KEYS[2], message) end
 return {1}

@@ -16,6 +16,7 @@
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <stdint.h>
 #include <string.h>
 #include <time.h>
 
@@ -30,6 +31,18 @@ static inline void enroute_SSL_CTX_set_server_options(SSL_CTX *context) {
 
 static inline long enroute_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
     return SSL_CTX_set_mode(context, mode);
+}
+
+/// From when to when the certificate of an SSL_CTX is valid, seconds since the epoch. 1 when that is known.
+static inline int enroute_SSL_CTX_validity(const SSL_CTX *context, int64_t *from, int64_t *until) {
+    const X509 *certificate = SSL_CTX_get0_certificate(context);
+    struct tm first, last;
+    if (!certificate || ASN1_TIME_to_tm(X509_get0_notBefore(certificate), &first) != 1
+        || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &last) != 1)
+        return 0;
+    *from = timegm(&first);
+    *until = timegm(&last);
+    return 1;
 }
 
 static inline int enroute_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {

@@ -80,9 +80,16 @@ package struct Following<StatusID: Comparable> {
             }
             self.phase = .waiting(position: position, statuses: statuses + [status])
             return .pass
-        case .waitingInVain: return .gap
+        // The snapshot is not shown as it is anyway: nobody else has to read the job again for that.
+        case .waitingInVain: return .pass
         }
     }
+
+    /// The snapshot that is being read can not be put in order with what came meanwhile.
+    package var waitsInVain: Bool { if case .waitingInVain = self.phase { true } else { false } }
+
+    /// Waits for another snapshot, asked for from now on: it includes what came until now.
+    package mutating func waitAgain() { self.phase = .waiting(position: nil, statuses: []) }
 
     /// Whether a word on the positions as a whole (they begin, they end) is to be shown now. It has no id, so that only
     /// its place among what comes says what it means: while the snapshot is being read it can not be told which of the

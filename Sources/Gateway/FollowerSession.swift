@@ -33,11 +33,31 @@ final class FollowedJob {
     private var hasEnded = false
     /// What was written down when following began.
     var access: FollowedAccess?
+    /// It asked for what it missed since it followed before.
+    let resumes: Bool
+    private var firstReads = 0
 
-    init(job: JobID, session: Session, ref: MessageRef? = nil) {
+    /// First views that are read for one follower, at most, before it is shown one that something is missing of, and then
+    /// a `reset`.
+    private static let mostFirstReads = 3
+
+    init(job: JobID, session: Session, resumes: Bool, ref: MessageRef? = nil) {
         self.job = job
         self.session = session
+        self.resumes = resumes
         self.ref = ref
+    }
+
+    /// Positions began or ended while its first view was read: which of the two is the later is not known, so that the view
+    /// is read again before anything is shown.
+    ///
+    /// - Returns: whether to read it again.
+    func readsFirstViewAgain() -> Bool {
+        self.firstReads += 1
+        guard !self.isShown, self.following.waitsInVain, self.firstReads < Self.mostFirstReads else { return false }
+        self.following.waitAgain()
+        self.newestWaiting = nil
+        return true
     }
 
     /// - Returns: whether it is shown, and so is news.
@@ -188,7 +208,7 @@ final class FollowerSession {
         guard grant.allows(.followJob) else {
             return self.session.refuse("subscribe", job, .forbidden, "This role does not follow jobs.", ref)
         }
-        let followed = FollowedJob(job: job, session: self.session, ref: ref)
+        let followed = FollowedJob(job: job, session: self.session, resumes: since != nil, ref: ref)
         self.followed[job] = followed
         let bound = NIOLoopBound((self.session, followed), eventLoop: self.loop.eventLoop)
         self.loop.jobs.ledger.recover(job).flatMapThrowing { recovery in
@@ -196,19 +216,39 @@ final class FollowerSession {
             guard let record = recovery?.record, grant.reaches(job, customer: record.customer, rider: record.rider),
                 !bound.value.0.loop.revocations.hides(job, from: grant.role)
             else { throw Refused.noSuchJob }
-        }.flatMap {
+        }.flatMap { () -> EventLoopFuture<Void> in
             let (session, followed) = bound.value
             let follower = session.follower
             guard follower.followed[job] === followed else { return follower.loop.eventLoop.makeFailedFuture(Left()) }
             return follower.loop.relay.follow(followed)
-        }.flatMap {
-            bound.value.0.follower.loop.jobs.view(job, since: since)
-        }.flatMapThrowing { view in
+        }.whenComplete { result in
+            let (session, followed) = bound.value
+            switch result {
+            case .success: session.follower.read(followed, since: since, grant)
+            case .failure(let error): session.follower.subscribed(followed, .failure(error))
+            }
+        }
+    }
+
+    /// Reads what a follower is shown first.
+    private func read(_ followed: FollowedJob, since: ResumePoint?, _ grant: Grant) {
+        let job = followed.job
+        let bound = NIOLoopBound((self.session, followed), eventLoop: self.loop.eventLoop)
+        self.loop.jobs.view(job, since: since).flatMapThrowing { view in
             guard let view, grant.reaches(job, customer: view.record.customer, rider: view.record.rider),
                 !bound.value.0.loop.revocations.hides(job, from: grant.role)
             else { throw Refused.noSuchJob }
             return view
-        }.whenComplete { bound.value.0.follower.subscribed(bound.value.1, $0) }
+        }.whenComplete { result in
+            let (session, followed) = bound.value
+            let follower = session.follower
+            if case .success = result, follower.followed[job] === followed, !followed.awaitsRepair,
+                followed.readsFirstViewAgain()
+            {
+                return follower.read(followed, since: since, grant)
+            }
+            follower.subscribed(followed, result)
+        }
     }
 
     /// The session, or its interest in the job, ended while the job was being read.

@@ -16,6 +16,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
     private let settings: GatewaySettings
     private let group: any EventLoopGroup
     private let logger: Logger
+    private let beforeStarting: @Sendable () async throws -> Void
     private let onListening: @Sendable (Ports) async -> Void
 
     /// HTTP connections that wait to be served, at most; more are closed.
@@ -48,13 +49,17 @@ package struct GatewayServer: Service, CustomStringConvertible {
     /// - Parameters:
     ///   - group: the event loops; each owns its sockets, its follow table and its connections to Redis.
     ///   - onListening: called with the ports once connections are accepted.
+    ///   - beforeStarting: waits for whatever has to be there first. Meanwhile probes are answered, and the gateway is not
+    ///     ready. It is cancelled by a graceful shutdown.
     package init(
         settings: GatewaySettings, group: any EventLoopGroup, logger: Logger,
-        onListening: @escaping @Sendable (Ports) async -> Void = { _ in }
+        onListening: @escaping @Sendable (Ports) async -> Void = { _ in },
+        beforeStarting: @escaping @Sendable () async throws -> Void = {}
     ) {
         self.settings = settings
         self.group = group
         self.logger = logger
+        self.beforeStarting = beforeStarting
         self.onListening = onListening
     }
 
@@ -92,8 +97,6 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 }.get())
         }
         defer { for (loop, state) in zip(loops, states) { loop.execute { state.value.stop() } } }
-        for (loop, state) in zip(loops, states) { try await loop.flatSubmit { state.value.start() }.get() }
-        load.reachedRedis()
         let eventCounts = EventCounts()
         let fleet = Fleet(
             loops: loops, states: states, load: load, quotas: quotas, settings: self.settings,
@@ -138,48 +141,64 @@ package struct GatewayServer: Service, CustomStringConvertible {
         _ connections: Connections, _ management: Connections, _ fleet: Fleet, _ herald: GatewayHerald,
         _ consumer: QueueConsumer?
     ) async throws {
-        let logger = self.logger
         // Only connections that stay HTTP become a task; a session costs none.
         let (http, arrivals) = AsyncStream.makeStream(
             of: HTTPConnection.self, bufferingPolicy: .bufferingOldest(Self.mostArrivals))
-        let listener: any Channel
+        defer { arrivals.finish() }
         var managementListener: (any Channel)?
+        if let place = self.settings.management {
+            managementListener = try await self.listen(place.host, place.port, management, nil) { arrivals.yield($0) }
+        }
+        async let answering: Void = Self.answer(http, self.logger)
+        let listener: any Channel
         do {
-            if let place = self.settings.management {
-                managementListener = try await self.listen(place.host, place.port, management, nil) {
-                    arrivals.yield($0)
-                }
-            }
+            try await cancelWhenGracefulShutdown { try await self.beforeStarting() }
+            try await self.start(fleet)
             listener = try await self.listen(self.settings.host, self.settings.port, connections, fleet) {
                 arrivals.yield($0)
             }
         } catch {
-            arrivals.finish()
             try? await managementListener?.close()
+            // Stopped before it began: nobody is to be told.
+            if error is CancellationError { return }
             throw error
         }
         let ports = Ports(
             gateway: listener.localAddress?.port ?? self.settings.port,
             management: managementListener?.localAddress?.port)
-        logger.info(
+        self.logger.info(
             "listening", metadata: [LogKey.address: "\(self.settings.host)", LogKey.port: "\(ports.gateway)"])
 
-        await withDiscardingTaskGroup { [managementListener] group in
-            group.addTask {
-                await self.onListening(ports)
-                // Ends by cancellation too: then there is no time left to drain.
-                try? await gracefulShutdown()
-                fleet.load.drain()
-                // Balancers take a while to see that /readyz fails: whoever they send here until then is served.
-                try? await Task.sleep(for: self.settings.drainAccept)
-                try? await listener.close()
-                await fleet.drain(self.settings.drain)
-                try? await managementListener?.close()
-                arrivals.finish()
-            }
+        await withDiscardingTaskGroup { group in
             if let keys = self.settings.issuerKeys { group.addTask { await keys.run() } }
             if let consumer { group.addTask { await consumer.run() } }
             group.addTask { await herald.run() }
+            await self.onListening(ports)
+            // Ends by cancellation too: then there is no time left to drain.
+            try? await gracefulShutdown()
+            fleet.load.drain()
+            // Balancers take a while to see that /readyz fails: until then the connections they send here are served.
+            try? await Task.sleep(for: self.settings.drainAccept)
+            try? await listener.close()
+            await fleet.drain(self.settings.drain)
+            try? await managementListener?.close()
+            group.cancelAll()
+        }
+        arrivals.finish()
+        await answering
+    }
+
+    /// Connects every loop to both Redis.
+    private func start(_ fleet: Fleet) async throws {
+        for (loop, state) in zip(fleet.loops, fleet.states) {
+            try await loop.flatSubmit { state.value.start() }.get()
+        }
+        fleet.load.reachedRedis()
+    }
+
+    /// Serves connections until no more arrive.
+    private static func answer(_ http: AsyncStream<HTTPConnection>, _ logger: Logger) async {
+        await withDiscardingTaskGroup { group in
             for await connection in http { group.addTask { await connection.serve(logger) } }
             group.cancelAll()
         }

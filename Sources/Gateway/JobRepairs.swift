@@ -96,7 +96,12 @@ final class JobRepairs {
             // Who has just come is about to be shown a view of its own.
             for follower in self.followers(job) where follower.awaitsRepair {
                 let own = follower.role == .customer ? nil : view.snapshot(for: follower.role)
-                let frame = own.map { Frame.text(ServerMessage.reset(job: job, $0).encoded) } ?? frame
+                var frame = own.map { Frame.text(ServerMessage.reset(job: job, $0).encoded) } ?? frame
+                if !follower.isShown, !follower.resumes {
+                    // Nothing is taken back from who has been shown nothing.
+                    let first = own ?? view.snapshot(for: .customer)
+                    frame = Frame.text(ServerMessage.subscribed(job: job, first).encoded)
+                }
                 if !follower.synchronise(view, frame) { isWhole = false }
             }
             if !isWhole { self.demand(job, within: Self.secondReadSpread) }

@@ -150,6 +150,9 @@ final class LoopState {
         self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
         self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
         self.watch.onSight = { [unowned self] in self.relay.release() }
+        self.live.onReturned { [unowned self] in
+            for rider in self.ridingSessions.values { rider.publishAgain() }
+        }
     }
 
     func start() -> EventLoopFuture<Void> {

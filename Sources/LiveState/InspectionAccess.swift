@@ -57,7 +57,7 @@ package struct AccessQuestions: Sendable, Hashable {
             let verdicts = keyspace.verdicts(of: Self.job)
             self.needed += [
                 ["hincrby", verdicts, "f", "1"], ["hset", verdicts, "f", "v"], ["hgetall", verdicts],
-                ["pexpire", verdicts, "1"],
+                ["pexpire", verdicts, "1"], ["del", verdicts],
             ]
             let (places, seen) = (keyspace.places(in: Self.zone), keyspace.placesSeen(in: Self.zone))
             let (gateways, gateway) = (keyspace.gateways, keyspace.gateway(Self.foreign))

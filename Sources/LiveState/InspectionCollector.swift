@@ -1,4 +1,5 @@
-// Asking one Redis what an inspection wants to know. Nothing is changed: INFO, CONFIG GET, TIME and questions about access.
+// Asking one Redis what an inspection wants to know. Nothing is changed: INFO, CONFIG GET, TIME, names of keys and questions
+// about access.
 
 internal import FoundationEssentials
 package import NIOCore
@@ -42,17 +43,32 @@ package struct RedisInspector: Sendable {
         }
     }
 
-    /// The same, with what the gateway's user may and how far apart the clocks are.
+    /// The same, with whose keys it holds, what the gateway's user may, whether what was appended can be loaded, and how far
+    /// apart the clocks are.
     package func allFacts(keyspace: Keyspace) -> EventLoopFuture<RedisFacts> {
         let access = AccessQuestions(role: self.role, keyspace: keyspace).ask(self.client)
-        return self.facts().and(access).flatMap { facts, access in
-            self.clockAhead(tries: Self.clockTries).map { ahead in
-                var facts = facts
-                facts.access = access
+        let asked = self.admin ?? self.client
+        let keys = KeyLook(keyspace: keyspace).roles(at: asked).hop(to: self.client.eventLoop)
+        return self.facts().and(access).and(keys).flatMap { known, keys in
+            self.clockAhead(tries: Self.clockTries).and(self.reload(keyspace, known.0)).map { ahead, reload in
+                var facts = known.0
+                (facts.access, facts.keys, facts.reload) = (known.1, keys, reload)
                 facts.clockAheadMilliseconds = ahead / 1000
                 return facts
             }
         }
+    }
+
+    /// Asked of both users: either may be from an older list.
+    private func reload(_ keyspace: Keyspace, _ facts: RedisFacts) -> EventLoopFuture<ReloadFacts?> {
+        guard self.role == .ledger, facts.appends == true else {
+            return self.client.eventLoop.makeSucceededFuture(nil)
+        }
+        let questions = ReloadQuestions(keyspace: keyspace)
+        return questions.ask(self.client).flatMap { seen in
+            guard seen == .unseen, let admin = self.admin else { return self.client.eventLoop.makeSucceededFuture(seen) }
+            return questions.ask(admin).hop(to: self.client.eventLoop)
+        }.map { $0 }
     }
 
     /// - Returns: `nil` when the user may not ask.
@@ -77,7 +93,7 @@ package struct RedisInspector: Sendable {
         var ahead: Int64 = 0
     }
 
-    /// How far Redis' clock is before ours, µs: half of the round trip taken off, the quickest of several answers.
+    /// How far Redis' clock is ahead of ours, µs: half of the round trip taken off, the quickest of several answers.
     private func clockAhead(tries: Int) -> EventLoopFuture<Int64> {
         self.quickest(of: tries, after: Reading()).map(\.ahead)
     }

@@ -20,7 +20,11 @@ package struct RedisFacts: Sendable, Hashable {
     /// Settings that CONFIG GET answered; `nil` when nobody we sign in as may ask.
     package var settings: [String: String]?
     package var access: AccessFacts?
-    /// How far Redis' clock is before ours, ms.
+    /// The roles whose keys were seen there.
+    package var keys: Set<RedisRole> = []
+    /// Whether the append-only file can be loaded again; `nil` where nothing is appended.
+    package var reload: ReloadFacts?
+    /// How far Redis' clock is ahead of ours, ms; negative: behind.
     package var clockAheadMilliseconds: Int64?
 
     /// - Parameter info: the text of INFO.

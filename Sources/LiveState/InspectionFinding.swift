@@ -8,12 +8,15 @@ package struct Finding: Sendable, Hashable, Codable {
 
     /// What was looked at. The words are for programs too, so that they do not change.
     package enum Subject: String, Sendable, Hashable, Codable {
-        case connection, version, master, replicas, persistence, copies, eviction, memory, buffers, slowlog, access
-        case clock, encryption, separation, settings
+        case connection, version, master, replicas, persistence, reload, copies, eviction, memory, buffers, slowlog, access
+        case clock, encryption, separation, swapped, settings
+        /// The gateway's own settings, not those of a Redis.
+        case configuration
     }
 
     package var severity: Severity
-    package var role: RedisRole
+    /// Whose it is; `nil` for the gateway's own settings.
+    package var role: RedisRole?
     package var subject: Subject
     /// A sentence.
     package var what: String
@@ -23,7 +26,7 @@ package struct Finding: Sendable, Hashable, Codable {
     package var remedy: String
 
     package init(
-        _ severity: Severity, _ role: RedisRole, _ subject: Subject, what: String, why: String = "", remedy: String = ""
+        _ severity: Severity, _ role: RedisRole?, _ subject: Subject, what: String, why: String = "", remedy: String = ""
     ) {
         self.severity = severity
         self.role = role

@@ -33,7 +33,10 @@ extension RedisFacts {
             mode == .production ? .error : .warning, .persistence,
             "The live instance keeps positions on disk: \(ways.joined(separator: ", and ")).",
             why: "Where riders are must not outlive their journey; a file does, in backups too.",
-            remedy: (remedies + ["then delete what it has written (CONFIG GET dir)"]).joined(separator: "; "))
+            remedy: self.holdsJobs
+                ? "keep this instance as it is, it holds jobs: a second redis-server with deploy/redis/live.conf, and its "
+                    + "URL in ENROUTE_REDIS_LIVE_URL"
+                : (remedies + ["then delete what it has written (CONFIG GET dir)"]).joined(separator: "; "))
     }
 
     private func liveCopies(in mode: DeploymentMode) -> Finding? {
@@ -90,7 +93,10 @@ extension RedisFacts {
     // MARK: ledger: it keeps what it is told
 
     func ledgerFindings(in mode: DeploymentMode) -> [Finding?] {
-        [self.ledgerPersistence(in: mode), self.ledgerEviction, self.ledgerReplicas(in: mode)]
+        [
+            self.ledgerPersistence(in: mode), self.ledgerReload(in: mode), self.ledgerEviction,
+            self.ledgerReplicas(in: mode),
+        ]
     }
 
     private func ledgerPersistence(in mode: DeploymentMode) -> Finding? {

@@ -88,11 +88,11 @@ extension RedisFacts {
         guard let ahead = self.clockAheadMilliseconds else { return nil }
         let distance = ahead.magnitude
         guard distance > Self.clockWarningMilliseconds else {
-            return self.ok(.clock, "Its clock and ours are \(distance) ms apart.")
+            return self.ok(.clock, "The Redis server's clock and this machine's are \(distance) ms apart.")
         }
         return self.finding(
             distance >= Self.clockErrorMilliseconds ? .error : .warning, .clock,
-            "Its clock is \(distance) ms \(ahead > 0 ? "before" : "behind") ours.",
+            "The Redis server's clock is \(distance) ms \(ahead > 0 ? "ahead of" : "behind") this machine's.",
             why: "Deadlines are Redis' time and tokens ours; from 30 s on, positions are refused as from the future.",
             remedy: "on both machines: timedatectl set-ntp true, then chronyc tracking (or timedatectl timesync-status)"
         )

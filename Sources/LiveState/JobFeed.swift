@@ -73,10 +73,11 @@ package struct JobFeed: Sendable {
         _ job: JobID, _ rider: PersonID?, _ reason: EndReason, _ fence: Int64?, deadline: Int64?
     ) -> EventLoopFuture<Closing> {
         self.live.evaluate(
-            Scripts.closeFeed, keys: self.keys(job) + [self.keyspace.eta(of: job)],
+            Scripts.closeFeed,
+            keys: self.keys(job) + [self.keyspace.eta(of: job), self.keyspace.verdicts(of: job)],
             arguments: [
                 .text(rider?.text ?? ""), .bytes(ServerMessage.tracking(job: job, reason.tracking, reason).encoded),
-                .text(fence.map(String.init) ?? ""), .text(deadline.map(String.init) ?? ""),
+                .text(fence.map(String.init) ?? ""), .text(deadline.map(String.init) ?? ""), reason.endsJob ? 1 : 0,
             ]
         ).flatMapThrowing { answer in
             guard let parts = answer.array, let code = parts.first?.integer else {
@@ -177,6 +178,11 @@ package struct JobFeed: Sendable {
     private func keys(_ job: JobID) -> [String] {
         [self.keyspace.travel(of: job), self.keyspace.position(of: job), self.keyspace.feed(of: job)]
     }
+}
+
+extension EndReason {
+    /// The job itself is over, not only its positions.
+    fileprivate var endsJob: Bool { self == .completed || self == .cancelled }
 }
 
 extension JobFeed.State: CustomReflectable {

@@ -40,7 +40,8 @@ package struct VerdictNotes: Sendable {
             }
         }
         return self.live.evaluate(
-            Scripts.noteVerdicts, keys: [self.keyspace.verdicts(of: job), self.keyspace.feed(of: job)],
+            Scripts.noteVerdicts,
+            keys: [self.keyspace.verdicts(of: job), self.keyspace.feed(of: job), self.keyspace.travel(of: job)],
             arguments: [
                 .text(counts.map { "\($0.verdict) \($0.count)" }.joined(separator: " ")),
                 .text(texts.joined(separator: " ")), .bytes(message?.encoded ?? []), self.lifetime,

@@ -18,7 +18,9 @@ final class ClusterRoute: RedisRoute {
     private var timer: RepeatedTask?
     private var brokenSince: NIODeadline?
     private var isStopped = false
+    private var hasStarted = false
     var onMoved: (() -> Void)?
+    var onReturned: (() -> Void)?
 
     private struct Master {
         let link: RedisLink
@@ -55,7 +57,7 @@ final class ClusterRoute: RedisRoute {
             ) { _ in bound.value.tick() }
             return EventLoopFuture.andAllSucceed(
                 route.masters.values.map { $0.link.standing() }, on: route.eventLoop)
-        }
+        }.map { bound.value.hasStarted = true }
     }
 
     func stop() {
@@ -137,6 +139,11 @@ final class ClusterRoute: RedisRoute {
         }
         part.onChanged = changed
         link.onDemoted = changed
+        let before = link.onUp
+        link.onUp = { [weak self] handler in
+            before?(handler)
+            if self?.hasStarted == true { self?.onReturned?() }
+        }
         self.masters[node] = Master(link: link, part: part)
         link.begin()
     }

@@ -40,6 +40,10 @@ package final class RedisClient: Sendable {
     /// Since when it does not answer; `nil` while it does. On `eventLoop` only.
     package var silentSince: NIODeadline? { self.route.value.silentSince }
 
+    /// Calls `body` whenever a connection to a master stands again, perhaps to another one, which may lack what the last one
+    /// was told. On `eventLoop` only.
+    package func onReturned(_ body: @escaping () -> Void) { self.route.value.onReturned = body }
+
     /// Sends a command. An error that Redis answers fails the future with `RedisError.refused`. In a cluster it goes to the
     /// node of its first key, and follows that key where it has moved.
     package func send(_ command: RedisCommand) -> EventLoopFuture<RESPValue> {
@@ -64,8 +68,8 @@ package final class RedisClient: Sendable {
         self.evaluate(script, keys: keys, arguments: arguments, isDurable: false).map(\.value)
     }
 
-    /// The same for a write that a replica should have too, where there are replicas (`WAIT 1`). It holds up what is sent
-    /// after it on this client, for at most `RedisTiming.replication`.
+    /// The same for a write that replicas should have too, where there are any (`WAIT`, for `RedisTiming.quorum` of
+    /// them). It holds up what is sent after it on this client, for at most `RedisTiming.replication`.
     package func evaluateDurably(
         _ script: RedisScript, keys: [String], arguments: [RedisCommand.Word]
     ) -> EventLoopFuture<Durable<RESPValue>> {

@@ -8,7 +8,8 @@ internal import Telemetry
 /// What an answer is worth.
 package struct Durable<Value: Sendable>: Sendable {
     package var value: Value
-    /// Replicas that were known to have the write in time; `nil` when the node has none to ask.
+    /// Replicas that were known to have the write in time; 0 when they were fewer than `RedisTiming.quorum` asks for,
+    /// `nil` when there are none to ask.
     package var replicas: Int?
 
     package init(value: Value, replicas: Int?) {
@@ -16,7 +17,7 @@ package struct Durable<Value: Sendable>: Sendable {
         self.replicas = replicas
     }
 
-    /// Accepted, but no replica is known to have it: a failover may lose it. Safe to repeat with the same request id.
+    /// Accepted, but too few replicas are known to have it: a failover may lose it. Safe to repeat with the same request id.
     package var isUnknown: Bool { self.replicas == 0 }
 }
 
@@ -36,6 +37,8 @@ protocol RedisRoute: AnyObject {
     func learn(_ error: RedisError, at place: ChannelPlace)
     /// Places may have changed, or the master behind them.
     var onMoved: (() -> Void)? { get set }
+    /// A connection to a master stands again, perhaps to another one: what the last one was told may be lost.
+    var onReturned: (() -> Void)? { get set }
     /// Connections to such a place.
     func locate(_ place: ChannelPlace) -> EventLoopFuture<RedisAddress>
 }
@@ -52,7 +55,9 @@ final class MasterRoute: RedisRoute {
     private let watch: SentinelWatch?
     private let address: RedisAddress
     private let part: ReplicationPart
+    private var hasStood = false
     var onMoved: (() -> Void)?
+    var onReturned: (() -> Void)?
 
     init(address: RedisAddress, eventLoop: any EventLoop, timing: RedisTiming, logger: Logger) {
         self.address = address
@@ -67,6 +72,12 @@ final class MasterRoute: RedisRoute {
             watch?.locate() ?? eventLoop.makeSucceededFuture(address)
         }
         self.part = ReplicationPart(link: self.link)
+        let before = self.link.onUp
+        self.link.onUp = { [weak self] handler in
+            before?(handler)
+            if self?.hasStood == true { self?.onReturned?() }
+            self?.hasStood = true
+        }
         self.part.onChanged = { [weak self] in self?.moved() }
         self.link.onDemoted = { [weak self] in self?.moved() }
         self.watch?.onSwitch = { [weak self] in self?.moved() }

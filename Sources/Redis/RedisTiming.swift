@@ -17,7 +17,9 @@ package struct RedisTiming: Sendable {
     /// Reconnecting after rand(0, min(longest, shortest * 2^n)).
     package var shortestBackoff: TimeAmount = .milliseconds(50)
     package var longestBackoff: TimeAmount = .seconds(1)
-    /// How long a write waits for one replica to have it (WAIT).
+    /// Replicas that a durable write is to reach.
+    package var quorum = ReplicaQuorum.majority
+    /// How long a durable write waits for them (WAIT).
     package var replication: TimeAmount = .milliseconds(200)
     /// How often connections are looked after.
     static let tick = TimeAmount.milliseconds(50)

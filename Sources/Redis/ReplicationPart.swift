@@ -1,5 +1,5 @@
 // What part the node of a link plays in replication, looked at every second: another history (`master_replid`) or another
-// role means that the master changed behind a connection that never broke. And writes that wait for a replica.
+// role means that the master changed behind a connection that never broke. And writes that wait for replicas.
 
 internal import NIOCore
 
@@ -7,12 +7,11 @@ internal import NIOCore
 final class ReplicationPart {
     private let link: RedisLink
     private var history: String?
-    /// A node that had replicas and has none is asked to wait for one for so long: it may be the master that is being
-    /// replaced, and what is written there is lost.
-    static let replicaMemory = TimeAmount.seconds(60)
-    private var replicas = 0
-    /// When the node last had any.
-    private var lastReplica: NIODeadline?
+    /// Of all masters that this link has led to: a node without replicas may be the one that is being replaced, or the new
+    /// one that the others have not found yet.
+    private var replicas = RecentReplicas()
+    /// The node of this connection has said how many replicas it has.
+    private var isKnown = false
     private var lastLook = NIODeadline.uptimeNanoseconds(0)
     private var isLooking = false
     /// The node has another history than before, or is no master.
@@ -27,6 +26,7 @@ final class ReplicationPart {
             // A connection of its own has told its owner already that something may be missing.
             self?.history = nil
             self?.isLooking = false
+            self?.isKnown = false
             self?.lookNow()
         }
     }
@@ -50,8 +50,8 @@ final class ReplicationPart {
     }
 
     private func saw(_ fields: InfoFields) {
-        self.replicas = fields["connected_slaves"].flatMap { Int($0) } ?? 0
-        if self.replicas > 0 { self.lastReplica = .now() }
+        self.replicas.saw(fields.onlineReplicas, now: .now())
+        self.isKnown = true
         let before = self.history
         self.history = fields["master_replid"]
         // A master gets a new name for its history, with none before it, when its first replica comes: that is no change.
@@ -64,11 +64,7 @@ final class ReplicationPart {
 
     // MARK: writes
 
-    private var isReplicated: Bool {
-        if self.replicas > 0 { return true }
-        guard let lastReplica else { return false }
-        return NIODeadline.now() - lastReplica < Self.replicaMemory
-    }
+    private var neededReplicas: Int { self.link.timing.quorum.needed(of: self.replicas.most(now: .now())) }
 
     /// A durable write is followed by WAIT on the same connection, where there are replicas.
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>> {
@@ -76,12 +72,29 @@ final class ReplicationPart {
             return self.link.eventLoop.makeFailedFuture(RedisError.disconnected)
         }
         let answer = handler.send(command)
-        guard isDurable, self.isReplicated else { return answer.map { Durable(value: $0, replicas: nil) } }
-        let wait = handler.send(["WAIT", 1, .integer(self.link.timing.replication.nanoseconds / 1_000_000)])
-        return answer.flatMap { value in
-            // The write stands; that nobody answers for it is not its failure.
-            wait.map { Int($0.integer ?? 0) }.recover { _ in 0 }.map { Durable(value: value, replicas: $0) }
+        guard isDurable else { return answer.map { Durable(value: $0, replicas: nil) } }
+        if self.isKnown {
+            let wait = self.waitForReplicas(handler)
+            return answer.and(wait).map { Durable(value: $0, replicas: $1) }
         }
+        // The question about replicas went out before the write on this connection, so it is answered by then.
+        let (bound, handling) = (
+            NIOLoopBound(self, eventLoop: self.link.eventLoop), NIOLoopBound(handler, eventLoop: self.link.eventLoop)
+        )
+        return answer.flatMap { value in
+            bound.value.waitForReplicas(handling.value).map { Durable(value: value, replicas: $0) }
+        }
+    }
+
+    /// - Returns: as `Durable.replicas`. Never fails: the write stands, and that nobody answers for it is not its failure.
+    private func waitForReplicas(_ handler: RedisChannelHandler) -> EventLoopFuture<Int?> {
+        let needed = self.neededReplicas
+        guard needed > 0 else { return self.link.eventLoop.makeSucceededFuture(nil) }
+        let longest = self.link.timing.replication.nanoseconds / 1_000_000
+        return handler.send(["WAIT", .integer(Int64(needed)), .integer(longest)]).map { answer -> Int? in
+            let replicas = Int(answer.integer ?? 0)
+            return replicas >= needed ? replicas : 0
+        }.recover { _ in 0 }
     }
 }
 
@@ -94,6 +107,12 @@ package struct InfoFields: Sendable {
             guard let colon = line.firstIndex(of: ":") else { continue }
             self.values[line[..<colon]] = line[line.index(after: colon)...]
         }
+    }
+
+    /// Replicas that are sent what is written; not those that wait for their first copy, which WAIT does not count either.
+    var onlineReplicas: Int {
+        let listed = self.values.filter { $0.key.hasPrefix("slave") && $0.key.dropFirst(5).allSatisfy(\.isNumber) }
+        return listed.count { $0.value.contains("state=online") }
     }
 
     package subscript(name: String) -> String? { self.values[name[...]].map(String.init) }

@@ -23,6 +23,10 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
     case keyDoesNotMatch(certificateChain: String, privateKey: String)
     /// The file was read and libssl does not accept it, for example because the key is too short.
     case refused(path: String, reason: String)
+    /// The server's own certificate has run out: every client refuses it.
+    case expired(path: String, at: String)
+    /// The server's own certificate is not valid yet.
+    case notYetValid(path: String, at: String)
     /// A file of ticket keys that does not hold 80 bytes, or too many of them.
     case noTicketKey(path: String, reason: String)
     /// The file of the OCSP response holds none that could be sent.
@@ -48,6 +52,11 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
                 + "Give the pair that was issued together; the server's own certificate must come first."
         case .refused(let path, let reason):
             "\(path) is not accepted: \(reason). Have it issued anew, for example with an ECDSA P-256 key."
+        case .expired(let path, let at):
+            "The certificate in \(path) expired at \(at), and clients refuse it. Have it renewed, then start again or send SIGHUP."
+        case .notYetValid(let path, let at):
+            "The certificate in \(path) is valid only from \(at), and clients refuse it until then. "
+                + "Check this machine's clock, or have another one issued."
         case .noTicketKey(let path, let reason):
             "\(path) is no key for session tickets: \(reason). Make one with 'openssl rand 80' and give it to every gateway."
         case .noOCSPResponse(let path, let reason):

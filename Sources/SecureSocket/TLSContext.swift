@@ -67,6 +67,9 @@ package final class TLSContext: @unchecked Sendable {
         if self.makesRecords { SSL_CTX_set_msg_callback(pointer, hearMessage) }
     }
 
+    /// When the server's own certificate is valid; `nil` when that can not be read.
+    var validity: CertificateValidity? { CertificateValidity(of: self.pointer) }
+
     deinit {
         SSL_CTX_free(self.pointer)
     }

@@ -1,9 +1,11 @@
 // enroute check: is what the configuration names fit to run on?
 
+import Access
 import ArgumentParser
 import Foundation
 import LiveState
 import NIOPosix
+import SecureSocket
 
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -12,7 +14,8 @@ struct CheckCommand: AsyncParsableCommand {
         discussion: wrappable(
             """
             Reads the same settings as serve, connects to Redis and changes nothing there. Each finding says what is so,
-            why it matters and what to do. Exit codes: 0 no errors, 78 something is set wrong, 69 Redis is not there.
+            why it matters and what to do. It needs the settings of Redis only; what else serve needs and is not set is a
+            warning. Exit codes: 0 no errors, 78 something is set wrong, 69 Redis is not there.
 
             ENROUTE_REDIS_LIVE_ADMIN_URL and ENROUTE_REDIS_LEDGER_ADMIN_URL may name users that see settings (CONFIG GET).
             Behind Sentinels or in a cluster it sees the node it is led to, not the others.
@@ -34,22 +37,78 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
-            let configuration = try await ProcessConfiguration(file: self.config)
-            let settings = try await configuration.gateway(host: nil, port: nil)
-            let inspection = try configuration.inspection(
-                of: settings, group: MultiThreadedEventLoopGroup.singleton)
-            let outcome = try await inspection.run()
-            let report = CheckReport(mode: inspection.mode, findings: outcome.findings)
+            var (mode, findings) = (DeploymentMode.production, [Finding]())
+            var outcome = RedisInspection.Outcome()
+            do {
+                let configuration = try await ProcessConfiguration(file: self.config)
+                mode = try configuration.mode()
+                findings += try await configuration.findings()
+                let inspection = try configuration.inspection(group: MultiThreadedEventLoopGroup.singleton)
+                outcome = try await inspection.run()
+            } catch {
+                findings += try [Finding(configuration: error, isNeeded: true)]
+            }
+            let report = CheckReport(mode: mode, findings: findings.gravestFirst + outcome.findings)
             switch self.format {
             case .text: say(report.text)
             case .json: say(try report.json())
             }
-            let isMisconfigured = outcome.findings.contains {
-                $0.severity == .error && !(outcome.isUnavailable && $0.subject == .connection)
-            }
+            let isMisconfigured = findings.contains { $0.severity == .error } || !outcome.mistakes.isEmpty
             if isMisconfigured { throw ExitCode.wrongConfiguration }
             if outcome.isUnavailable { throw ExitCode.unavailable }
         }
+    }
+}
+
+extension ProcessConfiguration {
+    /// What is wrong with the gateway's own settings. The look at Redis needs neither a certificate nor keys for tokens: that
+    /// one is not set is no reason not to look, and no error here, since `serve` may run elsewhere with it.
+    fileprivate func findings() async throws -> [Finding] {
+        var findings: [Finding] = []
+        func part(mayMiss: Bool = false, _ read: () async throws -> Void) async throws {
+            do {
+                try await read()
+            } catch {
+                findings.append(try Finding(configuration: error, isNeeded: !mayMiss))
+            }
+        }
+        try await part(mayMiss: true) {
+            guard let problem = try self.credentials()?.dateProblem else { return }
+            findings.append(Finding(development: problem))
+        }
+        try await part(mayMiss: true) { _ = try await self.tokens() }
+        // Those of Redis are said by whoever looks at it.
+        if (try? self.inspection(group: MultiThreadedEventLoopGroup.singleton)) != nil {
+            try await part {
+                let nobody = TokenVerifier(keys: [], issuer: self.tokenIssuer(), audience: self.tokenAudience())
+                _ = try self.gateway(host: nil, port: nil, credentials: nil, tokens: nobody)
+            }
+        }
+        try await part { _ = try self.logger() }
+        try await part { _ = try self.loops() }
+        return findings
+    }
+}
+
+extension Finding {
+    /// Of a setting that can not be used.
+    ///
+    /// - Parameter isNeeded: that it is not set is an error too.
+    /// - Throws: `error`, when it is about something else.
+    fileprivate init(configuration error: any Error, isNeeded: Bool) throws {
+        guard let code = exitCode(of: error), code == .wrongConfiguration || code == .unusableInput else { throw error }
+        let isMissing = (error as? ConfigurationError)?.isMissing ?? false
+        self.init(
+            isMissing && !isNeeded ? .warning : .error, nil, .configuration, what: "\(error)",
+            why: "A gateway does not start with this.",
+            remedy: isMissing ? "set it where `enroute serve` runs" : "correct it where `enroute serve` runs")
+    }
+
+    /// Of a certificate that only development starts with.
+    fileprivate init(development problem: TLSConfigurationError) {
+        self.init(
+            .warning, nil, .configuration, what: "\(problem)", why: "Clients refuse it, and production does not start.",
+            remedy: "renew it")
     }
 }
 
@@ -75,7 +134,7 @@ struct CheckReport: Encodable {
 
     var text: String {
         let lines = self.findings.flatMap { finding -> [String] in
-            let head = [finding.severity.rawValue, finding.role.rawValue, finding.subject.rawValue]
+            let head = [finding.severity.rawValue, finding.role?.rawValue ?? "gateway", finding.subject.rawValue]
             let columns = zip(head, [8, 7, 12]).map { word, width in
                 word.padding(toLength: max(width, word.count + 1), withPad: " ", startingAt: 0)
             }

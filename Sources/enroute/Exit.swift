@@ -26,7 +26,7 @@ nonisolated(nonsending) func exitingCleanly(_ body: () async throws -> Void) asy
 }
 
 /// - Returns: `nil` for what ArgumentParser reports by itself.
-private func exitCode(of error: any Error) -> ExitCode? {
+func exitCode(of error: any Error) -> ExitCode? {
     switch error {
     case is ExitCode, is ValidationError, is CleanExit: nil
     case is JourneyError: .unusableInput
@@ -47,6 +47,8 @@ struct Unavailable: Error, CustomStringConvertible {
 /// A setting that can not be used; the text names it and says how it should be.
 struct ConfigurationError: Error, CustomStringConvertible {
     let description: String
+    /// Nothing is set where something must be; not that it is set wrong.
+    var isMissing = false
 }
 
 /// A line for people, on standard output, at once.

@@ -37,7 +37,9 @@ struct ProcessConfiguration {
     }
 
     func required(_ name: String, _ why: String) throws -> String {
-        guard let value = self.text(name) else { throw ConfigurationError(description: "\(name) is not set: \(why)") }
+        guard let value = self.text(name) else {
+            throw ConfigurationError(description: "\(name) is not set: \(why)", isMissing: true)
+        }
         return value
     }
 
@@ -115,13 +117,23 @@ struct ProcessConfiguration {
     }
 
     func gateway(host: String?, port: Int?, testEcho: Bool = false) async throws -> GatewaySettings {
-        let (live, ledger) = try self.redis()
         let (verifier, issuerKeys) = try await self.tokens()
+        var settings = try self.gateway(
+            host: host, port: port, testEcho: testEcho, credentials: try self.credentials(), tokens: verifier)
+        settings.issuerKeys = issuerKeys
+        return settings
+    }
+
+    /// The same, with what proves who somebody is given.
+    func gateway(
+        host: String?, port: Int?, testEcho: Bool = false, credentials: TLSCredentials?, tokens: TokenVerifier
+    ) throws -> GatewaySettings {
+        let (live, ledger) = try self.redis()
         var settings = GatewaySettings(
             host: Self.unbracketed(host ?? self.text("ENROUTE_HOST") ?? "0.0.0.0"),
             port: try port ?? self.integer("ENROUTE_PORT", in: 0...65535, default: 8443),
-            credentials: try self.credentials(), live: live, ledger: ledger, tokens: verifier)
-        settings.issuerKeys = issuerKeys
+            credentials: credentials, live: live, ledger: ledger, tokens: tokens)
+        settings.redisTiming.quorum = try self.replicaQuorum()
         settings.topics = try self.topics()
         settings.queue = try self.queue()
         settings.arrivals = try self.arrivals()
@@ -190,7 +202,7 @@ struct ProcessConfiguration {
         return prefix
     }
 
-    private func credentials() throws -> TLSCredentials? {
+    func credentials() throws -> TLSCredentials? {
         guard try self.choice("ENROUTE_TLS", ["on", "off"]) == "on" else { return nil }
         let why = "a PEM file. Behind a balancer that terminates TLS set ENROUTE_TLS=off."
         return try TLSCredentials(
@@ -198,14 +210,15 @@ struct ProcessConfiguration {
             privateKey: self.required("ENROUTE_TLS_KEY", why),
             ticketKeys: self.list("ENROUTE_TLS_TICKET_KEYS"),
             ocspResponse: self.text("ENROUTE_TLS_OCSP_RESPONSE"),
-            makesRecords: try self.choice("ENROUTE_TLS_RECORDS", ["own", "libssl"]) == "own")
+            makesRecords: try self.choice("ENROUTE_TLS_RECORDS", ["own", "libssl"]) == "own",
+            acceptsInvalidDates: try self.mode() == .development)
     }
 
     func tokenIssuer() -> String { self.text("ENROUTE_TOKEN_ISSUER") ?? "enroute" }
     func tokenAudience() -> String { self.text("ENROUTE_TOKEN_AUDIENCE") ?? "enroute" }
 
     /// What checks tokens, and what keeps its keys those that an issuer publishes, where one is named.
-    private func tokens() async throws -> (TokenVerifier, JWKSSource?) {
+    func tokens() async throws -> (TokenVerifier, JWKSSource?) {
         var keys: [TokenVerifier.Key] = []
         do {
             let sources = try self.list("ENROUTE_TOKEN_PUBLIC_KEY").map { file in
@@ -227,8 +240,8 @@ struct ProcessConfiguration {
             throw ConfigurationError(
                 description:
                     "No key to check tokens with: set ENROUTE_TOKEN_PUBLIC_KEY (PEM files: P-256, RSA or Ed25519), "
-                    + "ENROUTE_TOKEN_JWKS_URL (where an issuer publishes its keys) or, for development, ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes)."
-            )
+                    + "ENROUTE_TOKEN_JWKS_URL (where an issuer publishes its keys) or, for development, ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes).",
+                isMissing: true)
         }
         let verifier = TokenVerifier(keys: keys, issuer: self.tokenIssuer(), audience: self.tokenAudience())
         return (verifier, try fetch.map { try self.issuerKeys(of: verifier, fixed: keys, $0) })

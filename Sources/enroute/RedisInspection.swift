@@ -17,18 +17,23 @@ struct RedisInspection: Sendable {
         var adminName: String { "ENROUTE_REDIS_\(self.role.rawValue.uppercased())_ADMIN_URL" }
     }
 
-    let mode: DeploymentMode
+    var mode: DeploymentMode
     let targets: [Target]
     let keyspace: Keyspace
     /// Where its connections live.
     let group: any EventLoopGroup
 
-    /// What became of it.
+    /// What came of it.
     struct Outcome: Sendable {
         /// The gravest first, for each role.
         var findings: [Finding] = []
         /// A Redis could not be reached.
         var isUnavailable = false
+
+        /// What is set wrong: errors, but for a Redis that is not there at the moment.
+        var mistakes: [Finding] {
+            self.findings.filter { $0.severity == .error && !(self.isUnavailable && $0.subject == .connection) }
+        }
     }
 
     // MARK: everything, for `enroute check`
@@ -41,7 +46,7 @@ struct RedisInspection: Sendable {
                 facts[target.role] = known
                 outcome.findings += findings
             } catch let error as RedisError {
-                outcome.isUnavailable = outcome.isUnavailable || Self.isUnavailable(error)
+                outcome.isUnavailable = outcome.isUnavailable || Self.isUnavailable(error, at: target.address)
                 outcome.findings.append(Self.failed(target, error))
             }
         }
@@ -63,8 +68,10 @@ struct RedisInspection: Sendable {
         return (facts, (facts.findings(in: self.mode) + [refusal].compactMap { $0 }).gravestFirst)
     }
 
-    /// One instance for both roles can not be judged by what the ledger asks: that is said once.
+    /// One instance for both roles can not be judged by what the ledger asks, nor two that were exchanged by what either
+    /// role does: that is said once.
     private func together(_ live: RedisFacts, _ ledger: RedisFacts, _ findings: [Finding]) -> [Finding] {
+        if let swap = swapFinding(live, ledger) { return [swap] + findings.withoutRoles() }
         guard let separation = separationFinding(live, ledger, in: self.mode) else { return findings }
         let isOne = live.isOne(with: ledger)
         let ofLive = findings.filter { $0.role == .live }
@@ -72,40 +79,24 @@ struct RedisInspection: Sendable {
         return ofLive + (ofLedger + [separation]).gravestFirst
     }
 
-    /// A replica in the place of a master is there, only wrong.
-    private static func isUnavailable(_ error: RedisError) -> Bool {
-        if case .notMaster = error { false } else { error.isOutage }
+    /// A replica that the URL names is there, only wrong; one that Sentinels or a cluster name is about to be another's.
+    private static func isUnavailable(_ error: RedisError, at address: RedisAddress) -> Bool {
+        guard case .notMaster = error else { return error.isOutage }
+        return switch address.endpoint {
+        case .sentinels, .cluster: true
+        case .tcp, .unix: false
+        }
     }
 
     private static func failed(_ target: Target, _ error: RedisError) -> Finding {
-        if case .notMaster = error {
+        if case .notMaster = error, !Self.isUnavailable(error, at: target.address) {
             return Finding(
                 .error, target.role, .master, what: error.description, why: "A replica accepts no change.",
                 remedy: "put its master into the URL, or the Sentinels that know it")
         }
         return Finding(
-            .error, target.role, .connection, what: error.description, why: "No gateway can start without it.",
+            .error, target.role, .connection, what: error.description, why: "No gateway works without it.",
             remedy: "\(RedisPlace(target.address).commandLine) PING, from this machine")
-    }
-
-    // MARK: the one thing that keeps a gateway from starting
-
-    /// - Returns: whether the live instance keeps positions on disk, as far as can be seen.
-    func livePersistence() async throws -> Finding? {
-        guard let target = self.targets.first(where: { $0.role == .live }) else { return nil }
-        let client = try await self.client(of: target.address)
-        defer { client.stop() }
-        let (admin, _) = await self.admin(of: target)
-        defer { admin?.stop() }
-        do {
-            return try await RedisInspector(
-                role: .live, place: RedisPlace(target.address), client: client, admin: admin
-            )
-            .facts().get().livePersistence(in: self.mode)
-        } catch RedisError.refused {
-            // A user that may not even ask for INFO: nothing is seen, and `enroute check` says so.
-            return nil
-        }
     }
 
     // MARK: connections
@@ -148,16 +139,17 @@ extension ProcessConfiguration {
             ?? .production
     }
 
-    func inspection(of settings: GatewaySettings, group: any EventLoopGroup) throws -> RedisInspection {
+    /// Needs no more settings than those of Redis.
+    func inspection(group: any EventLoopGroup) throws -> RedisInspection {
         func admin(_ role: String) throws -> RedisAddress? {
             try self.text("ENROUTE_REDIS_\(role)_ADMIN_URL").map { try RedisAddress(url: $0) }
         }
+        let (live, ledger) = try self.redis()
         return RedisInspection(
             mode: try self.mode(),
             targets: [
-                .init(role: .live, address: settings.live, admin: try admin("LIVE")),
-                .init(
-                    role: .ledger, address: settings.ledger, admin: try admin("LEDGER")),
-            ], keyspace: settings.liveState.keyspace, group: group)
+                .init(role: .live, address: live, admin: try admin("LIVE")),
+                .init(role: .ledger, address: ledger, admin: try admin("LEDGER")),
+            ], keyspace: try self.liveState().keyspace, group: group)
     }
 }

@@ -18,11 +18,13 @@ struct ServeCommand: AsyncParsableCommand {
         usage: "enroute serve [<options>]",
         discussion: wrappable(
             """
-            Configured by the environment, or by a file of NAME=value lines; README.md lists the names. SIGTERM drains
-            and stops, a second one ends at once; SIGHUP reads the certificate files again and drops no connection.
+            Configured by the environment, or by a file of NAME=value lines; README.md lists the names. It waits for a
+            Redis that is away, and does not start where `enroute check` finds an error (ENROUTE_MODE=development does).
+            SIGTERM drains and stops, a second one ends at once; SIGHUP reads the certificate files again and drops no
+            connection.
 
             Examples:
-              ENROUTE_REDIS_LIVE_URL=redis://127.0.0.1 \\
+              ENROUTE_MODE=development ENROUTE_REDIS_LIVE_URL=redis://127.0.0.1 \\
                 ENROUTE_TLS_CERTIFICATE=chain.pem ENROUTE_TLS_KEY=key.pem \\
                 ENROUTE_TOKEN_PUBLIC_KEY=tokens.pem enroute serve
               enroute serve --config /etc/enroute.env --port 443
@@ -50,14 +52,20 @@ struct ServeCommand: AsyncParsableCommand {
             let logger = try configuration.logger()
             let group = MultiThreadedEventLoopGroup(numberOfThreads: try configuration.loops())
             try await fetchFirstKeys(settings)
-            try await refuseToPersist(configuration.inspection(of: settings, group: group), logger)
+            if let problem = settings.credentials?.dateProblem {
+                logger.warning("starting although a check failed", metadata: [LogKey.reason: "\(problem)"])
+            }
+            let check = StartCheck(try configuration.inspection(group: group), logger: logger)
             raiseDescriptorLimit()
-            let gateway = GatewayServer(settings: settings, group: group, logger: logger) { ports in
+            let onListening: @Sendable (GatewayServer.Ports) async -> Void = { ports in
                 say(
                     "enroute: listening on \(settings.host) port \(ports.gateway)"
                         + (settings.credentials == nil ? ", without TLS" : "")
                         + (ports.management.map { "; probes and metrics on port \($0)" } ?? ""))
             }
+            let gateway = GatewayServer(
+                settings: settings, group: group, logger: logger, onListening: onListening,
+                beforeStarting: { try await check.run() })
             var services: [ServiceGroupConfiguration.ServiceConfiguration] = [.init(service: gateway)]
             if let credentials = settings.credentials {
                 services.append(.init(service: CertificateReload(credentials: credentials, logger: logger)))
@@ -91,20 +99,6 @@ struct StopSignals {
             self.logger.notice("draining; a second signal ends at once")
             await process.triggerGracefulShutdown()
         }
-    }
-}
-
-/// Positions must not reach a disk: in production a live instance that is seen to persist is none to start with.
-private func refuseToPersist(_ inspection: RedisInspection, _ logger: Logger) async throws {
-    guard let finding = try await inspection.livePersistence() else { return }
-    switch finding.severity {
-    case .ok: break
-    case .warning: logger.warning("the live instance persists", metadata: [LogKey.reason: "\(finding.what)"])
-    case .error:
-        throw ConfigurationError(
-            description: "\(finding.what) \(finding.why) Do: \(finding.remedy). "
-                + "For a trial without real people, ENROUTE_MODE=development starts nevertheless. "
-                + "`enroute check` says all there is to say.")
     }
 }
 

@@ -2,7 +2,6 @@ import Embedded
 import Foundation
 import LiveState
 import Redis
-import Subprocess
 import TestSupport
 import Testing
 
@@ -210,27 +209,15 @@ import Testing
             let settings = ["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_MODE": "development"]
             let said = try await Self.starts(settings)
             #expect(said.contains("enroute: listening"))
-            #expect(said.contains("the live instance persists"))
+            #expect(said.contains("starting although a check failed"), "\(said)")
+            #expect(said.contains("keeps positions on disk"), "\(said)")
         }
     }
 
     /// What a gateway says until it listens, or ends; then it is killed.
     private static func starts(_ settings: [String: String]) async throws -> String {
-        let variables = Self.good.merging(settings) { $1 }.merging([
-            "PATH": "/usr/bin:/bin", "ENROUTE_PORT": "0", "ENROUTE_HOST": "127.0.0.1", "ENROUTE_MANAGEMENT": "off",
-            "ENROUTE_LOG_LEVEL": "warning",
-        ]) { $1 }.reduce(into: [Environment.Key: String]()) { $0[Environment.Key(rawValue: $1.key)!] = $1.value }
-        return try await Subprocess.run(
-            .path(.init(CommandTests.binary)), arguments: ["serve"], environment: .custom(variables), input: .none,
-            output: .sequence, error: .combinedWithOutput
-        ) { execution in
-            var said = ""
-            for try await line in execution.standardOutput.strings() {
-                said += line + "\n"
-                if line.contains("listening") { break }
-            }
-            try? execution.send(signal: .kill)
-            return said
-        }.closureResult
+        let quiet = ["ENROUTE_MANAGEMENT": "off", "ENROUTE_LOG_LEVEL": "warning"]
+        return try await CommandTests.serve(
+            Self.good.merging(quiet) { $1 }.merging(settings) { $1 }, until: ["listening"])
     }
 }

@@ -75,6 +75,19 @@ import Testing
         #expect(!view.awaitsRepair && view.isLive)
     }
 
+    @Test func `B42: what can not be put in order is read again for who waits for it, and for nobody else`() {
+        var view = View()
+        #expect(view.tracking() == false)
+        #expect(view.waitsInVain)
+        // No gap: that would read the job again for all its followers, who would each be sent a reset.
+        #expect(view.status(Self.status(2, after: 1)) == .pass)
+        view.waitAgain()
+        #expect(!view.waitsInVain && !view.isLive)
+        #expect(view.status(Self.status(3, after: 2)) == .pass)
+        #expect(view.snapshot(position: nil, epoch: "e", status: 2)?.statuses.count == 1)
+        #expect(view.isLive)
+    }
+
     @Test func `more statuses than may wait are a gap`() {
         var view = View()
         for id in 1...View.mostWaitingStatuses { #expect(view.status(Self.status(id, after: id - 1)) == .pass) }

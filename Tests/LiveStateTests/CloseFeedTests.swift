@@ -7,13 +7,15 @@ import Testing
     private static let message = #"{"type":"tracking","state":"ended"}"#
 
     private func keys(_ stage: Stage) -> [String] {
-        [stage.travelKey, stage.positionKey, stage.feedChannel, stage.keyspace.eta(of: Stage.job)]
+        [stage.travelKey, stage.positionKey, stage.feedChannel, stage.keyspace.eta(of: Stage.job), self.verdicts(stage)]
     }
 
+    private func verdicts(_ stage: Stage) -> String { stage.keyspace.verdicts(of: Stage.job) }
+
     private func close(
-        _ stage: Stage, _ rider: String, fence: String = "", limit: String = ""
+        _ stage: Stage, _ rider: String, fence: String = "", limit: String = "", ended: String = "0"
     ) async throws -> RESPValue {
-        try await stage.run(Scripts.closeFeed, keys: self.keys(stage), [rider, Self.message, fence, limit])
+        try await stage.run(Scripts.closeFeed, keys: self.keys(stage), [rider, Self.message, fence, limit, ended])
     }
 
     private func open(_ stage: Stage, until deadline: Int64 = 9_000_000_000_000) async throws {
@@ -32,6 +34,29 @@ import Testing
             #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: stage.travelKey)))
             let told = try await stage.subscriber.messages.next()
             #expect(told == ReceivedMessage(channel: stage.feedChannel, payload: Array(Self.message.utf8)))
+        }
+    }
+
+    @Test func `B42: with the job all that is kept of it is gone within a minute`() async throws {
+        try await Stage.set { stage in
+            let until = try await stage.now() + 14_400_000
+            _ = try await stage.feed.open(Stage.job, for: Stage.rider, until: until, fence: 7).get()
+            try await stage.client.run("SET", stage.positionKey, "here", "PX", "600000")
+            let notes = VerdictNotes(live: stage.client, settings: stage.settings)
+            try await notes.note(Stage.job, counts: [("accepted", 4)]).get()
+            #expect(try await stage.client.timeLeft(of: self.verdicts(stage)) > 3_600_000)
+            // Arrived: the job goes on, and so does what is known of it.
+            _ = try await stage.feed.close(Stage.job, because: .arrived).get()
+            #expect(try await stage.client.timeLeft(of: stage.travelKey) > 3_600_000)
+            #expect(try await stage.client.timeLeft(of: self.verdicts(stage)) > 3_600_000)
+            _ = try await stage.feed.close(Stage.job, because: .completed).get()
+            // What the rider's gateway still had counted.
+            try await notes.note(Stage.job, counts: [("accepted", 1)]).get()
+            let late = try await stage.feed.open(Stage.job, for: Stage.rider, until: until, fence: 6).get()
+            #expect(late == .overtaken)
+            for key in try await stage.client.run("KEYS", "*").array?.compactMap(\.text) ?? [] {
+                #expect((0...60_000).contains(try await stage.client.timeLeft(of: key)), "\(key)")
+            }
         }
     }
 
@@ -133,12 +158,13 @@ import Testing
         try await Stage.set { stage in
             try await self.open(stage)
             let call = GoodCall(
-                script: Scripts.closeFeed, keys: self.keys(stage), arguments: ["rider-1", Self.message, "4", ""])
+                script: Scripts.closeFeed, keys: self.keys(stage), arguments: ["rider-1", Self.message, "4", "", "0"])
             try await call.refuses(
                 badNames.map { (0, $0, "rider must be") }
                     + ["", "{", "}", "[]", "x"].map { (1, $0, "message must be") }
                     + badFences.filter { $0 != "" }.map { (2, $0, "fence must be") }
-                    + ["x", "1", "0999999999999", "17000000000000"].map { (3, $0, "deadline must be") },
+                    + ["x", "1", "0999999999999", "17000000000000"].map { (3, $0, "deadline must be") }
+                    + ["", "2", "yes"].map { (4, $0, "ended must be") },
                 on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer.array?.dropLast() == [.integer(1), .integer(2)])

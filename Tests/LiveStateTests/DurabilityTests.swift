@@ -62,4 +62,68 @@ import Testing
             }
         }
     }
+
+    /// A master with two replicas, and a client of it that knows of both.
+    private static func withTwoReplicas(
+        quorum: ReplicaQuorum = .majority,
+        _ body: (JobLedger, _ replicas: [RestartableRedis], _ master: RestartableRedis) async throws -> Void
+    ) async throws {
+        let port = try await freePort()
+        let options = ["--replicaof", "127.0.0.1 \(port)", "--repl-diskless-load", "swapdb"]
+        try await RestartableRedis.running(port: port, options: ["--repl-diskless-sync-delay", "0"]) { master in
+            try await RestartableRedis.running(options: options) { first in
+                try await RestartableRedis.running(options: options) { second in
+                    try await becomes("both replicas are in step") {
+                        try await ReplicationState(of: master.endpoint).replicaCount == 2
+                    }
+                    var timing = RedisTiming.patient
+                    timing.quorum = quorum
+                    timing.monitor = .milliseconds(50)
+                    let client = try await RedisClient.started(at: master.address, timing: timing)
+                    defer { client.stop() }
+                    try await body(JobLedger(ledger: client, settings: Self.settings), [first, second], master)
+                }
+            }
+        }
+    }
+
+    @Test func `B33: of two replicas both have to have a write, and one that has left is still asked for`() async throws {
+        try await Self.withTwoReplicas { ledger, replicas, master in
+            // From the first call on: the client asks how many there are before anything else.
+            #expect(try await Self.create(ledger).replicas != nil)
+            // A replica that has just come may take its time to say what it has.
+            try await becomes("both have it") {
+                _ = try await master.run("DEL", Keyspace().job(Stage.job))
+                return try await Self.create(ledger).replicas == 2
+            }
+            try await replicas[0].freeze()
+            #expect(try await Self.accept(ledger, request: "frozen").isUnknown)
+            try await replicas[0].thaw()
+            try await becomes("both have it") {
+                try await !Self.accept(ledger, request: "frozen").isUnknown
+            }
+            // Promoted, as in a planned failover: the master knows of one replica, which has all of it.
+            _ = try await replicas[0].run("REPLICAOF", "NO", "ONE")
+            try await becomes("the master has seen it leave") {
+                try await ReplicationState(of: master.endpoint).replicaCount == 1
+            }
+            for _ in 0..<5 { #expect(try await Self.accept(ledger, request: "frozen").isUnknown) }
+        }
+    }
+
+    @Test func `B33: a ledger is told how many replicas to wait for`() async throws {
+        try await Self.withTwoReplicas(quorum: .count(1)) { ledger, replicas, _ in
+            try await replicas[0].freeze()
+            #expect(try await Self.create(ledger).replicas == 1)
+            try await replicas[0].thaw()
+        }
+        try await withServer { server in
+            var timing = RedisTiming.patient
+            timing.quorum = .count(1)
+            let client = try await RedisClient.started(at: server.address, timing: timing)
+            defer { client.stop() }
+            // A gateway that starts in the middle of a failover has seen no replica, and asks for one all the same.
+            #expect(try await Self.create(JobLedger(ledger: client, settings: Self.settings)).isUnknown)
+        }
+    }
 }

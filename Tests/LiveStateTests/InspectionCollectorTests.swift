@@ -37,6 +37,38 @@ import Testing
         }
     }
 
+    @Test func `B31: a default user that may not load what was appended is an error, and one that is not seen is said`()
+        async throws
+    {
+        func reload(_ server: RedisServer, in mode: DeploymentMode = .production) async throws -> Finding? {
+            let client = try await RedisClient.started(at: server.address(for: "enroute"))
+            let operations = try await RedisClient.started(at: server.address(for: "operations"))
+            defer { for client in [client, operations] { client.stop() } }
+            return try await RedisInspector(role: .ledger, place: Self.place, client: client, admin: operations)
+                .allFacts(keyspace: Keyspace()).get().findings(in: mode).first { $0.subject == .reload }
+        }
+        try await DeployedRedis.ledger.run { server in
+            let admin = try await RedisClient.started(at: server.address(for: "admin"))
+            defer { admin.stop() }
+            #expect(try await reload(server)?.severity == .ok)
+            // As the list was before.
+            try await admin.run("ACL", "SETUSER", "default", "off", "resetpass", "resetkeys", "resetchannels", "-@all")
+            let finding = try #require(try await reload(server))
+            #expect(finding.severity == .error)
+            #expect(finding.what.contains("loses every job") && finding.what.contains("HSET"), "\(finding.what)")
+            #expect(finding.remedy.contains("ACL SETUSER default off resetpass ~* &* +@all"))
+            #expect(finding.remedy.contains("BGREWRITEAOF"))
+            #expect(try await reload(server, in: .development)?.severity == .warning)
+            // Either user is enough to see it; without both it is said that it was not seen.
+            try await admin.run("ACL", "SETUSER", "enroute", "-acl|dryrun")
+            #expect(try await reload(server)?.severity == .error)
+            try await admin.run("ACL", "SETUSER", "operations", "-acl|dryrun")
+            #expect(try await reload(server)?.severity == .warning)
+            try await admin.run("CONFIG", "SET", "appendonly", "no")
+            #expect(try await reload(server) == nil)
+        }
+    }
+
     @Test func `a look changes nothing`() async throws {
         try await withRedis { client, _ in
             try await client.run("SET", "a", "1")

@@ -12,7 +12,7 @@ import Testing
     ) async throws -> RESPValue {
         let key = stage.keyspace.verdicts(of: Stage.job)
         return try await stage.run(
-            Scripts.noteVerdicts, keys: [key, stage.feedChannel], [counts, words, message, lifetime])
+            Scripts.noteVerdicts, keys: [key, stage.feedChannel, stage.travelKey], [counts, words, message, lifetime])
     }
 
     @Test func `counts add up, words take the place of those before, and followers are told`() async throws {
@@ -29,6 +29,19 @@ import Testing
             #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: key)))
             let told = try await stage.subscriber.messages.next()
             #expect(told == ReceivedMessage(channel: stage.feedChannel, payload: Array(Self.message.utf8)))
+        }
+    }
+
+    @Test func `B42: without travel mode a note is kept for a minute, with it as long as it may be on`() async throws {
+        try await Stage.set { stage in
+            let key = stage.keyspace.verdicts(of: Stage.job)
+            for (travel, lifetime) in [
+                ("3 9000000000000 rider-1", 3_600_000), ("3 9000000000000 ", 3_600_000), ("3 0 ", 60_000),
+            ] {
+                try await stage.client.run("SET", stage.travelKey, travel)
+                _ = try await self.note(stage, "accepted 1", lifetime: "3600000")
+                #expect((lifetime - 10_000...lifetime).contains(Int(try await stage.client.timeLeft(of: key))), "\(travel)")
+            }
         }
     }
 

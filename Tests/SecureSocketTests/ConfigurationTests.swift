@@ -137,4 +137,42 @@ import Testing
         try credentials.reload()
         #expect(credentials.current !== before)
     }
+
+    @Test(arguments: [-7200.0 ... -3600.0, 3600.0...7200.0])
+    func `B37: a certificate that is not valid now never replaces a good one, and nothing starts with it`(
+        validity: ClosedRange<Double>
+    ) throws {
+        let files = try CertificateFiles()
+        let credentials = try TLSCredentials(certificateChain: files.certificatePath, privateKey: files.keyPath)
+        #expect(credentials.dateProblem == nil)
+        let before = credentials.current
+        let invalid = try TestCertificate(validity: validity)
+        try files.replace(certificate: invalid.certificatePEM, key: invalid.keyPEM)
+        func isRefused(_ body: () throws(TLSConfigurationError) -> Void) -> Bool {
+            do throws(TLSConfigurationError) {
+                try body()
+                return false
+            } catch {
+                let (word, path) = (validity.upperBound < 0 ? "expired at 20" : "valid only from 20", files.certificatePath)
+                return "\(error)".contains(word) && "\(error)".contains(path)
+            }
+        }
+        #expect(isRefused { () throws(TLSConfigurationError) in try credentials.reload() })
+        #expect(credentials.current === before)
+        #expect(
+            isRefused { () throws(TLSConfigurationError) in
+                _ = try TLSCredentials(certificateChain: files.certificatePath, privateKey: files.keyPath)
+            })
+        let trial = try TLSCredentials(
+            certificateChain: files.certificatePath, privateKey: files.keyPath, acceptsInvalidDates: true)
+        #expect(trial.dateProblem != nil)
+    }
+
+    @Test func `a certificate is valid up to its last second and from its first`() {
+        let validity = CertificateValidity(from: 1_000, until: 2_000)
+        #expect(validity.problem(in: "a", at: 999) == .notYetValid(path: "a", at: "1970-01-01 00:16:40 UTC"))
+        #expect(validity.problem(in: "a", at: 1_000) == nil)
+        #expect(validity.problem(in: "a", at: 2_000) == nil)
+        #expect(validity.problem(in: "a", at: 2_001) == .expired(path: "a", at: "1970-01-01 00:33:20 UTC"))
+    }
 }

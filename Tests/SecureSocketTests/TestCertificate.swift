@@ -32,13 +32,15 @@ struct TestCertificate: Sendable {
     let certificatePEM: String
     let keyPEM: String
 
-    init() throws {
+    /// - Parameter validity: from when to when, seconds from now.
+    init(validity: ClosedRange<TimeInterval> = -60...3600) throws {
         let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
         let name = try DistinguishedName { CommonName("localhost") }
         let now = Date()
         self.certificate = try Certificate(
-            version: .v3, serialNumber: .init(), publicKey: key.publicKey, notValidBefore: now.addingTimeInterval(-60),
-            notValidAfter: now.addingTimeInterval(3600), issuer: name, subject: name,
+            version: .v3, serialNumber: .init(), publicKey: key.publicKey,
+            notValidBefore: now.addingTimeInterval(validity.lowerBound),
+            notValidAfter: now.addingTimeInterval(validity.upperBound), issuer: name, subject: name,
             signatureAlgorithm: .ecdsaWithSHA256,
             extensions: try Certificate.Extensions {
                 Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))

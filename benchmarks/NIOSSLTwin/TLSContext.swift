@@ -53,10 +53,10 @@ package final class TLSCredentials: Sendable {
     private let privateKey: String
     private let context: Mutex<TLSContext>
 
-    /// Reads both PEM files; blocks on the disk. The other three are ignored: see above.
+    /// Reads both PEM files; blocks on the disk. The other four are ignored: see above.
     package init(
         certificateChain: String, privateKey: String, ticketKeys: [String] = [], ocspResponse: String? = nil,
-        makesRecords: Bool = true
+        makesRecords: Bool = true, acceptsInvalidDates: Bool = false
     ) throws(TLSConfigurationError) {
         self.certificateChain = certificateChain
         self.privateKey = privateKey
@@ -68,6 +68,9 @@ package final class TLSCredentials: Sendable {
         let fresh = try TLSContext(certificateChain: self.certificateChain, privateKey: self.privateKey)
         self.context.withLock { $0 = fresh }
     }
+
+    /// The twin does not look.
+    package var dateProblem: TLSConfigurationError? { nil }
 
     /// What the next accepted socket is given.
     package var current: TLSContext {

@@ -140,6 +140,7 @@ final class Arena {
             "ENROUTE_TLS_CERTIFICATE": self.certificate,
             "ENROUTE_TLS_KEY": self.key, "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_LOG_LEVEL": "warning",
             "ENROUTE_DRAIN_ACCEPT_SECONDS": "0", "ENROUTE_DRAIN_SECONDS": "0", "ENROUTE_MANAGEMENT": "off",
+            "ENROUTE_MODE": "development",
         ]
         return own.merging(EnrouteGateway.unlimited) { first, _ in first }
     }

@@ -1,0 +1,96 @@
+// Whose keys a Redis holds, so that two URLs that were exchanged are seen before anybody follows a remedy: what is right
+// for one role deletes what the other must keep. A few hundred keys are looked at by their names; a user that may not SCAN
+// asks for those keys that have fixed names. No value is read.
+
+package import NIOCore
+package import Redis
+
+/// Looks at the names of keys.
+package struct KeyLook: Sendable {
+    private let keyspace: Keyspace
+
+    /// Of SCAN: as many steps, with so many keys in each.
+    private static let steps = 10
+    private static let keysInStep = 200
+
+    package init(keyspace: Keyspace) { self.keyspace = keyspace }
+
+    /// - Returns: the roles whose keys were seen; none when there are none, or when nothing may be asked.
+    package func roles(at client: RedisClient) -> EventLoopFuture<Set<RedisRole>> {
+        self.scan(client, from: "0", left: Self.steps, found: []).flatMapError { error in
+            guard case RedisError.refused = error else { return client.eventLoop.makeFailedFuture(error) }
+            return self.fixedNames(client)
+        }
+    }
+
+    private func scan(
+        _ client: RedisClient, from cursor: String, left: Int, found: Set<RedisRole>
+    ) -> EventLoopFuture<Set<RedisRole>> {
+        client.send([
+            "SCAN", .text(cursor), "MATCH", .text(self.keyspace.everyKey), "COUNT", .integer(Int64(Self.keysInStep)),
+        ]).flatMap { answer in
+            let parts = answer.array ?? []
+            let names = parts.last?.array?.compactMap(\.text) ?? []
+            let all = found.union(names.compactMap { self.keyspace.role(ofKey: $0) })
+            guard left > 1, let next = parts.first?.text, next != "0", all.count < RedisRole.allCases.count else {
+                return client.eventLoop.makeSucceededFuture(all)
+            }
+            return self.scan(client, from: next, left: left - 1, found: all)
+        }
+    }
+
+    private func fixedNames(_ client: RedisClient) -> EventLoopFuture<Set<RedisRole>> {
+        let questions: [(RedisRole, RedisCommand)] = [
+            (.ledger, ["XLEN", .text(self.keyspace.control)]),
+            (.ledger, ["XLEN", .text(self.keyspace.stream(.access))]),
+            (.ledger, ["XLEN", .text(self.keyspace.stream(.audit))]),
+            (.ledger, ["ZCARD", .text(self.keyspace.zonesOfJobs)]),
+            (.live, ["ZRANGEBYSCORE", .text(self.keyspace.gateways), "-inf", "+inf", "LIMIT", "0", "1"]),
+        ]
+        let answers = questions.map { role, command in
+            client.send(command).map { answer -> RedisRole? in
+                (answer.integer ?? Int64(answer.array?.count ?? 0)) > 0 ? role : nil
+            }.flatMapErrorThrowing { error in
+                guard case RedisError.refused = error else { throw error }
+                return nil
+            }
+        }
+        return EventLoopFuture.whenAllSucceed(answers, on: client.eventLoop).map { Set($0.compactMap { $0 }) }
+    }
+}
+
+extension RedisFacts {
+    /// It holds what the ledger keeps: nothing of it may be deleted.
+    var holdsJobs: Bool { self.role == .live && self.keys.contains(.ledger) }
+}
+
+/// Whether the two URLs were exchanged: by what the instances hold, or, as long as they hold nothing, by how they are set.
+///
+/// - Returns: `nil` when it does not look so.
+package func swapFinding(_ live: RedisFacts, _ ledger: RedisFacts) -> Finding? {
+    guard !live.isOne(with: ledger) else { return nil }
+    let evidence: String
+    if live.keys == [.ledger], !ledger.keys.contains(.ledger) {
+        evidence = "the instance named as live holds jobs"
+    } else if ledger.keys == [.live], !live.keys.contains(.live) {
+        evidence = "the instance named as the ledger holds positions"
+    } else if live.keys.isEmpty, ledger.keys.isEmpty, live.appends == true, ledger.appends == false,
+        live.evictionPolicy == "noeviction", ledger.evictionPolicy?.hasPrefix("volatile") == true
+    {
+        evidence = "the instance named as live appends to a file and throws nothing away, the other does the opposite"
+    } else {
+        return nil
+    }
+    return Finding(
+        .error, .live, .swapped, what: "These two look swapped: \(evidence).",
+        why: "What one role needs is wrong for the other, and a remedy for one of them would delete what the other keeps.",
+        remedy: "exchange ENROUTE_REDIS_LIVE_URL and ENROUTE_REDIS_LEDGER_URL (and the ADMIN_URLs); change nothing in Redis")
+}
+
+extension [Finding] {
+    /// Without what is judged by the role an instance was named for: that is not its role.
+    package func withoutRoles() -> [Finding] {
+        let lasting: Set<Finding.Subject> = [.connection, .version, .master, .clock, .encryption]
+        return self.filter { lasting.contains($0.subject) }
+    }
+}
