@@ -13,6 +13,7 @@ from pathlib import Path
 
 import bounds
 import stage as browser_stage
+from held import HeldRedis
 from processes import Process
 from stage import Site
 from target import JOBS, PEOPLE, ROLES, ZONE, Target
@@ -46,7 +47,6 @@ class Stage(Site):
     def __init__(self, folder: Path, name: str, is_secure: bool, **settings):
         self.name = name
         self.ledger: Process | None = None
-        self.live_url: str | None = None
         super().__init__(
             folder, is_secure, **({"MANAGEMENT": "on", "MANAGEMENT_PORT": 0, "PAGES": None} | QUIET | settings))
         self.gateway = self.gateways[0]
@@ -122,6 +122,21 @@ class Stage(Site):
         if index % 4 == 1:
             self.ask("POST", f"jobs/{job}/status", "service", {"status": "on_the_way"})
             self.ask("PUT", f"jobs/{job}/travel", "rider", {}, f"rider-{index % PEOPLE}")
+
+
+class HeldStage(Stage):
+    """One whose Redis answers late where a driver says so."""
+
+    def start_redis(self) -> None:
+        super().start_redis()
+        self._held = [HeldRedis(str(self._socket)), HeldRedis(str(self.folder / "ledger.sock"))]
+        live, ledger = (f"redis://127.0.0.1:{one.port}" for one in self._held)
+        self.settings |= {"REDIS_LIVE_URL": live, "REDIS_LEDGER_URL": ledger}
+
+    def close(self) -> None:
+        super().close()
+        for one in self._held:
+            one.close()
 
 
 class Watch:

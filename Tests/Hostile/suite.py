@@ -22,7 +22,7 @@ import bystander
 import known
 from findings import Tally
 from shared import ROOT
-from stages import OPEN, USUAL, Stage, Watch
+from stages import OPEN, USUAL, HeldStage, Stage, Watch
 from target import Target
 
 # What a stage may still hold after an attack, and for how long: sockets in their last second, a link's place.
@@ -55,6 +55,7 @@ STAGES = {
     "open": StageKind(False, OPEN),
     "secure": StageKind(True, OPEN),
     "usual": StageKind(True, USUAL),
+    "held": StageKind(False, OPEN, has_bystander=False),
 }
 ATTACKS = [
     Attack("messages", "open", 6_000, 140_000, 2),
@@ -62,6 +63,10 @@ ATTACKS = [
     Attack("raw", "secure", 600, 30_000, 2),
     Attack("raw", "open", 800, 25_000, 2),
     Attack("floods", "usual", 1, 10, 1),
+    Attack("streams", "usual", 1, 12),
+    Attack("repeats", "open", 3, 200),
+    Attack("early", "held", 3, 20),
+    Attack("settings", "none", 90, 100_000),
 ]
 
 
@@ -109,7 +114,7 @@ class Run:
                 self._attack(attack, None, None)
             return
         kind = STAGES[name]
-        stage = Stage(self.folder / name, name, kind.is_secure, **kind.settings)
+        stage = (HeldStage if name == "held" else Stage)(self.folder / name, name, kind.is_secure, **kind.settings)
         try:
             stage.populate()
             if kind.has_bystander:
