@@ -35,7 +35,8 @@ extension ProcessConfiguration {
         let url = URLComponents(string: text)
         let isHere = ["localhost", "127.0.0.1", "[::1]"].contains(url?.host ?? "")
         guard let url, let host = url.host, !host.isEmpty, url.user == nil, url.fragment == nil,
-            url.scheme == "https" || url.scheme == "http" && isHere
+            url.scheme == "https" || url.scheme == "http" && isHere,
+            (1...65_535).contains(url.port ?? 443)
         else {
             throw ConfigurationError(
                 description: "ENROUTE_SIGN_IN_URL is \(text); it must be an address of a page, https://… (http on this "
