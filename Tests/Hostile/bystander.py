@@ -30,8 +30,9 @@ class Bystander:
     """Runs in a process of its own until `end`."""
 
     def __init__(self, target: Target):
-        self._ours, theirs = multiprocessing.Pipe()
-        self._process = multiprocessing.Process(target=_run, args=(target, theirs), daemon=True)
+        context = multiprocessing.get_context("fork")
+        self._ours, theirs = context.Pipe()
+        self._process = context.Process(target=_run, args=(target, theirs), daemon=True)
         self._process.start()
 
     def end(self) -> Tally:

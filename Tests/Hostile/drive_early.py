@@ -1,5 +1,6 @@
 """(i) Messages sent before `welcome`, while what signing in waits for is held for up to three seconds: the answers of Redis,
-by which a link and a ticket are known. Whoever speaks early is heard later; nobody is told not to come back."""
+by which a link and a ticket are known, and those of the issuer whose new key has signed a token. Whoever speaks early is
+heard later; nobody is told not to come back."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ import asyncio
 import json
 import random
 import time
+from pathlib import Path
 
 import held
+import issuer
 from findings import Tally
 from interface import Messages
 from target import PEOPLE, Target
@@ -25,6 +28,8 @@ PATIENCE_SECONDS = 15
 LATER = {4000, 4003, 4004}
 OUTAGE_SECONDS = 1.0
 EARLY_MESSAGES = 12
+# An issuer is asked so often at most, s.
+ISSUER_SECONDS = 31
 
 
 def say(**members) -> bytes:
@@ -52,7 +57,29 @@ class Driver:
                                        for way, data, jobs, token, protocol in ways))
                 held.delay.value = 0
                 await self._calm()
+        await self._new_keys(amount)
         return self.tally
+
+    async def _new_keys(self, amount: int) -> None:
+        """Tokens by keys that the issuer publishes while they are shown. It is asked every 30 s at most: who comes in
+        between may be told to come later (B2), but not that the token is no good."""
+        folder = Path(self.target.log).parent
+        for number, seconds in ((1, 1.0), (2, 0.0), (3, 3.0)) if amount > len(LEAN_DELAYS) else ((1, 1.0), (2, 0.0)):
+            seed = f"{self.seed}:{NAME}:key:{number}"
+            chance = random.Random(seed)
+            signed = [issuer.token(folder, number, "customer", f"customer-{index}") for index in (1, 2)]
+            issuer.published.value = number + 1
+            held.delay.value = seconds
+            is_asked = number != 2
+            if number == 3:
+                await asyncio.sleep(ISSUER_SECONDS)
+            await asyncio.gather(
+                self._try("new key, header", say(type="subscribe", job="visit-1"), ["visit-1"], signed[0], "enroute.v1",
+                          seconds if is_asked else OUTAGE_SECONDS, chance, seed),
+                self._try("new key, auth", say(type="auth", token=signed[1]) + say(type="subscribe", job="visit-2"), ["visit-2"],
+                          None, "enroute.v1", seconds if is_asked else OUTAGE_SECONDS, chance, seed))
+            held.delay.value = 0
+            await self._calm()
 
     # Ways: what it is called, what goes out with the upgrade, for which jobs, and how the upgrade signs in
 

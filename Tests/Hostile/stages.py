@@ -14,6 +14,7 @@ from pathlib import Path
 import bounds
 import stage as browser_stage
 from held import HeldRedis
+from issuer import Issuer
 from processes import Process
 from stage import Site
 from target import JOBS, PEOPLE, ROLES, ZONE, Target
@@ -125,16 +126,18 @@ class Stage(Site):
 
 
 class HeldStage(Stage):
-    """One whose Redis answers late where a driver says so."""
+    """One whose Redis, and whose issuer of keys, answer late where a driver says so."""
 
     def start_redis(self) -> None:
         super().start_redis()
         self._held = [HeldRedis(str(self._socket)), HeldRedis(str(self.folder / "ledger.sock"))]
         live, ledger = (f"redis://127.0.0.1:{one.port}" for one in self._held)
-        self.settings |= {"REDIS_LIVE_URL": live, "REDIS_LEDGER_URL": ledger}
+        self._issuer = Issuer(self.folder)
+        self.settings |= {"REDIS_LIVE_URL": live, "REDIS_LEDGER_URL": ledger, "TOKEN_JWKS_URL": self._issuer.url}
 
     def close(self) -> None:
         super().close()
+        self._issuer.close()
         for one in self._held:
             one.close()
 

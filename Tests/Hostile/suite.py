@@ -58,14 +58,18 @@ STAGES = {
     "held": StageKind(False, OPEN, has_bystander=False),
 }
 ATTACKS = [
-    Attack("messages", "open", 6_000, 140_000, 2),
-    Attack("requests", "open", 6_000, 200_000, 2),
+    Attack("messages", "open", 6_000, 160_000, 2),
+    Attack("messages", "secure", 2_000, 60_000, 2),
+    Attack("requests", "open", 6_000, 180_000, 2),
+    Attack("requests", "secure", 1_000, 25_000, 2),
     Attack("raw", "secure", 600, 30_000, 2),
     Attack("raw", "open", 800, 25_000, 2),
     Attack("floods", "usual", 1, 10, 1),
     Attack("streams", "usual", 1, 12),
     Attack("repeats", "open", 3, 200),
     Attack("early", "held", 3, 20),
+    # None in the lean run.
+    Attack("clients", "open", 0, 1),
     Attack("settings", "none", 90, 100_000),
 ]
 
@@ -74,6 +78,9 @@ def main() -> int:
     options = _options()
     size = "lean" if options.lean else "full"
     attacks = [one for one in ATTACKS if not options.only or one.driver in options.only.split(",")]
+    attacks = [one for one in attacks if getattr(one, size)]
+    for one in attacks:
+        importlib.import_module(f"drive_{one.driver}")
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**32)
     print(f"hostile suite, {size}, seed {seed}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="enroute-hostile-"))
