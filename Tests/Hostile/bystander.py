@@ -21,8 +21,13 @@ PATIENCE_SECONDS = 15
 
 
 def prepare(stage) -> None:
-    stage.ask("PUT", f"jobs/{JOB}", "service", {
-        "kind": "service", "customer": CUSTOMER, "rider": RIDER, "destination": {"lat": 41.9, "lon": 12.5}}, "good-service")
+    stage.ask(
+        "PUT",
+        f"jobs/{JOB}",
+        "service",
+        {"kind": "service", "customer": CUSTOMER, "rider": RIDER, "destination": {"lat": 41.9, "lon": 12.5}},
+        "good-service",
+    )
     stage.ask("POST", f"jobs/{JOB}/status", "service", {"status": "on_the_way"}, "good-service")
 
 
@@ -81,8 +86,7 @@ class _Good:
                 self.tally.found(f"the good client is disturbed ({part.__name__[1:]})", repr(error), "-")
 
     async def _signed_in(self, role: str, person: str) -> Socket:
-        socket = await Socket.open(
-            self.target.port, random.Random(), self.target.token(role, person), self.context)
+        socket = await Socket.open(self.target.port, random.Random(), self.target.token(role, person), self.context)
         welcome, code = await socket.hear({"welcome"}, PATIENCE_SECONDS)
         if welcome is None:
             raise ConnectionError(f"a good {role} is closed {code}")
@@ -95,9 +99,19 @@ class _Good:
         while not self.is_over:
             number += 1
             at = int(time.time() * 1000)
-            socket.send(frame(TEXT, json.dumps({
-                "type": "location", "job": JOB, "seq": number,
-                "fixes": [{"at": at, "lat": 41.9 + number * 1e-6, "lon": 12.5, "acc": 5}]}).encode()))
+            socket.send(
+                frame(
+                    TEXT,
+                    json.dumps(
+                        {
+                            "type": "location",
+                            "job": JOB,
+                            "seq": number,
+                            "fixes": [{"at": at, "lat": 41.9 + number * 1e-6, "lon": 12.5, "acc": 5}],
+                        }
+                    ).encode(),
+                )
+            )
             self.tally.counts["reports"] += 1
             end = time.monotonic() + EVERY_SECONDS
             while (left := end - time.monotonic()) > 0:
@@ -140,7 +154,9 @@ class _Good:
 
     async def _read(self) -> None:
         token = self.target.token("service", "good-service")
-        asked = (f"GET /api/v1/jobs/{JOB} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n").encode()
+        asked = (
+            f"GET /api/v1/jobs/{JOB} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n"
+        ).encode()
         connection = await Connection.open(self.target.port, self.context)
         while not self.is_over:
             begun = time.monotonic()

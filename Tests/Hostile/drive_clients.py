@@ -18,7 +18,7 @@ GENERATOR = "openapi-python-client==0.26.2"
 BUILD = ROOT / ".build-hostile"
 GENERATE_SECONDS = 300
 # Run with the generated package: asks each operation that reads, as a service, and prints what became of it.
-CALLS = '''
+CALLS = """
 import importlib, inspect, json, pkgutil, sys
 import enroute_client
 from enroute_client import AuthenticatedClient
@@ -43,7 +43,7 @@ for found in pkgutil.walk_packages(api.__path__, "enroute_client.api."):
         print(json.dumps([name, int(answer.status_code), type(answer.parsed).__name__, None]))
     except Exception as error:
         print(json.dumps([name, 0, "", repr(error)]))
-'''
+"""
 
 
 def attack(target: Target, amount: int, seed: int, worker: int) -> Tally:
@@ -52,14 +52,33 @@ def attack(target: Target, amount: int, seed: int, worker: int) -> Tally:
     BUILD.mkdir(exist_ok=True)
     if not (BUILD / "venv/bin/openapi-python-client").exists():
         subprocess.run([sys.executable, "-m", "venv", str(BUILD / "venv")], check=True)
-        subprocess.run([str(BUILD / "venv/bin/pip"), "install", "--quiet", "--disable-pip-version-check", GENERATOR, "ruff"], check=True)
+        subprocess.run(
+            [str(BUILD / "venv/bin/pip"), "install", "--quiet", "--disable-pip-version-check", GENERATOR, "ruff"],
+            check=True,
+        )
     document = BUILD / "openapi.json"
     document.write_text(json.dumps(target.document("openapi.json")))
     settings = BUILD / "generator.yaml"
-    settings.write_text("project_name_override: enroute-client\npackage_name_override: enroute_client\npost_hooks: []\n")
+    settings.write_text(
+        "project_name_override: enroute-client\npackage_name_override: enroute_client\npost_hooks: []\n"
+    )
     made = subprocess.run(
-        [str(BUILD / "venv/bin/openapi-python-client"), "generate", "--path", str(document), "--output-path", str(BUILD / "client"),
-         "--overwrite", "--config", str(settings)], capture_output=True, text=True, timeout=GENERATE_SECONDS, cwd=BUILD)
+        [
+            str(BUILD / "venv/bin/openapi-python-client"),
+            "generate",
+            "--path",
+            str(document),
+            "--output-path",
+            str(BUILD / "client"),
+            "--overwrite",
+            "--config",
+            str(settings),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=GENERATE_SECONDS,
+        cwd=BUILD,
+    )
     said = made.stdout + made.stderr
     for line in said.splitlines():
         # Pictures are no part of an interface for programs: the generator knows no such answers.
@@ -75,8 +94,19 @@ def attack(target: Target, amount: int, seed: int, worker: int) -> Tally:
 def _call(target: Target, python: Path, tally: Tally, seed: int) -> Tally:
     good = {"job": "visit-1", "rider": "rider-1", "zone": "rome", "file": "track.js", "z": 1, "x": 1, "y": 1}
     ran = subprocess.run(
-        [str(python), "-c", CALLS, f"http://127.0.0.1:{target.port}", target.token("service", "service-0"), json.dumps(good)],
-        capture_output=True, text=True, timeout=GENERATE_SECONDS, cwd=BUILD / "client")
+        [
+            str(python),
+            "-c",
+            CALLS,
+            f"http://127.0.0.1:{target.port}",
+            target.token("service", "service-0"),
+            json.dumps(good),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=GENERATE_SECONDS,
+        cwd=BUILD / "client",
+    )
     if ran.returncode:
         tally.found("a generated client does not run", ran.stderr[-1500:], str(seed))
     called = 0

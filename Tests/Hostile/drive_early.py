@@ -50,11 +50,22 @@ class Driver:
                 seed = f"{self.seed}:{NAME}:{number}:{seconds}"
                 chance = random.Random(seed)
                 held.delay.value = 0
-                ways = [await self._by_link(0), await self._by_link(1), await self._by_ticket(chance), self._by_header(chance),
-                        self._by_auth(chance), self._by_many(chance), await self._by_pieces(2)]
+                ways = [
+                    await self._by_link(0),
+                    await self._by_link(1),
+                    await self._by_ticket(chance),
+                    self._by_header(chance),
+                    self._by_auth(chance),
+                    self._by_many(chance),
+                    await self._by_pieces(2),
+                ]
                 held.delay.value = seconds
-                await asyncio.gather(*(self._try(way, data, jobs, token, protocol, seconds, chance, seed)
-                                       for way, data, jobs, token, protocol in ways))
+                await asyncio.gather(
+                    *(
+                        self._try(way, data, jobs, token, protocol, seconds, chance, seed)
+                        for way, data, jobs, token, protocol in ways
+                    )
+                )
                 held.delay.value = 0
                 await self._calm()
         await self._new_keys(amount)
@@ -74,10 +85,27 @@ class Driver:
             if number == 3:
                 await asyncio.sleep(ISSUER_SECONDS)
             await asyncio.gather(
-                self._try("new key, header", say(type="subscribe", job="visit-1"), ["visit-1"], signed[0], "enroute.v1",
-                          seconds if is_asked else OUTAGE_SECONDS, chance, seed),
-                self._try("new key, auth", say(type="auth", token=signed[1]) + say(type="subscribe", job="visit-2"), ["visit-2"],
-                          None, "enroute.v1", seconds if is_asked else OUTAGE_SECONDS, chance, seed))
+                self._try(
+                    "new key, header",
+                    say(type="subscribe", job="visit-1"),
+                    ["visit-1"],
+                    signed[0],
+                    "enroute.v1",
+                    seconds if is_asked else OUTAGE_SECONDS,
+                    chance,
+                    seed,
+                ),
+                self._try(
+                    "new key, auth",
+                    say(type="auth", token=signed[1]) + say(type="subscribe", job="visit-2"),
+                    ["visit-2"],
+                    None,
+                    "enroute.v1",
+                    seconds if is_asked else OUTAGE_SECONDS,
+                    chance,
+                    seed,
+                ),
+            )
             held.delay.value = 0
             await self._calm()
 
@@ -85,33 +113,68 @@ class Driver:
 
     async def _by_link(self, index: int):
         job = f"visit-{index}"
-        return ("link and subscribe", say(type="auth", link=self.target.links[index]) + say(type="subscribe", job=job), [job], None, "enroute.v1")
+        return (
+            "link and subscribe",
+            say(type="auth", link=self.target.links[index]) + say(type="subscribe", job=job),
+            [job],
+            None,
+            "enroute.v1",
+        )
 
     async def _by_pieces(self, index: int):
         job = f"visit-{index}"
-        data = say(type="auth", link=self.target.links[index]) + say(type="ping") + frame(PING, b"early") + say(type="subscribe", job=job)
+        data = (
+            say(type="auth", link=self.target.links[index])
+            + say(type="ping")
+            + frame(PING, b"early")
+            + say(type="subscribe", job=job)
+        )
         return ("link, pings and subscribe", data, [job], None, "enroute.v1")
 
     async def _by_ticket(self, chance: random.Random):
         ticket = await self._ticket()
-        return ("ticket and subscribe", say(type="subscribe", job="visit-3"), ["visit-3"], None, f"enroute.v1, ticket.{ticket}")
+        return (
+            "ticket and subscribe",
+            say(type="subscribe", job="visit-3"),
+            ["visit-3"],
+            None,
+            f"enroute.v1, ticket.{ticket}",
+        )
 
     def _by_header(self, chance: random.Random):
-        return ("header and subscribe", say(type="subscribe", job="visit-4"), ["visit-4"], self.target.token("customer", "customer-4"), "enroute.v1")
+        return (
+            "header and subscribe",
+            say(type="subscribe", job="visit-4"),
+            ["visit-4"],
+            self.target.token("customer", "customer-4"),
+            "enroute.v1",
+        )
 
     def _by_auth(self, chance: random.Random):
         token = self.target.token("customer", "customer-5")
-        return ("token and subscribe", say(type="auth", token=token) + say(type="subscribe", job="visit-5"), ["visit-5"], None, "enroute.v1")
+        return (
+            "token and subscribe",
+            say(type="auth", token=token) + say(type="subscribe", job="visit-5"),
+            ["visit-5"],
+            None,
+            "enroute.v1",
+        )
 
     def _by_many(self, chance: random.Random):
         jobs = [f"visit-{index * PEOPLE}" for index in range(5)]
-        data = say(type="auth", link=self.target.links[0]) + say(type="ping") * EARLY_MESSAGES + say(type="subscribe", job="visit-0")
+        data = (
+            say(type="auth", link=self.target.links[0])
+            + say(type="ping") * EARLY_MESSAGES
+            + say(type="subscribe", job="visit-0")
+        )
         return ("link and many messages", data, jobs[:1], None, "enroute.v1")
 
     async def _ticket(self) -> str:
         connection = await Connection.open(self.target.port, self.context)
         token = self.target.token("customer", "customer-3")
-        connection.write(f"POST /api/v1/tickets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {token}\r\nContent-Length: 0\r\n\r\n".encode())
+        connection.write(
+            f"POST /api/v1/tickets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {token}\r\nContent-Length: 0\r\n\r\n".encode()
+        )
         answer = await connection.answer("POST")
         await connection.close()
         return json.loads(answer.body)["ticket"]
@@ -177,7 +240,9 @@ class Driver:
         end = time.monotonic() + 60
         while time.monotonic() < end:
             try:
-                socket = await Socket.open(self.target.port, random.Random(), self.target.token("customer", "customer-4"), self.context)
+                socket = await Socket.open(
+                    self.target.port, random.Random(), self.target.token("customer", "customer-4"), self.context
+                )
                 socket.send(say(type="subscribe", job="visit-4"))
                 got, _ = await socket.hear({"subscribed", "reset", "error"}, 10)
                 await socket.close()

@@ -34,15 +34,22 @@ class Driver:
     async def run(self, rounds: int) -> Tally:
         for number in range(rounds):
             floods = {
-                "unasked pongs": frame(PONG), "pongs of 125 bytes": frame(PONG, b"x" * 125), "pings": frame(PING),
+                "unasked pongs": frame(PONG),
+                "pongs of 125 bytes": frame(PONG, b"x" * 125),
+                "pings": frame(PING),
                 "pings of 125 bytes": frame(PING, b"x" * 125),
                 "empty fragments": frame(CONTINUATION, final=False) * 8 + frame(PONG),
-                "messages": frame(TEXT, b'{"type":"ping"}'), "messages that are none": frame(TEXT, b"x"),
+                "messages": frame(TEXT, b'{"type":"ping"}'),
+                "messages that are none": frame(TEXT, b"x"),
             }
             seed = f"{self.seed}:{NAME}:{number}"
-            await asyncio.gather(*(
-                self._guarded(self._flood(name, data, is_signed_in, seed), name, seed)
-                for name, data in floods.items() for is_signed_in in (True, False)))
+            await asyncio.gather(
+                *(
+                    self._guarded(self._flood(name, data, is_signed_in, seed), name, seed)
+                    for name, data in floods.items()
+                    for is_signed_in in (True, False)
+                )
+            )
             await self._guarded(self._deaf(seed), "deaf readers", seed)
         return self.tally
 
@@ -86,7 +93,9 @@ class Driver:
         else:
             self.tally.counts[f"closed {code}"] += 1
             if taken > MOST_MEGABYTES:
-                self.tally.found(f"{where}: taken for too long", f"{taken:.1f} MB, more than {MOST_MEGABYTES}, before {code}", seed)
+                self.tally.found(
+                    f"{where}: taken for too long", f"{taken:.1f} MB, more than {MOST_MEGABYTES}, before {code}", seed
+                )
         socket.reset()
 
     @staticmethod
@@ -104,7 +113,10 @@ class Driver:
     async def _deaf(self, seed: str) -> None:
         """Sends hundreds of requests on each connection and reads none of the answers; then reads them all."""
         before = self.target.resident_megabytes
-        asset = (b"GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /assets/leaflet/leaflet.js HTTP/1.1\r\nHost: a\r\n\r\n")
+        asset = (
+            b"GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET /assets/leaflet/leaflet.js HTTP/1.1\r\nHost: a\r\n\r\n",
+        )
         connections = []
         for index in range(DEAF_CONNECTIONS):
             connection = await Connection.open(self.target.port, self.context)
@@ -122,7 +134,9 @@ class Driver:
         if grown > DEAF_MEGABYTES:
             self.tally.found(
                 "answers that nobody reads are kept in memory",
-                f"{grown:.0f} MB for {DEAF_CONNECTIONS} connections of {DEAF_REQUESTS} requests each, bound {DEAF_MEGABYTES}", seed)
+                f"{grown:.0f} MB for {DEAF_CONNECTIONS} connections of {DEAF_REQUESTS} requests each, bound {DEAF_MEGABYTES}",
+                seed,
+            )
         # Whoever begins to read gets every answer, in order.
         await self._guarded(self._read_on(connections[0], seed), "a reader that was deaf", seed)
         for connection in connections:
@@ -136,7 +150,9 @@ class Driver:
             while read < DEAF_REQUESTS:
                 answer = await connection.answer("GET")
                 if answer.status != 200:
-                    return self.tally.found("an answer is lost to a reader that was deaf", f"{answer.status} after {read}", seed)
+                    return self.tally.found(
+                        "an answer is lost to a reader that was deaf", f"{answer.status} after {read}", seed
+                    )
                 read += 1
         except (TimeoutError, asyncio.TimeoutError, OutOfStep) as error:
             self.tally.found("an answer is lost to a reader that was deaf", f"{error!r} after {read}", seed)

@@ -13,8 +13,7 @@ from interface import Messages, close_codes
 from mutations import message, of_bytes
 from target import JOBS, PEOPLE, ZONE, Target
 from wire_http import unverified
-from wire_socket import (
-    BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, Broken, Ended, Frame, OutOfStep, Socket, frame)
+from wire_socket import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, Broken, Ended, Frame, OutOfStep, Socket, frame
 
 NAME = "messages"
 ROLES = ["customer", "rider", "ops", "service", "guest"]
@@ -36,7 +35,10 @@ class Driver:
         self.tally = Tally(NAME)
         self.context = unverified() if target.is_secure else None
         self.tokens = {
-            role: [target.token(role, f"{role}-{index}") for index in range(PEOPLE)] for role in ROLES if role != "guest"}
+            role: [target.token(role, f"{role}-{index}") for index in range(PEOPLE)]
+            for role in ROLES
+            if role != "guest"
+        }
         self.others = [bytes(str(example), "utf-8") for example in self.messages.examples]
 
     def example(self, role: str, person: int, chance: random.Random) -> dict:
@@ -81,7 +83,8 @@ class Driver:
         role, person = chance.choice(ROLES), chance.randrange(PEOPLE)
         by_message = role == "guest" or chance.random() < 0.3
         socket = await Socket.open(
-            self.target.port, chance, None if by_message else self.tokens[role][person], self.context)
+            self.target.port, chance, None if by_message else self.tokens[role][person], self.context
+        )
         self.tally.counts["sessions"] += 1
         try:
             if by_message:
@@ -91,8 +94,11 @@ class Driver:
                     socket.send(frame(TEXT, first, mask=chance.randbytes(4)))
                     self.tally.counts["messages"] += 1
                     self.left -= 1
-                credential = f'"link":"{chance.choice(self.target.links)}"' if role == "guest" else (
-                    f'"token":"{self.tokens[role][person]}"')
+                credential = (
+                    f'"link":"{chance.choice(self.target.links)}"'
+                    if role == "guest"
+                    else (f'"token":"{self.tokens[role][person]}"')
+                )
                 socket.send(frame(TEXT, f'{{"type":"auth",{credential}}}'.encode()))
             welcome, code = await socket.hear({"welcome"})
             if welcome is None:
@@ -112,7 +118,9 @@ class Driver:
             else:
                 await socket.close()
 
-    async def _batch(self, socket: Socket, role: str, person: int, chance: random.Random, seed: str, number: int) -> bool:
+    async def _batch(
+        self, socket: Socket, role: str, person: int, chance: random.Random, seed: str, number: int
+    ) -> bool:
         """False when the connection is over."""
         sent = [message(self.example(role, person, chance), chance, self.others) for _ in range(BATCH)]
         frames = [self._whole(text, chance) for text in sent]
@@ -130,8 +138,15 @@ class Driver:
         self.left -= len(sent)
         return await self._until_over(socket, sent, seed, mark, is_broken, is_broken and says_close)
 
-    async def _until_over(self, socket: Socket, sent: list[bytes], seed: str, mark: bytes | None = None,
-                          is_broken: bool = False, may_vanish: bool = False) -> bool:
+    async def _until_over(
+        self,
+        socket: Socket,
+        sent: list[bytes],
+        seed: str,
+        mark: bytes | None = None,
+        is_broken: bool = False,
+        may_vanish: bool = False,
+    ) -> bool:
         """Reads until the ping is answered (True) or the connection has ended (False), and checks all that comes. It
         `may_vanish`: what follows a close frame is not read, and the kernel resets a connection with unread bytes."""
         what = "\n".join(repr(text) for text in sent[-REPRODUCED:])
@@ -160,7 +175,9 @@ class Driver:
             if got.opcode == TEXT:
                 self.tally.counts["answers"] += 1
                 if wrong := self.messages.wrong(got.payload):
-                    self.tally.found(f"a message is not as documented: {wrong[:120]}", f"{got.payload[:600]!r} after\n{what}", seed)
+                    self.tally.found(
+                        f"a message is not as documented: {wrong[:120]}", f"{got.payload[:600]!r} after\n{what}", seed
+                    )
                 elif not mark and not is_broken and b'"welcome"' in got.payload[:40]:
                     return True
 
@@ -186,7 +203,8 @@ class Driver:
         parts.append(rest)
         frames = [
             frame(TEXT if index == 0 else CONTINUATION, part, final=index == len(parts) - 1, mask=mask)
-            for index, part in enumerate(parts)]
+            for index, part in enumerate(parts)
+        ]
         between = frame(PING, b"between") if chance.random() < 0.3 else b""
         return between.join(frames)
 
@@ -210,7 +228,9 @@ class Driver:
         if kind == 6:
             return frame(TEXT, text[:80], form=chance.choice([16, 64]), mask=mask)
         if kind == 7:
-            return frame(TEXT, text, length=chance.choice([2**63, 2**64 - 1, 2**63 - 1, 2**31, 2**32, 4097, 70_000]), form=64)
+            return frame(
+                TEXT, text, length=chance.choice([2**63, 2**64 - 1, 2**63 - 1, 2**31, 2**32, 4097, 70_000]), form=64
+            )
         if kind == 8:
             return frame(chance.choice([CLOSE, PING, PONG]), text.ljust(126, b" ")[:300], mask=mask)
         if kind == 9:
@@ -220,9 +240,13 @@ class Driver:
         if kind == 11:
             return frame(TEXT, text * 40, mask=mask)
         if kind == 12:
-            return frame(TEXT, text + chance.choice([b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5\x80\x80\x80"]), mask=mask)
+            return frame(
+                TEXT, text + chance.choice([b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5\x80\x80\x80"]), mask=mask
+            )
         if kind == 13:
-            code = chance.choice([0, 999, 1000, 1001, 1004, 1005, 1006, 1015, 1016, 2999, 3000, 4000, 4999, 5000, 65535])
+            code = chance.choice(
+                [0, 999, 1000, 1001, 1004, 1005, 1006, 1015, 1016, 2999, 3000, 4000, 4999, 5000, 65535]
+            )
             return frame(CLOSE, code.to_bytes(2, "big") + text[:40], mask=mask)
         if kind == 14:
             return frame(CLOSE, chance.choice([b"", b"\x03", b"\x03\xe8\xff\xfe"]), mask=mask)

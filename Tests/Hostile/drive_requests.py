@@ -5,14 +5,14 @@ step: some twenty requests go out at once on a connection, and their answers com
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
 from urllib.parse import quote
 
+from bad_headers import HEADERS
 from findings import Tally
 from interface import Interface, Messages, Operation
-from mutations import NUMBERS, TEXTS, Raw, dumps, message, of_bytes
+from mutations import NUMBERS, TEXTS, dumps, message, of_bytes
 from target import JOBS, PEOPLE, ROLES, ZONE, Target
 from wire_http import Connection, Cut, Ended, OutOfStep, unverified
 
@@ -24,25 +24,7 @@ STREAMS = {"followJob"}
 STREAM_SECONDS = 0.3
 # Taking back what was granted is kept rare: a gateway remembers only so much of it.
 RARE = {"revokeUser": 0.05, "revokeToken": 0.05, "revokeJob": 0.03, "revokeLink": 0.05, "removeRider": 0.1}
-METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "LOCK", "SEARCH"]
-HEADERS = {
-    "traceparent": ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-" + "0" * 32 + "-" + "0" * 16 + "-00",
-                    "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-x", "-" * 55, ""],
-    "If-Match": ['"1795248617611-0"', "*", "0", 'W/"a"', '"a", "b"', '"', '"8k2p.1795248617611-0.0123456789abcdef"', ""],
-    "If-None-Match": ["*", '"a"', 'W/"a","b"', "a", ",", '"8k2p.1-0.0"'],
-    "Last-Event-ID": ["8k2p.1795248617611-0", "8k2p", ".", "8k2p.99999999999999999999-0", "a.b", "0.0-0"],
-    "Idempotency-Key": ["r-17", "r-18", "", " ", "x" * 128, "x" * 129, "ä", "a b", '"k"'],
-    "Accept-Language": ["de", "de-CH, en;q=0.5", "*", "q=1;;;", "de;q=nan", "x" * 300, ","],
-    "Content-Type": ["application/json", "application/cloudevents+json", "application/cloudevents-batch+json", "text/plain",
-                     "application/json; charset=utf-16", "multipart/form-data", "/", "application/x-www-form-urlencoded"],
-    "Accept": ["text/event-stream", "application/xml", "*/*;q=0", ""],
-    "Accept-Encoding": ["gzip", "gzip;q=0", "br, gzip, *", "gzip;q=2", ""],
-    "Expect": ["100-continue"], "Range": ["bytes=0-0", "bytes=5-1", "x"], "Origin": ["null", "https://evil.example"],
-    "X-Forwarded-For": ["203.0.113.9:51234", "unknown", "1.2.3.4, ::1", ","], "ce-specversion": ["1.0", "9"],
-    "ce-id": ["e-1", ""], "ce-type": ["io.enroute.job.status", "x"], "ce-source": ["/orders"], "ce-time": ["now", "2026-11-21T18:00:00Z"],
-    "x-amz-sns-message-type": ["Notification", "SubscriptionConfirmation", "x"], "Cookie": ["a=b"], "User-Agent": ["", "x" * 500],
-    "Transfer-Encoding": ["chunked"], "X-Http-Method-Override": ["DELETE"], "Upgrade": ["h2c", "websocket"],
-}
+METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE PROPFIND LOCK SEARCH".split()
 
 
 LONGEST_BODY = 65_536
@@ -54,7 +36,8 @@ class Request:
         self.data = b"\r\n".join(head) + b"\r\n\r\n" + body
         # The parser of HTTP may refuse it, before there is a trace or a problem.
         self.is_http = all(0x21 <= byte <= 0x7E for byte in path) and not any(
-            byte < 0x20 and byte != 9 or byte == 0x7F for line in head for byte in line)
+            byte < 0x20 and byte != 9 or byte == 0x7F for line in head for byte in line
+        )
         # A token in a query is answered, and ends the connection.
         self.is_rough = not self.is_http or len(body) > LONGEST_BODY or b"oken=" in path.lower()
 
@@ -69,7 +52,8 @@ class Driver:
         self.tokens = {role: [target.token(role, f"{role}-{index}") for index in range(PEOPLE)] for role in ROLES}
         self.tokens["narrowed"] = [
             target.token("rider", "rider-0", authorization={"jobid": "visit-0"}),
-            target.token("ops", "ops-0", authorization={"riderid": "rider-1"})]
+            target.token("ops", "ops-0", authorization={"riderid": "rider-1"}),
+        ]
         self.examples = self._bodies()
         self.fresh = 0
 
@@ -83,7 +67,9 @@ class Driver:
                     one = schemas.resolve(one) if isinstance(one, dict) else {}
                     found += one.get("examples", [])
             bodies[operation.name] = found or [{}]
-        bodies["reportLocations"] = [{"seq": 1, "fixes": [{"at": 0, "lat": 41.9, "lon": 12.5, "acc": 5}], "battery": 0.5}]
+        bodies["reportLocations"] = [
+            {"seq": 1, "fixes": [{"at": 0, "lat": 41.9, "lon": 12.5, "acc": 5}], "battery": 0.5}
+        ]
         return bodies
 
     async def run(self, amount: int) -> Tally:
@@ -115,7 +101,7 @@ class Driver:
         requests = [self.request(chance) for _ in range(BATCH)]
         # What ends a connection comes last: what is sent behind it may take the answers before it along.
         requests.sort(key=lambda one: one.is_rough)
-        del requests[next((at for at, one in enumerate(requests) if one.is_rough), BATCH) + 1:]
+        del requests[next((at for at, one in enumerate(requests) if one.is_rough), BATCH) + 1 :]
         connection.write(b"".join(one.data for one in requests))
         for index, one in enumerate(requests):
             try:
@@ -126,7 +112,9 @@ class Driver:
             except (Ended, Cut) as error:
                 if not requests[-1].is_rough:
                     before = requests[index - 1].data if index else b""
-                    self.tally.found("a connection ends without saying so", f"{error!r} at {one.data!r} after {before!r}", seed)
+                    self.tally.found(
+                        "a connection ends without saying so", f"{error!r} at {one.data!r} after {before!r}", seed
+                    )
                 return False
             except OutOfStep as error:
                 before = requests[index - 1].data if index else b""
@@ -145,7 +133,9 @@ class Driver:
         path = one.path.decode("latin-1")
         if answer.status == 500:
             self.tally.traces.append((answer.trace, f"{one.data!r:.500}"))
-            self.tally.found(f"an answer 500 to {self._name(one.method, path)}", f"{one.data!r}\n{answer.body[:400]!r}", seed)
+            self.tally.found(
+                f"an answer 500 to {self._name(one.method, path)}", f"{one.data!r}\n{answer.body[:400]!r}", seed
+            )
         if not one.is_http and answer.status == 400 and not answer.body:
             return
         if wrong := self.interface.wrong(one.method, path, answer):
@@ -166,9 +156,16 @@ class Driver:
     def _of(self, operation: Operation, chance: random.Random) -> Request:
         person = chance.randrange(PEOPLE)
         # Where one thing is wrong, the rest is mostly right: so the faults get behind the first check.
-        faults = set(chance.choices(["none", "path", "query", "header", "body", "method", "token", "bytes"],
-                                    [3, 2, 3, 3, 8, 0.6, 1.5, 0.7], k=chance.choice([1, 1, 1, 2, 3])))
-        path = self._path(operation, person, chance, "path" in faults) + self._query(operation, chance, "query" in faults)
+        faults = set(
+            chance.choices(
+                ["none", "path", "query", "header", "body", "method", "token", "bytes"],
+                [3, 2, 3, 3, 8, 0.6, 1.5, 0.7],
+                k=chance.choice([1, 1, 1, 2, 3]),
+            )
+        )
+        path = self._path(operation, person, chance, "path" in faults) + self._query(
+            operation, chance, "query" in faults
+        )
         method = chance.choice(METHODS) if "method" in faults else operation.method
         if method == "GET" and chance.random() < 0.05:
             method = "HEAD"
@@ -196,12 +193,17 @@ class Driver:
         headers.pop("Upgrade", None)
         headers.pop("Expect", None)
         lines = [b"%s %s HTTP/1.1" % (method.encode(), data)]
-        lines += [f"{name}: {value}".encode("utf-8", "replace").replace(b"\r", b"").replace(b"\n", b"").replace(b"\0", b"")
-                  for name, value in headers.items() if name != "Transfer-Encoding"]
+        lines += [
+            f"{name}: {value}".encode("utf-8", "replace").replace(b"\r", b"").replace(b"\n", b"").replace(b"\0", b"")
+            for name, value in headers.items()
+            if name != "Transfer-Encoding"
+        ]
         if "Transfer-Encoding" in headers:
             lines.append(b"Transfer-Encoding: chunked")
             at = chance.randint(0, len(body))
-            body = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:at], body[at:]) if part) + b"0\r\n\r\n"
+            body = (
+                b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:at], body[at:]) if part) + b"0\r\n\r\n"
+            )
         elif body or method not in ("GET", "HEAD", "DELETE"):
             lines.append(b"Content-Length: %d" % len(body))
         return Request(method, data, lines, body)
@@ -209,10 +211,24 @@ class Driver:
     def _token(self, operation: Operation, person: int, chance: random.Random, is_wrong: bool) -> str | None:
         if is_wrong:
             good = self.tokens["customer"][0]
-            return chance.choice([
-                None, "", "Bearer", "Bearer ", "Basic YTpi", f"Bearer {good[:-3]}", f"Bearer {good}x", f"bearer  {good}",
-                "Bearer a.b.c", "Bearer " + "a" * 5000, f"Link {'0' * 32}", f"Link {chance.choice(self.target.links or ('0',))}",
-                f"Bearer {chance.choice(self.tokens['narrowed'])}", f"Bearer {good}, Bearer {good}"])
+            return chance.choice(
+                [
+                    None,
+                    "",
+                    "Bearer",
+                    "Bearer ",
+                    "Basic YTpi",
+                    f"Bearer {good[:-3]}",
+                    f"Bearer {good}x",
+                    f"bearer  {good}",
+                    "Bearer a.b.c",
+                    "Bearer " + "a" * 5000,
+                    f"Link {'0' * 32}",
+                    f"Link {chance.choice(self.target.links or ('0',))}",
+                    f"Bearer {chance.choice(self.tokens['narrowed'])}",
+                    f"Bearer {good}, Bearer {good}",
+                ]
+            )
         if operation.is_open and chance.random() < 0.7:
             return None
         role = chance.choice(ROLES + ["service", "service", "rider"])
@@ -239,27 +255,79 @@ class Driver:
             if name == broken and operation.name.startswith("revoke"):
                 value = chance.choice(["a" * 300, "%00", "ä", "nobody-1%20", "%C3%A4-1", "%25", "nobody-3%0A"])
             elif name == broken:
-                value = chance.choice([
-                    quote(str(chance.choice(TEXTS + NUMBERS)).encode("utf-8", "replace"), safe="{}*!$&'()+,;=:@~"), good + "%20",
-                    good.upper(), good + "%2F..", "%2e%2e", "%ff", "%", "%zz", "me", good + "%00", "..", ".", "available",
-                    good + ";a=b", "%74rack", good[:1] + "%2D" + good[2:]])
+                value = chance.choice(
+                    [
+                        quote(str(chance.choice(TEXTS + NUMBERS)).encode("utf-8", "replace"), safe="{}*!$&'()+,;=:@~"),
+                        good + "%20",
+                        good.upper(),
+                        good + "%2F..",
+                        "%2e%2e",
+                        "%ff",
+                        "%",
+                        "%zz",
+                        "me",
+                        good + "%00",
+                        "..",
+                        ".",
+                        "available",
+                        good + ";a=b",
+                        "%74rack",
+                        good[:1] + "%2D" + good[2:],
+                    ]
+                )
             else:
                 value = good
             path = path.replace("{%s}" % name, value)
         if is_wrong and not names:
-            path = chance.choice([path + "/", path + "/x", path.upper(), "/" + path, path.replace("/", "//", 2), path + "%20",
-                                  path[:-1], "/./" + path[1:], path + "/../" + path[1:], path + "#a"])
+            path = chance.choice(
+                [
+                    path + "/",
+                    path + "/x",
+                    path.upper(),
+                    "/" + path,
+                    path.replace("/", "//", 2),
+                    path + "%20",
+                    path[:-1],
+                    "/./" + path[1:],
+                    path + "/../" + path[1:],
+                    path + "#a",
+                ]
+            )
         return path.encode("utf-8", "replace")
 
     def _query(self, operation: Operation, chance: random.Random, is_wrong: bool) -> bytes:
         parts = []
         for parameter in operation.parameters:
             if parameter["in"] == "query" and chance.random() < (0.9 if is_wrong else 0.4):
-                parts.append(f"{parameter['name']}=" + quote(self._text(parameter, chance, is_wrong).encode("utf-8", "replace"), safe=",-:*"))
+                parts.append(
+                    f"{parameter['name']}="
+                    + quote(self._text(parameter, chance, is_wrong).encode("utf-8", "replace"), safe=",-:*")
+                )
         if is_wrong:
-            parts += chance.sample(["a=b", "token=x", "%74oken=x", "access_token=a", "=", "&&", "limit=1", "near=85.06,14",
-                                    "near=-90,180", "near=0,0", "near=1e1,2", "radius=nan", "since=0", "since=-1", "limit=9e9",
-                                    "since=99999999999999999999", "after=%00", "lang=%F0%9F%98%80", "x=" + "y" * 1500], k=chance.randint(0, 2))
+            parts += chance.sample(
+                [
+                    "a=b",
+                    "token=x",
+                    "%74oken=x",
+                    "access_token=a",
+                    "=",
+                    "&&",
+                    "limit=1",
+                    "near=85.06,14",
+                    "near=-90,180",
+                    "near=0,0",
+                    "near=1e1,2",
+                    "radius=nan",
+                    "since=0",
+                    "since=-1",
+                    "limit=9e9",
+                    "since=99999999999999999999",
+                    "after=%00",
+                    "lang=%F0%9F%98%80",
+                    "x=" + "y" * 1500,
+                ],
+                k=chance.randint(0, 2),
+            )
             chance.shuffle(parts)
         return ("?" + "&".join(parts)).encode() if parts else b""
 
@@ -267,8 +335,12 @@ class Driver:
         if is_wrong and chance.random() < 0.7:
             return str(chance.choice(HEADERS.get(parameter["name"], []) + [str(one) for one in TEXTS + NUMBERS]))
         schema = parameter.get("schema", {})
-        good = schema.get("examples", []) + schema.get("enum", []) + [
-            schema[name] for name in ("default", "minimum", "maximum") if name in schema] + [parameter.get("example", "1")]
+        good = (
+            schema.get("examples", [])
+            + schema.get("enum", [])
+            + [schema[name] for name in ("default", "minimum", "maximum") if name in schema]
+            + [parameter.get("example", "1")]
+        )
         return str(chance.choice(good))
 
     def _body(self, operation: Operation, person: int, chance: random.Random, is_wrong: bool) -> bytes:
@@ -294,7 +366,9 @@ class Driver:
             value["fixes"] = [fix | {"at": now - chance.randrange(2000)} for fix in value["fixes"]]
         if "job" in value:
             self.fresh += 1
-            value["job"] = self._good("job", person, chance) if chance.random() < 0.5 else f"new-{self.worker}-{self.fresh}"
+            value["job"] = (
+                self._good("job", person, chance) if chance.random() < 0.5 else f"new-{self.worker}-{self.fresh}"
+            )
         for name in ("rider", "customer"):
             if value.get(name):
                 value[name] = f"{name}-{person}"
@@ -348,8 +422,14 @@ class Driver:
                 break
             text += data
         for line in text.split(b"\n"):
-            if line.startswith(b"data:") and (wrong := self.messages.wrong(line[5:].strip())) and b'"code"' not in line[:40]:
-                self.tally.found(f"an event is not as documented: {wrong[:120]}", f"{line[:400]!r} after {one.data!r}", seed)
+            if (
+                line.startswith(b"data:")
+                and (wrong := self.messages.wrong(line[5:].strip()))
+                and b'"code"' not in line[:40]
+            ):
+                self.tally.found(
+                    f"an event is not as documented: {wrong[:120]}", f"{line[:400]!r} after {one.data!r}", seed
+                )
 
 
 def attack(target: Target, amount: int, seed: int, worker: int) -> Tally:

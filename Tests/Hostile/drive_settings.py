@@ -30,10 +30,34 @@ DONE_CODES = {0, 64, 65, UNAVAILABLE, WRONG_CONFIGURATION}
 NUMBERS = ["word", "-1", "99999999999999999999", "1.5", "0x10", "1e3", "٣", "1 2", "NaN", "1_000"]
 WORDS = ["word", "ON", "1", "on off", "\u00e4"]
 NO_FILES = ["/nonexistent/file", "/", "{garbage}", "{empty}", "/dev/null", "file\u00e4"]
-NO_URLS = ["word", "ftp://127.0.0.1/", "https://", "http://", "://", "https://a b/", "http://evil.example/", "https://127.0.0.1:99999/",
-           "https://[::1", "javascript:x", "//host/x", "https:///path"]
-NO_REDIS = ["word", "http://127.0.0.1:6379", "redis://", "redis://127.0.0.1:99999", "redis://127.0.0.1:word", "redis://[::1",
-            "redis+sentinel://127.0.0.1", "rediss+what://127.0.0.1", "redis://127.0.0.1/x", "unix:", "redis://127.0.0.1:-1", "://"]
+NO_URLS = [
+    "word",
+    "ftp://127.0.0.1/",
+    "https://",
+    "http://",
+    "://",
+    "https://a b/",
+    "http://evil.example/",
+    "https://127.0.0.1:99999/",
+    "https://[::1",
+    "javascript:x",
+    "//host/x",
+    "https:///path",
+]
+NO_REDIS = [
+    "word",
+    "http://127.0.0.1:6379",
+    "redis://",
+    "redis://127.0.0.1:99999",
+    "redis://127.0.0.1:word",
+    "redis://[::1",
+    "redis+sentinel://127.0.0.1",
+    "rediss+what://127.0.0.1",
+    "redis://127.0.0.1/x",
+    "unix:",
+    "redis://127.0.0.1:-1",
+    "://",
+]
 TOKENS = {"TOKEN_SECRET": None}
 
 
@@ -59,31 +83,46 @@ SQS = dict(AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
 KINDS: dict[str, Kind] = {
     "MODE": kind(["word", "PRODUCTION", "dev"]),
     "LOG_LEVEL": kind(["word", "INFO", "7"]),
-    "TLS_CERTIFICATE": kind(NO_FILES + ["{key}"], **TLS), "TLS_KEY": kind(NO_FILES + ["{certificate}", "{other_key}"], **TLS),
+    "TLS_CERTIFICATE": kind(NO_FILES + ["{key}"], **TLS),
+    "TLS_KEY": kind(NO_FILES + ["{certificate}", "{other_key}"], **TLS),
     "TLS_TICKET_KEYS": kind(["/nonexistent", "{garbage}", "{empty}", "{garbage},{garbage}"], **TLS),
     "TLS_OCSP_RESPONSE": kind(["/nonexistent", "{garbage}", "{empty}"], EITHER, **TLS),
     "TLS_RECORDS": kind(["word", "OWN"], **TLS),
-    "REDIS_LIVE_URL": kind(NO_REDIS), "REDIS_LEDGER_URL": kind(NO_REDIS),
-    "REDIS_LIVE_ADMIN_URL": kind(NO_REDIS), "REDIS_LEDGER_ADMIN_URL": kind(NO_REDIS),
+    "REDIS_LIVE_URL": kind(NO_REDIS),
+    "REDIS_LEDGER_URL": kind(NO_REDIS),
+    "REDIS_LIVE_ADMIN_URL": kind(NO_REDIS),
+    "REDIS_LEDGER_ADMIN_URL": kind(NO_REDIS),
     "ORIGINS": kind(["word", "https://a/path", "ftp://a", "https://a,word", "https://", "*"]),
     "REDIS_PREFIX": kind(["a b", "{{}}", "*", "x" * 65, "ä", "[a]"]),
-    "TOKEN_PUBLIC_KEY": kind(NO_FILES + ["{certificate}"], TOKEN_SECRET=""), "TOKEN_SECRET": kind(["short", "x" * 31]),
+    "TOKEN_PUBLIC_KEY": kind(NO_FILES + ["{certificate}"], TOKEN_SECRET=""),
+    "TOKEN_SECRET": kind(["short", "x" * 31]),
     "TOKEN_KID": kind(["a,b,c", "a,"], EITHER, TOKEN_PUBLIC_KEY="{public}"),
-    "TOKEN_JWKS_URL": kind(NO_URLS), "TOKEN_JWKS_CA": kind(NO_FILES, TOKEN_JWKS_URL="https://127.0.0.1:9/keys"),
-    "SNS_TOPICS": kind(["word", "arn:aws:sqs:eu-central-1:123456789012:orders", "arn:aws:sns:eu-central-1:x:orders", "arn:"]),
-    "SNS_CERTIFICATE_HOSTS": kind(["a b", "https://host/", "host:99999", ":1"], **SNS), "SNS_CA": kind(NO_FILES, **SNS),
+    "TOKEN_JWKS_URL": kind(NO_URLS),
+    "TOKEN_JWKS_CA": kind(NO_FILES, TOKEN_JWKS_URL="https://127.0.0.1:9/keys"),
+    "SNS_TOPICS": kind(
+        ["word", "arn:aws:sqs:eu-central-1:123456789012:orders", "arn:aws:sns:eu-central-1:x:orders", "arn:"]
+    ),
+    "SNS_CERTIFICATE_HOSTS": kind(["a b", "https://host/", "host:99999", ":1"], **SNS),
+    "SNS_CA": kind(NO_FILES, **SNS),
     "SQS_QUEUE_URL": kind(["word", "ftp://x", "http://evil.example/1/q", "https://"], **SQS),
     "ETA_OSRM_URL": kind(["word", "ftp://x", "http://", "://", "http://a b"]),
-    "ETA_AZURE_KEY": kind(["a b", "ä", "a\tb"]), "ETA_MAPBOX_TOKEN": kind(["a b", "ä"]), "GEOCODING_MAPBOX_TOKEN": kind(["a b", "ä"]),
-    "ETA_AZURE_KEY_FILE": kind(["/nonexistent"]), "ETA_MAPBOX_TOKEN_FILE": kind(["/nonexistent"]),
+    "ETA_AZURE_KEY": kind(["a b", "ä", "a\tb"]),
+    "ETA_MAPBOX_TOKEN": kind(["a b", "ä"]),
+    "GEOCODING_MAPBOX_TOKEN": kind(["a b", "ä"]),
+    "ETA_AZURE_KEY_FILE": kind(["/nonexistent"]),
+    "ETA_MAPBOX_TOKEN_FILE": kind(["/nonexistent"]),
     "GEOCODING_MAPBOX_TOKEN_FILE": kind(["/nonexistent"]),
     "ETA_AZURE_URL": kind(["word", "http://evil.example"], ETA_AZURE_KEY="a"),
     "ETA_MAPBOX_URL": kind(["word", "http://evil.example"], ETA_MAPBOX_TOKEN="a"),
-    "ETA_OSRM_DAILY": kind(NUMBERS, **OSRM), "ETA_AZURE_DAILY": kind(NUMBERS, ETA_AZURE_KEY="a"),
-    "ETA_MAPBOX_DAILY": kind(NUMBERS, ETA_MAPBOX_TOKEN="a"), "GEOCODING_DAILY": kind(NUMBERS, GEOCODING_MAPBOX_TOKEN="a"),
-    "ETA_ORDER": kind(["word", "osrm,osrm", "mapbox"], **OSRM), "ETA_CA": kind(NO_FILES, **OSRM),
+    "ETA_OSRM_DAILY": kind(NUMBERS, **OSRM),
+    "ETA_AZURE_DAILY": kind(NUMBERS, ETA_AZURE_KEY="a"),
+    "ETA_MAPBOX_DAILY": kind(NUMBERS, ETA_MAPBOX_TOKEN="a"),
+    "GEOCODING_DAILY": kind(NUMBERS, GEOCODING_MAPBOX_TOKEN="a"),
+    "ETA_ORDER": kind(["word", "osrm,osrm", "mapbox"], **OSRM),
+    "ETA_CA": kind(NO_FILES, **OSRM),
     "GATEWAY_NAME": kind(["a b", "ä", "x" * 254]),
-    "PAGES": kind(["/nonexistent", "{garbage}"]), "SIGN_IN_URL": kind(["word", "http://evil.example", "javascript:x", "https://"]),
+    "PAGES": kind(["/nonexistent", "{garbage}"]),
+    "SIGN_IN_URL": kind(["word", "http://evil.example", "javascript:x", "https://"]),
     "TEXTS": kind(["/nonexistent", "{garbage}", "{empty}", "{list}"]),
     "TRUSTED_PROXIES": kind(["word", "1.2.3.4/33", "1.2.3", "::1/129", "1.2.3.4,,word", "1.2.3.4/-1"]),
     "STREETS": kind(["/nonexistent", "{garbage}"]),
@@ -92,13 +131,20 @@ KINDS: dict[str, Kind] = {
     "TILE_CA": kind(NO_FILES, TILE_URL="https://127.0.0.1:9/{{z}}/{{x}}/{{y}}.png", TILE_ATTRIBUTION="a"),
     "HOST": kind(["word word", "999.1.1.1", "[::1", "127.0.0.1:80"], EITHER),
     # Any text, and a replay's alone.
-    "TOKEN_ISSUER": kind([], STARTS), "TOKEN_AUDIENCE": kind([], STARTS), "TOKEN": kind([], STARTS),
+    "TOKEN_ISSUER": kind([], STARTS),
+    "TOKEN_AUDIENCE": kind([], STARTS),
+    "TOKEN": kind([], STARTS),
     "LEAFLET_FOLDER": kind(["/nonexistent"], EITHER),
 }
 # Files that are no settings, and what a tool that reads them must say (found.md, B14).
 FILES = {
-    "ENROUTE_PORTT=1": "ENROUTE_PORTT", "garbage line": "2", "ENROUTE_ORIGIN=https://a.example": "ENROUTE_ORIGIN",
-    "enroute:\n  port: 1": "enroute", "ENROUTE_FRESHNESS_SECONDS=word": "ENROUTE_FRESHNESS_SECONDS", "=x": "2", "ENROUTE_LIMIT_BAD_MESSAGE=1": "BAD_MESSAGE",
+    "ENROUTE_PORTT=1": "ENROUTE_PORTT",
+    "garbage line": "2",
+    "ENROUTE_ORIGIN=https://a.example": "ENROUTE_ORIGIN",
+    "enroute:\n  port: 1": "enroute",
+    "ENROUTE_FRESHNESS_SECONDS=word": "ENROUTE_FRESHNESS_SECONDS",
+    "=x": "2",
+    "ENROUTE_LIMIT_BAD_MESSAGE=1": "BAD_MESSAGE",
 }
 
 
@@ -155,8 +201,18 @@ def cases() -> tuple[list[Case], list[str]]:
                 known = kind(["word", "-1", "/nonexistent", "ä", "https://", "{garbage}"], EITHER)
                 strange.append(name)
         all_cases += [Case(name, value, known, known.outcome) for value in known.wrong]
-        if name not in ("TLS", "TLS_CERTIFICATE", "TLS_KEY", "REDIS_LIVE_URL", "TOKEN_SECRET", "TOKEN_PUBLIC_KEY", "TILE_ATTRIBUTION", "PORT",
-                        "MANAGEMENT_PORT", "TOKEN"):
+        if name not in (
+            "TLS",
+            "TLS_CERTIFICATE",
+            "TLS_KEY",
+            "REDIS_LIVE_URL",
+            "TOKEN_SECRET",
+            "TOKEN_PUBLIC_KEY",
+            "TILE_ATTRIBUTION",
+            "PORT",
+            "MANAGEMENT_PORT",
+            "TOKEN",
+        ):
             all_cases.append(Case(name, "", known, STARTS))
     for text, says in FILES.items():
         all_cases.append(Case("", "", kind([]), REFUSED, f"# a comment\n{text}\n", says))
@@ -170,24 +226,72 @@ class Driver:
         self.folder = Path(tempfile.mkdtemp(prefix="enroute-settings-"))
         self.files = self._files()
         socket = self.folder / "redis.sock"
-        self.redis = Process("redis-server", ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", "", "--appendonly",
-                                              "no", "--dir", str(self.folder)], self.folder / "redis.log")
+        self.redis = Process(
+            "redis-server",
+            [
+                "redis-server",
+                "--port",
+                "0",
+                "--unixsocket",
+                str(socket),
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                "--dir",
+                str(self.folder),
+            ],
+            self.folder / "redis.log",
+        )
         self.redis.wait_until(socket.exists, "its socket")
         self.base = {
-            "MODE": "development", "REDIS_LIVE_URL": f"unix:{socket}", "HOST": "127.0.0.1", "PORT": "0", "MANAGEMENT_PORT": "0",
-            "TLS": "off", "TOKEN_SECRET": "0123456789abcdef" * 4, "DRAIN_SECONDS": "0", "LOOPS": "1"}
+            "MODE": "development",
+            "REDIS_LIVE_URL": f"unix:{socket}",
+            "HOST": "127.0.0.1",
+            "PORT": "0",
+            "MANAGEMENT_PORT": "0",
+            "TLS": "off",
+            "TOKEN_SECRET": "0123456789abcdef" * 4,
+            "DRAIN_SECONDS": "0",
+            "LOOPS": "1",
+        }
 
     def _files(self) -> dict[str, str]:
-        made = {name: self.folder / name for name in ("garbage", "empty", "list", "key", "certificate", "other_key", "public")}
+        made = {
+            name: self.folder / name
+            for name in ("garbage", "empty", "list", "key", "certificate", "other_key", "public")
+        }
         made["garbage"].write_bytes(random.Random(1).randbytes(3_000))
         made["empty"].write_bytes(b"")
         made["list"].write_text("[1, 2]")
         for key in ("key", "other_key"):
-            subprocess.run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(made[key])],
-                           check=True, capture_output=True)
-        subprocess.run(["openssl", "req", "-x509", "-key", str(made["key"]), "-days", "2", "-subj", "/CN=localhost", "-out",
-                        str(made["certificate"])], check=True, capture_output=True)
-        subprocess.run(["openssl", "ec", "-in", str(made["key"]), "-pubout", "-out", str(made["public"])], check=True, capture_output=True)
+            subprocess.run(
+                ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(made[key])],
+                check=True,
+                capture_output=True,
+            )
+        subprocess.run(
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-key",
+                str(made["key"]),
+                "-days",
+                "2",
+                "-subj",
+                "/CN=localhost",
+                "-out",
+                str(made["certificate"]),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        subprocess.run(
+            ["openssl", "ec", "-in", str(made["key"]), "-pubout", "-out", str(made["public"])],
+            check=True,
+            capture_output=True,
+        )
         return {name: str(path) for name, path in made.items()}
 
     def run(self, amount: int) -> Tally:
@@ -223,7 +327,9 @@ class Driver:
         output = self.folder / f"out-{threading.get_ident()}-{time.monotonic_ns()}"
         try:
             with output.open("wb") as out:
-                child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment)
+                child = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment
+                )
             has_started = self._until_known(child, output)
             if has_started:
                 child.terminate()
@@ -233,8 +339,10 @@ class Driver:
                 child.kill()
                 child.wait()
                 code = None
-            self._judge(case, code, has_started, output.read_text(errors="replace"), environment.get(f"ENROUTE_{case.name}", ""))
-        except (OSError, ValueError) as error:
+            self._judge(
+                case, code, has_started, output.read_text(errors="replace"), environment.get(f"ENROUTE_{case.name}", "")
+            )
+        except (OSError, ValueError):
             # A value that no environment can hold.
             with self.lock:
                 self.tally.counts["not tried"] += 1
@@ -271,7 +379,12 @@ class Driver:
                 found("a wrong setting is started with")
             elif case.outcome == REFUSED and code not in (WRONG_CONFIGURATION, UNAVAILABLE):
                 found(f"a wrong setting ends with {code}")
-            elif not has_started and case.outcome != STARTS and f"ENROUTE_{case.name}" not in said and (not value or value not in said):
+            elif (
+                not has_started
+                and case.outcome != STARTS
+                and f"ENROUTE_{case.name}" not in said
+                and (not value or value not in said)
+            ):
                 found("a refusal names neither the setting nor its value")
             elif has_started and code not in (0, -15, 143):
                 found("a gateway that started does not end cleanly")

@@ -111,7 +111,9 @@ class Driver:
         if outcomes:
             self.tally.peak(f"longest drip of a {part}, s", max(one or DRIP_SECONDS[part] for one in outcomes))
         if lasting:
-            self.tally.found(f"a {part} may drip for ever", f"{len(lasting)} of {DRIPS} are open after {DRIP_SECONDS[part]} s", seed)
+            self.tally.found(
+                f"a {part} may drip for ever", f"{len(lasting)} of {DRIPS} are open after {DRIP_SECONDS[part]} s", seed
+            )
 
     async def _one_drip(self, part: str) -> float | None:
         """Seconds until it is closed."""
@@ -120,8 +122,12 @@ class Driver:
         try:
             connection = await Connection.open(self.target.port, self.context)
             if part == "body":
-                connection.write((f"POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {token}\r\n"
-                                  "Content-Type: application/json\r\nContent-Length: 60000\r\n\r\n").encode())
+                connection.write(
+                    (
+                        f"POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {token}\r\n"
+                        "Content-Type: application/json\r\nContent-Length: 60000\r\n\r\n"
+                    ).encode()
+                )
             while time.monotonic() - begun < DRIP_SECONDS[part]:
                 connection.write(b" " if part == "body" else b"G")
                 await connection.drain()
@@ -145,12 +151,15 @@ class Driver:
         self.tally.counts["deaf sessions"] += DEAF
         self.tally.peak("kept for deaf sessions, MB", grown)
         if grown > DEAF_MEGABYTES:
-            self.tally.found("messages that nobody reads are kept in memory", f"{grown:.0f} MB for {DEAF} sessions", seed)
+            self.tally.found(
+                "messages that nobody reads are kept in memory", f"{grown:.0f} MB for {DEAF} sessions", seed
+            )
 
     async def _one_deaf(self, index: int) -> None:
         try:
             socket = await Socket.open(
-                self.target.port, random.Random(index), self.target.token("service", f"deaf-{index}"), self.context)
+                self.target.port, random.Random(index), self.target.token("service", f"deaf-{index}"), self.context
+            )
             socket.connection.reader._limit = 1024
             socket.connection.writer.transport.pause_reading()
             end = time.monotonic() + DEAF_SECONDS

@@ -57,17 +57,32 @@ class Interface:
                     answer = schemas.resolve(answer)
                     answers[int(status)] = {
                         media: schemas.check(content["schema"]) if "json" in media and "schema" in content else None
-                        for media, content in answer.get("content", {}).items()}
+                        for media, content in answer.get("content", {}).items()
+                    }
                     headers[int(status)] = [
-                        name.lower() for name, header in answer.get("headers", {}).items()
-                        if schemas.resolve(header).get("required")]
+                        name.lower()
+                        for name, header in answer.get("headers", {}).items()
+                        if schemas.resolve(header).get("required")
+                    ]
                 body = schemas.resolve(described.get("requestBody", {}))
                 bodies = {
-                    media: schemas.resolve(content.get("schema", {})) if isinstance(content.get("schema", {}), dict) else {}
-                    for media, content in body.get("content", {}).items()}
-                self.operations.append(Operation(
-                    described["operationId"], method.upper(), template, shared + own, bodies,
-                    described.get("security") == [], answers, headers))
+                    media: schemas.resolve(content.get("schema", {}))
+                    if isinstance(content.get("schema", {}), dict)
+                    else {}
+                    for media, content in body.get("content", {}).items()
+                }
+                self.operations.append(
+                    Operation(
+                        described["operationId"],
+                        method.upper(),
+                        template,
+                        shared + own,
+                        bodies,
+                        described.get("security") == [],
+                        answers,
+                        headers,
+                    )
+                )
         self.schemas = schemas
 
     def asked(self, method: str, path: str) -> tuple[Operation | None, bool]:
@@ -81,7 +96,7 @@ class Interface:
         best = [one for one in fits if one.literals == most]
         return next((one for one in best if one.method == wanted), None), bool(fits)
 
-    def wrong(self, method: str, path: str, answer: "Answer") -> str | None:
+    def wrong(self, method: str, path: str, answer: Answer) -> str | None:
         """What is not as it is documented; None when all is."""
         operation, is_there = self.asked(method, path)
         media = answer.headers.get("content-type", "").split(";")[0].strip()
@@ -118,7 +133,7 @@ class Interface:
         wrong = check(value, "$")
         return f"{where}: {answer.status} does not fit its schema: {wrong}" if wrong else None
 
-    def _problem(self, answer: "Answer", media: str) -> str | None:
+    def _problem(self, answer: Answer, media: str) -> str | None:
         if media != "application/problem+json":
             return f"{answer.status} is no problem document but {media or 'nothing'}"
         try:
@@ -162,8 +177,12 @@ class Messages:
 
         self._checks = {one["name"]: schemas.check(one["payload"]) for one in side("tell")}
         examples = [example["payload"] for one in side("hear") for example in one.get("examples", [])]
-        golden = [json.loads(line) for file in sorted(GOLDEN.glob("*.jsonl")) for line in file.read_text().splitlines()
-                  if line.strip()]
+        golden = [
+            json.loads(line)
+            for file in sorted(GOLDEN.glob("*.jsonl"))
+            for line in file.read_text().splitlines()
+            if line.strip()
+        ]
         self.examples: list[dict] = examples + golden
 
     def wrong(self, text: bytes) -> str | None:

@@ -32,17 +32,29 @@ class Issuer:
         keys = []
         for number in range(KEYS):
             file = folder / f"issuer-{number}.pem"
-            subprocess.run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(file)], check=True)
-            public = subprocess.run(["openssl", "ec", "-in", str(file), "-pubout", "-outform", "DER"], check=True,
-                                    capture_output=True).stdout
+            subprocess.run(
+                ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(file)], check=True
+            )
+            public = subprocess.run(
+                ["openssl", "ec", "-in", str(file), "-pubout", "-outform", "DER"], check=True, capture_output=True
+            ).stdout
             # SubjectPublicKeyInfo of P-256 ends with the point: 4, x, y.
-            keys.append({"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": f"key-{number}",
-                         "x": _part(public[-64:-32]), "y": _part(public[-32:])})
+            keys.append(
+                {
+                    "kty": "EC",
+                    "crv": "P-256",
+                    "alg": "ES256",
+                    "use": "sig",
+                    "kid": f"key-{number}",
+                    "x": _part(public[-64:-32]),
+                    "y": _part(public[-32:]),
+                }
+            )
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 time.sleep(held.delay.value)
-                body = json.dumps({"keys": keys[:published.value]}).encode()
+                body = json.dumps({"keys": keys[: published.value]}).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
@@ -64,15 +76,26 @@ def token(folder: Path, number: int, role: str, person: str) -> str:
     """A token that key `number` has signed."""
     now = int(time.time())
     head = {"alg": "ES256", "typ": "JWT", "kid": f"key-{number}"}
-    body = {"iss": "enroute", "aud": "enroute", "sub": person, "role": role, "jti": uuid.uuid4().hex, "iat": now,
-            "exp": now + TOKEN_SECONDS}
+    body = {
+        "iss": "enroute",
+        "aud": "enroute",
+        "sub": person,
+        "role": role,
+        "jti": uuid.uuid4().hex,
+        "iat": now,
+        "exp": now + TOKEN_SECONDS,
+    }
     text = ".".join(_part(json.dumps(value).encode()) for value in (head, body))
-    signed = subprocess.run(["openssl", "dgst", "-sha256", "-sign", str(folder / f"issuer-{number}.pem")], check=True,
-                            input=text.encode(), capture_output=True).stdout
+    signed = subprocess.run(
+        ["openssl", "dgst", "-sha256", "-sign", str(folder / f"issuer-{number}.pem")],
+        check=True,
+        input=text.encode(),
+        capture_output=True,
+    ).stdout
     # Two integers in DER become 32 bytes each (RFC 7518 section 3.4).
     at, numbers = 2, b""
     for _ in range(2):
         length = signed[at + 1]
-        numbers += signed[at + 2:at + 2 + length].lstrip(b"\0").rjust(32, b"\0")
+        numbers += signed[at + 2 : at + 2 + length].lstrip(b"\0").rjust(32, b"\0")
         at += 2 + length
     return f"{text}.{_part(numbers)}"

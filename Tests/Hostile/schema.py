@@ -8,8 +8,19 @@ from typing import Any, Callable
 
 Check = Callable[[Any, str], str | None]
 IGNORED = {
-    "description", "examples", "example", "default", "title", "format", "contentEncoding", "deprecated", "$schema",
-    "contentMediaType", "readOnly", "writeOnly", "$comment",
+    "description",
+    "examples",
+    "example",
+    "default",
+    "title",
+    "format",
+    "contentEncoding",
+    "deprecated",
+    "$schema",
+    "contentMediaType",
+    "readOnly",
+    "writeOnly",
+    "$comment",
 }
 TYPES = {
     "object": lambda value: isinstance(value, dict),
@@ -71,7 +82,11 @@ class Schemas:
             case "type":
                 names = [wanted] if isinstance(wanted, str) else wanted
                 tests = [TYPES[name] for name in names]
-                return lambda value, path: None if any(test(value) for test in tests) else f"{path}: is no {names}: {value!r:.80}"
+                return (
+                    lambda value, path: None
+                    if any(test(value) for test in tests)
+                    else f"{path}: is no {names}: {value!r:.80}"
+                )
             case "const":
                 return lambda value, path: None if value == wanted else f"{path}: is not {wanted!r}: {value!r:.80}"
             case "enum":
@@ -79,7 +94,10 @@ class Schemas:
             case "pattern":
                 pattern = re.compile(wanted)
                 return lambda value, path: (
-                    None if not isinstance(value, str) or pattern.search(value) else f"{path}: does not match {wanted}: {value!r:.80}")
+                    None
+                    if not isinstance(value, str) or pattern.search(value)
+                    else f"{path}: does not match {wanted}: {value!r:.80}"
+                )
             case "minLength" | "maxLength":
                 return self._bound(word, wanted, lambda value: len(value) if isinstance(value, str) else None)
             case "minItems" | "maxItems":
@@ -91,15 +109,22 @@ class Schemas:
             case "exclusiveMinimum" | "exclusiveMaximum":
                 limit, is_least = wanted, word == "exclusiveMinimum"
                 return lambda value, path: (
-                    None if not TYPES["number"](value) or (value > limit if is_least else value < limit)
-                    else f"{path}: {word} {limit}: {value!r:.80}")
+                    None
+                    if not TYPES["number"](value) or (value > limit if is_least else value < limit)
+                    else f"{path}: {word} {limit}: {value!r:.80}"
+                )
             case "uniqueItems":
                 return lambda value, path: (
-                    f"{path}: an item stands twice" if wanted and isinstance(value, list) and any(item in value[:at] for at, item in enumerate(value))
-                    else None)
+                    f"{path}: an item stands twice"
+                    if wanted and isinstance(value, list) and any(item in value[:at] for at, item in enumerate(value))
+                    else None
+                )
             case "required":
-                return lambda value, path: next(
-                    (f"{path}: lacks {name}" for name in wanted if name not in value), None) if isinstance(value, dict) else None
+                return (
+                    lambda value, path: next((f"{path}: lacks {name}" for name in wanted if name not in value), None)
+                    if isinstance(value, dict)
+                    else None
+                )
             case "properties":
                 return self._members(wanted)
             case "additionalProperties":

@@ -24,21 +24,37 @@ MANAGEMENT = re.compile(r"probes and metrics on port (\d+)")
 QUIET = {"LOG_LEVEL": "notice"}
 # What bounds one peer is lifted, so that it is the code behind that is met.
 OPEN = {
-    "LIMIT_BAD_MESSAGES": 1000, "LIMIT_MESSAGES_PER_SECOND": 100_000, "LIMIT_MESSAGES_BURST": 100_000,
-    "LIMIT_MESSAGES_PER_PERSON_PER_SECOND": 1_000_000, "LIMIT_MESSAGES_PER_PERSON_BURST": 1_000_000,
-    "LIMIT_MESSAGES_PER_ADDRESS_PER_SECOND": 1_000_000, "LIMIT_MESSAGES_PER_ADDRESS_BURST": 1_000_000,
-    "LIMIT_REQUESTS_PER_PERSON_PER_SECOND": 100_000, "LIMIT_REQUESTS_PER_PERSON_BURST": 100_000,
-    "LIMIT_REFUSALS_PER_ADDRESS_PER_SECOND": 100_000, "LIMIT_REFUSALS_PER_ADDRESS_BURST": 100_000,
-    "LIMIT_VISITS_PER_ADDRESS_PER_SECOND": 100_000, "LIMIT_VISITS_PER_ADDRESS_BURST": 100_000,
-    "LIMIT_TILES_PER_ADDRESS_PER_SECOND": 100_000, "LIMIT_TILES_PER_ADDRESS_BURST": 100_000,
-    "LIMIT_AVAILABILITY_PER_MINUTE": 100_000, "LIMIT_POSITIONS_PER_SECOND": 1000, "LIMIT_POSITIONS_BURST": 1000,
-    "LIMIT_SIGN_IN_SECONDS": 2, "LIMIT_FIRST_REQUEST_SECONDS": 2, "LIMIT_HANDSHAKE_SECONDS": 2,
-    "LIMIT_HANDSHAKES_PER_SECOND": 0, "LIMIT_SESSIONS_PER_PERSON": 0, "LIMIT_SESSIONS_PER_ADDRESS": 0,
+    "LIMIT_BAD_MESSAGES": 1000,
+    "LIMIT_MESSAGES_PER_SECOND": 100_000,
+    "LIMIT_MESSAGES_BURST": 100_000,
+    "LIMIT_MESSAGES_PER_PERSON_PER_SECOND": 1_000_000,
+    "LIMIT_MESSAGES_PER_PERSON_BURST": 1_000_000,
+    "LIMIT_MESSAGES_PER_ADDRESS_PER_SECOND": 1_000_000,
+    "LIMIT_MESSAGES_PER_ADDRESS_BURST": 1_000_000,
+    "LIMIT_REQUESTS_PER_PERSON_PER_SECOND": 100_000,
+    "LIMIT_REQUESTS_PER_PERSON_BURST": 100_000,
+    "LIMIT_REFUSALS_PER_ADDRESS_PER_SECOND": 100_000,
+    "LIMIT_REFUSALS_PER_ADDRESS_BURST": 100_000,
+    "LIMIT_VISITS_PER_ADDRESS_PER_SECOND": 100_000,
+    "LIMIT_VISITS_PER_ADDRESS_BURST": 100_000,
+    "LIMIT_TILES_PER_ADDRESS_PER_SECOND": 100_000,
+    "LIMIT_TILES_PER_ADDRESS_BURST": 100_000,
+    "LIMIT_AVAILABILITY_PER_MINUTE": 100_000,
+    "LIMIT_POSITIONS_PER_SECOND": 1000,
+    "LIMIT_POSITIONS_BURST": 1000,
+    "LIMIT_SIGN_IN_SECONDS": 2,
+    "LIMIT_FIRST_REQUEST_SECONDS": 2,
+    "LIMIT_HANDSHAKE_SECONDS": 2,
+    "LIMIT_HANDSHAKES_PER_SECOND": 0,
+    "LIMIT_SESSIONS_PER_PERSON": 0,
+    "LIMIT_SESSIONS_PER_ADDRESS": 0,
     "LIMIT_CONNECTIONS_PER_ADDRESS": 0,
 }
 # The limits of a deployment, but for those of an address: all of us come from one.
 USUAL = {f"LIMIT_{name}": None for name in browser_stage.UNBOUNDED} | {
-    "LIMIT_SESSIONS_PER_ADDRESS": 0, "LIMIT_CONNECTIONS_PER_ADDRESS": 0, "LIMIT_HANDSHAKES_PER_SECOND": 0,
+    "LIMIT_SESSIONS_PER_ADDRESS": 0,
+    "LIMIT_CONNECTIONS_PER_ADDRESS": 0,
+    "LIMIT_HANDSHAKES_PER_SECOND": 0,
 }
 
 
@@ -49,20 +65,42 @@ class Stage(Site):
         self.name = name
         self.ledger: Process | None = None
         super().__init__(
-            folder, is_secure, **({"MANAGEMENT": "on", "MANAGEMENT_PORT": 0, "PAGES": None} | QUIET | settings))
+            folder, is_secure, **({"MANAGEMENT": "on", "MANAGEMENT_PORT": 0, "PAGES": None} | QUIET | settings)
+        )
         self.gateway = self.gateways[0]
         log = self.folder / "gateway-1.log"
         found = MANAGEMENT.search(log.read_text(errors="replace"))
         self.target = Target(
-            name, self.gateway.port, int(found.group(1)), is_secure, self.secret, self.gateway.process.child.pid,
-            str(log), str(self._socket))
+            name,
+            self.gateway.port,
+            int(found.group(1)),
+            is_secure,
+            self.secret,
+            self.gateway.process.child.pid,
+            str(log),
+            str(self._socket),
+        )
 
     def start_redis(self) -> None:
         super().start_redis()
         socket = self.folder / "ledger.sock"
         self.ledger = Process(
-            "redis-server", ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", "", "--appendonly",
-                             "no", "--dir", str(self.folder)], self.folder / "ledger.log")
+            "redis-server",
+            [
+                "redis-server",
+                "--port",
+                "0",
+                "--unixsocket",
+                str(socket),
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                "--dir",
+                str(self.folder),
+            ],
+            self.folder / "ledger.log",
+        )
         self.ledger.wait_until(lambda: socket.exists(), "its socket")
         self.settings = {"REDIS_LEDGER_URL": f"unix:{socket}"} | self.settings
 
@@ -90,12 +128,16 @@ class Stage(Site):
         context = ssl._create_unverified_context()
         connection = (
             http.client.HTTPSConnection("127.0.0.1", self.target.port, timeout=bounds.ANSWER_SECONDS, context=context)
-            if self.is_secure else
-            http.client.HTTPConnection("127.0.0.1", self.target.port, timeout=bounds.ANSWER_SECONDS))
+            if self.is_secure
+            else http.client.HTTPConnection("127.0.0.1", self.target.port, timeout=bounds.ANSWER_SECONDS)
+        )
         try:
             connection.request(
-                method, f"/api/v1/{path}", json.dumps(body) if body is not None else None,
-                {"Authorization": f"Bearer {self.target.token(role, person)}", "Content-Type": "application/json"})
+                method,
+                f"/api/v1/{path}",
+                json.dumps(body) if body is not None else None,
+                {"Authorization": f"Bearer {self.target.token(role, person)}", "Content-Type": "application/json"},
+            )
             answer = connection.getresponse()
             text = answer.read()
         finally:
@@ -117,9 +159,18 @@ class Stage(Site):
 
     def make_job(self, job: str, index: int) -> None:
         kind = "service" if index % 2 else "delivery"
-        self.ask("PUT", f"jobs/{job}", "service", {
-            "kind": kind, "customer": f"customer-{index % PEOPLE}", "rider": f"rider-{index % PEOPLE}", "zone": ZONE,
-            "destination": {"lat": 41.9, "lon": 12.5}})
+        self.ask(
+            "PUT",
+            f"jobs/{job}",
+            "service",
+            {
+                "kind": kind,
+                "customer": f"customer-{index % PEOPLE}",
+                "rider": f"rider-{index % PEOPLE}",
+                "zone": ZONE,
+                "destination": {"lat": 41.9, "lon": 12.5},
+            },
+        )
         if index % 4 == 1:
             self.ask("POST", f"jobs/{job}/status", "service", {"status": "on_the_way"})
             self.ask("PUT", f"jobs/{job}/travel", "rider", {}, f"rider-{index % PEOPLE}")
@@ -159,8 +210,11 @@ class Watch:
     def _now(self) -> dict[str, float]:
         metrics = self.target.metrics()
         return {
-            "megabytes": self.target.resident_megabytes, "descriptors": self.target.descriptors,
-            "sessions": metrics["enroute_sessions_open"], "connections": metrics["enroute_connections_open"]}
+            "megabytes": self.target.resident_megabytes,
+            "descriptors": self.target.descriptors,
+            "sessions": metrics["enroute_sessions_open"],
+            "connections": metrics["enroute_connections_open"],
+        }
 
     def _measure(self) -> None:
         while not self._over.wait(self.EVERY_SECONDS):
@@ -184,7 +238,9 @@ class Watch:
             if now:
                 left = [
                     f"{name} do not come back: {self.before[name]:.0f} before, {now[name]:.0f} after {patience:.0f} s"
-                    for name in ("sessions", "connections", "descriptors") if now[name] > self.before[name] + slack]
+                    for name in ("sessions", "connections", "descriptors")
+                    if now[name] > self.before[name] + slack
+                ]
             if not left or time.monotonic() > end:
                 break
             time.sleep(bounds.POLL_SECONDS)

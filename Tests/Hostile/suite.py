@@ -8,7 +8,6 @@ import importlib
 import multiprocessing
 import random
 import shutil
-import sys
 import tempfile
 import threading
 import time
@@ -21,7 +20,6 @@ import shared  # noqa: F401, before whatever is shared
 import bystander
 import known
 from findings import Tally
-from shared import ROOT
 from stages import OPEN, USUAL, HeldStage, Stage, Watch
 from target import Target
 
@@ -102,7 +100,9 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="Tests/Hostile/run", description="Attacks gateways of its own.")
     parser.add_argument("--lean", action="store_true", help="seconds, as in `make test`")
-    parser.add_argument("--only", help="drivers, joined by commas: " + ", ".join(dict.fromkeys(one.driver for one in ATTACKS)))
+    parser.add_argument(
+        "--only", help="drivers, joined by commas: " + ", ".join(dict.fromkeys(one.driver for one in ATTACKS))
+    )
     parser.add_argument("--seed", type=int, help="repeats a run")
     parser.add_argument("--times", type=float, default=1, help="so many times as much")
     parser.add_argument("--keep", action="store_true", help="leave the logs")
@@ -169,8 +169,11 @@ class Run:
         with self._lock:
             self.tallies.append((attack, tally, seconds))
             if seconds:
-                print(f"  {attack.driver} on {attack.stage}: {seconds:.0f} s, "
-                      f"{sum(tally.kinds.values())} findings of {len(tally.kinds)} kinds", flush=True)
+                print(
+                    f"  {attack.driver} on {attack.stage}: {seconds:.0f} s, "
+                    f"{sum(tally.kinds.values())} findings of {len(tally.kinds)} kinds",
+                    flush=True,
+                )
 
 
 def _work(attack: Attack, target: Target | None, amount: int, workers: int, seed: int) -> list[Tally]:
@@ -214,7 +217,9 @@ def report(run: Run, seconds: float, seed: int, complete: bool) -> bool:
     for attack, tally, took in run.tallies:
         if not took:
             continue
-        said = ", ".join(f"{count:,} {name}" for name, count in sorted(tally.counts.items()) if not name.startswith("closed"))
+        said = ", ".join(
+            f"{count:,} {name}" for name, count in sorted(tally.counts.items()) if not name.startswith("closed")
+        )
         peaks = ", ".join(f"{name} {value:,.1f}" for name, value in sorted(tally.peaks.items()))
         print(f"{attack.driver:<12} {attack.stage:<8} {took:>5.0f}  {said}\n{'':<28}{peaks}")
         for name, count in tally.counts.items():
@@ -228,8 +233,11 @@ def report(run: Run, seconds: float, seed: int, complete: bool) -> bool:
     for finding in findings:
         if f"{finding.driver}: {finding.what}" in fresh:
             print(f"\n{finding}")
-    print("\nin all: " + ", ".join(
-        f"{total.get(name, 0):,} {name}" for name in ("messages", "requests", "raw connections")) + f" in {seconds:.0f} s, seed {seed}")
+    print(
+        "\nin all: "
+        + ", ".join(f"{total.get(name, 0):,} {name}" for name in ("messages", "requests", "raw connections"))
+        + f" in {seconds:.0f} s, seed {seed}"
+    )
     for what, count in sorted(kinds.items()):
         print(f"  {'FOUND' if what in fresh else 'known ' + known.row(what)}  {count:>6} times  {what}")
     gone = known.gone(kinds) if complete else []

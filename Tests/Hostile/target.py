@@ -9,7 +9,7 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-from shared import ROOT
+import shared  # noqa: F401, where tokens is
 from tokens import token
 
 ASK_SECONDS = 30
@@ -40,9 +40,12 @@ class Target:
     def document(self, name: str) -> dict:
         """/openapi.json or /asyncapi.json, over the management listener's neighbour: the gateway itself."""
         import ssl
+
         scheme = "https" if self.is_secure else "http"
         context = ssl._create_unverified_context() if self.is_secure else None
-        with urllib.request.urlopen(f"{scheme}://127.0.0.1:{self.port}/{name}", timeout=ASK_SECONDS, context=context) as answer:
+        with urllib.request.urlopen(
+            f"{scheme}://127.0.0.1:{self.port}/{name}", timeout=ASK_SECONDS, context=context
+        ) as answer:
             return json.load(answer)
 
     # Measured

@@ -42,7 +42,8 @@ class Connection:
     @classmethod
     async def open(cls, port: int, context: ssl.SSLContext | None = None) -> Connection:
         reader, writer = await asyncio.wait_for(
-            asyncio.open_connection("127.0.0.1", port, ssl=context, limit=LONGEST_HEAD), CONNECT_SECONDS)
+            asyncio.open_connection("127.0.0.1", port, ssl=context, limit=LONGEST_HEAD), CONNECT_SECONDS
+        )
         return cls(reader, writer)
 
     def write(self, data: bytes) -> None:

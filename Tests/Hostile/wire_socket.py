@@ -14,8 +14,16 @@ from wire_http import ANSWER_SECONDS, Connection, Ended, OutOfStep
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
 
-def frame(opcode: int, payload: bytes = b"", *, final: bool = True, reserved: int = 0, mask: bytes | None = b"\0\0\0\0",
-          length: int | None = None, form: int | None = None) -> bytes:
+def frame(
+    opcode: int,
+    payload: bytes = b"",
+    *,
+    final: bool = True,
+    reserved: int = 0,
+    mask: bytes | None = b"\0\0\0\0",
+    length: int | None = None,
+    form: int | None = None,
+) -> bytes:
     """`length` is what the header says, `form` how (7, 16 or 64 bits); without them they are right."""
     said = len(payload) if length is None else length
     form = form or (7 if said < 126 else 16 if said < 65_536 else 64)
@@ -30,7 +38,7 @@ def frame(opcode: int, payload: bytes = b"", *, final: bool = True, reserved: in
     if mask is None:
         return head + payload
     if any(mask) and payload:
-        key = (mask * (len(payload) // 4 + 1))[:len(payload)]
+        key = (mask * (len(payload) // 4 + 1))[: len(payload)]
         payload = (int.from_bytes(payload, "big") ^ int.from_bytes(key, "big")).to_bytes(len(payload), "big")
     return head + mask + payload
 
@@ -39,12 +47,15 @@ def key(chance: random.Random) -> str:
     return base64.b64encode(chance.randbytes(16)).decode()
 
 
-def upgrade(port: int, chance: random.Random, token: str | None, more: str = "", protocol: str = "enroute.v1",
-            path: str = "/v1") -> bytes:
+def upgrade(
+    port: int, chance: random.Random, token: str | None, more: str = "", protocol: str = "enroute.v1", path: str = "/v1"
+) -> bytes:
     sign_in = f"Authorization: Bearer {token}\r\n" if token else ""
-    return (f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key(chance)}\r\n"
-            f"Sec-WebSocket-Protocol: {protocol}\r\n{sign_in}{more}\r\n").encode()
+    return (
+        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key(chance)}\r\n"
+        f"Sec-WebSocket-Protocol: {protocol}\r\n{sign_in}{more}\r\n"
+    ).encode()
 
 
 @dataclass
@@ -70,8 +81,15 @@ class Socket:
         self._reading: asyncio.Task[Frame] | None = None
 
     @classmethod
-    async def open(cls, port: int, chance: random.Random, token: str | None, context: ssl.SSLContext | None = None,
-                   first: bytes = b"", protocol: str = "enroute.v1") -> Socket:
+    async def open(
+        cls,
+        port: int,
+        chance: random.Random,
+        token: str | None,
+        context: ssl.SSLContext | None = None,
+        first: bytes = b"",
+        protocol: str = "enroute.v1",
+    ) -> Socket:
         """`first` goes out in the same piece as the upgrade. Raises Ended, OutOfStep, or ConnectionError with a refusal."""
         connection = await Connection.open(port, context)
         connection.write(upgrade(port, chance, token, protocol=protocol) + first)
@@ -86,7 +104,11 @@ class Socket:
 
     async def receive(self, patience: float = ANSWER_SECONDS) -> Frame | None:
         """The next frame, None at the end of the connection; raises Broken and TimeoutError."""
-        reading = self._reading or asyncio.ensure_future(self._frame())
+        reading = self._reading
+        if not reading:
+            reading = asyncio.ensure_future(self._frame())
+            # Nobody may be there any more to hear how it ended.
+            reading.add_done_callback(lambda done: done.cancelled() or done.exception())
         done, _ = await asyncio.wait({reading}, timeout=patience)
         self._reading = None if done else reading
         if not done:
