@@ -48,6 +48,7 @@ class Tally:
         self.counts += other.counts
         for finding in other.findings:
             if sum(one.what == finding.what for one in self.findings) < KEPT:
+                finding.driver = self.driver
                 self.findings.append(finding)
         self.kinds += other.kinds
         self.traces += other.traces
