@@ -17,7 +17,13 @@ extension ProcessConfiguration {
     }
 
     func tiles() throws -> TileSettings? {
-        guard let template = self.text("ENROUTE_TILE_URL") else { return nil }
+        guard let template = self.text("ENROUTE_TILE_URL") else {
+            guard self.text("ENROUTE_TILE_ATTRIBUTION") == nil else {
+                throw ConfigurationError(
+                    description: "ENROUTE_TILE_ATTRIBUTION is set, but no tiles are: set ENROUTE_TILE_URL too, or unset it.")
+            }
+            return nil
+        }
         let source: TileSource
         do {
             source = try TileSource(template: template)

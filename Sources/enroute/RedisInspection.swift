@@ -150,7 +150,7 @@ extension ProcessConfiguration {
 
     func inspection(of settings: GatewaySettings, group: any EventLoopGroup) throws -> RedisInspection {
         func admin(_ role: String) throws -> RedisAddress? {
-            try self.text("ENROUTE_REDIS_\(role)_ADMIN_URL").map { try RedisAddress(url: $0) }
+            try self.redisAddress("ENROUTE_REDIS_\(role)_ADMIN_URL")
         }
         return RedisInspection(
             mode: try self.mode(),

@@ -383,7 +383,7 @@ class Driver:
                 not has_started
                 and case.outcome != STARTS
                 and f"ENROUTE_{case.name}" not in said
-                and (not value or value not in said)
+                and not any(part and part in said for part in value.split(","))
             ):
                 found("a refusal names neither the setting nor its value")
             elif has_started and code not in (0, -15, 143):
