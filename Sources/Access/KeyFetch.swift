@@ -61,8 +61,8 @@ package struct KeyFetch: Sendable {
             parts.password == nil, parts.fragment == nil, (1...65_535).contains(parts.port ?? 443)
         else {
             throw Unusable(
-                description: "ENROUTE_TOKEN_JWKS_URL must be like https://issuer.example/keys, without a user, and a port "
-                    + "is 1 to 65535.")
+                description: "ENROUTE_TOKEN_JWKS_URL must be like https://issuer.example/keys, without a user, and its "
+                    + "port 1 to 65535.")
         }
         switch parts.scheme?.lowercased() {
         case "https": break

@@ -20,7 +20,8 @@ extension ProcessConfiguration {
         guard let template = self.text("ENROUTE_TILE_URL") else {
             guard self.text("ENROUTE_TILE_ATTRIBUTION") == nil else {
                 throw ConfigurationError(
-                    description: "ENROUTE_TILE_ATTRIBUTION is set, but no tiles are: set ENROUTE_TILE_URL too, or unset it.")
+                    description:
+                        "ENROUTE_TILE_ATTRIBUTION is set, but no tiles are: set ENROUTE_TILE_URL too, or unset it.")
             }
             return nil
         }
