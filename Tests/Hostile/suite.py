@@ -25,7 +25,7 @@ from target import Target
 
 # What a stage may still hold after an attack, and for how long: sockets in their last second, a link's place.
 PATIENCE_SECONDS = 20
-WORKER_SECONDS = 1_500
+WORKER_SECONDS = 2_400
 
 
 @dataclass
@@ -60,8 +60,8 @@ ATTACKS = [
     Attack("messages", "secure", 2_000, 60_000, 2),
     Attack("requests", "open", 6_000, 180_000, 2),
     Attack("requests", "secure", 1_000, 25_000, 2),
-    Attack("raw", "secure", 600, 30_000, 2),
-    Attack("raw", "open", 800, 25_000, 2),
+    Attack("raw", "secure", 500, 20_000, 2),
+    Attack("raw", "open", 800, 36_000, 2),
     Attack("floods", "usual", 1, 10, 1),
     Attack("streams", "usual", 1, 12),
     Attack("repeats", "open", 3, 200),
