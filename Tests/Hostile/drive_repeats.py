@@ -219,7 +219,7 @@ class Driver:
             )
 
     def _documented(self, change: Change, answer: Answer, seed: str) -> None:
-        if wrong := self.interface.wrong(change.method, change.path, answer):
+        if wrong := self.interface.wrong(change.method, change.path, answer, is_again=True):
             self.tally.found(wrong, f"{change}: {answer.body[:400]!r}", seed)
 
     @staticmethod

@@ -138,7 +138,7 @@ class Driver:
             )
         if not one.is_http and answer.status == 400 and not answer.body:
             return
-        if wrong := self.interface.wrong(one.method, path, answer):
+        if wrong := self.interface.wrong(one.method, path, answer, is_again=b"\r\nIdempotency-Key:" in one.data):
             self.tally.found(wrong[:160], f"{one.data!r}\n{answer.status} {answer.headers} {answer.body[:500]!r}", seed)
 
     def _name(self, method: str, path: str) -> str:
