@@ -5,7 +5,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Words for `enroute demo`, for example DEMO="--plain --speed 4".
 DEMO =
 
-.PHONY: run test test-javascript test-long test-failover test-api test-browser test-benchmarks simulate install build release check fuzz bench bench-tracking bench-riders bench-recovery bench-status bench-pool bench-availability \
+.PHONY: run test test-javascript test-long test-failover test-api test-browser test-benchmarks test-hostile simulate install build release check fuzz bench bench-tracking bench-riders bench-recovery bench-status bench-pool bench-availability \
     bench-peers bench-tools bench-instructions instructions twin format lint clean
 
 run: install build
@@ -23,6 +23,7 @@ test: install
 	$(TEST) --filter '$(FLEETS)'
 	$(TEST) --filter '$(SIMULATION)'
 	@$(MAKE) --no-print-directory test-javascript
+	@$(MAKE) --no-print-directory test-hostile HOSTILE="--lean"
 	@$(MAKE) --no-print-directory test-browser BROWSER="-m lean"
 
 # enroute.js: its rules, and the library with the gateway that was built. Node 18 or newer; Debian has one.
@@ -172,6 +173,14 @@ BROWSER =
 test-browser: build
 	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) chromium python3-venv redis-tools iproute2 openssl"
 	Tests/Browser/run $(BROWSER)
+
+# What no good client does, to real gateways: 200,000 messages, 200,000 requests, 50,000 raw connections and more, a quarter of an
+# hour; `make test` runs it for seconds. Options of Tests/Hostile/run, for example HOSTILE="--only messages --seed 7".
+HOSTILE =
+
+test-hostile: build
+	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) python3 openssl redis-tools"
+	Tests/Hostile/run $(HOSTILE)
 
 format:
 	swift format --in-place --recursive Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift

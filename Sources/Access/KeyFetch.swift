@@ -58,10 +58,11 @@ package struct KeyFetch: Sendable {
     /// - Throws: `Unusable`.
     package init(url: String, authorities: String? = nil, longestWait: Duration = Self.longestWait) throws(Unusable) {
         guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty, parts.user == nil,
-            parts.password == nil, parts.fragment == nil
+            parts.password == nil, parts.fragment == nil, (1...65_535).contains(parts.port ?? 443)
         else {
             throw Unusable(
-                description: "ENROUTE_TOKEN_JWKS_URL must be like https://issuer.example/keys, without a user.")
+                description: "ENROUTE_TOKEN_JWKS_URL must be like https://issuer.example/keys, without a user, and its "
+                    + "port 1 to 65535.")
         }
         switch parts.scheme?.lowercased() {
         case "https": break

@@ -65,7 +65,7 @@ package struct EventQueue: Sendable {
     package init(url: String, region: String?, credentials: QueueCredentials) throws(Unusable) {
         guard let parts = URLComponents(string: url), let host = parts.host, let scheme = parts.scheme,
             parts.user == nil,
-            parts.path.split(separator: "/").count == 2,
+            parts.path.split(separator: "/").count == 2, (1...65_535).contains(parts.port ?? 443),
             scheme == "https" || scheme == "http" && ["localhost", "127.0.0.1"].contains(host)
         else {
             throw Unusable(

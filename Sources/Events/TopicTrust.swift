@@ -71,7 +71,8 @@ package actor TopicTrust {
             }
         }
         for host in hosts {
-            guard host.wholeMatch(of: /[A-Za-z0-9.-]+(:[0-9]{1,5})?/) != nil else {
+            let parts = host.wholeMatch(of: /[A-Za-z0-9.-]+(:(?<port>[0-9]{1,5}))?/)
+            guard let parts, parts.port.map({ UInt16($0) ?? 0 }) != 0 else {
                 throw Unusable(
                     description:
                         "ENROUTE_SNS_CERTIFICATE_HOSTS names \(host), which would never be asked: it must be a host, "

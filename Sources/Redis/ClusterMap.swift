@@ -20,7 +20,7 @@ struct ClusterMap: Hashable, Sendable {
         guard let ranges = answer.array else { return nil }
         for range in ranges {
             guard let parts = range.array, parts.count >= 3, let first = parts[0].integer, let last = parts[1].integer,
-                let master = parts[2].array, master.count >= 2, let port = master[1].integer,
+                let master = parts[2].array, master.count >= 2, let port = master[1].integer, (1...65_535).contains(port),
                 0 <= first, first <= last, last < HashSlot.count
             else { return nil }
             let host = master[0].text ?? ""
@@ -65,11 +65,12 @@ struct Redirection: Hashable, Sendable {
         }
         let words = message.split(separator: " ")
         guard words.count >= 3, let slot = Int(words[1]), (0..<HashSlot.count).contains(slot),
-            let colon = words[2].lastIndex(of: ":"), let port = Int(words[2][words[2].index(after: colon)...])
+            let colon = words[2].lastIndex(of: ":"), let port = UInt16(words[2][words[2].index(after: colon)...]),
+            port > 0
         else { return nil }
         let host = words[2][..<colon]
         self.isForGood = code == "MOVED"
         self.slot = slot
-        self.node = RedisAddress.Node(host: host.isEmpty || host == "?" ? asked.host : String(host), port: port)
+        self.node = RedisAddress.Node(host: host.isEmpty || host == "?" ? asked.host : String(host), port: Int(port))
     }
 }

@@ -144,7 +144,9 @@ private struct URLParts {
             let name =
                 isBracketed ? host[..<(end ?? host.endIndex)].dropFirst().dropLast() : host[..<(end ?? host.endIndex)]
             let port = end.map { host[$0...].drop { $0 == ":" } } ?? ""
-            guard !name.isEmpty else { throw RedisAddress.Malformed(reason: "it names no host") }
+            guard !name.isEmpty, !isBracketed || end != nil else {
+                throw RedisAddress.Malformed(reason: "it names no host")
+            }
             guard let number = port.isEmpty ? defaultPort : Int(port), (1...65_535).contains(number) else {
                 throw RedisAddress.Malformed(reason: "its port is not 1 to 65535")
             }

@@ -61,14 +61,14 @@ final class SentinelWatch {
             bounded.value.send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", .text(bound.value.master)])
         }.flatMapThrowing { answer in
             let parts = answer.array?.compactMap(\.text) ?? []
-            guard parts.count == 2, let port = Int(parts[1]) else {
+            guard parts.count == 2, let port = UInt16(parts[1]), port > 0 else {
                 throw RedisError.unreachable(
                     address: bound.value.address.description, reason: "the Sentinel at \(sentinel) knows no such master"
                 )
             }
             bound.value.favourite = index
             bounded.value.stop()
-            return bound.value.address.at(.init(host: parts[0], port: port))
+            return bound.value.address.at(.init(host: parts[0], port: Int(port)))
         }.flatMapError { error in
             let watch = bound.value
             bounded.value.stop()

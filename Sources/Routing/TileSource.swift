@@ -53,7 +53,7 @@ package struct TileSource: Sendable, CustomStringConvertible, CustomReflectable 
         let host = rest.prefix { $0 != "/" }
         let plain = Self.placeholders.reduce(template) { $0.replacing($1, with: "0") }
         let isHere = ["localhost", "127.0.0.1"].contains(host.prefix { $0 != ":" })
-        guard isSecure || template.hasPrefix("http://") && isHere, !host.isEmpty,
+        guard isSecure || template.hasPrefix("http://") && isHere, !host.isEmpty, URLText.hasUsablePort(host),
             !host.contains(where: { "@?#{".contains($0) }),
             Self.placeholders.allSatisfy({ template.ranges(of: $0).count == 1 }),
             !plain.contains(where: { "{}#".contains($0) }), plain.utf8.allSatisfy({ (33...126).contains($0) })

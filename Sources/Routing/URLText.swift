@@ -33,6 +33,14 @@ package enum URLText {
         return encoded
     }
 
+    /// - Parameter host: `host`, `host:port` or `[IPv6]:port`. A port that is not 1 to 65535 would end the process when the
+    ///   service is asked.
+    static func hasUsablePort(_ host: Substring) -> Bool {
+        let behindAddress = host.split(separator: "]", omittingEmptySubsequences: false).last ?? host
+        guard let colon = behindAddress.lastIndex(of: ":") else { return true }
+        return (UInt16(behindAddress[behindAddress.index(after: colon)...]) ?? 0) != 0
+    }
+
     /// - Returns: without a slash at its end; `nil` for what is no address of a service.
     static func base(_ text: String, mustBeSecure: Bool) -> String? {
         let isSecure = text.hasPrefix("https://")
@@ -43,6 +51,7 @@ package enum URLText {
         guard let host = rest.split(separator: "/", omittingEmptySubsequences: false).first, !host.isEmpty,
             !rest.contains(where: { "@?#".contains($0) })
         else { return nil }
+        guard self.hasUsablePort(host) else { return nil }
         let name = host.split(separator: ":").first ?? ""
         guard isSecure || !mustBeSecure || name == "localhost" || name == "127.0.0.1" else { return nil }
         return text.hasSuffix("/") ? String(text.dropLast()) : text

@@ -17,7 +17,14 @@ extension ProcessConfiguration {
     }
 
     func tiles() throws -> TileSettings? {
-        guard let template = self.text("ENROUTE_TILE_URL") else { return nil }
+        guard let template = self.text("ENROUTE_TILE_URL") else {
+            guard self.text("ENROUTE_TILE_ATTRIBUTION") == nil else {
+                throw ConfigurationError(
+                    description:
+                        "ENROUTE_TILE_ATTRIBUTION is set, but no tiles are: set ENROUTE_TILE_URL too, or unset it.")
+            }
+            return nil
+        }
         let source: TileSource
         do {
             source = try TileSource(template: template)
@@ -35,7 +42,8 @@ extension ProcessConfiguration {
         let url = URLComponents(string: text)
         let isHere = ["localhost", "127.0.0.1", "[::1]"].contains(url?.host ?? "")
         guard let url, let host = url.host, !host.isEmpty, url.user == nil, url.fragment == nil,
-            url.scheme == "https" || url.scheme == "http" && isHere
+            url.scheme == "https" || url.scheme == "http" && isHere,
+            (1...65_535).contains(url.port ?? 443)
         else {
             throw ConfigurationError(
                 description: "ENROUTE_SIGN_IN_URL is \(text); it must be an address of a page, https://… (http on this "

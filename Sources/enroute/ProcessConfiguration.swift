@@ -92,11 +92,15 @@ struct ProcessConfiguration {
     }
 
     func redis() throws -> (live: RedisAddress, ledger: RedisAddress) {
-        let live = try RedisAddress(
-            url: self.required(
-                "ENROUTE_REDIS_LIVE_URL",
-                "where Redis is, for example redis://127.0.0.1:6379. `enroute demo` needs none."))
-        return (live, try self.text("ENROUTE_REDIS_LEDGER_URL").map { try RedisAddress(url: $0) } ?? live)
+        let url = try self.required(
+            "ENROUTE_REDIS_LIVE_URL", "where Redis is, for example redis://127.0.0.1:6379. `enroute demo` needs none.")
+        let live = try self.naming("ENROUTE_REDIS_LIVE_URL") { try RedisAddress(url: url) }
+        return (live, try self.redisAddress("ENROUTE_REDIS_LEDGER_URL") ?? live)
+    }
+
+    /// `nil` where it is not set.
+    func redisAddress(_ name: String) throws -> RedisAddress? {
+        try self.text(name).map { url in try self.naming(name) { try RedisAddress(url: url) } }
     }
 
     func liveState() throws -> LiveStateSettings {
@@ -149,7 +153,9 @@ struct ProcessConfiguration {
             try self.integer("ENROUTE_FASTEST_METERS_PER_SECOND", in: 1...100_000, default: 60))
         settings.arrivalStopsTravel = try self.choice("ENROUTE_ARRIVAL_STOPS_TRAVEL", ["off", "on"]) == "on"
         settings.overload = try self.overload()
-        settings.trustedProxies = try TrustedProxies(self.list("ENROUTE_TRUSTED_PROXIES"))
+        settings.trustedProxies = try self.naming("ENROUTE_TRUSTED_PROXIES") {
+            try TrustedProxies(self.list("ENROUTE_TRUSTED_PROXIES"))
+        }
         settings.origins = try AllowedOrigins(self.list("ENROUTE_ORIGINS"))
         settings.management = try self.management()
         settings.leafletFolder = self.text("ENROUTE_LEAFLET_FOLDER") ?? settings.leafletFolder
@@ -157,7 +163,9 @@ struct ProcessConfiguration {
         settings.signInURL = try self.signInURL()
         settings.tiles = try self.tiles()
         settings.languages = try self.languages()
-        settings.streets = try self.text("ENROUTE_STREETS").map { try Streets.load(path: $0) }
+        settings.streets = try self.text("ENROUTE_STREETS").map { path in
+            try self.naming("ENROUTE_STREETS") { try Streets.load(path: path) }
+        }
         return settings
     }
 
@@ -220,6 +228,7 @@ struct ProcessConfiguration {
     /// What checks tokens, and what keeps its keys those that an issuer publishes, where one is named.
     func tokens() async throws -> (TokenVerifier, JWKSSource?) {
         var keys: [TokenVerifier.Key] = []
+        var name = "ENROUTE_TOKEN_PUBLIC_KEY with ENROUTE_TOKEN_KID"
         do {
             let sources = try self.list("ENROUTE_TOKEN_PUBLIC_KEY").map { file in
                 guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
@@ -231,9 +240,10 @@ struct ProcessConfiguration {
             // Without a public key its id says nothing, as before.
             let kids = sources.isEmpty ? [] : self.list("ENROUTE_TOKEN_KID")
             keys += try await TokenVerifier.Key.asymmetric(sources: sources, kids: kids)
-            if let secret = self.text("ENROUTE_TOKEN_SECRET") { keys.append(try await .hs256(secret: secret)) }
+            name = "ENROUTE_TOKEN_SECRET"
+            if let secret = self.text(name) { keys.append(try await .hs256(secret: secret)) }
         } catch let error as TokenVerifier.Key.Unusable {
-            throw ConfigurationError(description: error.description)
+            throw ConfigurationError(description: "\(name): \(error)")
         }
         let fetch = try self.keyFetch()
         guard !keys.isEmpty || fetch != nil else {

@@ -142,7 +142,7 @@ extension ProcessConfiguration {
     /// Needs no more settings than those of Redis.
     func inspection(group: any EventLoopGroup) throws -> RedisInspection {
         func admin(_ role: String) throws -> RedisAddress? {
-            try self.text("ENROUTE_REDIS_\(role)_ADMIN_URL").map { try RedisAddress(url: $0) }
+            try self.redisAddress("ENROUTE_REDIS_\(role)_ADMIN_URL")
         }
         let (live, ledger) = try self.redis()
         return RedisInspection(

@@ -98,6 +98,13 @@ import Testing
         arguments: [
             ([:], 69, "Redis at unix:/nowhere.sock can not be reached"),
             (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "its scheme is none of redis"),
+            // Found by Tests/Hostile: which setting it is was not said, or the exit code was another (B14, B44).
+            (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "ENROUTE_REDIS_LIVE_URL: "),
+            (["ENROUTE_REDIS_LEDGER_URL": "redis://[::1"], 78, "ENROUTE_REDIS_LEDGER_URL: "),
+            (["ENROUTE_TOKEN_SECRET": "short"], 78, "ENROUTE_TOKEN_SECRET: "),
+            (["ENROUTE_TRUSTED_PROXIES": "word"], 78, "ENROUTE_TRUSTED_PROXIES: "),
+            (["ENROUTE_STREETS": "/no.geojson"], 78, "ENROUTE_STREETS: "),
+            (["ENROUTE_TILE_ATTRIBUTION": "a"], 78, "ENROUTE_TILE_ATTRIBUTION is set"),
             (["ENROUTE_TLS": "maybe"], 78, "ENROUTE_TLS is maybe"),
             (["ENROUTE_TLS": "on"], 78, "ENROUTE_TLS_CERTIFICATE is not set"),
             (["ENROUTE_TLS": "on", "ENROUTE_TLS_CERTIFICATE": "/no.pem", "ENROUTE_TLS_KEY": "/no.pem"], 78, "/no.pem"),

@@ -39,6 +39,15 @@ import Testing
             ["AWS_ACCESS_KEY_ID is not set", "queue of ENROUTE_SQS_QUEUE_URL is asked with it"]
         ), (["ENROUTE_SQS_QUEUE_URL": queue, "AWS_SECRET_ACCESS_KEY": ""], ["AWS_SECRET_ACCESS_KEY is not set"]),
         (["ENROUTE_TOKEN_JWKS_URL": "keys"], ["ENROUTE_TOKEN_JWKS_URL must"]),
+        // Found by Tests/Hostile: a port over 65535 ended the process when the service was asked (a relative of B27).
+        (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:99999/keys"], ["ENROUTE_TOKEN_JWKS_URL must", "1 to 65535"]),
+        (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example:65536/1/orders"], ["ENROUTE_SQS_QUEUE_URL must be like"]),
+        (["ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:65536"], ["ENROUTE_ETA_OSRM_URL can not be used"]),
+        (["ENROUTE_SIGN_IN_URL": "https://a.example:65536/"], ["ENROUTE_SIGN_IN_URL is https://a.example:65536/"]),
+        (
+            ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example:65536"],
+            ["ENROUTE_SNS_CERTIFICATE_HOSTS names sns.example:65536"]
+        ),
         (
             ["ENROUTE_TOKEN_JWKS_URL": "https://a:b@issuer.example/"],
             ["must be like https://issuer.example/keys, without"]

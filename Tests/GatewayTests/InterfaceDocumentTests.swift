@@ -89,7 +89,8 @@ import Testing
                     if method != "HEAD" { #expect(answer.text.contains(#""method_not_allowed""#), "\(answer)") }
                     #expect(answer.headers["content-type"] == Problem.mediaType)
                 }
-                for path in ["/", "/api/v1", "/api/v1/jobs/j1/none", "/api/v1/jobs/j1/log/more"] {
+                // The last one was 405 with its own method in Allow: found by Tests/Hostile.
+                for path in ["/", "/api/v1", "/api/v1/jobs/j1/none", "/api/v1/jobs/j1/log/more", "/assets/leaflet"] {
                     let answer = try await gateway.rest("GET", path, as: nil)
                     #expect(answer.status == 404 && answer.headers["allow"] == nil, "\(path): \(answer)")
                 }

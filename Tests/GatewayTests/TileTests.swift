@@ -157,6 +157,7 @@ import Testing
             "https://a@t.example/{z}/{x}/{y}", "https://t.example/{z}/{x}", "https://t.example/{z}/{x}/{y}/{s}",
             "https://t.example/{z}/{x}/{y}/{x}", "https://t.example/{z}/{x}/{y}#a", "https:///{z}/{x}/{y}",
             "https://t.example/{z}/{x}/{y} a", "http://127.0.0.1.example/{z}/{x}/{y}",
+            "https://t.example:65536/{z}/{x}/{y}", "https://[::1]:0/{z}/{x}/{y}",
         ] {
             #expect(throws: UnusableProvider.self, "\(template)") { try TileSource(template: template) }
         }

@@ -42,7 +42,8 @@ import Testing
     @Test(arguments: [
         RESPValue.null, .array([.integer(1)]), .array([.array([.integer(0), .integer(1)])]),
         .array([ClusterMapTests.range(5, 4, "a", 1)]), .array([ClusterMapTests.range(-1, 4, "a", 1)]),
-        .array([ClusterMapTests.range(0, 16_384, "a", 1)]),
+        .array([ClusterMapTests.range(0, 16_384, "a", 1)]), .array([ClusterMapTests.range(0, 1, "a", 65_536)]),
+        .array([ClusterMapTests.range(0, 1, "a", -1)]), .array([ClusterMapTests.range(0, 1, "a", 0)]),
     ])
     func `what is no map is refused`(answer: RESPValue) { #expect(ClusterMap(answer, from: Self.a) == nil) }
 
@@ -64,6 +65,7 @@ import Testing
 
     @Test(arguments: [
         "MOVED", "MOVED x b:1", "MOVED 16384 b:1", "MOVED -1 b:1", "ASK 1 b", "ASK 1 b:x", "ERR MOVED 1 b:1",
+        "MOVED 1 b:65536", "MOVED 1 b:0", "ASK 1 b:-1",
     ])
     func `what is no redirection is none`(line: String) {
         #expect(Redirection(RedisError(errorLine: line), asked: Self.a) == nil)

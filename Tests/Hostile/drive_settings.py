@@ -1,0 +1,394 @@
+"""(f) Settings that are wrong in every way: each name of README's table and of PROTOCOL.md's limits with words, signs, huge
+numbers, files that are none. A gateway refuses them with 78 and a line that names the setting or the value; it neither
+traps nor starts as if nothing were set. What is empty counts as not set."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import bounds
+from findings import Tally
+from processes import Process
+from shared import ROOT
+from stage import enroute
+
+NAME = "settings"
+AT_ONCE = 3
+WRONG_CONFIGURATION, UNAVAILABLE = 78, 69
+REFUSED, STARTS, EITHER = "refused", "starts", "either"
+DONE_CODES = {0, 64, 65, UNAVAILABLE, WRONG_CONFIGURATION}
+
+NUMBERS = ["word", "-1", "99999999999999999999", "1.5", "0x10", "1e3", "٣", "1 2", "NaN", "1_000"]
+WORDS = ["word", "ON", "1", "on off", "\u00e4"]
+NO_FILES = ["/nonexistent/file", "/", "{garbage}", "{empty}", "/dev/null", "file\u00e4"]
+NO_URLS = [
+    "word",
+    "ftp://127.0.0.1/",
+    "https://",
+    "http://",
+    "://",
+    "https://a b/",
+    "http://evil.example/",
+    "https://127.0.0.1:99999/",
+    "https://[::1",
+    "javascript:x",
+    "//host/x",
+    "https:///path",
+]
+NO_REDIS = [
+    "word",
+    "http://127.0.0.1:6379",
+    "redis://",
+    "redis://127.0.0.1:99999",
+    "redis://127.0.0.1:word",
+    "redis://[::1",
+    "redis+sentinel://127.0.0.1",
+    "rediss+what://127.0.0.1",
+    "redis://127.0.0.1/x",
+    "unix:",
+    "redis://127.0.0.1:-1",
+    "://",
+]
+TOKENS = {"TOKEN_SECRET": None}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is wrong for a setting, and what has to be set beside it for it to be looked at."""
+
+    wrong: tuple[str, ...]
+    beside: tuple[tuple[str, str], ...] = ()
+    outcome: str = REFUSED
+
+
+def kind(wrong, outcome=REFUSED, **beside) -> Kind:
+    return Kind(tuple(wrong), tuple(beside.items()), outcome)
+
+
+TLS = dict(TLS="on", TLS_CERTIFICATE="{certificate}", TLS_KEY="{key}")
+SNS = dict(SNS_TOPICS="arn:aws:sns:eu-central-1:123456789012:orders")
+OSRM = dict(ETA_OSRM_URL="http://127.0.0.1:5000")
+SQS = dict(AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
+# What can not be known from a default. A name of README that is neither here nor has a number or on and off for its default
+# is tried with words of all kinds, and may be refused or not, but must not trap.
+KINDS: dict[str, Kind] = {
+    "MODE": kind(["word", "PRODUCTION", "dev"]),
+    "LOG_LEVEL": kind(["word", "INFO", "7"]),
+    "TLS_CERTIFICATE": kind(NO_FILES + ["{key}"], **TLS),
+    "TLS_KEY": kind(NO_FILES + ["{certificate}", "{other_key}"], **TLS),
+    "TLS_TICKET_KEYS": kind(["/nonexistent", "{garbage}", "{empty}", "{garbage},{garbage}"], **TLS),
+    "TLS_OCSP_RESPONSE": kind(["/nonexistent", "{garbage}", "{empty}"], EITHER, **TLS),
+    "TLS_RECORDS": kind(["word", "OWN"], **TLS),
+    "REDIS_LIVE_URL": kind(NO_REDIS),
+    "REDIS_LEDGER_URL": kind(NO_REDIS),
+    "REDIS_LIVE_ADMIN_URL": kind(NO_REDIS),
+    "REDIS_LEDGER_ADMIN_URL": kind(NO_REDIS),
+    "ORIGINS": kind(["word", "https://a/path", "ftp://a", "https://a,word", "https://", "*"]),
+    "REDIS_PREFIX": kind(["a b", "{{}}", "*", "x" * 65, "ä", "[a]"]),
+    "TOKEN_PUBLIC_KEY": kind(NO_FILES + ["{certificate}"], TOKEN_SECRET=""),
+    "TOKEN_SECRET": kind(["short", "x" * 31]),
+    "TOKEN_KID": kind(["a,b,c", "a,"], EITHER, TOKEN_PUBLIC_KEY="{public}"),
+    "TOKEN_JWKS_URL": kind(NO_URLS),
+    "TOKEN_JWKS_CA": kind(NO_FILES, TOKEN_JWKS_URL="https://127.0.0.1:9/keys"),
+    "SNS_TOPICS": kind(
+        ["word", "arn:aws:sqs:eu-central-1:123456789012:orders", "arn:aws:sns:eu-central-1:x:orders", "arn:"]
+    ),
+    "SNS_CERTIFICATE_HOSTS": kind(["a b", "https://host/", "host:99999", ":1"], **SNS),
+    "SNS_CA": kind(NO_FILES, **SNS),
+    "SQS_QUEUE_URL": kind(["word", "ftp://x", "http://evil.example/1/q", "https://"], **SQS),
+    "ETA_OSRM_URL": kind(["word", "ftp://x", "http://", "://", "http://a b"]),
+    "ETA_AZURE_KEY": kind(["a b", "ä", "a\tb"]),
+    "ETA_MAPBOX_TOKEN": kind(["a b", "ä"]),
+    "GEOCODING_MAPBOX_TOKEN": kind(["a b", "ä"]),
+    "ETA_AZURE_KEY_FILE": kind(["/nonexistent"]),
+    "ETA_MAPBOX_TOKEN_FILE": kind(["/nonexistent"]),
+    "GEOCODING_MAPBOX_TOKEN_FILE": kind(["/nonexistent"]),
+    "ETA_AZURE_URL": kind(["word", "http://evil.example"], ETA_AZURE_KEY="a"),
+    "ETA_MAPBOX_URL": kind(["word", "http://evil.example"], ETA_MAPBOX_TOKEN="a"),
+    "ETA_OSRM_DAILY": kind(NUMBERS, **OSRM),
+    "ETA_AZURE_DAILY": kind(NUMBERS, ETA_AZURE_KEY="a"),
+    "ETA_MAPBOX_DAILY": kind(NUMBERS, ETA_MAPBOX_TOKEN="a"),
+    "GEOCODING_DAILY": kind(NUMBERS, GEOCODING_MAPBOX_TOKEN="a"),
+    "ETA_ORDER": kind(["word", "osrm,osrm", "mapbox"], **OSRM),
+    "ETA_CA": kind(NO_FILES, **OSRM),
+    "GATEWAY_NAME": kind(["a b", "ä", "x" * 254]),
+    "PAGES": kind(["/nonexistent", "{garbage}"]),
+    "SIGN_IN_URL": kind(["word", "http://evil.example", "javascript:x", "https://"]),
+    "TEXTS": kind(["/nonexistent", "{garbage}", "{empty}", "{list}"]),
+    "TRUSTED_PROXIES": kind(["word", "1.2.3.4/33", "1.2.3", "::1/129", "1.2.3.4,,word", "1.2.3.4/-1"]),
+    "STREETS": kind(["/nonexistent", "{garbage}"]),
+    "TILE_URL": kind(["word", "http://evil.example/{{z}}/{{x}}/{{y}}.png", "https://a/"], TILE_ATTRIBUTION="a"),
+    "TILE_ATTRIBUTION": kind(["a"]),
+    "TILE_CA": kind(NO_FILES, TILE_URL="https://127.0.0.1:9/{{z}}/{{x}}/{{y}}.png", TILE_ATTRIBUTION="a"),
+    "HOST": kind(["word word", "999.1.1.1", "[::1", "127.0.0.1:80"], EITHER),
+    # Any text, and a replay's alone.
+    "TOKEN_ISSUER": kind([], STARTS),
+    "TOKEN_AUDIENCE": kind([], STARTS),
+    "TOKEN": kind([], STARTS),
+    "LEAFLET_FOLDER": kind(["/nonexistent"], EITHER),
+}
+# Files that are no settings, and what a tool that reads them must say (found.md, B14).
+FILES = {
+    "ENROUTE_PORTT=1": "ENROUTE_PORTT",
+    "garbage line": "2",
+    "ENROUTE_ORIGIN=https://a.example": "ENROUTE_ORIGIN",
+    "enroute:\n  port: 1": "enroute",
+    "ENROUTE_FRESHNESS_SECONDS=word": "ENROUTE_FRESHNESS_SECONDS",
+    "=x": "2",
+    "ENROUTE_LIMIT_BAD_MESSAGE=1": "BAD_MESSAGE",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    value: str
+    kind: Kind
+    outcome: str
+    file: str | None = None
+    says: str | None = None
+
+    def __str__(self) -> str:
+        return f"--config with {self.file!r}" if self.file else f"ENROUTE_{self.name}={self.value!r}"
+
+
+def documented() -> dict[str, str]:
+    """Names of README's table and of PROTOCOL.md's limits, without ENROUTE_, with their defaults."""
+    names: dict[str, str] = {}
+    for line in (ROOT / "README.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) > 3 and cells[1].startswith("`ENROUTE_"):
+            found = re.findall(r"`ENROUTE_([A-Z0-9_]+)`", cells[1])
+            defaults = re.findall(r"`([^`]*)`", cells[2])
+            if not defaults and (number := re.match(r"[\d,]+", cells[2])):
+                defaults = [number.group(0).replace(",", "")]
+            for index, name in enumerate(found):
+                names[name] = defaults[min(index, len(defaults) - 1)] if defaults else ""
+    limits = (ROOT / "Sources/EnrouteWire/PROTOCOL.md").read_text().split("## Limits")[1].split("\n## ")[0]
+    for line in limits.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) > 4:
+            found = re.findall(r"`([A-Z][A-Z_]+|…_BURST)`", cells[2])
+            for name in found:
+                # `…_BURST` stands for the name before it with another end.
+                name = re.sub(r"_PER_SECOND$", "", found[0]) + "_BURST" if name.startswith("…") else name
+                names[f"LIMIT_{name}"] = "1"
+    return names
+
+
+def cases() -> tuple[list[Case], list[str]]:
+    """All of them, and names that nothing is known of."""
+    all_cases, strange = [], []
+    names = documented()
+    for name in list(names) + [name for name in KINDS if name not in names]:
+        default = names.get(name, "")
+        known = KINDS.get(name)
+        if known is None:
+            if re.fullmatch(r"\d+", default):
+                known = kind(NUMBERS)
+            elif default in ("on", "off"):
+                known = kind(WORDS)
+            else:
+                known = kind(["word", "-1", "/nonexistent", "ä", "https://", "{garbage}"], EITHER)
+                strange.append(name)
+        all_cases += [Case(name, value, known, known.outcome) for value in known.wrong]
+        if name not in (
+            "TLS",
+            "TLS_CERTIFICATE",
+            "TLS_KEY",
+            "REDIS_LIVE_URL",
+            "TOKEN_SECRET",
+            "TOKEN_PUBLIC_KEY",
+            "TILE_ATTRIBUTION",
+            "PORT",
+            "MANAGEMENT_PORT",
+            "TOKEN",
+        ):
+            all_cases.append(Case(name, "", known, STARTS))
+    for text, says in FILES.items():
+        all_cases.append(Case("", "", kind([]), REFUSED, f"# a comment\n{text}\n", says))
+    return all_cases, strange
+
+
+class Driver:
+    def __init__(self, seed: int, worker: int):
+        self.seed, self.tally, self.lock = seed, Tally(NAME), threading.Lock()
+        self.chance = random.Random(f"{seed}:{NAME}:{worker}")
+        self.folder = Path(tempfile.mkdtemp(prefix="enroute-settings-"))
+        self.files = self._files()
+        socket = self.folder / "redis.sock"
+        self.redis = Process(
+            "redis-server",
+            [
+                "redis-server",
+                "--port",
+                "0",
+                "--unixsocket",
+                str(socket),
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                "--dir",
+                str(self.folder),
+            ],
+            self.folder / "redis.log",
+        )
+        self.redis.wait_until(socket.exists, "its socket")
+        self.base = {
+            "MODE": "development",
+            "REDIS_LIVE_URL": f"unix:{socket}",
+            "HOST": "127.0.0.1",
+            "PORT": "0",
+            "MANAGEMENT_PORT": "0",
+            "TLS": "off",
+            "TOKEN_SECRET": "0123456789abcdef" * 4,
+            "DRAIN_SECONDS": "0",
+            "LOOPS": "1",
+        }
+
+    def _files(self) -> dict[str, str]:
+        made = {
+            name: self.folder / name
+            for name in ("garbage", "empty", "list", "key", "certificate", "other_key", "public")
+        }
+        made["garbage"].write_bytes(random.Random(1).randbytes(3_000))
+        made["empty"].write_bytes(b"")
+        made["list"].write_text("[1, 2]")
+        for key in ("key", "other_key"):
+            subprocess.run(
+                ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(made[key])],
+                check=True,
+                capture_output=True,
+            )
+        subprocess.run(
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-key",
+                str(made["key"]),
+                "-days",
+                "2",
+                "-subj",
+                "/CN=localhost",
+                "-out",
+                str(made["certificate"]),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        subprocess.run(
+            ["openssl", "ec", "-in", str(made["key"]), "-pubout", "-out", str(made["public"])],
+            check=True,
+            capture_output=True,
+        )
+        return {name: str(path) for name, path in made.items()}
+
+    def run(self, amount: int) -> Tally:
+        wanted, strange = cases()
+        self.tally.counts["settings"] = len({one.name for one in wanted})
+        self.tally.counts["settings of unknown kind"] = len(strange)
+        files = [one for one in wanted if one.file]
+        rest = [one for one in wanted if not one.file]
+        if amount < len(rest):
+            rest = self.chance.sample(rest, amount)
+        try:
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                list(pool.map(self._try, files + rest))
+        finally:
+            self.redis.end()
+        return self.tally
+
+    def _try(self, case: Case) -> None:
+        settings = self.base | dict(case.kind.beside)
+        if case.name:
+            settings[case.name] = case.value
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("ENROUTE_", "AWS_"))}
+        for name, value in settings.items():
+            if name != case.name or "{{" in value or re.search(r"\{[a-z_]+\}", value):
+                value = value.format(**self.files)
+            environment[name if name.startswith("AWS_") else f"ENROUTE_{name}"] = value
+        command = [str(enroute()), "serve"]
+        if case.file:
+            path = self.folder / f"file-{abs(hash(case.file))}.env"
+            path.write_text(case.file)
+            # What is wrong in a file is asked of `check`, which is there for that.
+            command = [str(enroute()), "check", "--config", str(path)]
+        output = self.folder / f"out-{threading.get_ident()}-{time.monotonic_ns()}"
+        try:
+            with output.open("wb") as out:
+                child = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment
+                )
+            has_started = self._until_known(child, output)
+            if has_started:
+                child.terminate()
+            try:
+                code = child.wait(bounds.END_SECONDS)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+                code = None
+            self._judge(
+                case, code, has_started, output.read_text(errors="replace"), environment.get(f"ENROUTE_{case.name}", "")
+            )
+        except (OSError, ValueError):
+            # A value that no environment can hold.
+            with self.lock:
+                self.tally.counts["not tried"] += 1
+        finally:
+            output.unlink(missing_ok=True)
+
+    @staticmethod
+    def _until_known(child: subprocess.Popen, output: Path) -> bool:
+        """Until it listens (True) or has ended; also True after so long, as it may be waiting for what is not there."""
+        end = time.monotonic() + bounds.END_SECONDS
+        while time.monotonic() < end and child.poll() is None:
+            if b"listening on" in output.read_bytes():
+                return True
+            time.sleep(0.02)
+        return child.poll() is None
+
+    def _judge(self, case: Case, code: int | None, has_started: bool, said: str, value: str) -> None:
+        def found(what: str) -> None:
+            self.tally.found(f"{what} ({case})", f"ended with {code}\n{said[-1500:]}", f"{self.seed}:{NAME}")
+
+        with self.lock:
+            self.tally.counts["starts"] += 1
+            self.tally.counts["refused"] += not has_started
+            if code is None:
+                return found("a gateway does not end")
+            if code < 0 and not (has_started and code == -15) or "Fatal error" in said or code in (132, 133, 134, 139):
+                return found("a setting traps the process")
+            if case.file:
+                if code == 0 and (case.says or "") not in said or code not in DONE_CODES:
+                    found("a file that is no settings is read without a word")
+            elif case.outcome == STARTS and not has_started:
+                found("an empty setting is not as if it were not set")
+            elif case.outcome == REFUSED and has_started:
+                found("a wrong setting is started with")
+            elif case.outcome == REFUSED and code not in (WRONG_CONFIGURATION, UNAVAILABLE):
+                found(f"a wrong setting ends with {code}")
+            elif (
+                not has_started
+                and case.outcome != STARTS
+                and f"ENROUTE_{case.name}" not in said
+                and not any(part and part in said for part in value.split(","))
+            ):
+                found("a refusal names neither the setting nor its value")
+            elif has_started and code not in (0, -15, 143):
+                found("a gateway that started does not end cleanly")
+
+
+def attack(target, amount: int, seed: int, worker: int) -> Tally:
+    return Driver(seed, worker).run(amount)

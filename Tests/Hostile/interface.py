@@ -1,0 +1,214 @@
+"""What a gateway says of itself, and whether it keeps to it: /openapi.json for answers, /asyncapi.json for messages,
+PROTOCOL.md for close codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from schema import Check, Schemas
+from shared import ROOT
+
+PROTOCOL = ROOT / "Sources/EnrouteWire/PROTOCOL.md"
+GOLDEN = ROOT / "Tests/EnrouteWireTests/Golden/client"
+
+
+@dataclass
+class Operation:
+    """One method of one path."""
+
+    name: str
+    method: str
+    template: str
+    parameters: list[dict]
+    bodies: dict[str, Any]
+    is_open: bool
+    # By status: by media type what checks it, none at all for an empty body.
+    answers: dict[int, dict[str, Check | None]]
+    headers: dict[int, list[str]]
+
+    def fits(self, path: str) -> bool:
+        return bool(self.pattern.fullmatch(path))
+
+    def __post_init__(self) -> None:
+        parts = re.split(r"\{\w+\}", self.template)
+        self.pattern = re.compile("[^/]+".join(map(re.escape, parts)), re.DOTALL)
+        self.literals = sum(map(len, parts))
+
+
+class Interface:
+    """The operations of /openapi.json."""
+
+    def __init__(self, document: dict):
+        schemas = Schemas(document)
+        self.operations: list[Operation] = []
+        self.problem = schemas.check({"$ref": "#/components/schemas/Problem"})
+        for template, path in document["paths"].items():
+            shared = [schemas.resolve(one) for one in path.get("parameters", [])]
+            for method, described in path.items():
+                if method in ("parameters", "summary", "description"):
+                    continue
+                own = [schemas.resolve(one) for one in described.get("parameters", [])]
+                answers, headers = {}, {}
+                for status, answer in described["responses"].items():
+                    answer = schemas.resolve(answer)
+                    answers[int(status)] = {
+                        media: schemas.check(content["schema"]) if "json" in media and "schema" in content else None
+                        for media, content in answer.get("content", {}).items()
+                    }
+                    headers[int(status)] = [
+                        name.lower()
+                        for name, header in answer.get("headers", {}).items()
+                        if schemas.resolve(header).get("required")
+                    ]
+                body = schemas.resolve(described.get("requestBody", {}))
+                bodies = {
+                    media: schemas.resolve(content.get("schema", {}))
+                    if isinstance(content.get("schema", {}), dict)
+                    else {}
+                    for media, content in body.get("content", {}).items()
+                }
+                self.operations.append(
+                    Operation(
+                        described["operationId"],
+                        method.upper(),
+                        template,
+                        shared + own,
+                        bodies,
+                        described.get("security") == [],
+                        answers,
+                        headers,
+                    )
+                )
+        self.schemas = schemas
+
+    def asked(self, method: str, path: str) -> tuple[Operation | None, bool]:
+        """The operation that a request is for, and whether the path is there by another method."""
+        # An empty part of a path counts for nothing.
+        path = "/" + "/".join(part for part in path.split("?", 1)[0].split("/") if part)
+        fits = [one for one in self.operations if one.fits(path)]
+        # A name in a path may stand for what a literal says: the literal goes before.
+        most = max((one.literals for one in fits), default=0)
+        wanted = "GET" if method == "HEAD" else method
+        best = [one for one in fits if one.literals == most]
+        return next((one for one in best if one.method == wanted), None), bool(fits)
+
+    def wrong(self, method: str, path: str, answer: Answer, is_again: bool = False) -> str | None:
+        """What is not as it is documented; None when all is."""
+        operation, is_there = self.asked(method, path)
+        media = answer.headers.get("content-type", "").split(";")[0].strip()
+        if operation is None:
+            allowed = {400, 405} if is_there else {400, 404, 405}
+            if answer.status not in allowed:
+                return f"{answer.status} where no operation is"
+            if method == "HEAD":
+                return "a HEAD is answered with a body" if answer.body else None
+            return self._problem(answer, media, is_again)
+        where = operation.name
+        if answer.status not in operation.answers:
+            return f"{where}: {answer.status} is not documented"
+        documented = operation.answers[answer.status]
+        for name in operation.headers[answer.status]:
+            if name not in answer.headers:
+                return f"{where}: {answer.status} has no header {name}"
+        if method == "HEAD":
+            return f"{where}: a HEAD is answered with a body" if answer.body else None
+        if not documented:
+            return f"{where}: {answer.status} has a body" if answer.body else None
+        if media not in documented:
+            return f"{where}: {answer.status} as {media or 'nothing'} is not documented"
+        if media == "application/problem+json":
+            wrong = self._problem(answer, media, is_again)
+            return f"{where}: {wrong}" if wrong else None
+        check = documented[media]
+        if check is None:
+            return None
+        try:
+            value = json.loads(answer.body)
+        except ValueError:
+            return f"{where}: {answer.status} is not JSON"
+        wrong = check(value, "$")
+        return f"{where}: {answer.status} does not fit its schema: {wrong}" if wrong else None
+
+    def _problem(self, answer: Answer, media: str, is_again: bool) -> str | None:
+        if media != "application/problem+json":
+            return f"{answer.status} is no problem document but {media or 'nothing'}"
+        try:
+            value = json.loads(answer.body)
+        except ValueError:
+            return "a problem document is not JSON"
+        if wrong := self.problem(value, "$"):
+            return f"a problem document does not fit: {wrong}"
+        if value["status"] != answer.status:
+            return "a problem document has another status than its answer"
+        trace = answer.headers.get("traceresponse")
+        # What is answered again, by an idempotency key, names the trace of the first time.
+        if trace and trace.split("-")[1] != value["traceId"] and not is_again:
+            return "a problem document has another trace than its answer"
+        return None
+
+
+@dataclass
+class Answer:
+    """One HTTP answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def trace(self) -> str:
+        parts = self.headers.get("traceresponse", "").split("-")
+        return parts[1] if len(parts) == 4 else ""
+
+
+class Messages:
+    """What a gateway may say over a WebSocket, and what a client may."""
+
+    def __init__(self, document: dict):
+        schemas = Schemas(document)
+        messages = document["components"]["messages"]
+
+        def side(operation: str) -> list[dict]:
+            names = [one["$ref"].rsplit("/", 1)[1] for one in document["operations"][operation]["messages"]]
+            return [messages[name] for name in names]
+
+        self._checks = {one["name"]: schemas.check(one["payload"]) for one in side("tell")}
+        examples = [example["payload"] for one in side("hear") for example in one.get("examples", [])]
+        golden = [
+            json.loads(line)
+            for file in sorted(GOLDEN.glob("*.jsonl"))
+            for line in file.read_text().splitlines()
+            if line.strip()
+        ]
+        self.examples: list[dict] = examples + golden
+
+    def wrong(self, text: bytes) -> str | None:
+        """What is wrong with a message of the gateway."""
+        try:
+            value = json.loads(text.decode("utf-8"))
+        except (ValueError, UnicodeDecodeError):
+            return "a message of the gateway is not JSON in UTF-8"
+        if not isinstance(value, dict) or value.get("type") not in self._checks:
+            return f"a message of the gateway has a type that is not documented: {text[:80]!r}"
+        wrong = self._checks[value["type"]](value, "$")
+        return f"{value['type']} does not fit its schema: {wrong}" if wrong else None
+
+
+def close_codes() -> set[int]:
+    """Those of PROTOCOL.md's table, and what a peer said itself, which is repeated."""
+    codes: set[int] = set()
+    for line in PROTOCOL.read_text().splitlines():
+        if found := re.match(r"\|\s*((?:\d{4}(?:,\s*)?)+)\s*\|", line):
+            codes |= {int(code) for code in found.group(1).split(",")}
+    if 4500 not in codes:
+        raise ValueError("PROTOCOL.md has no table of close codes any more that interface.py can read.")
+    # 4007 is named in the table of messages.
+    return codes | {4007}
+
+
+def decoded(path: str) -> str:
+    return unquote(path, errors="replace")

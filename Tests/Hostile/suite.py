@@ -1,0 +1,248 @@
+"""Starts the stages, lets the drivers loose on them, and reports: a table of what was sent, and each finding with its seed.
+Ends with 0 when nothing was found but what known.py names, and all of that."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import multiprocessing
+import random
+import shutil
+import tempfile
+import threading
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import shared  # noqa: F401, before whatever is shared
+import bystander
+import known
+from findings import Tally
+from stages import OPEN, USUAL, HeldStage, Stage, Watch
+from target import Target
+
+# What a stage may still hold after an attack, and for how long: sockets in their last second, a link's place.
+PATIENCE_SECONDS = 20
+WORKER_SECONDS = 2_400
+
+
+@dataclass
+class Attack:
+    """One driver on one stage: how much in the lean run and in the full one, with how many workers there."""
+
+    driver: str
+    stage: str
+    lean: int
+    full: int
+    workers: int = 1
+    # Resident memory may grow so much meanwhile: allocators keep what they had, so this is a bound and no measure.
+    megabytes: int = 150
+    settings: dict = field(default_factory=dict)
+
+
+@dataclass
+class StageKind:
+    is_secure: bool
+    settings: dict
+    has_bystander: bool = True
+
+
+STAGES = {
+    "open": StageKind(False, OPEN),
+    "secure": StageKind(True, OPEN),
+    "usual": StageKind(True, USUAL),
+    "held": StageKind(False, OPEN, has_bystander=False),
+}
+ATTACKS = [
+    Attack("messages", "open", 6_000, 160_000, 2),
+    Attack("messages", "secure", 2_000, 60_000, 2),
+    Attack("requests", "open", 6_000, 180_000, 2),
+    Attack("requests", "secure", 1_000, 25_000, 2),
+    Attack("raw", "secure", 500, 20_000, 2),
+    Attack("raw", "open", 800, 36_000, 2),
+    Attack("floods", "usual", 1, 10, 1),
+    Attack("streams", "usual", 1, 12),
+    Attack("repeats", "open", 3, 200),
+    Attack("early", "held", 3, 20),
+    # None in the lean run.
+    Attack("clients", "open", 0, 1),
+    Attack("settings", "none", 90, 100_000),
+]
+
+
+def main() -> int:
+    options = _options()
+    size = "lean" if options.lean else "full"
+    attacks = [one for one in ATTACKS if not options.only or one.driver in options.only.split(",")]
+    attacks = [one for one in attacks if getattr(one, size)]
+    for one in attacks:
+        importlib.import_module(f"drive_{one.driver}")
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**32)
+    print(f"hostile suite, {size}, seed {seed}", flush=True)
+    folder = Path(tempfile.mkdtemp(prefix="enroute-hostile-"))
+    begun = time.monotonic()
+    run = Run(folder, size, seed, options.times)
+    wanted = list(dict.fromkeys(one.stage for one in attacks))
+    with ThreadPoolExecutor(len(wanted)) as pool:
+        # Stages beside each other, the drivers of one after the other: memory and sockets are one driver's.
+        for outcome in [pool.submit(run.stage, name, [one for one in attacks if one.stage == name]) for name in wanted]:
+            outcome.result()
+    is_good = report(run, time.monotonic() - begun, seed, complete=not options.only)
+    if is_good and not options.keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        print(f"logs: {folder}")
+    return 0 if is_good else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="Tests/Hostile/run", description="Attacks gateways of its own.")
+    parser.add_argument("--lean", action="store_true", help="seconds, as in `make test`")
+    parser.add_argument(
+        "--only", help="drivers, joined by commas: " + ", ".join(dict.fromkeys(one.driver for one in ATTACKS))
+    )
+    parser.add_argument("--seed", type=int, help="repeats a run")
+    parser.add_argument("--times", type=float, default=1, help="so many times as much")
+    parser.add_argument("--keep", action="store_true", help="leave the logs")
+    return parser.parse_args()
+
+
+class Run:
+    def __init__(self, folder: Path, size: str, seed: int, times: float):
+        self.folder, self.size, self.seed, self.times = folder, size, seed, times
+        self.tallies: list[tuple[Attack, Tally, float]] = []
+        self._lock = threading.Lock()
+
+    def stage(self, name: str, attacks: list[Attack]) -> None:
+        if name == "none":
+            for attack in attacks:
+                self._attack(attack, None, None)
+            return
+        kind = STAGES[name]
+        stage = (HeldStage if name == "held" else Stage)(self.folder / name, name, kind.is_secure, **kind.settings)
+        try:
+            stage.populate()
+            if kind.has_bystander:
+                bystander.prepare(stage)
+            for attack in attacks:
+                self._attack(attack, stage, kind)
+            last = Tally(f"end of {name}")
+            if wrong := stage.stop_cleanly():
+                last.found("SIGTERM does not end the gateway cleanly", wrong, str(self.seed))
+            for line in _loud(stage.target.logged):
+                last.found(f"the log says: {line[26:110]}", line[:600], str(self.seed))
+            self._keep(Attack(f"end of {name}", name, 0, 0), last, 0)
+        finally:
+            stage.close()
+
+    def _attack(self, attack: Attack, stage: Stage | None, kind: StageKind | None) -> None:
+        amount = max(1, int((attack.lean if self.size == "lean" else attack.full) * self.times))
+        workers = 1 if self.size == "lean" else attack.workers
+        begun = time.monotonic()
+        target = stage.target if stage else None
+        watch = Watch(target) if target else None
+        good = bystander.Bystander(target) if stage and kind.has_bystander else None
+        tally = Tally(attack.driver)
+        try:
+            for one in _work(attack, target, amount, workers, self.seed):
+                tally.add(one)
+        except Exception:
+            tally.found("the driver itself failed", traceback.format_exc(), str(self.seed))
+        if good:
+            tally.add(good.end())
+        if watch:
+            for wrong in watch.end(attack.megabytes, PATIENCE_SECONDS):
+                what = wrong.split(":")[0] if "grew" not in wrong else "resident memory grew too much"
+                tally.found(what, f"{wrong}\n{stage.gateway.process.tail(5)}", str(self.seed))
+            tally.peak("memory, MB", watch.peak_megabytes)
+            tally.peak("memory more, MB", watch.peak_megabytes - watch.before["megabytes"])
+            log = target.logged if tally.traces else ""
+            for trace, what in tally.traces:
+                tally.counts["answers 500"] += 1
+                if not trace or trace not in log:
+                    tally.found("an answer 500 is not logged", f"trace {trace}: {what}", str(self.seed))
+        self._keep(attack, tally, time.monotonic() - begun)
+
+    def _keep(self, attack: Attack, tally: Tally, seconds: float) -> None:
+        with self._lock:
+            self.tallies.append((attack, tally, seconds))
+            if seconds:
+                print(
+                    f"  {attack.driver} on {attack.stage}: {seconds:.0f} s, "
+                    f"{sum(tally.kinds.values())} findings of {len(tally.kinds)} kinds",
+                    flush=True,
+                )
+
+
+def _work(attack: Attack, target: Target | None, amount: int, workers: int, seed: int) -> list[Tally]:
+    """The driver in `workers` processes, each with its share."""
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+
+    def work(worker: int) -> None:
+        try:
+            driver = importlib.import_module(f"drive_{attack.driver}")
+            results.put(driver.attack(target, amount // workers or 1, seed, worker))
+        except BaseException:
+            tally = Tally(attack.driver)
+            tally.found("the driver itself failed", traceback.format_exc(), f"{seed}:{attack.driver}:{worker}")
+            results.put(tally)
+
+    children = [context.Process(target=work, args=(worker,), daemon=False) for worker in range(workers)]
+    for child in children:
+        child.start()
+    tallies = []
+    try:
+        for _ in children:
+            tallies.append(results.get(timeout=WORKER_SECONDS))
+    finally:
+        for child in children:
+            child.join(10)
+            if child.is_alive():
+                child.kill()
+    return tallies
+
+
+def _loud(log: str) -> list[str]:
+    """Lines of error and critical, and a process that trapped: nothing is broken here but the peers."""
+    loud = (" error ", " critical ", "Fatal error", "Swift runtime failure", "*** ")
+    return [line for line in log.splitlines() if any(word in line for word in loud)]
+
+
+def report(run: Run, seconds: float, seed: int, complete: bool) -> bool:
+    total: dict[str, int] = {}
+    print(f"\n{'driver':<12} {'stage':<8} {'s':>5}  sent and received")
+    for attack, tally, took in run.tallies:
+        if not took:
+            continue
+        said = ", ".join(
+            f"{count:,} {name}" for name, count in sorted(tally.counts.items()) if not name.startswith("closed")
+        )
+        peaks = ", ".join(f"{name} {value:,.1f}" for name, value in sorted(tally.peaks.items()))
+        print(f"{attack.driver:<12} {attack.stage:<8} {took:>5.0f}  {said}\n{'':<28}{peaks}")
+        for name, count in tally.counts.items():
+            total[name] = total.get(name, 0) + count
+    findings = [finding for _, tally, _ in run.tallies for finding in tally.findings]
+    kinds: dict[str, int] = {}
+    for _, tally, _ in run.tallies:
+        for what, count in tally.kinds.items():
+            kinds[f"{tally.driver}: {what}"] = kinds.get(f"{tally.driver}: {what}", 0) + count
+    fresh = {what for what in kinds if not known.row(what)}
+    for finding in findings:
+        if f"{finding.driver}: {finding.what}" in fresh:
+            print(f"\n{finding}")
+    print(
+        "\nin all: "
+        + ", ".join(f"{total.get(name, 0):,} {name}" for name in ("messages", "requests", "raw connections"))
+        + f" in {seconds:.0f} s, seed {seed}"
+    )
+    for what, count in sorted(kinds.items()):
+        print(f"  {'FOUND' if what in fresh else 'known ' + known.row(what)}  {count:>6} times  {what}")
+    gone = known.gone(kinds) if complete else []
+    for entry in gone:
+        print(f"  GONE   known.py names what did not occur: {entry}")
+    if not kinds and not gone:
+        print("  nothing was found")
+    return not fresh and not gone
