@@ -24,6 +24,8 @@ package struct VerdictNotes: Sendable {
         case approach(ApproachState?)
         /// Travel mode was switched off because the rider had arrived, and not by hand.
         case stoppedByArrival(Bool)
+        /// Travel mode was switched on: a silence counts from now on.
+        case sharing
     }
 
     /// - Parameters:
@@ -37,6 +39,7 @@ package struct VerdictNotes: Sendable {
             case .dark(let reason): "dark \(reason?.rawValue ?? "-")"
             case .approach(let state): "approach \(state?.rawValue ?? "-")"
             case .stoppedByArrival(let isSo): "stopped \(isSo ? "arrived" : "-")"
+            case .sharing: "sharing on"
             }
         }
         return self.live.evaluate(
@@ -57,10 +60,16 @@ package struct VerdictNotes: Sendable {
                 case "dark": summary.dark = DarkReason(rawValue: texts[index + 1])
                 case "approach": summary.approach = ApproachState(rawValue: texts[index + 1])
                 case "stopped": summary.wasStoppedByArrival = texts[index + 1] == "arrived"
+                case "sharing": continue
+                case "seen_at": summary.seenAt = Self.time(texts[index + 1])
+                case "sharing_at": summary.sharingAt = Self.time(texts[index + 1])
                 default: summary.counts[texts[index]] = Int(texts[index + 1])
                 }
             }
             return summary
         }
     }
+
+    /// `nil` for what is no time: whoever calculates with one need not fear it.
+    private static func time(_ text: String) -> Int64? { Int64(text).flatMap { Fix.times.contains($0) ? $0 : nil } }
 }
