@@ -75,9 +75,10 @@ def test_D3_a_rider_that_has_been_silent_for_long_is_lost_on_top_and_with_its_ti
     waiting = order_system.visit("on_the_way", zone=zone)
     lost = order_system.visit("on_the_way", zone=zone)
     rider(lost).travel()
-    seen = int(time.time() * 1000) - 45 * 60_000
-    order_system.site.redis_says(
-        "HSET", f"job:{{{lost.name}}}:verdicts", "seen_at", str(seen), "sharing_at", str(seen))
+    seen, notes = str(int(time.time() * 1000) - 45 * 60_000), f"job:{{{lost.name}}}:verdicts"
+    site = order_system.site
+    site.redis.wait_until(lambda: site.redis_says("HGET", notes, "sharing_at"), "that sharing began")
+    site.redis_says("HSET", notes, "seen_at", seen, "sharing_at", seen)
     page = look(f"?zone={zone}")
     expect(page.locator(ROWS).first).to_have_attribute("data-name", lost.name)
     expect(row(page, lost).locator(".c-tracking")).to_have_text("lost")

@@ -15,7 +15,8 @@ import Testing
                 "a.js",
                 [
                     "a.js": "import {\n  one, two as zwei,\n} from './b.js';\nimport {three} from './c.js';\nsay(one);",
-                    "b.js": "import {three} from './c.js';\nexport const one = three;\nexport {x as two};\nconst x = 2;",
+                    "b.js":
+                        "import {three} from './c.js';\nexport const one = three;\nexport {x as two};\nconst x = 2;",
                     "c.js": "export async function three() {}\nexport class Four {}",
                 ]))
         let places = ["const $c_js = ", "const $b_js = ", "const $a_js = "].map { script.ranges(of: $0) }
@@ -37,7 +38,8 @@ import Testing
         #expect(self.script("a.js", ["a.js": module, "b.js": "export const a = 1;"]) == nil)
     }
 
-    @Test func `D5: each page's script is one file that imports nothing, also with a module of a folder in it`() throws {
+    @Test func `D5: each page's script is one file that imports nothing, also with a module of a folder in it`() throws
+    {
         for entry in PageFiles.entries {
             let file = try #require(PageFiles(folder: nil)[entry])
             let text = String(decoding: file.bytes, as: UTF8.self)

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `D3: when a reading was last accepted and when sharing began is noted, and no nonsense is read as a time`()
+    @Test func `D3: when a reading was last accepted and when sharing began is noted, and nonsense is no time`()
         async throws
     {
         try await Stage.set { stage in

@@ -24,7 +24,7 @@ struct DemoPerformance: Sendable {
     func run() async throws {
         do {
             try await self.perform()
-        } catch where !Task.isCancelled {
+        } catch  where !Task.isCancelled {
             self.controls.plot = "The trip ended early: \(error)"
             say("enroute demo: the trip ended early: \(error) The pages and the panel stay up. Ctrl-C ends them.")
         }
@@ -68,7 +68,7 @@ struct DemoPerformance: Sendable {
                         self.controls.note(latency: .now - location.fix.at)
                     }
                 }
-            } catch where !Task.isCancelled {
+            } catch  where !Task.isCancelled {
                 // Its gateway was killed, or its network is cut.
             }
             try await Task.sleep(for: Self.pause)

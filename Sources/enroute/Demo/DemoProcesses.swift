@@ -57,7 +57,7 @@ final class DemoProcess: Sendable {
                 }
                 self.state.withLock { $0.ends += 1 }
                 try await Task.sleep(for: pause)
-            } catch where !Task.isCancelled && self.mayFail() {
+            } catch  where !Task.isCancelled && self.mayFail() {
                 say("enroute demo: \(error) It is started again.")
                 try await Task.sleep(for: max(pause, Self.failurePause))
             }
