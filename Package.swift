@@ -287,10 +287,11 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", "enroute", nio("NIOCore"),
+                "Access", "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", "enroute", nio("NIOCore"),
                 nio("NIOPosix"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"), nio("NIOFoundationCompat"),
                 nio("NIOHTTP1"), .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ], swiftSettings: testing),

@@ -57,6 +57,9 @@ static const unsigned char ops_html[] = {
 static const unsigned char ops_js[] = {
 #embed "../Gateway/Pages/ops.js"
 };
+static const unsigned char page_rescue_js[] = {
+#embed "../Gateway/Pages/page-rescue.js"
+};
 static const unsigned char page_sign_in_js[] = {
 #embed "../Gateway/Pages/page-sign-in.js"
 };
@@ -231,6 +234,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("ops.css", ops_css),
     ASSET("ops.html", ops_html),
     ASSET("ops.js", ops_js),
+    ASSET("page-rescue.js", page_rescue_js),
     ASSET("page-sign-in.js", page_sign_in_js),
     ASSET("page-words.js", page_words_js),
     ASSET("page.css", page_css),

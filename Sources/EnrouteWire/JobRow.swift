@@ -1,6 +1,26 @@
 // A job as operations see it in a list: what it is and whose, what its followers are shown, and exactly why nothing is seen
 // of its rider. Where anybody is is not among it.
 
+/// What operations are told of a job's positions: what followers are shown, and beyond that whether the rider is lost.
+public enum JobTracking: String, Hashable, Sendable, CaseIterable {
+    case waiting, live, stale
+    /// The rider shares its position, and nothing has come for so long that the last one is not kept any more. Followers are
+    /// shown `waiting`, as before the first one.
+    case lost
+    case paused, arrived, ended
+
+    public init(_ state: TrackingState) {
+        switch state {
+        case .waiting: self = .waiting
+        case .live: self = .live
+        case .stale: self = .stale
+        case .paused: self = .paused
+        case .arrived: self = .arrived
+        case .ended: self = .ended
+        }
+    }
+}
+
 /// One row of the list of a zone's open jobs.
 public struct JobRow: Hashable, Sendable {
     public var job: JobID
@@ -10,14 +30,13 @@ public struct JobRow: Hashable, Sendable {
     public var statusAt: Int64
     public var customer: PersonID
     public var rider: PersonID?
-    /// What followers are shown.
-    public var tracking: TrackingState
+    public var tracking: JobTracking
     /// Why nothing is shown any more; of `paused`, `arrived` and `ended`.
     public var reason: EndReason?
     /// Why nothing is seen of the rider, while it shares its position.
     public var dark: DarkReason?
-    /// When the last position came in, ms since the epoch; only while it is stale, so that a row stays the same while all
-    /// is well.
+    /// When the last position came in, ms since the epoch; only while it is stale or lost, so that a row stays the same
+    /// while all is well.
     public var seenAt: Int64?
     public var approach: ApproachState?
     /// Until when the position may be shared, ms since the epoch; `nil` while it is not.
@@ -27,7 +46,7 @@ public struct JobRow: Hashable, Sendable {
 
     public init(
         job: JobID, kind: JobKind, status: JobStatus, statusAt: Int64, customer: PersonID, rider: PersonID? = nil,
-        tracking: TrackingState, reason: EndReason? = nil, dark: DarkReason? = nil, seenAt: Int64? = nil,
+        tracking: JobTracking, reason: EndReason? = nil, dark: DarkReason? = nil, seenAt: Int64? = nil,
         approach: ApproachState? = nil, deadline: Int64? = nil, followers: Int = 0
     ) {
         (self.job, self.kind, self.status, self.statusAt) = (job, kind, status, statusAt)

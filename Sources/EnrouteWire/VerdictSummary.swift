@@ -11,6 +11,10 @@ public struct VerdictSummary: Sendable, Hashable {
     public var approach: ApproachState?
     /// Travel mode was switched off because of it, where that is configured.
     public var wasStoppedByArrival = false
+    /// When a reading was last accepted, ms since the epoch, to within some seconds; kept for longer than the position.
+    public var seenAt: Int64?
+    /// When travel mode was last switched on, ms since the epoch.
+    public var sharingAt: Int64?
 
     public init() {}
 

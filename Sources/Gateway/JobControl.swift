@@ -64,6 +64,8 @@ struct JobControl: Sendable {
     let notes: VerdictNotes
     /// Positions older than this are stale.
     var freshness: Duration = .seconds(30)
+    /// How long a position is kept, and may be shared.
+    var settings = LiveStateSettings()
     /// What was erased, and why: keys that held something.
     let onErased: @Sendable (JobID, Int, EndReason) -> Void
 

@@ -26,6 +26,9 @@ struct JobView: Sendable {
     var deadline: Int64?
     /// Why nothing is seen of the rider, as was noted last.
     var dark: DarkReason?
+    /// When a position of the rider was last accepted, and when it began to share, ms since the epoch, as was noted.
+    var seenAt: Int64?
+    var sharingAt: Int64?
 
     var parties: Parties { Parties(customer: self.record.customer, rider: self.record.rider) }
 }
@@ -97,6 +100,7 @@ extension JobView {
         let shows = tracking == .live || tracking == .stale
         self.record = record
         self.dark = notes.dark
+        (self.seenAt, self.sharingAt) = (notes.seenAt, notes.sharingAt)
         self.isTracking = isTracking
         self.deadline = isTracking ? feed.deadline : nil
         self.isReset = recovery.isReset
@@ -111,6 +115,22 @@ extension JobView {
             eta: shows ? feed.eta.map { Self.eta($0, isStale: tracking == .stale) } : nil, missed: recovery.missed)
         self.snapshot.vendor = record.vendor?.name
         if isTracking, tracking != .live { self.snapshot.dark = notes.dark.map { TrackingTextKey($0) } }
+    }
+
+    /// What operations are told: a rider that shares and has been silent for as long as a position is kept is lost, and not
+    /// waited for. Where nothing was noted, its silence counts from when it may have begun to share.
+    ///
+    /// - Parameters:
+    ///   - now: ms since the epoch.
+    ///   - settings: how long a position is kept, and for how long it may be shared.
+    func tracking(now: Int64, _ settings: LiveStateSettings) -> JobTracking {
+        let state = JobTracking(self.snapshot.tracking)
+        guard self.isTracking, state == .waiting else { return state }
+        let known = [self.seenAt, self.sharingAt].compactMap { $0 }.max()
+        // Neither sum leaves its range: both are times of this age, checked where they are read.
+        let mayHaveBegun = self.deadline.flatMap { Fix.times.contains($0) ? $0 - settings.travelCap.milliseconds : nil }
+        guard let heard = known ?? mayHaveBegun else { return state }
+        return now - heard > settings.positionLifetime.milliseconds ? .lost : state
     }
 
     /// As it was kept, or that it is called into question: its rider is not seen any more.

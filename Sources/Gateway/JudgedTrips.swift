@@ -175,7 +175,7 @@ final class JudgedTrips {
             // Only who has the job may switch it on.
             bound.value.entries[key]?.isTheirs = true
             // What was the matter when travel mode was on before, or with another rider, is over.
-            var words: [VerdictNotes.Word] = isNew ? [.dark(nil)] : []
+            var words: [VerdictNotes.Word] = isNew ? [.dark(nil), .sharing] : []
             if bound.value.loop.settings.arrivalStopsTravel { words.append(.stoppedByArrival(false)) }
             guard !words.isEmpty else { return }
             bound.value.loop.notes.note(key.job, words: words).whenFailure { _ in

@@ -114,7 +114,7 @@ final class LoopState {
         self.jobs = JobControl(
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
             feed: JobFeed(live: self.live, settings: state), riders: riders, revocations: revocations,
-            notes: self.notes, freshness: settings.freshness,
+            notes: self.notes, freshness: settings.freshness, settings: state,
             onErased: { job, keys, reason in
                 trail.value.record(.erased(job, keys: keys, because: reason))
             })

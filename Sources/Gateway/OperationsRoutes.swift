@@ -90,7 +90,7 @@ extension Routes {
         let query = request.uri.queryParameters
         let limit = try Self.number(request, "limit", Self.rowsOfAnAnswer, else: Self.rowsOfAnAnswer.upperBound)
         let statuses = try Self.cases(request, "status", JobStatus.self)
-        let trackings = try Self.cases(request, "tracking", TrackingState.self)
+        let trackings = try Self.cases(request, "tracking", JobTracking.self)
         let after: JobID? = try query["after"].map { try Self.identifier(String($0), "after") }
         // What changed is told of all jobs. Whoever wants some of them gets them as they are (`reset`), whatever was seen before.
         let isWhole = after == nil && statuses == nil && trackings == nil && query["limit"] == nil

@@ -80,8 +80,36 @@ struct PageFiles: Sendable {
         mediaType == "text/javascript" || mediaType == "text/css" ? PageText.withoutComments(bytes) : bytes
     }
 
+    /// Scripts that pages name: each is sent with all that it imports in it.
+    static let entries: Set<String> = ["ops.js", "rider.js", "track.js"]
+
+    private static let builtInBundles: [String: File] = Dictionary(
+        uniqueKeysWithValues: Self.entries.compactMap { name in
+            PageBundle.script(of: name) { Self.builtIn[$0]?.bytes }.map { script in
+                (name, File(lasting: script, mediaType: "text/javascript"))
+            }
+        })
+
     /// `nil` when there is none.
     subscript(name: String) -> File? {
+        Self.entries.contains(name) ? self.bundle(of: name) ?? self.single(name) : self.single(name)
+    }
+
+    /// A page's script in one file; with a module of the folder in it as it is at this request.
+    private func bundle(of name: String) -> File? {
+        guard self.folder != nil else { return Self.builtInBundles[name] }
+        var isBuiltIn = true
+        let script = PageBundle.script(of: name) { module in
+            let file = self.single(module)
+            if file?.tag == nil { isBuiltIn = false }
+            return file?.bytes
+        }
+        if isBuiltIn { return Self.builtInBundles[name] }
+        return script.map { File(passing: $0, mediaType: "text/javascript") }
+    }
+
+    /// One file as it is.
+    func single(_ name: String) -> File? {
         guard let mediaType = Self.mediaType(of: name) else { return nil }
         if let folder, let content = FileManager.default.contents(atPath: "\(folder)/\(name)"),
             content.count <= Self.longestFile

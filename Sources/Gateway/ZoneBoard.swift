@@ -116,25 +116,32 @@ actor ZoneBoard {
             open.record.travelDeadline == nil
             ? self.jobs.loop.makeSucceededFuture((JobFeed.State(), VerdictSummary()))
             : self.jobs.feed.read(open.job).and(self.jobs.notes.read(open.job))
-        let freshness = self.jobs.freshness
+        let (freshness, settings) = (self.jobs.freshness, self.jobs.settings)
         return live.map { feed, notes in
             let view = JobView(open.recovery, feed, notes, now: .now, freshness: freshness)
-            let row = JobRow(open, isBlind ? view.withoutPosition : view, notes, followers: followers)
+            let shown = isBlind ? view.withoutPosition : view
+            let row = JobRow(open, shown, shown.tracking(now: .now, settings), notes, followers: followers)
             return Seen(row: row, verdicts: notes)
         }
     }
 }
 
 extension JobRow {
-    fileprivate init(_ open: ZoneJobs.Open, _ view: JobView, _ notes: VerdictSummary, followers: Int) {
-        let (record, tracking) = (open.record, view.snapshot.tracking)
+    fileprivate init(
+        _ open: ZoneJobs.Open, _ view: JobView, _ tracking: JobTracking, _ notes: VerdictSummary, followers: Int
+    ) {
+        let record = open.record
         self.init(
             job: open.job, kind: record.kind, status: record.status, statusAt: record.statusAt,
             customer: record.customer, rider: record.rider, tracking: tracking, reason: view.snapshot.reason,
             approach: view.isTracking ? notes.approach : nil, deadline: view.deadline, followers: followers)
         guard view.isTracking, tracking != .live else { return }
-        self.dark = notes.dark ?? (tracking == .stale ? .unknown : nil)
+        self.dark = notes.dark ?? (tracking == .stale || tracking == .lost ? .unknown : nil)
+        switch tracking {
         // A position's id is the time of Redis when it came in, µs.
-        self.seenAt = tracking == .stale ? view.positionID.map { Int64(clamping: $0 / 1000) } : nil
+        case .stale: self.seenAt = view.positionID.map { Int64(clamping: $0 / 1000) }
+        case .lost: self.seenAt = notes.seenAt
+        default: self.seenAt = nil
+        }
     }
 }

@@ -24,6 +24,8 @@ package struct VerdictNotes: Sendable {
         case approach(ApproachState?)
         /// Travel mode was switched off because the rider had arrived, and not by hand.
         case stoppedByArrival(Bool)
+        /// Travel mode was switched on: a silence counts from now on.
+        case sharing
     }
 
     /// - Parameters:
@@ -37,6 +39,7 @@ package struct VerdictNotes: Sendable {
             case .dark(let reason): "dark \(reason?.rawValue ?? "-")"
             case .approach(let state): "approach \(state?.rawValue ?? "-")"
             case .stoppedByArrival(let isSo): "stopped \(isSo ? "arrived" : "-")"
+            case .sharing: "sharing on"
             }
         }
         return self.live.evaluate(
@@ -78,6 +81,13 @@ extension VerdictSummary {
         case "stopped":
             guard ["", "arrived"].contains(text.noted) else { return false }
             self.wasStoppedByArrival = text == "arrived"
+        case "sharing": break
+        case "seen_at":
+            guard let time = text.time else { return false }
+            self.seenAt = time
+        case "sharing_at":
+            guard let time = text.time else { return false }
+            self.sharingAt = time
         default:
             guard name.isVerdict, let count = text.amount else { return false }
             self.counts[name] = count
@@ -89,6 +99,9 @@ extension VerdictSummary {
 extension String {
     /// `-` says that there is nothing of the kind.
     fileprivate var noted: String { self == "-" ? "" : self }
+
+    /// A time that may be calculated with; `nil` for anything else.
+    fileprivate var time: Int64? { Int64(self).flatMap { Fix.times.contains($0) ? $0 : nil } }
 
     /// As verdicts are named, also those of a later version.
     fileprivate var isVerdict: Bool {

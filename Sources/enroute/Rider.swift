@@ -188,6 +188,8 @@ struct Rider: Sendable {
                     throw Unavailable(
                         description: "Travel mode is refused for \(self.job) (\(refusal.code.rawValue)): "
                             + refusal.message)
+                // The gateway cannot ask Redis at the moment: on a new connection it is asked again, after a pause.
+                case .error(let refusal) where refusal.re == "travel": throw ClientError.connectionLost
                 case .error(let refusal):
                     summary.refused[refusal.code, default: 0] += 1
                     if refusal.code == .rateLimited {

@@ -5,6 +5,7 @@ import re
 import secrets
 import subprocess
 import threading
+import time
 
 import pytest
 from playwright.sync_api import expect
@@ -66,6 +67,25 @@ def test_open_jobs_of_a_zone_with_what_followers_see_and_exactly_why_nothing_is_
     expect(page.locator("#gateways li")).not_to_have_count(0)
     expect(page.locator("#gateways")).to_contain_text("serving")
     assert "eyJ" not in page.url and "#" not in page.url
+
+
+@pytest.mark.lean
+def test_D3_a_rider_that_has_been_silent_for_long_is_lost_on_top_and_with_its_time(order_system, rider, look, zone, axe):
+    """Its position is kept for 10 minutes: of one who was seen 45 minutes ago Redis has the time alone."""
+    waiting = order_system.visit("on_the_way", zone=zone)
+    lost = order_system.visit("on_the_way", zone=zone)
+    rider(lost).travel()
+    seen, notes = str(int(time.time() * 1000) - 45 * 60_000), f"job:{{{lost.name}}}:verdicts"
+    site = order_system.site
+    site.redis.wait_until(lambda: site.redis_says("HGET", notes, "sharing_at"), "that sharing began")
+    site.redis_says("HSET", notes, "seen_at", seen, "sharing_at", seen)
+    page = look(f"?zone={zone}")
+    expect(page.locator(ROWS).first).to_have_attribute("data-name", lost.name)
+    expect(row(page, lost).locator(".c-tracking")).to_have_text("lost")
+    expect(row(page, lost).locator(".c-seen")).to_contain_text("45")
+    expect(row(page, waiting).locator(".c-tracking")).to_have_text("waiting")
+    expect(page.locator("#trackings button").first).to_have_text(re.compile("lost 1"))
+    axe(page)
 
 
 @pytest.mark.lean

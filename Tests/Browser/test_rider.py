@@ -193,6 +193,8 @@ def test_a_delivery_is_taken_from_the_store_to_the_door(open_rider, order_system
     expect(rider.next(job)).to_have_text("Delivered")
     assert job.state["status"] == "in_transit"
     rider.next(job).click()
+    expect(rider.next(job)).to_have_text("Really delivered? Tap again")
+    rider.next(job).click()
     expect(rider.card(job)).to_contain_text("Done. Thank you.")
     assert job.state["status"] == "delivered"
     assert rider.known["tasks"] == []
@@ -227,7 +229,7 @@ def test_a_visit_goes_by_its_status_where_there_is_no_zone(open_rider, order_sys
     job = order_system.visit()
     rider = open_rider(job, person=job.rider, is_in_zone=False)
     expect(rider.switch).to_be_hidden()
-    for words in ("I am on my way", "I have arrived, work begins", "Work is completed"):
+    for words in ("I am on my way", "I have arrived, work begins", "Work is completed", "Really completed? Tap again"):
         rider.next(job).filter(has_text=words).click()
     expect(rider.card(job)).to_contain_text("Done. Thank you.")
     assert job.state["status"] == "completed"

@@ -15,7 +15,7 @@ import Testing
 /// `enroute demo` from its first line to its last.
 @Suite struct DemoTests {
     /// A running demonstration.
-    private struct Running {
+    struct Running {
         let lines: [String]
         let panel: String
         /// What the command line of each of its processes names.
@@ -55,7 +55,7 @@ import Testing
     /// Runs the demonstration for as long as `body` does, then ends it with a signal.
     ///
     /// - Returns: what it printed at the end, and what it started and is still there.
-    private static func run(
+    static func run(
         _ words: [String], ending signal: Signal, _ body: (Running) async throws -> Void = { _ in }
     ) async throws -> (lines: [String], started: Int, left: [String]) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")

@@ -8,7 +8,7 @@ import Testing
 @Suite struct BoardHistoryTests {
     private static let zone = ZoneID("rome")!
 
-    private static func row(_ name: String, _ status: JobStatus = .accepted, _ tracking: TrackingState = .waiting)
+    private static func row(_ name: String, _ status: JobStatus = .accepted, _ tracking: JobTracking = .waiting)
         -> JobRow
     {
         JobRow(

@@ -150,6 +150,7 @@ import Testing
             #expect(document.at("#/info/version") == .text("0.1.0"))
         }
         let rest = try #require(try Self.documents()[0].at("#/components/schemas"))
+        #expect(rest["JobTracking"]?["enum"]?.texts == JobTracking.allCases.map(\.rawValue))
         #expect(rest.at("#/LocationBatch/properties/fixes/maxItems") == .number(Double(LocationReport.mostFixes)))
         #expect(rest.at("#/LocationBatch/properties/jobs/maxItems") == .number(Double(LocationReport.mostJobs - 1)))
         #expect(rest.at("#/LinkWish/properties/viewers/maximum") == .number(Double(TrackingLinks.viewers.upperBound)))

@@ -135,6 +135,46 @@ import Testing
         }
     }
 
+    @Test func `D3: a rider that shares and has been silent for as long as a position is kept is lost, not waited for`()
+        async throws
+    {
+        let short: @Sendable (inout GatewaySettings) -> Void = { settings in
+            settings.freshness = .milliseconds(200)
+            settings.liveState.positionLifetime = .milliseconds(600)
+        }
+        try await within {
+            try await RunningGateway.run(isSecure: false, short) { gateway in
+                try await Self.put(gateway, "job-1", Self.service)
+                try await Self.change(gateway, "job-1", to: "on_the_way")
+                try await Self.jobs(gateway, in: "rome", "it has not begun") {
+                    $0["job-1"]?["tracking"] as? String == "waiting"
+                }
+                let before = Int64.now
+                try await gateway.connect("rider-1", .rider) { connection, messages in
+                    try await connection.send(.travel(job: JobID("job-1")!, active: true))
+                    _ = try await messages.travelAnswer()
+                    try await connection.report(JobID("job-1")!, step: 1)
+                }
+                try await Self.jobs(gateway, in: "rome", "it is lost, and when it was seen is known") { rows in
+                    guard let row = rows["job-1"], row["tracking"] as? String == "lost" else { return false }
+                    let seenAt = (row["seenAt"] as? Int64) ?? 0
+                    return (before...Int64.now).contains(seenAt) && row["dark"] is String && row["lat"] == nil
+                }
+                let lost = try await gateway.rest("GET", "/api/v1/zones/rome/jobs?tracking=lost", by: "olga", .ops)
+                #expect(try Self.rows(lost).keys.sorted() == ["job-1"])
+                // Its customer is shown what it was before the first position.
+                let read = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
+                #expect(read.text.contains(#""tracking":"waiting""#), "\(read)")
+                try await gateway.connect("rider-1", .rider) { connection, messages in
+                    try await connection.send(.travel(job: JobID("job-1")!, active: false))
+                }
+                try await Self.jobs(gateway, in: "rome", "it is paused, and not lost") {
+                    $0["job-1"]?["tracking"] as? String == "paused" && $0["job-1"]?["seenAt"] == nil
+                }
+            }
+        }
+    }
+
     @Test func `riders that are online are shown with their tasks, and what became of them`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in

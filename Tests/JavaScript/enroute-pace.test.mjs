@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {
-  FIXES_PER_REPORT, FIX_LIFETIME, FULL_AGAIN, FixQueue, GIVE_UP_AFTER, MESSAGES_BURST, MESSAGES_PER_SECOND, MOST_FIXES,
-    MessageBudget,
-  PATIENCE, PING_AFTER, PROBE, SPREAD, closeMeaning, heartbeat, reconnectDelay,
+  EXPECTED_AFTER, FIXES_PER_REPORT, FIX_LIFETIME, FULL_AGAIN, FixQueue, GIVE_UP_AFTER, MESSAGES_BURST,
+  MESSAGES_PER_SECOND, MOST_FIXES, MessageBudget, PATIENCE, PING_AFTER, PROBE, SPREAD, closeMeaning, heartbeat,
+  reconnectDelay,
 } from '../../Sources/Gateway/Pages/enroute-pace.js';
 
 test('the wait before coming back is a part of 3 s, then of 2, 4, 8, 16 and 30 s', () => {
@@ -39,6 +39,14 @@ test('a silence is asked about after 20 s, and given up after 40', () => {
   const asked = {...silent, asked: PING_AFTER};
   assert.deepEqual(heartbeat(asked, GIVE_UP_AFTER - 1), {what: 'wait', lookIn: 1});
   assert.equal(heartbeat(asked, GIVE_UP_AFTER).what, 'give up');
+});
+
+test('B41: where something comes every 8 s, who hears nothing for 10 s asks', () => {
+  const expecting = {heard: 0, asked: null, probing: false, expects: true};
+  assert.deepEqual(heartbeat(expecting, EXPECTED_AFTER - 1), {what: 'wait', lookIn: 1});
+  assert.deepEqual(heartbeat(expecting, EXPECTED_AFTER), {what: 'ping', lookIn: GIVE_UP_AFTER - EXPECTED_AFTER});
+  assert.equal(heartbeat({...expecting, asked: EXPECTED_AFTER}, GIVE_UP_AFTER - 1).what, 'wait');
+  assert.equal(heartbeat({...expecting, asked: EXPECTED_AFTER}, GIVE_UP_AFTER).what, 'give up');
 });
 
 test('who slept asks before it gives up', () => {

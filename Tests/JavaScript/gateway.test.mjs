@@ -238,3 +238,22 @@ claim('a gateway that is frozen is noticed by its silence, and come back to when
   await service.rest('POST', `/jobs/${job}/status`, {body: {status: 'work_in_progress'}});
   await until('news come', () => follow.view.status === 'work_in_progress');
 });
+
+claim('B41: a gateway that is frozen while a rider is followed is told of long before it is given up', async () => {
+  const job = await visit();
+  const rider = await person('rider', 'rider-7');
+  const anna = await person('customer', 'anna', {speed: 10});
+  const follow = anna.follow(job);
+  await isOpen(rider);
+  await rider.travel(job, true);
+  rider.publish(job, here());
+  await until('the rider is seen', () => follow.view.position);
+  assert.equal(anna.connection.silent, undefined);
+  const heardAt = anna.heardAt;
+  stage.signal('SIGSTOP');
+  await until('the silence is told', () => anna.connection.silent);
+  assert.deepEqual([anna.connection.state, anna.connection.close, follow.view.tracking], ['open', undefined, 'live']);
+  stage.signal('SIGCONT');
+  await until('it is over', () => anna.connection.silent === undefined);
+  assert.ok(anna.connection.state === 'open' && anna.heardAt > heardAt);
+});

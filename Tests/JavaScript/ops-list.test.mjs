@@ -75,3 +75,12 @@ test('five thousand rows are filtered and ordered within a frame or two', () => 
   // µs of processor for 20 rounds: 50 ms each would be a long task.
   assert.ok((user + system) / 20 < 50_000, `${(user + system) / 20} µs`);
 });
+
+test('D3: riders that are lost come first, before those whose last position is old', () => {
+  const list = new JobList();
+  const jobs = ['live', 'waiting', 'stale', 'paused', 'lost'].map((tracking) => row(tracking, {tracking}));
+  list.take({reset: true, jobs, gone: [], version: 'v'});
+  assert.deepEqual(names(list.rows(readAddress(''))), ['lost', 'stale', 'paused', 'waiting', 'live']);
+  assert.deepEqual(names(list.rows(readAddress('?tracking=lost'))), ['lost']);
+  assert.equal(list.counts(readAddress('')).lost, 1);
+});

@@ -120,3 +120,34 @@ test('where there was no room for a session that is said, until another end of i
     assert.equal(place.textContent, hasState ? shared.offlineSince(clockText(heardAt, locale)) : shared.offline);
   }
 });
+
+test('D8: a loss is said aloud once, however its words change, and that it is over', async (run) => {
+  const clock = ownClock(run);
+  const said = [];
+  const {banner: seen} = banner(true, {heardAt: () => Date.now(), say: (text) => said.push(text)});
+  seen.update(is('open'));
+  for (let tries = 0; tries < 3; tries += 1) {
+    seen.update(is('waiting'));
+    await clock.pass(60_000);
+    seen.update(is('connecting'));
+  }
+  assert.equal(said.length, 1);
+  assert.match(said[0], /^No connection\./);
+  seen.update(is('open'));
+  seen.update(is('open', true));
+  seen.update(is('open'));
+  assert.deepEqual(said.slice(1), [shared.connected, shared.degraded, shared.connected]);
+});
+
+test('B41: a gateway that stands still is told of at once, as it was asked already, until it says something', (run) => {
+  ownClock(run);
+  const heardAt = Date.now();
+  const said = [];
+  const {place, banner: seen} = banner(true, {heardAt: () => heardAt, say: (text) => said.push(text)});
+  seen.update(is('open'));
+  seen.update({...is('open'), silent: true});
+  const sentence = shared.silentSince(clockText(heardAt, locale));
+  assert.deepEqual([place.textContent, seen.isLost, said], [sentence, true, [sentence]]);
+  seen.update(is('open'));
+  assert.deepEqual([place.textContent, seen.isLost, said.at(-1)], ['', false, shared.connected]);
+});

@@ -22,7 +22,10 @@ export class Place extends Happening {
   append(...children) { this.children.push(...children); }
   replaceChildren(...children) { this.children = children; }
   contains(other) { return this.children.includes(other); }
-  setAttribute() {}
+  attributes = new Map();
+  setAttribute(name, value) { this.attributes.set(name, value); }
+  removeAttribute(name) { this.attributes.delete(name); }
+  getAttribute(name) { return this.attributes.get(name) ?? null; }
   focus() { page.activeElement = this; }
 }
 

@@ -79,11 +79,11 @@ test('the package leads to the library, its view, its words and its types', asyn
   assert.ok(text(exports['.'].types.slice(2)).startsWith('//'));
 });
 
-test('all files of the library together are at most 20 kB compressed', async () => {
+test('all files of the library together are at most 21 kB compressed', async () => {
   const {gzipSync} = await import('node:zlib');
   const bytes = ['', '-line', '-pace', '-rest', '-view', '-words']
     .reduce((sum, part) => sum + gzipSync(text(`Sources/Gateway/Pages/enroute${part}.js`)).length, 0);
-  assert.ok(bytes <= 20_000, `${bytes}`);
+  assert.ok(bytes <= 21_000, `${bytes}`);
 });
 
 test('every file of the library opens with its idea, and none is over 400 lines or 120 columns', () => {

@@ -5,7 +5,7 @@ import {test} from 'node:test';
 
 import {Place, ownClock, page} from './page.mjs';
 
-const {SURE_WITHIN, TwoTaps} = await import('../../Sources/Gateway/Pages/rider-list.js');
+const {DEAD_TIME, SURE_WITHIN, TwoTaps} = await import('../../Sources/Gateway/Pages/rider-list.js');
 
 function button() {
   const place = new Place();
@@ -15,14 +15,29 @@ function button() {
   return {place, done, taps, tap: () => place.happens('click'), says: () => place.textContent};
 }
 
-test('the first tap asks and the second does it', (run) => {
-  ownClock(run);
+test('the first tap asks and the second does it', async (run) => {
+  const clock = ownClock(run);
   const {tap, says, done, taps} = button();
   tap();
   taps.show('Give back');
   assert.deepEqual([says(), done], ['Sure?', []]);
+  await clock.pass(DEAD_TIME);
   tap();
   assert.deepEqual([says(), done], ['Give back', ['done']]);
+});
+
+test('D2: a double tap only asks, however often it is', async (run) => {
+  const clock = ownClock(run);
+  const {place, tap, says, done, taps} = button();
+  for (let taps = 0; taps < 3; taps += 1) {
+    tap();
+    await clock.pass(250);
+  }
+  assert.deepEqual([says(), done, taps.isResting, place.getAttribute('aria-disabled')], ['Sure?', [], true, 'true']);
+  await clock.pass(DEAD_TIME - 750);
+  assert.deepEqual([taps.isResting, place.getAttribute('aria-disabled')], [false, 'false']);
+  tap();
+  assert.deepEqual(done, ['done']);
 });
 
 test('a phone that does not focus what is tapped is no reason to stay half sure', async (run) => {

@@ -45,3 +45,12 @@ test('an arrival that was gone with the map is spoken when it is there again', (
   const gone = {isMapped: false, arrivesAt: null, eta: '', spoken: 'Paused.'};
   assert.deepEqual(heard({}, gone, {}), ['state: Paused.', 'state: On the way.', 'arrival: Arriving in 12 min.']);
 });
+
+test('D8: that the location is old is spoken once, and once that it is live again', () => {
+  const [old, live] = [{isStale: true, spokenPosition: 'It is old.'}, {isStale: false, spokenPosition: 'It is live.'}];
+  assert.deepEqual(heard(live, old, old, live, live), ['position: It is old.', 'position: It is live.']);
+  assert.deepEqual(heard(old, old), []);
+  // Without a map the state has said why.
+  const gone = {...live, isMapped: false, arrivesAt: null, spoken: 'Paused.'};
+  assert.deepEqual(heard(old, gone), ['state: Paused.']);
+});

@@ -21,13 +21,14 @@ import Testing
             let answer = try await self.note(stage, "accepted -1 held 2", "dark - approach arrived", Self.message)
             #expect(answer == .answer(1))
             let key = stage.keyspace.verdicts(of: Stage.job)
+            let told = try await stage.subscriber.messages.next()
+            #expect(try await stage.client.run("HDEL", key, "seen_at") == .integer(1))
             let fields = try await stage.client.run("HGETALL", key).array?.compactMap(\.text) ?? []
             #expect(
                 Set(stride(from: 0, to: fields.count, by: 2).map { "\(fields[$0]) \(fields[$0 + 1])" }) == [
                     "accepted 2", "zero_zero 1", "held 2", "dark ", "approach arrived",
                 ])
             #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: key)))
-            let told = try await stage.subscriber.messages.next()
             #expect(told == ReceivedMessage(channel: stage.feedChannel, payload: Array(Self.message.utf8)))
         }
     }
@@ -56,9 +57,31 @@ import Testing
             var wanted = VerdictSummary()
             wanted.counts = ["accepted": 4, "implausible_speed": 1]
             (wanted.dark, wanted.approach) = (.lowBattery, .approaching)
-            #expect(try await notes.read(Stage.job).get() == wanted)
+            var found = try await notes.read(Stage.job).get()
+            (wanted.seenAt, found.sharingAt) = (found.seenAt, nil)
+            #expect(found == wanted)
             try await notes.note(Stage.job, words: [.dark(nil)]).get()
             #expect(try await notes.read(Stage.job).get().dark == nil)
+        }
+    }
+
+    @Test func `D3: when a reading was last accepted and when sharing began is noted, and nonsense is no time`()
+        async throws
+    {
+        try await Stage.set { stage in
+            let notes = VerdictNotes(live: stage.client, settings: stage.settings)
+            let key = stage.keyspace.verdicts(of: Stage.job)
+            try await notes.note(Stage.job, counts: [("accepted", -1), ("held", 2)], words: [.dark(.noFix)]).get()
+            #expect(try await notes.read(Stage.job).get().seenAt == nil)
+            try await notes.note(Stage.job, counts: [("accepted", 1)], words: [.sharing]).get()
+            let found = try await notes.read(Stage.job).get()
+            let (seenAt, sharingAt) = (try #require(found.seenAt), try #require(found.sharingAt))
+            #expect(seenAt == sharingAt && found.counts == ["accepted": 0, "held": 2])
+            for nonsense in ["-9223372036854775808", "9223372036854775807", "inf", ""] {
+                _ = try await stage.client.run("HSET", key, "seen_at", nonsense, "sharing_at", nonsense)
+                let found = try await notes.read(Stage.job).get()
+                #expect(found.seenAt == nil && found.sharingAt == nil)
+            }
         }
     }
 

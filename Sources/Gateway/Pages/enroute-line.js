@@ -3,8 +3,8 @@
 // in enroute-pace.js.
 
 import {
-  CONNECT_WITHIN, GOODBYE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, STEADY_AFTER, closeMeaning, heartbeat,
-  reconnectDelay,
+  CONNECT_WITHIN, EXPECTED_AFTER, GOODBYE, MOST_WAITING, MessageBudget, OFFLINE_DOUBTED_AFTER, PROBE, STEADY_AFTER,
+  closeMeaning, heartbeat, reconnectDelay,
 } from './enroute-pace.js';
 
 const OPEN = 1;
@@ -14,8 +14,8 @@ const SLOWER = 200;
 const CONGESTED_FROM = 16_384;
 
 export class Line {
-  #options; #heard; #changed;
-  #state = 'stopped'; #degraded = false; #close; #retryAt;
+  #options; #heard; #changed; #expects;
+  #state = 'stopped'; #degraded = false; #isSilent = false; #close; #retryAt;
   #socket = null; #attempt = 0; #failures = 0; #timers = {};
   #credential = null; #notBefore = null; #openedAt = null;
   #beat = {heard: 0, asked: null, probing: false}; #askedAt = null; #roundTrip = Infinity;
@@ -31,17 +31,20 @@ export class Line {
    * @param {object} options of `Enroute`, complete
    * @param {(message: object) => void} heard each message
    * @param {() => void} changed the connection is another
+   * @param {() => boolean} expects whether the gateway has reason to say something every few seconds
    */
-  constructor(options, heard, changed) {
+  constructor(options, heard, changed, expects = () => false) {
     this.#options = options;
     this.#heard = heard;
     this.#changed = changed;
+    this.#expects = expects;
   }
 
   get connection() {
     const isDoubted = this.#state === 'open' && this.#offlineSince !== null;
     return Object.freeze({
       state: isDoubted ? 'waiting' : this.#state, degraded: this.#degraded,
+      ...(this.#isSilent && {silent: true}),
       ...(this.#retryAt !== undefined && {retryAt: this.#retryAt}), ...(this.#close && {close: this.#close}),
     });
   }
@@ -135,6 +138,7 @@ export class Line {
     try { message = JSON.parse(data); } catch { return; }
     this.#beat = {heard: this.#options.now(), asked: null, probing: false};
     this.heardAt = this.#options.wall();
+    this.#isHeard();
     switch (message.type) {
       case 'welcome': this.#welcomed(message); break;
       case 'pong': this.#setClock(message.serverTime); break;
@@ -181,14 +185,27 @@ export class Line {
   #look() {
     if (!this.isOpen) return;
     const now = this.#options.now();
-    const {what, lookIn} = heartbeat(this.#beat, now);
+    const {what, lookIn} = heartbeat({...this.#beat, expects: this.#expects()}, now);
     if (what === 'give up') return this.#lost(1006, 'nothing was heard');
     if (what === 'ping') {
       this.#beat.asked = now;
       this.#askedAt = this.#options.wall();
       this.#socket.send('{"type":"ping"}');
+      this.#plan('answer', PROBE, () => {
+        this.#isSilent = true;
+        this.#changed();
+      });
     }
-    this.#plan('look', lookIn, () => this.#look());
+    // By then more may be expected than now.
+    this.#plan('look', Math.min(lookIn, EXPECTED_AFTER), () => this.#look());
+  }
+
+  /** A gateway that stands still says nothing, and its socket stays open: until something comes, nothing is known. */
+  #isHeard() {
+    this.#clear('answer');
+    if (!this.#isSilent) return;
+    this.#isSilent = false;
+    this.#changed();
   }
 
   #drain() {
@@ -279,6 +296,7 @@ export class Line {
   /** Whatever the socket still says is said to nobody. */
   #leave(code) {
     this.#attempt += 1;
+    this.#isSilent = false;
     Object.keys(this.#timers).forEach((name) => this.#clear(name));
     this.#waiting = [];
     const socket = this.#socket;

@@ -56,7 +56,9 @@ export function closeMeaning(code) {
 export const PING_AFTER = 20_000;
 /** ms without any message, in spite of our asking, until the connection is given up. */
 export const GIVE_UP_AFTER = 40_000;
-/** ms for an answer once the network is back. */
+/** The same while a live job is followed or a report is to be answered: then something comes every 8 s. */
+export const EXPECTED_AFTER = 10_000;
+/** ms for an answer once the network is back, and until a gateway that is asked counts as silent. */
 export const PROBE = 4_000;
 /** ms from the attempt to the welcome. */
 export const CONNECT_WITHIN = 15_000;
@@ -69,18 +71,18 @@ export const OFFLINE_DOUBTED_AFTER = 30_000;
  * What a silence asks for: `'wait'`, `'ping'` or `'give up'`, and in how many ms to look again. Who slept (a laptop
  * that was shut) asks before it gives up.
  *
- * @param {{heard: number, asked: number|null, probing: boolean}} line when something was heard last; when we first
- *     asked
- *     since then; whether an answer is wanted soon
+ * @param {{heard: number, asked: number|null, probing: boolean, expects?: boolean}} line when something was heard last;
+ *     when we first asked since then; whether an answer is wanted soon; whether something should have come by itself
  * @param {number} now ms
  */
-export function heartbeat({heard, asked, probing}, now) {
-  const answer = probing ? PROBE : GIVE_UP_AFTER - PING_AFTER;
+export function heartbeat({heard, asked, probing, expects = false}, now) {
+  const pingAfter = expects ? EXPECTED_AFTER : PING_AFTER;
+  const answer = probing ? PROBE : GIVE_UP_AFTER - pingAfter;
   if (asked !== null) {
     const rest = asked + answer - now;
     return rest <= 0 ? {what: 'give up', lookIn: 0} : {what: 'wait', lookIn: rest};
   }
-  const quiet = heard + PING_AFTER - now;
+  const quiet = heard + pingAfter - now;
   return probing || quiet <= 0 ? {what: 'ping', lookIn: answer} : {what: 'wait', lookIn: quiet};
 }
 
@@ -196,6 +198,9 @@ export class FixQueue {
     const report = {type: 'location', ...(jobs.length === 1 ? {job: jobs[0]} : {jobs}), seq: this.#seq, fixes};
     return within(battery, 0, 1) ? {...report, battery} : report;
   }
+
+  /** A report was sent, and the gateway has not said what became of it. */
+  get isUnanswered() { return this.#unanswered !== null; }
 
   /** The gateway took the report, and all before it; or refused it. */
   answered(seq) { if (this.#unanswered && seq >= this.#unanswered.seq) this.#unanswered = null; }

@@ -30,6 +30,9 @@ export interface Connection {
   readonly state: 'connecting' | 'open' | 'waiting' | 'refused' | 'stopped';
   /** The gateway hears nothing from Redis: what is shown may be old. */
   readonly degraded: boolean;
+  /** The connection stands, and nothing has come for longer than it should: the gateway was asked and has not answered
+   * within 4 s. What is shown may be old, until something comes. */
+  readonly silent?: boolean;
   /** When the next attempt is made, by `Date.now()`. */
   readonly retryAt?: number;
   /** How the last connection ended (PROTOCOL.md, "Close codes"). */

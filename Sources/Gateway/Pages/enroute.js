@@ -42,7 +42,8 @@ export class Enroute {
     if (!this.#options.WebSocket) {
       throw new TypeError('There is no WebSocket here: give the constructor one, as `WebSocket`.');
     }
-    this.#line = new Line(this.#options, (message) => this.#heard(message), () => this.#connectionChanged());
+    this.#line = new Line(
+      this.#options, (message) => this.#heard(message), () => this.#connectionChanged(), () => this.#expects());
   }
 
   // ---- the connection ----
@@ -310,6 +311,12 @@ export class Enroute {
   #later(name, {retryIn = ASK_AGAIN_AFTER}, action) {
     this.#options.timers.clearTimeout(this.#retries.get(name));
     this.#retries.set(name, this.#options.timers.setTimeout(action, retryIn));
+  }
+
+  /** Positions are coming, or a report is to be answered: a gateway that says nothing for long stands still. */
+  #expects() {
+    const isLive = ({view}) => view.tracking === 'live' && !view.ended && !view.refused;
+    return this.#fixes.isUnanswered || [...this.#follows.values()].some(isLive);
   }
 
   // ---- the connection is another ----

@@ -7,7 +7,7 @@ import {darkReasons, statuses, trackings} from './ops-list.js';
 const TYPING = 250;    // ms after the last letter
 
 /** States that have a switch even when no job is in them. */
-const ALWAYS = ['stale', 'live'];
+const ALWAYS = ['lost', 'stale', 'live'];
 const number = new Intl.NumberFormat(locale);
 
 export class FilterForm {

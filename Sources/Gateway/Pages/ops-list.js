@@ -15,7 +15,7 @@ const ORDERS = {
 };
 
 /** What needs looking at comes first. */
-const RANKS = {stale: 0, paused: 1, waiting: 2, live: 3, arrived: 4, ended: 5};
+const RANKS = {lost: 0, stale: 1, paused: 2, waiting: 3, live: 4, arrived: 5, ended: 6};
 
 export const trackings = Object.keys(RANKS);
 export const statuses = [

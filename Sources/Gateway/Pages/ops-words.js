@@ -15,7 +15,7 @@ export const words = {
       rider: 'Rider', customer: 'Customer', followers: 'Followers',
     },
     trackings: {
-      stale: 'stale', paused: 'paused', waiting: 'waiting', live: 'live', arrived: 'arrived', ended: 'ended',
+      lost: 'lost', stale: 'stale', paused: 'paused', waiting: 'waiting', live: 'live', arrived: 'arrived', ended: 'ended',
     },
     reasons: {
       no_fix: 'no position found', permission_denied: 'location not allowed', services_disabled: 'location off',
@@ -54,7 +54,7 @@ export const words = {
       seen: 'Gesehen', rider: 'Fahrer', customer: 'Kunde', followers: 'Verfolger',
     },
     trackings: {
-      stale: 'veraltet', paused: 'pausiert', waiting: 'wartet', live: 'live', arrived: 'angekommen', ended: 'beendet',
+      lost: 'verschollen', stale: 'veraltet', paused: 'pausiert', waiting: 'wartet', live: 'live', arrived: 'angekommen', ended: 'beendet',
     },
     reasons: {
       no_fix: 'kein Standort gefunden', permission_denied: 'Standort nicht erlaubt', services_disabled: 'Standort aus',

@@ -35,7 +35,10 @@ let answeredAt = null;      // ms since the epoch
 
 const signIn = new SignIn({panel: element('signin')});
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
-const banner = new ConnectionBanner(element('offline'), {hasState: () => list.isKnown, heardAt: () => answeredAt});
+const banner = new ConnectionBanner(element('offline'), {
+  hasState: () => list.isKnown, heardAt: () => answeredAt,
+  say: (text) => announcer.say('connection', text, {isUrgent: true}),
+});
 const jobPanel = new JobPanel(element('job'), {words, close: () => closeJob()});
 const filter = new FilterForm({
   form: element('filter'), trackings: element('trackings'), clear: element('filter-clear'), words,
@@ -270,3 +273,4 @@ filter.make(null);
 loadTexts();
 setInterval(() => { table.refresh(); show(); }, CLOCK);
 begin();
+document.documentElement.dataset.ready = '';

@@ -66,13 +66,18 @@ export function put(element, text) {
   if (element.hidden !== !text) element.hidden = !text;
 }
 
+/** ms in which what was said last may not have been read yet: what is said now goes behind it. */
+const TOGETHER = 500;
+
 /**
  * The one polite voice of a page: a `role=status` that is there from the start. It speaks once in `quiet` ms at most;
- * what comes sooner waits, the newest of each topic, and is said together, one sentence after the other.
+ * what comes sooner waits, the newest of each topic, and is said together, one sentence after the other. What is urgent
+ * is said at once (WCAG 2.1, 4.1.3), and keeps nothing else waiting.
  */
 export class Announcer {
   #waiting = new Map();
   #spokenAt = -Infinity;
+  #quietSince = -Infinity;    // what waits for its turn was said last
   #timer = null;
 
   constructor(
@@ -82,12 +87,13 @@ export class Announcer {
   }
 
   /** Says it now, or once the last words are `quiet` ms ago, unless something newer of its topic takes its place. */
-  say(topic, text) {
+  say(topic, text, {isUrgent = false} = {}) {
     if (!text) return;
     this.#waiting.delete(topic);
+    if (isUrgent) return this.#put(text);
     this.#waiting.set(topic, text);
     if (this.#timer !== null) return;
-    const wait = this.#spokenAt + this.quiet - this.now();
+    const wait = this.#quietSince + this.quiet - this.now();
     if (wait <= 0) this.#speak();
     else this.#timer = this.later(() => this.#speak(), wait);
   }
@@ -100,9 +106,19 @@ export class Announcer {
   #speak = () => {
     this.#timer = null;
     if (this.#waiting.size === 0) return;
-    this.element.textContent = [...this.#waiting.values()].join(' ');
+    const text = [...this.#waiting.values()].join(' ');
     this.#waiting.clear();
-    this.#spokenAt = this.now();
+    this.#quietSince = this.now();
+    this.#put(text);
+  };
+
+  #put = (text) => {
+    const now = this.now();
+    const isRead = now - this.#spokenAt >= TOGETHER;
+    const said = isRead || !this.element.textContent ? text : `${this.element.textContent} ${text}`;
+    // The same words once more are news too, and a reader speaks only of what has changed.
+    this.element.textContent = said === this.element.textContent ? `${said}\u00a0` : said;
+    this.#spokenAt = now;
   };
 }
 
@@ -112,12 +128,15 @@ const FULL = 4009;
 /**
  * Tells that the connection is lost: at once when the system says so, otherwise after `patience` ms without one,
  * because a socket that is exchanged for another is no news. Whether it is lost the connection alone says: a system may
- * be wrong, and messages come all the same. While the gateway hears nothing from its store it says that in its place.
+ * be wrong, and messages come all the same. While the gateway hears nothing from its store it says that in its place. A
+ * gateway that says nothing at all, though it was asked, is missed like a connection. What it begins to say, and that it
+ * is over, is said aloud.
  */
 export class ConnectionBanner {
   #lostAt = null;    // ms since the epoch: when it was noticed
   #timer = null;
   #notice = '';
+  #told = '';        // what was said aloud last: 'lost', 'degraded' or a notice; '' that all is well
   // Until somebody is signed in there is no connection that could be missed.
   #connection = {state: 'stopped', degraded: false};
 
@@ -126,9 +145,12 @@ export class ConnectionBanner {
    * @param hasState whether anything is shown that can be old.
    * @param knownAt ms since the epoch, of what was kept from an earlier visit; null for what came over this connection.
    * @param heardAt the same, of what came over it last: a phone that slept notices later that it is lost.
+   * @param say says a text aloud, at once.
    */
-  constructor(element, {patience = 2_000, hasState = () => true, knownAt = () => null, heardAt = () => null} = {}) {
-    Object.assign(this, {element, patience, hasState, knownAt, heardAt});
+  constructor(element, {
+    patience = 2_000, hasState = () => true, knownAt = () => null, heardAt = () => null, say = () => {},
+  } = {}) {
+    Object.assign(this, {element, patience, hasState, knownAt, heardAt, say});
   }
 
   /** @param connection what `enroute.connection` says now. */
@@ -143,7 +165,8 @@ export class ConnectionBanner {
       clearTimeout(this.#timer);
       this.#timer = null;
     }
-    const isSaid = connection.state === 'waiting' && navigator.onLine === false;
+    // A gateway that was asked and does not answer has been waited for already.
+    const isSaid = connection.silent || connection.state === 'waiting' && navigator.onLine === false;
     if (!isMissed || isSaid || this.#lostAt !== null) this.#show();
   }
 
@@ -158,7 +181,10 @@ export class ConnectionBanner {
   /** Whether a connection is there or being made. */
   #isWanted = () => { return !['refused', 'stopped'].includes(this.#connection.state); };
 
-  #isMissed = () => { return this.#isWanted() && this.#connection.state !== 'open'; };
+  #isMissed = () => {
+    const {state, silent = false} = this.#connection;
+    return this.#isWanted() && (state !== 'open' || silent);
+  };
 
   #show = () => {
     const {degraded} = this.#connection;
@@ -167,13 +193,23 @@ export class ConnectionBanner {
     else this.#lostAt ??= Date.now();
     put(this.element, isLost ? this.#sentence() : degraded && this.#isWanted() ? shared.degraded : this.#notice);
     this.element.dataset.state = isLost || this.#notice ? 'offline' : 'degraded';
+    this.#speak(isLost ? 'lost' : this.element.textContent === shared.degraded ? 'degraded' : this.#notice);
+  };
+
+  /** Each once, however its words change: of a loss the time in it does. */
+  #speak = (what) => {
+    if (what === this.#told) return;
+    const isOver = ['lost', 'degraded'].includes(this.#told) && this.#connection.state === 'open';
+    this.#told = what;
+    if (what) this.say(this.element.textContent);
+    else if (isOver) this.say(shared.connected);
   };
 
   #sentence = () => {
-    const isFull = this.#connection.close?.code === FULL;
-    if (!this.hasState()) return isFull ? shared.full : shared.offline;
-    const since = clockText(this.knownAt() ?? this.heardAt() ?? this.#lostAt, locale);
-    return isFull ? shared.fullSince(since) : shared.offlineSince(since);
+    const {close, state} = this.#connection;
+    const why = close?.code === FULL ? 'full' : state === 'open' ? 'silent' : 'offline';
+    if (!this.hasState()) return shared[why];
+    return shared[`${why}Since`](clockText(this.knownAt() ?? this.heardAt() ?? this.#lostAt, locale));
   };
 }
 

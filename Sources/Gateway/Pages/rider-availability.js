@@ -6,6 +6,10 @@ import {make, put} from './page.js';
 /** ms for an answer; then the rider is told, and what came of it is asked for when the network is back. */
 export const DECLARED_WITHIN = 10_000;
 
+/** ms for which a message stays; longer where there is something to choose in it. */
+export const TOLD_FOR = 10_000;
+const CHOICE_FOR = 30_000;
+
 /** What to say of a refusal, by its code. */
 function sentences(error, words) {
   switch (error.code) {
@@ -33,6 +37,9 @@ function shiftDetail(rider, words) {
 export class Availability {
   #pending = null;
   #rider = null;
+  /** What the message is about, and how the rider was found to be then; null: there is none. */
+  #told = null;
+  #leaving = null;
 
   /**
    * @param {{button: Element, title: Element, detail: Element, state: Element, card: Element, snack: Element,
@@ -49,8 +56,16 @@ export class Availability {
   /** @param rider as the gateway says it is; null: it has no zone, and nothing to declare. */
   show(rider) {
     this.#rider = rider;
+    // What stood in the way may be gone.
+    if (this.#told !== null) {
+      this.#told.state ??= stateOf(rider);
+      if (this.#told.state !== stateOf(rider)) this.#closeSnack();
+    }
     this.#render();
   }
+
+  /** The network is back: that there was none is no longer so. */
+  connected() { if (this.#told?.code === 'network') this.#closeSnack(); }
 
   async toggle() {
     if (this.#pending || !this.#rider) return;
@@ -68,6 +83,7 @@ export class Availability {
     } catch (error) {
       this.#pending = null;
       this.#tell(error);
+      this.#told = {code: error.code, state: error.code === 'active_task' ? stateOf(this.#rider) : null};
       // The answer may be lost and the change made: whoever can be asked says how it is.
       if (error.code !== 'active_task') this.on.doubt();
     }
@@ -112,17 +128,35 @@ export class Availability {
         });
       }
     }
+    // Taken away for a moment: the same message once more is seen to come.
+    snack.hidden = true;
+    void snack.offsetWidth;
     snack.hidden = false;
     this.on.say(message.textContent);
+    this.#leaveIn(message.querySelector?.('a') ? CHOICE_FOR : TOLD_FOR);
+  };
+
+  /** Whoever is in the message by the keyboard is not thrown out of it. */
+  #leaveIn = (ms) => {
+    clearTimeout(this.#leaving);
+    this.#leaving = setTimeout(() => {
+      if (this.places.snack.contains(document.activeElement)) this.#leaveIn(ms);
+      else this.#closeSnack();
+    }, ms);
   };
 
   #closeSnack = () => {
+    clearTimeout(this.#leaving);
+    this.#told = null;
     const hadFocus = this.places.snack.contains(document.activeElement);
     this.places.snack.hidden = true;
     this.places.message.replaceChildren();
     if (hadFocus) this.places.button.focus();
   };
 }
+
+/** What a message may depend on. */
+const stateOf = (rider) => JSON.stringify([rider?.status, rider?.approved, rider?.tasks?.map(({job}) => job)]);
 
 /** @throws {{code: 'network'}} when no answer came in so many ms. */
 export function inTime(promise, ms) {

@@ -182,6 +182,9 @@ export class Jobs {
     if (this.#jobs.get(job)?.about === about) this.note(job, '');
   }
 
+  /** The network is back: that there was none is no longer so. */
+  connected() { for (const job of this.#jobs.keys()) this.settled(job, 'network'); }
+
   /** What the gateway calls the vendor or the customer; null: nothing. */
   name(job, to, name) {
     const known = this.#jobs.get(job);
@@ -201,7 +204,8 @@ export class Jobs {
       if (verb === 'cancelled') this.#leaves(known, words.taskGone(job));
     } catch ({code}) {
       const why = NOT_FROM_HERE.includes(code) ? words.illegal : words.verbFailed;
-      this.note(job, code === 'network' ? words.verbNetwork : why);
+      if (code === 'network') this.note(job, words.verbNetwork, 'network');
+      else this.note(job, why);
     }
     known.busy = null;
     await this.on.doubt();

@@ -33,18 +33,30 @@ const placeOf = (state, view) =>
 
 /** ms in which the second tap is taken to be meant. */
 export const SURE_WITHIN = 10_000;
+/** ms after a button became another under the thumb in which it does nothing: a double tap is not two wishes. */
+export const DEAD_TIME = 800;
+
+/** Steps after which there is no way back: they are asked about. */
+const FINAL = ['completed', 'delivered'];
 
 /** A button whose first tap asks and whose second does it; who looks elsewhere or takes longer has not meant it. */
 export class TwoTaps {
   #text = '';
   #timer = null;
+  #resting = null;
 
-  /** @param {string} question what the button says after the first tap */
-  constructor(button, question, act) {
-    Object.assign(this, {button, question, act});
+  /**
+   * @param {string} question what the button says after the first tap
+   * @param {(question: string) => void} asked told then, to say it aloud
+   */
+  constructor(button, question, act, asked = () => {}) {
+    Object.assign(this, {button, question, act, asked});
     button.addEventListener('click', () => this.#tapped());
     button.addEventListener('blur', () => this.#calm());
   }
+
+  /** It has just asked: the next tap may still belong to the first. */
+  get isResting() { return this.#resting !== null; }
 
   /** @param {string} text what the button says before it is tapped; '' takes it away. */
   show(text) {
@@ -54,30 +66,45 @@ export class TwoTaps {
   }
 
   #tapped = () => {
+    if (this.button.getAttribute('aria-disabled') === 'true') return;
     if (this.#timer !== null) {
       this.#calm();
       this.act();
       return;
     }
-    // A phone does not always focus what is tapped, and what has no focus can not lose it.
+    // A phone does not always focus what is tapped, and what has no focus cannot lose it.
     this.button.focus();
     this.#timer = setTimeout(this.#calm, SURE_WITHIN);
     put(this.button, this.question);
+    this.asked(this.question);
+    this.button.setAttribute('aria-disabled', 'true');
+    this.#resting = setTimeout(this.#wake, DEAD_TIME);
+  };
+
+  #wake = () => {
+    if (this.#resting === null) return;
+    clearTimeout(this.#resting);
+    this.#resting = null;
+    this.button.setAttribute('aria-disabled', 'false');
   };
 
   #calm = () => {
     clearTimeout(this.#timer);
     this.#timer = null;
+    this.#wake();
     put(this.button, this.#text);
   };
 }
 
 export class TaskList {
   #cards = new Map();
+  /** While it runs no next step is taken: one has just become another, or has moved under the thumb. */
+  #resting = null;
 
   /**
    * @param {Element} list
-   * @param {{verb: Function, travel: Function, why: Function, navigate: Function, dismiss: Function}} on
+   * @param {{verb: Function, travel: Function, why: Function, navigate: Function, dismiss: Function,
+   *   say: (text: string) => void}} on
    */
   constructor(list, words, on) {
     Object.assign(this, {list, words, on});
@@ -137,7 +164,7 @@ export class TaskList {
     });
     card.why.addEventListener('click', () => this.on.why(job));
     card.dismiss.addEventListener('click', () => this.on.dismiss(job));
-    card.sure = new TwoTaps(card.back, words.giveBackSure, () => this.on.verb(job, card.giveBack));
+    card.sure = new TwoTaps(card.back, words.giveBackSure, () => this.on.verb(job, card.giveBack), this.on.say);
     return card;
   };
 
@@ -192,26 +219,49 @@ export class TaskList {
     const label = names[main?.verb] ?? '';
     if (card.drawn !== (main?.verb ?? '')) {
       const hadFocus = card.main.contains(document.activeElement);
+      if (card.drawn) this.#rest();
       card.drawn = main?.verb ?? '';
       card.main.replaceChildren();
+      card.final = null;
       if (main) {
         card.next = make('button', {type: 'button', class: 'next', 'data-verb': main.verb}, label);
-        card.next.addEventListener('click', () => {
-          if (card.next.getAttribute('aria-disabled') !== 'true') this.on.verb(job.job, card.main.verb);
-        });
+        const take = () => this.on.verb(job.job, card.main.verb);
+        if (FINAL.includes(main.verb)) {
+          card.final = new TwoTaps(card.next, this.words.finalSure[state.kind], take, this.on.say);
+        } else {
+          card.next.addEventListener('click', () => {
+            if (card.next.getAttribute('aria-disabled') !== 'true') take();
+          });
+        }
         card.main.append(card.next);
       }
       if (hadFocus) (main ? card.next : card.title).focus();
     }
     card.main.verb = main;
     card.main.hidden = !main;
+    card.isHeld = waits || Boolean(job.busy);
     if (!main) return;
+    card.final?.show(label);
     card.next.classList.toggle('primary', !isSecond && !waits);
     card.next.toggleAttribute('aria-busy', false);
     if (job.busy === main.verb) card.next.setAttribute('aria-busy', 'true');
-    card.next.setAttribute('aria-disabled', String(waits || Boolean(job.busy)));
+    this.#enable(card);
     if (waits) card.next.setAttribute('aria-describedby', card.hint.id);
     else card.next.removeAttribute('aria-describedby');
+  };
+
+  #enable = ({next, final, isHeld}) => {
+    next?.setAttribute('aria-disabled', String(isHeld || this.#resting !== null || Boolean(final?.isResting)));
+  };
+
+  /** The cards may change their places with it: all of them rest. */
+  #rest = () => {
+    clearTimeout(this.#resting);
+    this.#resting = setTimeout(() => {
+      this.#resting = null;
+      for (const card of this.#cards.values()) this.#enable(card);
+    }, DEAD_TIME);
+    for (const card of this.#cards.values()) this.#enable(card);
   };
 
   #two = (card, job, state, isHidden) => {

@@ -8,6 +8,23 @@ const percent = new Intl.NumberFormat(locale, {style: 'percent'});
 
 /** s between two reports until the gateway asks for another pace. */
 const FIRST_PACE = 1;
+/** ms without a reading, while the phone is asked for one again and again, from which on it does not find its location. */
+export const FOUND_WITHIN = 30_000;
+
+/**
+ * What is the matter with what is shared, by the name of its words; null: it is sent, and may be shown.
+ *
+ * @param {{isWatching: boolean, connection: {state: string, degraded: boolean, silent?: boolean}, note: string|null,
+ *   foundAgo: number|null}} now `note` of rider-silence.js; ms since the last reading, null before the first
+ */
+export function trouble({isWatching, connection, note, foundAgo}) {
+  if (!isWatching) return 'interrupted';
+  if (connection.state !== 'open') return 'offline';
+  if (connection.silent) return 'silent';
+  if (note === 'noFix' || (foundAgo !== null && foundAgo > FOUND_WITHIN)) return 'notFound';
+  if (note === 'coarse') return 'coarse';
+  return connection.degraded ? 'delayed' : null;
+}
 
 export class Sharing {
   /** s between two reports, as the gateway asks for. */
@@ -23,14 +40,19 @@ export class Sharing {
     const {travelling, location, silence} = this.travel;
     card.hidden = travelling.size === 0;
     if (travelling.size === 0) return;
-    const isShared = location.isWatching;
-    card.dataset.state = isShared ? 'on' : 'interrupted';
+    const {lastFixAt, enroute} = this.travel;
+    const what = trouble({
+      isWatching: location.isWatching, connection: enroute.connection, note: silence.note,
+      foundAgo: lastFixAt === null ? null : performance.now() - lastFixAt,
+    });
+    card.dataset.state = what ? 'interrupted' : 'on';
     const shared = travelling.size === 1 ? this.words.sharingOne : this.words.sharingMany(travelling.size);
-    put(text, isShared ? shared : this.words.interrupted);
-    put(rate, isShared ? this.#rate() : this.words.notShared);
-    put(note, silence.note === 'battery'
-      ? this.words.battery(percent.format(silence.battery.level)) : this.words[silence.note] ?? '');
-    keep.hidden = !isShared;
+    put(text, what ? this.words.troubles[what] : shared);
+    put(rate, what ? this.words.consequences[what] : this.#rate());
+    const said = what === 'notFound' ? 'noFix' : silence.note;
+    put(note, said === 'battery'
+      ? this.words.battery(percent.format(silence.battery.level)) : this.words[said] ?? '');
+    keep.hidden = !location.isWatching;
   }
 
   #rate = () => {

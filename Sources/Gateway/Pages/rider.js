@@ -17,6 +17,8 @@ import {words as allWords} from './rider-words.js';
 
 /** ms between two questions for the rider's tasks while the page is looked at: who gives them out does not tell us. */
 const TASKS_EVERY = 5_000;
+/** ms between two looks at what is shared: that nothing was found or heard for long is told by no event. */
+const LOOK_EVERY = 2_000;
 /** ms between two announcements: the rider hears what came of each tap. */
 const QUIET = 800;
 /** Closes after which signing in anew is of use. */
@@ -38,6 +40,7 @@ const signIn = new SignIn({panel: element('signin')});
 const enroute = new Enroute({credential: async () => signIn.current});
 const banner = new ConnectionBanner(element('offline'), {
   hasState: () => rider !== undefined, heardAt: () => enroute.heardAt,
+  say: (text) => announcer.say('connection', text, {isUrgent: true}),
 });
 
 // ---- the parts ----
@@ -91,6 +94,7 @@ const list = new TaskList(element('jobs'), words, {
     jobs.dismiss(job);
     element('tasks').focus();
   },
+  say: (text) => announcer.say('sure', text),
 });
 
 // ---- what the rider does ----
@@ -191,6 +195,7 @@ async function begin() {
 
 enroute.on('connection', (connection) => {
   banner.update(connection);
+  render();
   const code = connection.close?.code;
   if (code === REPLACED) {
     travel.pause();
@@ -203,6 +208,8 @@ enroute.on('connection', (connection) => {
   }
 });
 enroute.on('welcome', () => {
+  availability.connected();
+  jobs.connected();
   if (rider?.status === 'online') enroute.presence({device: deviceName()});
   askForRider();
 });
@@ -215,7 +222,9 @@ function look() {
   if (!document.hidden && enroute.connection.state === 'open') askForRider();
 }
 setInterval(look, TASKS_EVERY);
+setInterval(() => { if (travel.travelling.size > 0) render(); }, LOOK_EVERY);
 document.addEventListener('visibilitychange', look);
 
 keepForLater();
 begin();
+document.documentElement.dataset.ready = '';

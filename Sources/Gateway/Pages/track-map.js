@@ -63,6 +63,8 @@ export class TrackMap {
 
   /** Shows a rider of this kind and where it goes; what has not changed stays. */
   open(kind, destination) {
+    // Leaflet was lost on the way: the sentence below the map says where the rider is.
+    if (!globalThis.L) return;
     if (!this.#map) this.#build(kind);
     const there = this.#home?.getLatLng();
     if (destination?.lat === there?.lat && destination?.lon === there?.lng) return;

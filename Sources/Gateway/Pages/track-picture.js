@@ -84,6 +84,7 @@ export function picture(view, {now, wall, isLost = false, isKept = false, isUnse
       since: view.statusAt ? sinceText(view.statusAt - view.clockOffset, wall, locale, timeZone) : '',
     },
     spoken: spoken(view, kind, isMapped, texts, words),
+    spokenPosition: isStale ? texts?.tracking?.stale?.spoken ?? '' : words.liveAgain,
     arrivesAt: eta?.state === 'ok' ? eta.arrivesAt ?? null : null,
     isArriving: when.kind === 'now',
   };

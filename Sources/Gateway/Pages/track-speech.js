@@ -1,4 +1,5 @@
-// What is worth saying aloud: another state, an arrival that moved by two minutes or more, and that somebody arrives.
+// What is worth saying aloud: another state, a location that is no longer up to date or is again, an arrival that moved by
+// two minutes or more, and that somebody arrives.
 // What was there when the page came is read by the page itself, positions are never spoken, and a countdown is no news.
 // How often something is said is the Announcer's business (page.js).
 
@@ -9,10 +10,14 @@ export class Speech {
   #state = null;
   #arrivesAt = null;
   #isArriving = false;
+  #isStale = false;
 
-  /** @param say `(topic, text)`, with unspoken words of a topic replaced by newer ones */
-  constructor(say) {
-    this.say = say;
+  /**
+   * @param say `(topic, text)`, with unspoken words of a topic replaced by newer ones
+   * @param unsay `(topic)`: what is unspoken of it is no longer so
+   */
+  constructor(say, unsay = () => {}) {
+    Object.assign(this, {say, unsay});
   }
 
   /** Takes what is shown now. @param picture of track-picture.js; without texts nothing is called by its name yet */
@@ -21,11 +26,20 @@ export class Speech {
     if (this.#state !== null && this.#state !== picture.spoken) this.say('state', picture.spoken);
     const isFirst = this.#state === null;
     this.#state = picture.spoken;
+    this.#hearPosition(picture, isFirst);
     this.#hearArrival(picture, isFirst);
   }
 
+  #hearPosition = ({isMapped, isStale, spokenPosition}, isFirst) => {
+    // Without a map the state says why.
+    const wasStale = this.#isStale;
+    this.#isStale = isMapped && Boolean(isStale);
+    if (isMapped && wasStale !== this.#isStale && !isFirst) this.say('position', spokenPosition);
+  };
+
   #hearArrival = ({arrivesAt, isArriving, eta, isMapped}, isFirst) => {
     if (!isMapped) {
+      this.unsay('arrival');
       [this.#arrivesAt, this.#isArriving] = [null, false];
       return;
     }

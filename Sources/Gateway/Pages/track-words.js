@@ -21,6 +21,7 @@ export const words = {
     riderOnMap: {service: 'Technician', delivery: 'Rider'},
     homeOnMap: 'Your address',
     live: 'Live',
+    liveAgain: 'The location is live again.',
     withoutConnection: 'The location can be seen again once there is a connection.',
     lastSeen: (who, far) => `${who} was ${far} away when last seen.`,
     notSharedYet: {
@@ -69,6 +70,7 @@ export const words = {
     riderOnMap: {service: 'Techniker', delivery: 'Fahrer'},
     homeOnMap: 'Ihre Adresse',
     live: 'Live',
+    liveAgain: 'Der Standort ist wieder live.',
     withoutConnection: 'Der Standort ist wieder zu sehen, sobald es eine Verbindung gibt.',
     lastSeen: (who, far) => `${who} war zuletzt ${far} entfernt.`,
     notSharedYet: {

@@ -27,9 +27,12 @@ const signIn = new SignIn({panel: element('signin'), takesLinks: true});
 const enroute = new Enroute({credential: async () => signIn.current});
 const map = new TrackMap(element('map'), {follow: element('follow'), words});
 const announcer = new Announcer(element('announcer'));
-const speech = new Speech((topic, text) => announcer.say(topic, text));
+// An arrival moves often, and waits for its turn; all else is said as it happens (CUS-027).
+const speech = new Speech(
+  (topic, text) => announcer.say(topic, text, {isUrgent: topic !== 'arrival'}), (topic) => announcer.unsay(topic));
 const banner = new ConnectionBanner(element('offline'), {
   hasState: () => view.known, knownAt: () => keptAt, heardAt: () => enroute.heardAt,
+  say: (text) => announcer.say('connection', text, {isUrgent: true}),
 });
 
 let view = unknownView(job);
@@ -214,7 +217,7 @@ function renderRefusal(isRefused) {
     place.append(again);
   }
   document.title = what;
-  announcer.say('state', what);
+  announcer.say('state', what, {isUrgent: true});
 }
 
 languageSwitch(element('language'));
@@ -224,3 +227,4 @@ document.addEventListener('visibilitychange', () => { if (!document.hidden) rend
 keepForLater();
 render();
 begin();
+document.documentElement.dataset.ready = '';

@@ -22,14 +22,20 @@ struct DemoOrders: Sendable {
     /// Without a slash at its end.
     let url: String
     let client: HTTPClient
+    /// Before a request that was not carried out is sent again.
+    var pause = Duration.seconds(1)
 
     private static let patience = TimeAmount.seconds(5)
+    /// Times a request is sent: a button of the panel may just have killed what would answer it. About a minute.
+    static let attempts = 10
     private static let longestAnswer = 1 << 20
     private static let tokenLifetime: Int64 = 6 * 3600
 
     /// What a gateway would not do.
     struct Refusal: Error, CustomStringConvertible {
         let description: String
+        /// Nobody answered, or the answer says that it is a matter of time.
+        var isPassing = false
     }
 
     /// Who asks; each has a token of its own.
@@ -61,16 +67,34 @@ struct DemoOrders: Sendable {
             lifetime: Self.tokenLifetime)
     }
 
+    /// Asks, and asks again while nobody answers. Every attempt has the same idempotency key, so nothing is done twice.
+    ///
     /// - Returns: the answer's body.
     /// - Throws: `Refusal`.
     @discardableResult
     func ask(
         _ method: HTTPMethod, _ path: String, _ body: [String: any Sendable] = [:], by party: Party
     ) async throws -> [String: Any] {
+        let key = "\(UUID())"
+        for attempt in 1..<Self.attempts {
+            do {
+                return try await self.askOnce(method, path, body, by: party, key: key)
+            } catch let refusal as Refusal where refusal.isPassing {
+                if attempt == 1 { say("enroute demo: \(refusal) Trying again.") }
+                try await Task.sleep(for: self.pause)
+            }
+        }
+        return try await self.askOnce(method, path, body, by: party, key: key)
+    }
+
+    private func askOnce(
+        _ method: HTTPMethod, _ path: String, _ body: [String: any Sendable], by party: Party, key: String
+    ) async throws -> [String: Any] {
         var request = HTTPClientRequest(url: "\(self.url)/api/v1/\(path)")
         request.method = method
         request.headers = [
             "authorization": "Bearer \(try await self.token(of: party))", "content-type": "application/json",
+            "idempotency-key": key,
         ]
         if method != .GET { request.body = .bytes(try JSONSerialization.data(withJSONObject: body)) }
         let answer: HTTPClientResponse
@@ -79,13 +103,14 @@ struct DemoOrders: Sendable {
             answer = try await self.client.execute(request, timeout: Self.patience)
             bytes = Data(buffer: try await answer.body.collect(upTo: Self.longestAnswer))
         } catch  where !(error is CancellationError) {
-            throw Refusal(description: "\(method.rawValue) \(path) was not answered: \(error)")
+            throw Refusal(description: "\(method.rawValue) \(path) was not answered: \(error).", isPassing: true)
         }
         let members = try? JSONSerialization.jsonObject(with: bytes) as? [String: Any]
         guard (200..<300).contains(answer.status.code) else {
             throw Refusal(
                 description: "\(method.rawValue) \(path): \(answer.status.code) "
-                    + (members?["detail"] as? String ?? String(decoding: bytes, as: UTF8.self)))
+                    + (members?["detail"] as? String ?? String(decoding: bytes, as: UTF8.self)),
+                isPassing: answer.status.code == 429 || answer.status.code >= 500)
         }
         return members ?? [:]
     }

@@ -19,10 +19,18 @@ struct DemoPerformance: Sendable {
 
     /// Between attempts to follow again.
     private static let pause = Duration.seconds(1)
-    /// To tell of the arrival.
-    private static let attempts = 10
 
+    /// Performs it. What goes wrong on the way ends the trip and is said; the pages and the panel stay.
     func run() async throws {
+        do {
+            try await self.perform()
+        } catch  where !Task.isCancelled {
+            self.controls.plot = "The trip ended early: \(error)"
+            say("enroute demo: the trip ended early: \(error) The pages and the panel stay up. Ctrl-C ends them.")
+        }
+    }
+
+    private func perform() async throws {
         self.controls.plot = "The technician sets out."
         try await self.orders.set("on_the_way")
         let rider = Rider(
@@ -40,21 +48,11 @@ struct DemoPerformance: Sendable {
             while let summary = try await group.next() { if let summary { return summary } }
             throw CancellationError()
         }
-        try await self.arrive()
+        try await self.orders.set("work_in_progress")
         self.controls.plot = "The technician has arrived."
         say(
             "enroute demo: the technician has arrived; \(summary.accepted) of \(summary.sent) positions were shown. Ctrl-C ends it."
         )
-    }
-
-    /// Somebody may just have killed what would take it.
-    private func arrive() async throws {
-        for _ in 1..<Self.attempts {
-            do { return try await self.orders.set("work_in_progress") } catch is DemoOrders.Refusal {
-                try await Task.sleep(for: Self.pause)
-            }
-        }
-        try await self.orders.set("work_in_progress")
     }
 
     /// Follows as a customer does, for as long as it is let.
@@ -70,7 +68,9 @@ struct DemoPerformance: Sendable {
                         self.controls.note(latency: .now - location.fix.at)
                     }
                 }
-            } catch is ClientError {}
+            } catch  where !Task.isCancelled {
+                // Its gateway was killed, or its network is cut.
+            }
             try await Task.sleep(for: Self.pause)
         }
     }

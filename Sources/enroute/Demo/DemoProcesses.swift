@@ -18,7 +18,16 @@ final class DemoProcess: Sendable {
         var ends = 0
         /// Of the process that runs.
         var kill: AsyncStream<Void>.Continuation?
+        /// It was ready once, so that another start is worth a try.
+        var wasReady = false
+        /// Starts that failed, one after the other.
+        var failures = 0
     }
+
+    /// Starts that may fail one after the other, once it was ready.
+    static let mostFailures = 10
+    /// After a start that failed.
+    private static let failurePause = Duration.seconds(1)
 
     private let state = Mutex(State())
 
@@ -32,7 +41,8 @@ final class DemoProcess: Sendable {
     ///
     /// - Parameters:
     ///   - pause: between an end and the next start.
-    ///   - start: runs it until the closure that it is given returns, then kills it.
+    ///   - start: runs it until the closure that it is given returns, then kills it. What it throws is thrown when the
+    ///     process was never ready, or was not ready in any of many starts; otherwise it is said, and it is started again.
     func run(
         pause: Duration, _ start: @Sendable (_ untilEnd: @escaping @Sendable () async -> Void) async throws -> Void
     ) async throws {
@@ -40,9 +50,25 @@ final class DemoProcess: Sendable {
             // One for each start: whoever waits for it is cancelled where the process ends by itself, and that ends it.
             let (kills, kill) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             self.state.withLock { $0.kill = kill }
-            try await start { for await _ in kills { return } }
-            self.state.withLock { $0.ends += 1 }
-            try await Task.sleep(for: pause)
+            do {
+                try await start {
+                    self.state.withLock { ($0.wasReady, $0.failures) = (true, 0) }
+                    for await _ in kills { return }
+                }
+                self.state.withLock { $0.ends += 1 }
+                try await Task.sleep(for: pause)
+            } catch  where !Task.isCancelled && self.mayFail() {
+                say("enroute demo: \(error) It is started again.")
+                try await Task.sleep(for: max(pause, Self.failurePause))
+            }
+        }
+    }
+
+    /// Counts a start that failed, and says whether there may be another.
+    private func mayFail() -> Bool {
+        self.state.withLock { state in
+            state.failures += 1
+            return state.wasReady && state.failures <= Self.mostFailures
         }
     }
 }

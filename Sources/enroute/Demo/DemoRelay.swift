@@ -16,7 +16,6 @@ final class DemoRelay: Sendable {
 
     /// Connections that a listening socket keeps, at most.
     private static let backlog: Int32 = 256
-    private static let connectTimeout = TimeAmount.seconds(2)
 
     func add(_ port: Int) { self.state.withLock { $0.ports.append(port) } }
 
@@ -25,7 +24,7 @@ final class DemoRelay: Sendable {
     var ports: [Int] { self.state.withLock { $0.ports } }
 
     /// The gateways in the order in which they are to be tried.
-    private func order() -> [Int] {
+    fileprivate func order() -> [Int] {
         self.state.withLock { state in
             guard !state.ports.isEmpty else { return [] }
             state.next = (state.next + 1) % state.ports.count
@@ -40,63 +39,138 @@ final class DemoRelay: Sendable {
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.autoRead, value: false)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
-                // Nothing is read until somebody is there to be told.
-                self.connect(channel, to: self.order())
-                return channel.eventLoop.makeSucceededVoidFuture()
+                channel.eventLoop.makeCompletedFuture {
+                    let side = RelaySide(channel)
+                    try channel.pipeline.syncOperations.addHandler(GatewaySearch(self, for: side))
+                    try channel.pipeline.syncOperations.addHandler(side)
+                }
             }
             .bind(host: host, port: port).get()
     }
+}
 
-    private func connect(_ client: any Channel, to ports: [Int]) {
-        guard let port = ports.first else { return client.close(promise: nil) }
-        ClientBootstrap(group: client.eventLoop)
+/// Connects an accepted connection to a gateway. It begins in `channelActive`: a channel that is asked to read before it is
+/// registered with its event loop never reads, and the child initializer runs before that.
+private final class GatewaySearch: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private static let connectTimeout = TimeAmount.seconds(2)
+    /// While every gateway is away, they are tried again so often, with this pause: about as long as a browser is patient.
+    private static let mostRounds = 40
+    private static let pause = TimeAmount.milliseconds(250)
+
+    private let relay: DemoRelay
+    private let client: RelaySide
+
+    init(_ relay: DemoRelay, for client: RelaySide) { (self.relay, self.client) = (relay, client) }
+
+    func channelActive(context: ChannelHandlerContext) {
+        self.search(self.relay.order(), round: 1)
+        context.fireChannelActive()
+    }
+
+    private func search(_ ports: [Int], round: Int) {
+        let channel = self.client.channel
+        guard channel.isActive else { return }
+        let searching = NIOLoopBound(self, eventLoop: channel.eventLoop)
+        guard let port = ports.first else {
+            guard round < Self.mostRounds else { return channel.close(promise: nil) }
+            channel.eventLoop.scheduleTask(in: Self.pause) {
+                searching.value.search(searching.value.relay.order(), round: round + 1)
+            }
+            return
+        }
+        ClientBootstrap(group: channel.eventLoop)
             .connectTimeout(Self.connectTimeout)
             .channelOption(.autoRead, value: false)
+            .channelOption(.allowRemoteHalfClosure, value: true)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .connect(host: "127.0.0.1", port: port)
             .whenComplete { result in
                 switch result {
-                case .failure: self.connect(client, to: Array(ports.dropFirst()))
-                case .success(let gateway): Self.join(client, gateway)
+                case .failure: searching.value.search(Array(ports.dropFirst()), round: round)
+                case .success(let gateway): searching.value.client.join(gateway)
                 }
             }
     }
-
-    /// Both are on one event loop.
-    private static func join(_ client: any Channel, _ gateway: any Channel) {
-        do {
-            try client.pipeline.syncOperations.addHandler(PassingOn(to: gateway))
-            try gateway.pipeline.syncOperations.addHandler(PassingOn(to: client))
-            client.read()
-            gateway.read()
-        } catch {
-            client.close(promise: nil)
-            gateway.close(promise: nil)
-        }
-    }
 }
 
-/// What one side says is said to the other; the next is read when that has been taken. Whoever ends ends both.
-private final class PassingOn: ChannelInboundHandler {
+/// One of the two connections. What it hears is said by the other; the next is read when that has been taken, so a reader
+/// that is slow holds up its own writer only. Both are on one event loop.
+private final class RelaySide: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private let other: any Channel
+    let channel: any Channel
+    private var other: (any Channel)?
+    /// What came with the end of a connection that has no other side yet: at its end a channel reads all that is there.
+    private var early: [ByteBuffer] = []
+    private var hasHeardAll = false
 
-    init(to other: any Channel) { self.other = other }
+    init(_ channel: any Channel) { self.channel = channel }
+
+    /// Begins to pass on, both ways.
+    func join(_ gateway: any Channel) {
+        guard self.channel.isActive, gateway.isActive else {
+            gateway.close(promise: nil)
+            return self.channel.close(promise: nil)
+        }
+        let side = RelaySide(gateway)
+        do {
+            try gateway.pipeline.syncOperations.addHandler(side)
+        } catch {
+            gateway.close(promise: nil)
+            return self.channel.close(promise: nil)
+        }
+        (self.other, side.other) = (gateway, self.channel)
+        for bytes in self.early { self.pass(bytes) }
+        self.early = []
+        if self.hasHeardAll { self.finishOther() }
+        self.channel.read()
+        gateway.read()
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let reader = NIOLoopBound(context, eventLoop: context.eventLoop)
-        self.other.writeAndFlush(self.unwrapInboundIn(data)).whenComplete { result in
+        let bytes = self.unwrapInboundIn(data)
+        if self.other == nil { self.early.append(bytes) } else { self.pass(bytes) }
+    }
+
+    private func pass(_ bytes: ByteBuffer) {
+        let channel = self.channel
+        self.other?.writeAndFlush(bytes).whenComplete { result in
             switch result {
-            case .success: reader.value.read()
-            case .failure: reader.value.close(promise: nil)
+            case .success: channel.read()
+            case .failure: channel.close(promise: nil)
             }
         }
     }
 
-    func channelInactive(context: ChannelHandlerContext) { self.other.close(promise: nil) }
+    /// It says no more, but it may go on listening.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event {
+            self.hasHeardAll = true
+            self.finishOther()
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        guard self.hasHeardAll else {
+            self.other?.close(promise: nil)
+            return
+        }
+        self.afterLastByte { $0.close(promise: nil) }
+    }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    private func finishOther() { self.afterLastByte { $0.close(mode: .output, promise: nil) } }
+
+    /// A channel whose two directions are closed drops what still waits; so the end waits behind it.
+    private func afterLastByte(_ end: @escaping @Sendable (any Channel) -> Void) {
+        guard let other else { return }
+        other.writeAndFlush(ByteBuffer()).whenComplete { _ in end(other) }
+    }
 }

@@ -1,0 +1,102 @@
+"""D5: on a phone's network a file is lost now and then. Whichever it is, the page comes: by itself after one more
+load, or it says what is the matter and offers to try again."""
+
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from assets import fetch
+
+RESCUE = "/assets/page-rescue.js"
+SCRIPT = "/assets/track.js"
+PARTS = [SCRIPT, "/assets/page.css", "/assets/track.css", "/assets/leaflet/leaflet.js", "/assets/leaflet/leaflet.css"]
+
+
+def losing(path: str, times: int):
+    """A page's first requests for this file get no answer."""
+    lost = []
+
+    def route(route):
+        if len(lost) < times:
+            lost.append(route.request.url)
+            return route.abort()
+        return route.continue_()
+
+    return lambda page: page.route(lambda url: urlsplit(url).path == path, route)
+
+
+@pytest.fixture
+def open_losing(devices, order_system):
+    """open_losing(path, times): the page of a visit on its way whose file is lost so often, and the visit."""
+
+    def open_page(path: str, times: int = 1, **options):
+        visit = order_system.visit("on_the_way")
+        page = devices.open(None, width=390, height=844, is_phone=True, **options)
+        losing(path, times)(page)
+        page.goto(order_system.sign_in_url(f"/track/{visit.name}", "customer", visit.customer))
+        return page
+
+    return open_page
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("path", PARTS + [RESCUE])
+def test_D5_whichever_file_is_lost_the_page_comes(path, open_losing):
+    page = open_losing(path)
+    expect(page.locator("#headline")).to_have_text("Your technician is on the way")
+    page.wait_for_function("() => 'ready' in document.documentElement.dataset")
+    expect(page.locator("#rescue")).to_have_count(0)
+    if path != RESCUE:
+        page.wait_for_function("""() => 'L' in window
+          && [...document.querySelectorAll('link[rel=stylesheet]')].every(({sheet}) => sheet)""")
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("locale, text, again", [
+    ("en-US", "Something didn’t load.", "Try again"), ("de-DE", "Etwas wurde nicht geladen.", "Noch einmal versuchen")])
+def test_D5_a_script_that_is_lost_twice_is_told_and_may_be_tried_again(open_losing, locale, text, again, axe):
+    page = open_losing(SCRIPT, 2, locale=locale)
+    expect(page.get_by_role("alert")).to_contain_text(text)
+    axe(page)
+    page.get_by_role("button", name=again).click()
+    page.wait_for_function("() => 'ready' in document.documentElement.dataset")
+    expect(page.locator("#rescue")).to_have_count(0)
+
+
+@pytest.mark.lean
+def test_D5_a_script_that_does_not_come_is_told_after_6_s_and_asked_for_again_after_20(order_system, devices):
+    visit = order_system.visit("on_the_way")
+    page = devices.open(None, width=390, height=844, is_phone=True, clock=True)
+    held = []
+    page.route(lambda url: urlsplit(url).path == SCRIPT,
+               lambda route: route.continue_() if held else held.append(route))
+    with page.expect_response(lambda answer: urlsplit(answer.url).path == RESCUE):
+        page.goto(order_system.sign_in_url(f"/track/{visit.name}", "customer", visit.customer), wait_until="commit")
+    page.wait_for_function("() => document.querySelector('main')")
+    page.clock.run_for(6_000)
+    expect(page.get_by_role("alert")).to_contain_text("This is taking longer than usual")
+    with page.expect_request(lambda request: urlsplit(request.url).path == SCRIPT):
+        page.clock.run_for(14_000)
+    expect(page.locator("#headline")).to_have_text("Your technician is on the way")
+    expect(page.locator("#rescue")).to_have_count(0)
+
+
+@pytest.mark.lean
+def test_D5_without_its_map_library_the_page_says_all_else(coming, order_system, devices):
+    job, _ = coming()
+    page = devices.open(None, width=390, height=844, is_phone=True)
+    losing("/assets/leaflet/leaflet.js", 1_000)(page)
+    page.goto(order_system.sign_in_url(f"/track/{job.name}", "customer", job.customer))
+    expect(page.locator("#twin")).to_contain_text("away")
+    expect(page.locator("#age")).to_have_text("Live")
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("name", ["track", "rider", "ops"])
+def test_D5_a_page_has_one_script_of_its_own_beside_the_rescue(name, make_site):
+    site = make_site(PAGES=None)
+    _, _, html = fetch(f"{site.url}/{'track/nothing' if name == 'track' else name}")
+    assert html.count(b"/assets/page-rescue.js") == 1 and b"modulepreload" not in html
+    _, _, script = fetch(f"{site.url}/assets/{name}.js")
+    assert not [line for line in script.decode().splitlines() if line.startswith(("import", "export"))]

@@ -1,0 +1,68 @@
+"""D2: what cannot be taken back is not done by a finger that taps twice. The page's time is the test's: two taps
+come 250 ms apart, wherever the button under the thumb has become another."""
+
+import secrets
+
+import pytest
+from playwright.sync_api import expect
+
+from rider_page import RiderPage
+
+APART_MS = 250
+DEAD_TIME_MS = 800
+A_WHILE_MS = 12_000
+
+
+@pytest.fixture
+def on_the_way(order_system, devices):
+    """A rider without a zone, and its delivery that can be picked up."""
+    person = f"rider-{secrets.token_hex(3)}"
+    job = order_system.delivery("accepted", "preparing", "ready_for_pickup", rider=person)
+    return RiderPage(order_system, devices, job.rider, job, clock=True), job
+
+
+def tap(rider, job) -> None:
+    """Where the button is now, whatever it is then."""
+    box = rider.next(job).bounding_box()
+    rider.page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+
+@pytest.mark.lean
+def test_D2_a_double_tap_starts_the_delivery_and_does_not_complete_it(on_the_way):
+    rider, job = on_the_way
+    expect(rider.next(job)).to_have_text("Start the delivery")
+    tap(rider, job)
+    expect(rider.next(job)).to_have_text("Delivered")
+    rider.page.clock.run_for(APART_MS)
+    tap(rider, job)
+    expect(rider.next(job)).to_have_text("Delivered")
+    # Once it may be meant, two more of them only ask.
+    rider.page.clock.run_for(DEAD_TIME_MS)
+    tap(rider, job)
+    expect(rider.next(job)).to_have_text("Really delivered? Tap again")
+    expect(rider.announcer).to_contain_text("Really delivered? Tap again")
+    rider.page.clock.run_for(APART_MS)
+    tap(rider, job)
+    expect(rider.next(job)).to_have_text("Really delivered? Tap again")
+    assert job.state["status"] == "in_transit"
+    # Who thinks better of it has only to wait.
+    rider.page.clock.run_for(A_WHILE_MS)
+    expect(rider.next(job)).to_have_text("Delivered")
+    assert job.state["status"] == "in_transit"
+
+
+@pytest.mark.lean
+def test_D2_who_means_it_completes_the_delivery_by_the_keyboard_too(on_the_way, axe):
+    rider, job = on_the_way
+    rider.next(job).focus()
+    rider.page.keyboard.press("Enter")
+    expect(rider.next(job)).to_have_text("Delivered")
+    expect(rider.next(job)).to_be_focused()
+    rider.page.clock.run_for(DEAD_TIME_MS)
+    rider.page.keyboard.press("Enter")
+    expect(rider.next(job)).to_have_text("Really delivered? Tap again")
+    axe(rider.page)
+    rider.page.clock.run_for(DEAD_TIME_MS)
+    rider.page.keyboard.press("Enter")
+    expect(rider.card(job)).to_contain_text("Done. Thank you.")
+    assert job.state["status"] == "delivered"

@@ -1,0 +1,159 @@
+"""What a page says when its connection, its gateway or its location is not what it was: on the page, and aloud (D4, D8,
+D18, B41)."""
+
+import secrets
+
+import pytest
+from playwright.sync_api import expect
+
+from devices import ROME
+from followers import following
+from order_system import HOME, Job, OrderSystem
+from rider_page import RiderPage
+from riders import Rider
+from trips import to_the_door
+
+LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
+NO_CONNECTION = "No connection."
+A_MESSAGE_MS = 11_000
+# Whatever a screen reader is given to say, in its order.
+LISTEN = """() => {
+  window.said = [];
+  const place = document.getElementById('announcer');
+  new MutationObserver(() => said.push(place.textContent)).observe(place, {childList: true});
+}"""
+
+
+@pytest.fixture
+def travelling(order_system, devices):
+    """travelling(…): a rider that shares its location, and its job."""
+
+    def travel(**options):
+        job = order_system.visit("on_the_way")
+        rider = RiderPage(order_system, devices, job.rider, job, **LOCATED | options)
+        rider.travel(job).click()
+        expect(rider.page.locator("#sharing")).to_have_attribute("data-state", "on")
+        expect(rider.page.locator("#rate")).to_contain_text("Reported every")
+        return rider, job
+
+    return travel
+
+
+def seen_once(orders: OrderSystem) -> tuple[Job, Rider]:
+    """A visit whose rider was seen, and the rider, on a site of the test's own."""
+    job = orders.visit("on_the_way")
+    rider = Rider(orders, job).travel()
+    rider.report(to_the_door(HOME).at(0), is_answered=True)
+    with following(job) as follower:
+        follower.hear_live()
+    return job, rider
+
+
+@pytest.mark.lean
+def test_D4_a_rider_without_a_connection_is_told_that_nothing_is_sent(travelling, axe):
+    rider, _ = travelling()
+    sharing = rider.page.locator("#sharing")
+    rider.page.context.set_offline(True)
+    expect(sharing).to_have_attribute("data-state", "interrupted")
+    expect(sharing).to_contain_text("Your location is not being sent")
+    expect(sharing).not_to_contain_text("Reported every")
+    expect(rider.announcer).to_contain_text(NO_CONNECTION)
+    axe(rider.page)
+    rider.page.context.set_offline(False)
+    expect(sharing).to_have_attribute("data-state", "on")
+    expect(rider.announcer).to_contain_text("Connected again.")
+
+
+@pytest.mark.lean
+def test_D4_a_location_that_is_too_inexact_is_not_called_shared(travelling):
+    rider, _ = travelling()
+    rider.page.context.set_geolocation(ROME | {"accuracy": 900})
+    sharing = rider.page.locator("#sharing")
+    expect(sharing).to_have_attribute("data-state", "interrupted")
+    expect(sharing).to_contain_text("Your location is not shown")
+    expect(sharing).to_contain_text("too inexact")
+    rider.page.context.set_geolocation(ROME)
+    expect(sharing).to_have_attribute("data-state", "on")
+    expect(rider.page.locator("#sharing-text")).to_have_text("Sharing your location")
+
+
+@pytest.mark.lean
+def test_D8_a_customer_hears_that_the_connection_is_lost_and_back_at_once(coming, order_system, phone):
+    job, _ = coming()
+    page = phone(order_system.sign_in_url(f"/track/{job.name}", "customer", job.customer))
+    expect(page.locator("#age")).to_have_text("Live")
+    page.context.set_offline(True)
+    expect(page.locator("#announcer")).to_contain_text(NO_CONNECTION)
+    page.context.set_offline(False)
+    expect(page.locator("#announcer")).to_contain_text("Connected again.")
+
+
+@pytest.mark.lean
+def test_D8_two_statuses_within_a_second_are_both_said_at_once(order_system, phone):
+    job = order_system.visit()
+    page = phone(order_system.sign_in_url(f"/track/{job.name}", "customer", job.customer), clock=True)
+    expect(page.locator("#headline")).to_have_text("Your technician is assigned")
+    # Its quiet time does not pass: the page's clock stands.
+    for status, text in (("on_the_way", "on the way"), ("work_in_progress", "has arrived")):
+        job.status(status)
+        expect(page.locator("#announcer")).to_contain_text(text)
+
+
+def test_D8_a_location_that_gets_old_is_said_aloud(make_site, open_devices):
+    site = make_site(FRESHNESS_SECONDS=2)
+    orders = OrderSystem(site)
+    job, rider = seen_once(orders)
+    page = open_devices(site).phone(orders.sign_in_url(f"/track/{job.name}", "customer", job.customer))
+    expect(page.locator("#age")).to_have_class("is-stale")
+    expect(page.locator("#announcer")).to_contain_text("The location is not up to date.")
+    page.evaluate(LISTEN)
+    rider.report(to_the_door(HOME).at(1), is_answered=True)
+    page.wait_for_function("() => said.some((text) => text.includes('The location is live again.'))")
+    rider.close()
+
+
+@pytest.mark.lean
+def test_D18_a_failure_is_told_each_time_and_not_for_ever(order_system, devices):
+    person, zone = f"rider-{secrets.token_hex(3)}", f"zone-{secrets.token_hex(3)}"
+    order_system.approve(person, zone)
+    rider = RiderPage(order_system, devices, person, clock=True)
+    rider.page.route("**/riders/me/status", lambda route: route.fulfill(status=500, body="{}"))
+    snack = rider.page.locator("#snack")
+    rider.page.evaluate(LISTEN)
+    for times in (1, 2):
+        rider.switch.click()
+        expect(rider.switch).not_to_have_attribute("aria-busy", "true")
+        expect(snack).to_be_visible()
+        rider.page.clock.run_for(1_000)
+        texts = rider.page.evaluate("said")
+        assert len([text for text in texts if "Could not update status" in text]) == times, texts
+    rider.page.clock.run_for(A_MESSAGE_MS)
+    expect(snack).to_be_hidden()
+
+
+@pytest.mark.lean
+def test_D18_that_the_network_is_gone_is_not_said_once_it_is_back(order_system, devices):
+    person, zone = f"rider-{secrets.token_hex(3)}", f"zone-{secrets.token_hex(3)}"
+    order_system.approve(person, zone)
+    rider = RiderPage(order_system, devices, person)
+    expect(rider.switch).to_have_attribute("aria-checked", "false")
+    rider.page.context.set_offline(True)
+    rider.switch.click()
+    expect(rider.message).to_contain_text("Network error")
+    rider.page.context.set_offline(False)
+    expect(rider.page.locator("#snack")).to_be_hidden()
+
+
+def test_B41_a_gateway_that_stands_still_is_told_of_by_the_page_s_own_clock(make_site, open_devices):
+    site = make_site()
+    orders = OrderSystem(site)
+    job, rider = seen_once(orders)
+    page = open_devices(site).phone(orders.sign_in_url(f"/track/{job.name}", "customer", job.customer))
+    expect(page.locator("#age")).to_have_text("Live")
+    site.gateways[0].process.freeze()
+    expect(page.locator("#offline")).to_contain_text("The service does not answer. You see what was known at")
+    expect(page.locator("#age")).to_contain_text("pdated")
+    expect(page.locator("#announcer")).to_contain_text("The service does not answer.")
+    site.gateways[0].process.thaw()
+    expect(page.locator("#offline")).to_be_hidden()
+    rider.close()

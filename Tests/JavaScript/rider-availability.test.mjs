@@ -1,0 +1,85 @@
+// The message of the availability switch: it comes with each failure, and goes with what it was about.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {settled} from './clock.mjs';
+import {Place, ownClock} from './page.mjs';
+
+const {Availability, TOLD_FOR} = await import('../../Sources/Gateway/Pages/rider-availability.js');
+const {words} = await import('../../Sources/Gateway/Pages/rider-words.js');
+
+const offline = {status: 'offline', approved: true, tasks: [], capacity: 1, reachable: true};
+
+/** A switch whose changes fail with this code, as long as there is one. */
+function failing(code) {
+  const places = Object.fromEntries(
+    ['button', 'title', 'detail', 'state', 'card', 'snack', 'message', 'close'].map((name) => [name, new Place()]));
+  const [said, how] = [[], {code}];
+  const declare = async (status) => {
+    if (how.code) throw Object.assign(new Error(how.code), {code: how.code});
+    return {...offline, status};
+  };
+  const availability = new Availability(places, words.en, declare, {
+    rider: (rider) => availability.show(rider), doubt() {}, say: (text) => said.push(text),
+  });
+  availability.show(offline);
+  return {availability, places, said, how, isTold: () => !places.snack.hidden};
+}
+
+test('D18: a message leaves by itself, but not from under whoever is in it', async (run) => {
+  const clock = ownClock(run);
+  const {availability, places, isTold} = failing('unavailable');
+  await availability.toggle();
+  await clock.pass(TOLD_FOR - 1);
+  assert.ok(isTold());
+  places.snack.children = [places.close];
+  places.close.focus();
+  await clock.pass(1);
+  assert.ok(isTold());
+  places.button.focus();
+  await clock.pass(TOLD_FOR);
+  assert.ok(!isTold());
+});
+
+test('D18: it goes with the success that follows, and with another state', async (run) => {
+  ownClock(run);
+  const {availability, how, isTold} = failing('unavailable');
+  await availability.toggle();
+  availability.show({...offline});
+  assert.ok(isTold());
+  availability.show({...offline, tasks: [{job: 'order-1'}]});
+  assert.ok(!isTold());
+  await availability.toggle();
+  assert.ok(isTold());
+  how.code = null;
+  await availability.toggle();
+  assert.ok(!isTold());
+});
+
+test('D18: that there is no network is said no longer once there is one, and other things are', async (run) => {
+  ownClock(run);
+  for (const [code, isSaidOn] of [['network', false], ['forbidden', true]]) {
+    const {availability, isTold} = failing(code);
+    await availability.toggle();
+    availability.connected();
+    assert.equal(isTold(), isSaidOn, code);
+  }
+});
+
+test('D18: a second failure takes the message away and brings it again, and says it again', async (run) => {
+  ownClock(run);
+  const {availability, places, said} = failing('unavailable');
+  await availability.toggle();
+  const seen = [];
+  let isHidden = false;
+  Object.defineProperty(places.snack, 'hidden', {
+    get: () => isHidden, set(is) { seen.push(is); isHidden = is; }, configurable: true,
+  });
+  said.length = 0;
+  await availability.toggle();
+  await settled();
+  assert.equal(seen.at(-1), false);
+  assert.ok(seen.includes(true));
+  assert.equal(said.length, 2);
+});

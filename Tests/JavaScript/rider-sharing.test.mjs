@@ -1,0 +1,40 @@
+// What the rider is told of what is shared: that it is, only when it is.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import './page.mjs';
+
+const {FOUND_WITHIN, trouble} = await import('../../Sources/Gateway/Pages/rider-sharing.js');
+const {words} = await import('../../Sources/Gateway/Pages/rider-words.js');
+
+const open = {state: 'open', degraded: false};
+const fine = {isWatching: true, connection: open, note: null, foundAgo: 1_000};
+
+test('D4: what is sent and may be shown is shared, also before the first reading and with a low battery', () => {
+  for (const now of [fine, {...fine, foundAgo: null}, {...fine, note: 'battery'}, {...fine, note: 'wasHidden'}]) {
+    assert.equal(trouble(now), null);
+  }
+});
+
+test('D4: whatever keeps a location from those who wait for it is said, the worst first', () => {
+  const cases = {
+    interrupted: {isWatching: false, connection: {state: 'waiting', degraded: false}},
+    offline: {connection: {state: 'waiting', degraded: false}, note: 'coarse'},
+    silent: {connection: {...open, silent: true}, note: 'noFix'},
+    notFound: {foundAgo: FOUND_WITHIN + 1},
+    coarse: {note: 'coarse', connection: {...open, degraded: true}},
+    delayed: {connection: {...open, degraded: true}},
+  };
+  for (const [what, now] of Object.entries(cases)) {
+    assert.equal(trouble({...fine, ...now}), what);
+    for (const language of ['en', 'de']) {
+      assert.ok(words[language].troubles[what]);
+      assert.equal(typeof words[language].consequences[what], 'string');
+    }
+  }
+  for (const state of ['connecting', 'refused', 'stopped']) {
+    assert.equal(trouble({...fine, connection: {...open, state}}), 'offline');
+  }
+  assert.equal(trouble({...fine, note: 'noFix'}), 'notFound');
+});
