@@ -253,6 +253,7 @@ class Driver:
             "TLS": "off",
             "TOKEN_SECRET": "0123456789abcdef" * 4,
             "DRAIN_SECONDS": "0",
+            "DRAIN_ACCEPT_SECONDS": "0",
             "LOOPS": "1",
         }
 
