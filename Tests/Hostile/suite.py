@@ -53,7 +53,7 @@ STAGES = {
     "open": StageKind(False, OPEN),
     "secure": StageKind(True, OPEN),
     "usual": StageKind(True, USUAL),
-    "held": StageKind(False, OPEN, has_bystander=False),
+    "held": StageKind(False, OPEN | {"LIMIT_SIGN_IN_SECONDS": None}, has_bystander=False),
 }
 ATTACKS = [
     Attack("messages", "open", 6_000, 160_000, 2),
