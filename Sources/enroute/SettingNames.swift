@@ -5,7 +5,8 @@
 enum SettingNames {
     /// Without `ENROUTE_` and the limits, which `LimitSetting` names.
     private static let own = [
-        "MODE", "HOST", "PORT", "LOOPS", "LOG_LEVEL", "GATEWAY_NAME", "DRAIN_SECONDS", "DRAIN_ACCEPT_SECONDS", "ORIGINS",
+        "MODE", "HOST", "PORT", "LOOPS", "LOG_LEVEL", "GATEWAY_NAME", "DRAIN_SECONDS", "DRAIN_ACCEPT_SECONDS",
+        "ORIGINS",
         "TRUSTED_PROXIES", "MANAGEMENT", "MANAGEMENT_HOST", "MANAGEMENT_PORT",
         "TLS", "TLS_CERTIFICATE", "TLS_KEY", "TLS_TICKET_KEYS", "TLS_OCSP_RESPONSE", "TLS_RECORDS",
         "REDIS_LIVE_URL", "REDIS_LEDGER_URL", "REDIS_LIVE_ADMIN_URL", "REDIS_LEDGER_ADMIN_URL", "REDIS_PREFIX",
@@ -25,7 +26,8 @@ enum SettingNames {
 
     /// What this project's own tests and builds set, and a process that they start may inherit.
     private static let development = [
-        "BINARY", "BUILD_TWIN", "EXECUTABLE", "FAILOVERS", "FIRST_SEED", "FUZZ", "HISTORIES", "RACES", "REPORT", "SEEDS",
+        "BINARY", "BUILD_TWIN", "EXECUTABLE", "FAILOVERS", "FIRST_SEED", "FUZZ", "HISTORIES", "RACES", "REPORT",
+        "SEEDS",
         "TEST_LOG",
     ].map { "\(prefix)\($0)" }
 
