@@ -97,7 +97,7 @@ package struct Keyspace: Sendable, Hashable {
 
     private static let ofLive = ["budget:", "ticket:", "signin:", "gateway:{", "gateways"]
     private static let ofLedger = [
-        "link:{", "rider:{", "request:{", "home:{", "zones", "zone:{", "control", "access", "audit",
+        "link:{", "rider:{", "request:{", "idempotency:{", "home:{", "zones", "zone:{", "control", "access", "audit",
     ]
     /// What follows the id of a job or a zone at the live instance.
     private static let liveParts = ["travel", "position", "eta", "eta:lease", "before", "verdicts", "geo", "seen"]
