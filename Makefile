@@ -151,7 +151,7 @@ simulate: install
 	ENROUTE_SEEDS=$(SEEDS) ENROUTE_FIRST_SEED=$(FIRST_SEED) \
 	    swift test --skip-build --disable-xctest --filter SimulationTests
 
-# Two minutes: Schemathesis (from PyPI, in .build-api) asks a gateway, with a redis-server of its own, by /openapi.json, as every
+# Three minutes: Schemathesis (from PyPI, in .build-api) asks a gateway, with a redis-server of its own, by /openapi.json, as every
 # role; and a client that openapi-python-client makes of the document is used.
 SCHEMATHESIS = schemathesis==4.32.5
 CLIENT_GENERATOR = openapi-python-client==0.29.1
