@@ -179,7 +179,7 @@ test-browser: build
 HOSTILE =
 
 test-hostile: build
-	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) python3 openssl redis-tools"
+	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) python3 python3-venv openssl redis-tools"
 	Tests/Hostile/run $(HOSTILE)
 
 format:
@@ -189,4 +189,4 @@ lint:
 	swift format lint --strict --recursive Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift
 
 clean:
-	rm -rf .build .build-twin .build-fuzz .build-api .build-browser benchmarks/.build
+	rm -rf .build .build-twin .build-fuzz .build-api .build-browser .build-hostile benchmarks/.build
