@@ -29,7 +29,7 @@ import Testing
                     if line.contains("enroute: listening") {
                         let limits = "/proc/\(execution.processIdentifier.value)/limits"
                         let text = try String(contentsOfFile: limits, encoding: .utf8)
-                        #expect(text.contains(/Max core file size +0 +0 /))
+                        #expect(text.contains(/Max core file size +0 +0\s/))
                         try execution.send(signal: Signal(rawValue: crash))
                     }
                     said += line + "\n"

@@ -232,7 +232,7 @@ class Driver:
             if message["type"] == "welcome":
                 is_welcome = True
                 self.tally.peak("longest sign-in, s", time.monotonic() - begun)
-            elif not is_welcome and message["type"] not in ("degraded", "error"):
+            elif not is_welcome and message["type"] not in ("degraded", "restored", "error"):
                 self.tally.found(f"{way}: {message['type']} before welcome", where, seed)
             if message["type"] in ("subscribed", "reset"):
                 missing.discard(message["job"])
