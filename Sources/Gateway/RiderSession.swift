@@ -206,7 +206,9 @@ final class RiderSession {
 
     private func remember(_ report: LocationReport, _ receivedAt: Int64) {
         guard let fix = report.newest, fix.at >= self.taken[report.job]?.fix.at ?? 0 else { return }
-        guard self.taken[report.job] != nil || self.taken.count < self.loop.settings.limits.subscriptions else { return }
+        guard self.taken[report.job] != nil || self.taken.count < self.loop.settings.limits.subscriptions else {
+            return
+        }
         self.taken[report.job] = Taken(fix: fix, receivedAt: receivedAt)
     }
 
