@@ -151,7 +151,7 @@ simulate: install
 	ENROUTE_SEEDS=$(SEEDS) ENROUTE_FIRST_SEED=$(FIRST_SEED) \
 	    swift test --skip-build --disable-xctest --filter SimulationTests
 
-# Two minutes: Schemathesis (from PyPI, in .build-api) asks a gateway, with a redis-server of its own, by /openapi.json, as every
+# Three minutes: Schemathesis (from PyPI, in .build-api) asks a gateway, with a redis-server of its own, by /openapi.json, as every
 # role; and a client that openapi-python-client makes of the document is used.
 SCHEMATHESIS = schemathesis==4.32.5
 CLIENT_GENERATOR = openapi-python-client==0.29.1
@@ -179,7 +179,7 @@ test-browser: build
 HOSTILE =
 
 test-hostile: build
-	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) python3 openssl redis-tools"
+	@$(MAKE) --no-print-directory install PACKAGES="$(PACKAGES) python3 python3-venv openssl redis-tools"
 	Tests/Hostile/run $(HOSTILE)
 
 format:
@@ -189,4 +189,4 @@ lint:
 	swift format lint --strict --recursive Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift
 
 clean:
-	rm -rf .build .build-twin .build-fuzz .build-api .build-browser benchmarks/.build
+	rm -rf .build .build-twin .build-fuzz .build-api .build-browser .build-hostile benchmarks/.build

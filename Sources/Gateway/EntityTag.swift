@@ -59,7 +59,7 @@ enum Precondition: Hashable, Sendable {
     case malformed
 
     /// - Parameter header: a job's `ETag`, of which the digest does not count, or the id of its newest status event in
-    ///   quotes.
+    ///   quotes, which may be missing.
     init(ifMatch header: String?) {
         guard let header else {
             self = .none
@@ -71,7 +71,9 @@ enum Precondition: Hashable, Sendable {
             return
         }
         let isWeak = tag.hasPrefix("W/")
-        let quoted = isWeak ? tag.dropFirst(2) : tag
+        // Quotes are often lost on the way through a shell or a client's own idea of the header.
+        let isBare = !tag.isEmpty && tag.utf8.allSatisfy(Self.standsInATag)
+        let quoted = isWeak ? tag.dropFirst(2) : isBare ? Substring("\"\(tag)\"") : tag
         guard quoted.count >= 2, quoted.first == "\"", quoted.last == "\"",
             !quoted.dropFirst().dropLast().contains("\"")
         else {
@@ -94,6 +96,14 @@ enum Precondition: Hashable, Sendable {
             return
         }
         self = .head(ExpectedHead(epoch: epoch.text, id: id))
+    }
+
+    /// Letters, digits, `.`, `_` and `-`, of which our tags are made.
+    private static func standsInATag(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 48...57, 65...90, 97...122, UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+        default: false
+        }
     }
 }
 

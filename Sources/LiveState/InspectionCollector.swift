@@ -66,7 +66,9 @@ package struct RedisInspector: Sendable {
         }
         let questions = ReloadQuestions(keyspace: keyspace)
         return questions.ask(self.client).flatMap { seen in
-            guard seen == .unseen, let admin = self.admin else { return self.client.eventLoop.makeSucceededFuture(seen) }
+            guard seen == .unseen, let admin = self.admin else {
+                return self.client.eventLoop.makeSucceededFuture(seen)
+            }
             return questions.ask(admin).hop(to: self.client.eventLoop)
         }.map { $0 }
     }

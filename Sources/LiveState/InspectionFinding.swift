@@ -8,7 +8,8 @@ package struct Finding: Sendable, Hashable, Codable {
 
     /// What was looked at. The words are for programs too, so that they do not change.
     package enum Subject: String, Sendable, Hashable, Codable {
-        case connection, version, master, replicas, persistence, reload, copies, eviction, memory, buffers, slowlog, access
+        case connection, version, master, replicas, persistence, reload, copies, eviction, memory, buffers, slowlog,
+            access
         case clock, encryption, separation, swapped, settings
         /// The gateway's own settings, not those of a Redis.
         case configuration
@@ -26,7 +27,8 @@ package struct Finding: Sendable, Hashable, Codable {
     package var remedy: String
 
     package init(
-        _ severity: Severity, _ role: RedisRole?, _ subject: Subject, what: String, why: String = "", remedy: String = ""
+        _ severity: Severity, _ role: RedisRole?, _ subject: Subject, what: String, why: String = "",
+        remedy: String = ""
     ) {
         self.severity = severity
         self.role = role

@@ -83,8 +83,11 @@ package func swapFinding(_ live: RedisFacts, _ ledger: RedisFacts) -> Finding? {
     }
     return Finding(
         .error, .live, .swapped, what: "These two look swapped: \(evidence).",
-        why: "What one role needs is wrong for the other, and a remedy for one of them would delete what the other keeps.",
-        remedy: "exchange ENROUTE_REDIS_LIVE_URL and ENROUTE_REDIS_LEDGER_URL (and the ADMIN_URLs); change nothing in Redis")
+        why:
+            "What one role needs is wrong for the other, and a remedy for one of them would delete what the other keeps.",
+        remedy:
+            "exchange ENROUTE_REDIS_LIVE_URL and ENROUTE_REDIS_LEDGER_URL (and the ADMIN_URLs); change nothing in Redis"
+    )
 }
 
 extension [Finding] {

@@ -96,7 +96,9 @@ package struct Keyspace: Sendable, Hashable {
     package var everyKey: String { "\(self.prefix)*" }
 
     private static let ofLive = ["budget:", "ticket:", "signin:", "gateway:{", "gateways"]
-    private static let ofLedger = ["link:{", "rider:{", "request:{", "home:{", "zones", "zone:{", "control", "access", "audit"]
+    private static let ofLedger = [
+        "link:{", "rider:{", "request:{", "home:{", "zones", "zone:{", "control", "access", "audit",
+    ]
     /// What follows the id of a job or a zone at the live instance.
     private static let liveParts = ["travel", "position", "eta", "eta:lease", "before", "verdicts", "geo", "seen"]
 

@@ -126,7 +126,10 @@ final class ClusterRoute: RedisRoute {
         }
         guard before != ClusterMap() else { return }
         self.logger.notice(
-            "the cluster's slots moved", metadata: [LogKey.redis: "\(map.nodes.sorted { $0.port < $1.port }.map(\.description).joined(separator: ","))"])
+            "the cluster's slots moved",
+            metadata: [
+                LogKey.redis: "\(map.nodes.sorted { $0.port < $1.port }.map(\.description).joined(separator: ","))"
+            ])
         self.onMoved?()
     }
 

@@ -17,6 +17,8 @@ func keepCoresFromDisk() {
 func endAtOnceOnCrash() {
     let setting = ProcessInfo.processInfo.environment["SWIFT_BACKTRACE"] ?? ""
     let words = setting.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-    guard !words.contains(where: { ["enable=yes", "enable=on", "enable=true", "enable=1"].contains($0) }) else { return }
+    guard !words.contains(where: { ["enable=yes", "enable=on", "enable=true", "enable=1"].contains($0) }) else {
+        return
+    }
     for crash in [SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP] { signal(crash, SIG_DFL) }
 }

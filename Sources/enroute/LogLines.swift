@@ -27,7 +27,11 @@ enum LogLine {
 
     /// As it is where it is one word, else in quotes.
     static func value(_ text: String) -> String {
-        let isWord = !text.isEmpty && text.unicodeScalars.allSatisfy { $0.value > 32 && $0 != "\"" && $0 != "=" && $0 != "\\" && $0.value != 127 }
+        let isWord =
+            !text.isEmpty
+            && text.unicodeScalars.allSatisfy {
+                $0.value > 32 && $0 != "\"" && $0 != "=" && $0 != "\\" && $0.value != 127
+            }
         guard !isWord else { return text }
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -38,7 +42,8 @@ enum LogLine {
             case "\r": quoted += "\\r"
             case "\t": quoted += "\\t"
             case _ where scalar.value < 32 || scalar.value == 127:
-                quoted += "\\u" + String(repeating: "0", count: scalar.value < 16 ? 3 : 2) + String(scalar.value, radix: 16)
+                quoted +=
+                    "\\u" + String(repeating: "0", count: scalar.value < 16 ? 3 : 2) + String(scalar.value, radix: 16)
             default: quoted.unicodeScalars.append(scalar)
             }
         }

@@ -59,7 +59,9 @@ struct SettingsFile: Equatable {
     private static func read(_ line: Substring) throws(Fault) -> (name: String, value: String)? {
         var rest = line.trimmed
         guard let first = rest.first, first != "#" else { return nil }
-        guard rest.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 || $0 == "\t" }) else { throw .control }
+        guard rest.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 || $0 == "\t" }) else {
+            throw .control
+        }
         if rest.hasPrefix("export "), !rest.dropFirst(7).trimmed.hasPrefix("=") { rest = rest.dropFirst(7).trimmed }
         guard let equals = rest.firstIndex(of: "=") else {
             throw rest == "---" || rest.contains(/^[A-Za-z0-9_. -]+:(\s|$)/) ? .yaml : .neither
@@ -106,17 +108,20 @@ extension SettingsFile {
     /// - Throws: `ConfigurationError`, which names the file and its lines.
     init(path: String) throws {
         guard let handle = FileHandle(forReadingAtPath: path) else {
-            throw ConfigurationError(description: "The configuration file \(path) cannot be read. Is it there, and may this user read it?")
+            throw ConfigurationError(
+                description: "The configuration file \(path) cannot be read. Is it there, and may this user read it?")
         }
         defer { try? handle.close() }
         let bytes: Data
         do {
             bytes = try handle.read(upToCount: Self.mostBytes + 1) ?? Data()
         } catch {
-            throw ConfigurationError(description: "The configuration file \(path) cannot be read: \(error.localizedDescription)")
+            throw ConfigurationError(
+                description: "The configuration file \(path) cannot be read: \(error.localizedDescription)")
         }
         guard bytes.count <= Self.mostBytes else {
-            throw ConfigurationError(description: "The configuration file \(path) is longer than \(Self.mostBytes) bytes.")
+            throw ConfigurationError(
+                description: "The configuration file \(path) is longer than \(Self.mostBytes) bytes.")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ConfigurationError(description: "The configuration file \(path) is not UTF-8 text.")

@@ -46,11 +46,13 @@ import Testing
         }
     }
 
-    @Test func `B44: a private key is refused in the place of a public one, with the command that makes the public one`()
+    @Test
+    func `B44: a private key is refused in the place of a public one, with the command that makes the public one`()
         async throws
     {
         for pem in [
-            P256.Signing.PrivateKey().pemRepresentation, try _RSA.Signing.PrivateKey(keySize: .bits2048).pemRepresentation,
+            P256.Signing.PrivateKey().pemRepresentation,
+            try _RSA.Signing.PrivateKey(keySize: .bits2048).pemRepresentation,
             Forge.pem(of: Curve25519.Signing.PrivateKey()),
         ] {
             await #expect {

@@ -43,7 +43,9 @@ struct BalancedSite: Sendable {
                 let (port, statistics) = (try await freePort(), try await freePort())
                 try await self.withBalancer(port, statistics, running, cutsSessions) {
                     let site = BalancedSite(gateways: running, redis: redis, port: port, statistics: statistics)
-                    let isUp = await eventually { (try? await site.servers())?.allSatisfy { $0.status == "UP" } == true }
+                    let isUp = await eventually {
+                        (try? await site.servers())?.allSatisfy { $0.status == "UP" } == true
+                    }
                     try #require(isUp, "HAProxy took no gateway")
                     try await body(site)
                 }
@@ -57,7 +59,8 @@ struct BalancedSite: Sendable {
     ) async throws {
         guard running.count < count else { return try await body(running) }
         let environment: [Environment.Key: String] = [
-            "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis, "ENROUTE_MODE": "development", "ENROUTE_TLS": "off",
+            "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis, "ENROUTE_MODE": "development",
+            "ENROUTE_TLS": "off",
             "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_LOG_LEVEL": "critical", "ENROUTE_MANAGEMENT_PORT": "0",
             "ENROUTE_LOOPS": "1", "ENROUTE_LIMIT_SESSIONS_PER_ADDRESS": "0", "ENROUTE_LIMIT_SESSIONS_PER_PERSON": "0",
             "ENROUTE_LIMIT_CONNECTIONS_PER_ADDRESS": "0", "ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000",

@@ -31,7 +31,8 @@ import Testing
             let now = Int64(Date.now.timeIntervalSince1970 * 1000)
             let fix = #"{"at":\#(now),"lat":\#(latitude),"lon":12.5}"#
             try Self.tell(
-                self.rider!, #"{"type":"location","job":"visit-1","seq":\#(now),"fixes":[\#(fix)]}"#, until: #""type":"ok""#)
+                self.rider!, #"{"type":"location","job":"visit-1","seq":\#(now),"fixes":[\#(fix)]}"#,
+                until: #""type":"ok""#)
             for follower in self.followers { try Self.hear(follower, "\"lat\":\(latitude)") }
         }
 
@@ -44,7 +45,8 @@ import Testing
         let description: String
     }
 
-    @Test func `B29: with Redis away no gateway leaves the balancer, no client is cut off, and positions flow afterwards`()
+    @Test
+    func `B29: with Redis away no gateway leaves the balancer, no client is cut off, and positions flow afterwards`()
         async throws
     {
         try await BalancedSite.run(gateways: 2, cutsSessions: true) { site in
@@ -89,7 +91,8 @@ import Testing
         }
     }
 
-    @Test func `B15: no connection is lost between SIGTERM and the balancer's taking the gateway out, and none comes after`()
+    @Test
+    func `B15: no connection is lost between SIGTERM and the balancer's taking the gateway out, and none comes after`()
         async throws
     {
         try await BalancedSite.run(

@@ -94,7 +94,9 @@ import Testing
         let (settings, _) = try await Self.settings(tiles)
         #expect(settings.tiles?.attribution == "Map people")
         #expect(settings.tiles?.authorities == "/etc/ssl/certs/ca-certificates.crt")
-        await #expect(throws: (any Error).self) { try await Self.settings(tiles.filter { !$0.key.hasSuffix("ATTRIBUTION") }) }
+        await #expect(throws: (any Error).self) {
+            try await Self.settings(tiles.filter { !$0.key.hasSuffix("ATTRIBUTION") })
+        }
         await #expect(throws: (any Error).self) {
             try await Self.settings(tiles.merging(["ENROUTE_TILE_CA": "/no.pem"]) { $1 })
         }

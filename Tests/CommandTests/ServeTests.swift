@@ -142,7 +142,8 @@ import Testing
         session.value = nil
     }
 
-    @Test func `B15: a stopping gateway takes connections for a while after it says that it is not ready`() async throws {
+    @Test func `B15: a stopping gateway takes connections for a while after it says that it is not ready`() async throws
+    {
         let session = Handed<RawSocket>()
         let status = try await Self.serve(["ENROUTE_DRAIN_ACCEPT_SECONDS": "600"]) { served in
             let token = try await CommandTests.run(

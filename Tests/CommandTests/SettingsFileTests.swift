@@ -6,7 +6,8 @@ import Testing
 /// What a file given with `--config` may hold, and under which names.
 @Suite struct SettingsFileTests {
     @Test(arguments: [
-        ("A=1", "A", "1"), ("  A = 1  ", "A", "1"), ("export ENROUTE_PORT=1234", "ENROUTE_PORT", "1234"), ("A=", "A", ""),
+        ("A=1", "A", "1"), ("  A = 1  ", "A", "1"), ("export ENROUTE_PORT=1234", "ENROUTE_PORT", "1234"),
+        ("A=", "A", ""),
         ("A=\"127.0.0.1\"", "A", "127.0.0.1"), ("A='a b' # why", "A", "a b"), ("A=\"a # b\"", "A", "a # b"),
         ("A=a # why", "A", "a"), ("A=a#b", "A", "a#b"), ("A=# why", "A", ""), ("A=b=c==", "A", "b=c=="),
         (#"A="one\ntwo \"three\" \\ \$x""#, "A", "one\ntwo \"three\" \\ $x"), (#"A='one\n'"#, "A", #"one\n"#),

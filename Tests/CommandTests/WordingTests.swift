@@ -27,7 +27,10 @@ import Testing
         let time = Date(timeIntervalSince1970: 1_795_248_617.625)
         let line = LogLine.text(
             at: time, .warning, "Redis connection ended",
-            ["role": "live", "redis": "127.0.0.1:6379", "reason": "It said \"no\",\nand left.", "job": "", "a key": "1"],
+            [
+                "role": "live", "redis": "127.0.0.1:6379", "reason": "It said \"no\",\nand left.", "job": "",
+                "a key": "1",
+            ],
             source: "Redis")
         #expect(
             line

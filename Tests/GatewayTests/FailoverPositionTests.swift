@@ -22,7 +22,7 @@ import Testing
                             _ = try await messages.travelAnswer()
                             try await connection.report(job, step: 1)
                             let _: Bool = try await messages.first { message in
-                                if case .ok(re: "location", _, _, _) = message { true } else { nil }
+                                if case .ok(re: "location", _, _, _, _) = message { true } else { nil }
                             }
                             let key = Keyspace().position(of: job)
                             let before = try #require(try await live.run("GET", key).text)
@@ -33,7 +33,9 @@ import Testing
                             }
                             let after = try #require(try await live.run("GET", key).text)
                             // The same reading, under another id.
-                            let reading = { (text: String) in text.drop { $0 != "," }.drop { $0 == "," }.drop { $0 != "," } }
+                            let reading = { (text: String) -> [Substring] in
+                                Array(text.split(separator: ",").dropFirst(2))
+                            }
                             #expect(reading(after) == reading(before))
                         }
                     }

@@ -106,7 +106,8 @@ import Testing
                     #expect(String(decoding: bytes, as: UTF8.self).contains(#"{"type":"goaway","retryIn":"#))
                     #expect(bytes.ends(with: Frame.close(4000, "going away")))
                 }
-                #expect(try await gateway.eventually("/metrics") { $0.text.contains("enroute_sessions_aged_total 4\n") })
+                #expect(
+                    try await gateway.eventually("/metrics") { $0.text.contains("enroute_sessions_aged_total 4\n") })
                 #expect(try await gateway.manage("/readyz").status == 200)
             }
         }

@@ -48,7 +48,9 @@ import Testing
     }
 
     @Test func `what one loop misses is down since the first missed it, and up since the last had it again`() {
-        let (up, down) = (DependencyState(.redisLive, isUp: true, since: 5), DependencyState(.redisLive, isUp: false, since: 7))
+        let (up, down) = (
+            DependencyState(.redisLive, isUp: true, since: 5), DependencyState(.redisLive, isUp: false, since: 7)
+        )
         #expect(up.merged(with: down) == down && down.merged(with: up) == down)
         #expect(down.merged(with: .init(.redisLive, isUp: false, since: 3)).since == 3)
         #expect(up.merged(with: .init(.redisLive, isUp: true, since: 9)).since == 9)

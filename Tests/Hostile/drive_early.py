@@ -24,8 +24,8 @@ LEAN_DELAYS = [0.0, 0.4, 1.2]
 # Every question to Redis takes a delay, and there are some between a sign-in and a snapshot.
 QUESTIONS = 6
 PATIENCE_SECONDS = 15
-# Come back later: it may be said where Redis does not answer in time, and only there.
-LATER = {4000, 4003, 4004}
+# Come back later: it may be said where Redis does not answer in time, and only there. A link takes two answers.
+LATER = {4000, 4003, 4004, 4008}
 OUTAGE_SECONDS = 1.0
 EARLY_MESSAGES = 12
 # An issuer is asked so often at most, s.
@@ -232,7 +232,7 @@ class Driver:
             if message["type"] == "welcome":
                 is_welcome = True
                 self.tally.peak("longest sign-in, s", time.monotonic() - begun)
-            elif not is_welcome and message["type"] not in ("degraded", "error"):
+            elif not is_welcome and message["type"] not in ("degraded", "restored", "error"):
                 self.tally.found(f"{way}: {message['type']} before welcome", where, seed)
             if message["type"] in ("subscribed", "reset"):
                 missing.discard(message["job"])

@@ -24,6 +24,8 @@ BATCHES = 12
 # One batch in so many holds a frame that breaks the rules, which ends the connection.
 BROKEN_FRAMES = 8
 ZEROS = bytes(4_400)
+# A longer one closes 1009.
+LONGEST_MESSAGE = 4_096
 REPRODUCED = 6
 
 
@@ -136,7 +138,8 @@ class Driver:
         self.tally.counts["messages"] += len(sent)
         self.tally.counts["broken frames"] += is_broken
         self.left -= len(sent)
-        return await self._until_over(socket, sent, seed, mark, is_broken, is_broken and says_close)
+        may_vanish = is_broken and says_close or any(len(text) > LONGEST_MESSAGE for text in sent)
+        return await self._until_over(socket, sent, seed, mark, is_broken, may_vanish)
 
     async def _until_over(
         self,

@@ -199,15 +199,14 @@ class Messages:
 
 
 def close_codes() -> set[int]:
-    """Those of PROTOCOL.md's table, and what a peer said itself, which is repeated."""
+    """Those of PROTOCOL.md's table."""
     codes: set[int] = set()
     for line in PROTOCOL.read_text().splitlines():
         if found := re.match(r"\|\s*((?:\d{4}(?:,\s*)?)+)\s*\|", line):
             codes |= {int(code) for code in found.group(1).split(",")}
     if 4500 not in codes:
         raise ValueError("PROTOCOL.md has no table of close codes any more that interface.py can read.")
-    # 4007 is named in the table of messages.
-    return codes | {4007}
+    return codes
 
 
 def decoded(path: str) -> str:

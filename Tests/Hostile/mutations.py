@@ -66,9 +66,10 @@ def dumps(value: Any, spaced: bool = False, ascii_only: bool = False) -> str:
 
 def copy(value: Any) -> Any:
     """A copy in which every object is `Members`."""
-    if isinstance(value, dict):
-        return Members([name, copy(member)] for name, member in value.items())
-    if isinstance(value, list) and not isinstance(value, Members):
+    if isinstance(value, (dict, Members)):
+        members = value.items() if isinstance(value, dict) else value
+        return Members([name, copy(member)] for name, member in members)
+    if isinstance(value, list):
         return [copy(member) for member in value]
     return value
 

@@ -21,7 +21,7 @@ from target import JOBS, PEOPLE, ROLES, ZONE, Target
 
 MANAGEMENT = re.compile(r"probes and metrics on port (\d+)")
 # A flood is logged at most so much; lines of info and above are read for what they say.
-QUIET = {"LOG_LEVEL": "notice"}
+QUIET = {"LOG_LEVEL": "notice", "DRAIN_ACCEPT_SECONDS": 0}
 # What bounds one peer is lifted, so that it is the code behind that is met.
 OPEN = {
     "LIMIT_BAD_MESSAGES": 1000,

@@ -7,6 +7,7 @@ import argparse
 import importlib
 import multiprocessing
 import random
+import re
 import shutil
 import tempfile
 import threading
@@ -20,6 +21,7 @@ import shared  # noqa: F401, before whatever is shared
 import bystander
 import known
 from findings import Tally
+from stage import enroute
 from stages import OPEN, USUAL, HeldStage, Stage, Watch
 from target import Target
 
@@ -53,7 +55,7 @@ STAGES = {
     "open": StageKind(False, OPEN),
     "secure": StageKind(True, OPEN),
     "usual": StageKind(True, USUAL),
-    "held": StageKind(False, OPEN, has_bystander=False),
+    "held": StageKind(False, OPEN | {"LIMIT_SIGN_IN_SECONDS": None}, has_bystander=False),
 }
 ATTACKS = [
     Attack("messages", "open", 6_000, 160_000, 2),
@@ -80,7 +82,7 @@ def main() -> int:
     for one in attacks:
         importlib.import_module(f"drive_{one.driver}")
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**32)
-    print(f"hostile suite, {size}, seed {seed}", flush=True)
+    print(f"hostile suite, {size}, seed {seed}, {enroute()}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="enroute-hostile-"))
     begun = time.monotonic()
     run = Run(folder, size, seed, options.times)
@@ -132,7 +134,7 @@ class Run:
             if wrong := stage.stop_cleanly():
                 last.found("SIGTERM does not end the gateway cleanly", wrong, str(self.seed))
             for line in _loud(stage.target.logged):
-                last.found(f"the log says: {line[26:110]}", line[:600], str(self.seed))
+                last.found(f"the log says: {line[25:125]}", line[:600], str(self.seed))
             self._keep(Attack(f"end of {name}", name, 0, 0), last, 0)
         finally:
             stage.close()
@@ -174,6 +176,10 @@ class Run:
                     f"{sum(tally.kinds.values())} findings of {len(tally.kinds)} kinds",
                     flush=True,
                 )
+            # At once, so that a run that is broken off has said what it found.
+            for finding in tally.findings:
+                if not known.row(f"{finding.driver}: {finding.what}"):
+                    print(f"\n{finding}\n", flush=True)
 
 
 def _work(attack: Attack, target: Target | None, amount: int, workers: int, seed: int) -> list[Tally]:
@@ -207,8 +213,8 @@ def _work(attack: Attack, target: Target | None, amount: int, workers: int, seed
 
 def _loud(log: str) -> list[str]:
     """Lines of error and critical, and a process that trapped: nothing is broken here but the peers."""
-    loud = (" error ", " critical ", "Fatal error", "Swift runtime failure", "*** ")
-    return [line for line in log.splitlines() if any(word in line for word in loud)]
+    loud = re.compile(r"level=(error|critical)|Fatal error|Swift runtime failure|^\*\*\* ")
+    return [line for line in log.splitlines() if loud.search(line)]
 
 
 def report(run: Run, seconds: float, seed: int, complete: bool) -> bool:
@@ -224,15 +230,11 @@ def report(run: Run, seconds: float, seed: int, complete: bool) -> bool:
         print(f"{attack.driver:<12} {attack.stage:<8} {took:>5.0f}  {said}\n{'':<28}{peaks}")
         for name, count in tally.counts.items():
             total[name] = total.get(name, 0) + count
-    findings = [finding for _, tally, _ in run.tallies for finding in tally.findings]
     kinds: dict[str, int] = {}
     for _, tally, _ in run.tallies:
         for what, count in tally.kinds.items():
             kinds[f"{tally.driver}: {what}"] = kinds.get(f"{tally.driver}: {what}", 0) + count
     fresh = {what for what in kinds if not known.row(what)}
-    for finding in findings:
-        if f"{finding.driver}: {finding.what}" in fresh:
-            print(f"\n{finding}")
     print(
         "\nin all: "
         + ", ".join(f"{total.get(name, 0):,} {name}" for name in ("messages", "requests", "raw connections"))

@@ -94,7 +94,7 @@ import Testing
 
     @Test(arguments: DeployedRedis.allCases)
     func `no user is given whole categories, other users' keys or every channel`(role: DeployedRedis) throws {
-        for line in try DeployedRedis.text("\(role.rawValue).acl").split(separator: "\n") 
+        for line in try DeployedRedis.text("\(role.rawValue).acl").split(separator: "\n")
         where !self.isAdmin(line) && !self.isLoader(line, at: role) {
             let words = line.split(separator: " ")
             #expect(

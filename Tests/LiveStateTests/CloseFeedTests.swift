@@ -7,7 +7,10 @@ import Testing
     private static let message = #"{"type":"tracking","state":"ended"}"#
 
     private func keys(_ stage: Stage) -> [String] {
-        [stage.travelKey, stage.positionKey, stage.feedChannel, stage.keyspace.eta(of: Stage.job), self.verdicts(stage)]
+        [
+            stage.travelKey, stage.positionKey, stage.feedChannel, stage.keyspace.eta(of: Stage.job),
+            self.verdicts(stage),
+        ]
     }
 
     private func verdicts(_ stage: Stage) -> String { stage.keyspace.verdicts(of: Stage.job) }

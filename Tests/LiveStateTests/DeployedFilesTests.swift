@@ -135,7 +135,7 @@ import Testing
         let names = list.matches(of: /[~&]([a-z:]+)/).map { $0.1 }.filter { $0 != "__sentinel__:hello" }
         #expect(names.count >= 6)
         let kinds = [
-            "job:", "link:", "ticket:", "signin:", "budget:", "rider:", "riders:", "request:", "home:", "zones",
+            "job:", "link:", "ticket:", "signin:", "idempotency:", "budget:", "rider:", "riders:", "request:", "home:", "zones",
             "zone:", "gateway", "control", "access", "audit",
         ]
         #expect(names.allSatisfy { name in kinds.contains { name.hasPrefix("staging:" + $0) } })

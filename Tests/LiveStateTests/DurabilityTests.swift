@@ -87,7 +87,8 @@ import Testing
         }
     }
 
-    @Test func `B33: of two replicas both have to have a write, and one that has left is still asked for`() async throws {
+    @Test func `B33: of two replicas both have to have a write, and one that has left is still asked for`() async throws
+    {
         try await Self.withTwoReplicas { ledger, replicas, master in
             // From the first call on: the client asks how many there are before anything else.
             #expect(try await Self.create(ledger).replicas != nil)

@@ -41,7 +41,8 @@ import Testing
             ] {
                 try await stage.client.run("SET", stage.travelKey, travel)
                 _ = try await self.note(stage, "accepted 1", lifetime: "3600000")
-                #expect((lifetime - 10_000...lifetime).contains(Int(try await stage.client.timeLeft(of: key))), "\(travel)")
+                #expect(
+                    (lifetime - 10_000...lifetime).contains(Int(try await stage.client.timeLeft(of: key))), "\(travel)")
             }
         }
     }

@@ -78,7 +78,7 @@ import Testing
         for key in [
             "job:{J}", "job:{J}:log", "job:{J}:travel", "job:{J}:position", "job:{J}:verdicts", "job:{J}:feed",
             "job:{J}:events", "control",
-            "link:{L}", "link:{L}:viewers", "access", "audit", "rider:{Z}:R", "rider:{Z}:R:tasks",
+            "link:{L}", "link:{L}:viewers", "idempotency:{N}", "access", "audit", "rider:{Z}:R", "rider:{Z}:R:tasks",
             "riders:{Z}:available", "riders:{Z}:due", "riders:{Z}:tasks", "riders:{Z}:audit", "riders:{Z}:changes",
             "request:{Z}:R:<id>", "home:{R}", "zones", "riders:{Z}:geo", "riders:{Z}:seen",
         ] {

@@ -93,10 +93,6 @@ import Testing
         try await Self.loseNothing(quorum: .majority) { _ = try await $0.failOver() }
     }
 
-    @Test func `TEMP one replica loses`() async throws {
-        try await Self.loseNothing(quorum: .count(1)) { _ = try await $0.failOver() }
-    }
-
     /// By the runbook nothing is lost even where one replica is enough.
     @Test func `B33: by the runbook of deploy, a planned failover loses nothing where one replica is waited for`()
         async throws

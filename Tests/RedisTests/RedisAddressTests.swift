@@ -15,7 +15,8 @@ import Testing
             ),
             // B44: what a password may hold as it is, and what it may hold escaped.
             (
-                "redis://u:a#b;c=d,e@h", RedisAddress(endpoint: .tcp(host: "h", port: 6379), user: "u", password: "a#b;c=d,e")
+                "redis://u:a#b;c=d,e@h",
+                RedisAddress(endpoint: .tcp(host: "h", port: 6379), user: "u", password: "a#b;c=d,e")
             ),
             (
                 "redis://u:%23%2F%3F%25%40@h/1",

@@ -153,7 +153,9 @@ import Testing
                 try body()
                 return false
             } catch {
-                let (word, path) = (validity.upperBound < 0 ? "expired at 20" : "valid only from 20", files.certificatePath)
+                let (word, path) = (
+                    validity.upperBound < 0 ? "expired at 20" : "valid only from 20", files.certificatePath
+                )
                 return "\(error)".contains(word) && "\(error)".contains(path)
             }
         }

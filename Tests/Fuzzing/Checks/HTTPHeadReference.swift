@@ -4,6 +4,7 @@
 // decided from it is written here once more, without a look at Admission.
 
 import EnrouteWire
+import Foundation
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
@@ -95,7 +96,8 @@ struct HTTPHeadReference {
         }
         if let query = head.uri.utf8.firstIndex(of: UInt8(ascii: "?")) {
             let names = head.uri[query...].dropFirst().split(separator: "&").map {
-                $0.prefix { $0 != "=" }.lowercased()
+                let name = String($0.prefix { $0 != "=" })
+                return (name.removingPercentEncoding ?? name).lowercased()
             }
             if !Set(names).isDisjoint(with: ["token", "access_token", "jwt", "bearer"]) { return .refused(400) }
         }
