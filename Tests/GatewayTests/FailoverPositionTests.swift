@@ -22,7 +22,7 @@ import Testing
                             _ = try await messages.travelAnswer()
                             try await connection.report(job, step: 1)
                             let _: Bool = try await messages.first { message in
-                                if case .ok(re: "location", _, _, _) = message { true } else { nil }
+                                if case .ok(re: "location", _, _, _, _) = message { true } else { nil }
                             }
                             let key = Keyspace().position(of: job)
                             let before = try #require(try await live.run("GET", key).text)

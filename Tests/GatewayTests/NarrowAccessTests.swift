@@ -126,7 +126,7 @@ import Testing
                     try await connection.send(.travel(job: job, active: true))
                     _ = try await messages.travelAnswer()
                     try await connection.report(job, step: 1)
-                    _ = try await messages.first { if case .ok("location", _, _, _) = $0 { true } else { nil } }
+                    _ = try await messages.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
                 }
                 // Neither its session nor its position was a heartbeat.
                 let after = try await gateway.riders.read(rider, in: ZoneID("rome")!).get()
