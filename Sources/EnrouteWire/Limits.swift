@@ -110,8 +110,8 @@ public struct Limits: Hashable, Sendable {
     /// Jobs of one `subscribe`; more is `bad_request`.
     public static let subscribeJobs = 100
 
-    /// Bytes that are read from a peer that was told to stop or to go, until it answers the close frame; with more the
-    /// socket is closed.
+    /// Bytes that are read from a peer that broke the rules of frames or its rate, until it answers the close frame; with
+    /// more the socket is closed.
     public static let closingBytes = 65_536
 
     /// Name of the WebSocket subprotocol.

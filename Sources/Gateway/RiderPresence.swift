@@ -43,7 +43,8 @@ final class RiderPresence {
     func heard(at place: Coordinate?, _ device: DeviceID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.beAvailable) else {
             return self.session.refuse(
-                "presence", nil, .forbidden, "Only riders are present, with a token that is not narrowed to a job.", ref)
+                "presence", nil, .forbidden, "Only riders are present, with a token that is not narrowed to a job.", ref
+            )
         }
         let isNew = device != nil && device != self.device
         if let device { self.device = device }

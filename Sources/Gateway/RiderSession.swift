@@ -249,7 +249,8 @@ final class RiderSession {
         defer {
             if let listeners, let fix = report.newest { self.guidance.published(fix, report.job, grant, listeners) }
         }
-        self.session.send(.ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil))
+        self.session.send(
+            .ok(re: "location", job: report.job, sequence: report.sequence, deadline: nil, ref: report.ref))
     }
 
     /// Redis knows more than this session.

@@ -18,7 +18,9 @@ extension Session {
         var waiting: [ClientRequest] = []
         /// More was said than may be, again and again: it is closed as soon as what was asked before is answered.
         var isOverRate = false
-        /// Bytes that came when nothing was to be acted upon any more; `Limits.closingBytes` at most.
+        /// It broke the rules of frames, or the rate: nothing is to come any more but the answer to our close.
+        var isUnwelcome = false
+        /// Bytes that came since; `Limits.closingBytes` at most.
         var lateBytes = 0
     }
 
@@ -38,7 +40,9 @@ extension Session {
             case .binary: self.close(.unsupportedData, "messages are text")
             case .close(let frame): return self.peerCloses(frame)
             // What follows is read no more, but for the answer to our close.
-            case .refused(let code, let reason): self.close(code, reason)
+            case .refused(let code, let reason):
+                self.heard.isUnwelcome = true
+                self.close(code, reason)
             }
             if case .closed = self.state { return }
         }
@@ -57,9 +61,9 @@ extension Session {
         context.close(promise: nil)
     }
 
-    /// Between our close and the peer's answer a peer may say what is on its way, and not much more.
+    /// Until a peer answers our close it may say what is on its way, and not much more once it broke a rule.
     private func bearsWith(_ bytes: Int) -> Bool {
-        guard !self.isOpen || self.heard.isOverRate else { return true }
+        guard self.heard.isUnwelcome else { return true }
         self.heard.lateBytes += bytes
         guard self.heard.lateBytes > Limits.closingBytes else { return true }
         self.closeOverRate()
@@ -87,7 +91,7 @@ extension Session {
             self.refuseByRate(frame, retryIn)
         case .hopeless:
             self.loop.counts.add(.messagesRefusedByRate)
-            self.heard.isOverRate = true
+            (self.heard.isOverRate, self.heard.isUnwelcome) = (true, true)
             self.closeOnceAnswered(by: .now() + .seconds(Int64(self.limits.closeSeconds)))
         }
         return false

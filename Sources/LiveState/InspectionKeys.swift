@@ -59,6 +59,21 @@ package struct KeyLook: Sendable {
     }
 }
 
+extension Keyspace {
+    /// The role that keeps such a key; `nil` when it is none of ours.
+    package func role(ofKey key: String) -> RedisRole? {
+        switch self.kind(of: key) {
+        case .travel, .position, .eta, .etaLease, .before, .etaBudget, .verdicts, .feed, .ticket, .signIn, .places,
+            .placesSeen, .gateways, .gateway, .followed:
+            .live
+        case .job, .log, .events, .link, .viewers, .rider, .tasks, .request, .home, .zones, .available, .due,
+            .taskOwners, .changeLog, .changes, .jobs, .zonesOfJobs, .stream, .control:
+            .ledger
+        case .other: nil
+        }
+    }
+}
+
 extension RedisFacts {
     /// It holds what the ledger keeps: nothing of it may be deleted.
     var holdsJobs: Bool { self.role == .live && self.keys.contains(.ledger) }

@@ -90,27 +90,6 @@ package struct Keyspace: Sendable, Hashable {
         return JobID(bytes: UnsafeRawBufferPointer(rebasing: channel[start..<end]))
     }
 
-    // MARK: whose a key is
-
     /// Every key of the deployment, for SCAN.
     package var everyKey: String { "\(self.prefix)*" }
-
-    private static let ofLive = ["budget:", "ticket:", "signin:", "gateway:{", "gateways"]
-    private static let ofLedger = [
-        "link:{", "rider:{", "request:{", "idempotency:{", "home:{", "zones", "zone:{", "control", "access", "audit",
-    ]
-    /// What follows the id of a job or a zone at the live instance.
-    private static let liveParts = ["travel", "position", "eta", "eta:lease", "before", "verdicts", "geo", "seen"]
-
-    /// The role that keeps such a key; `nil` when it is none of ours.
-    package func role(ofKey key: String) -> RedisRole? {
-        guard key.hasPrefix(self.prefix) else { return nil }
-        let name = key.dropFirst(self.prefix.count)
-        if name.hasPrefix("job:{") || name.hasPrefix("riders:{") {
-            guard let end = name.firstIndex(of: "}") else { return nil }
-            return Self.liveParts.contains(String(name[name.index(after: end)...].dropFirst())) ? .live : .ledger
-        }
-        if Self.ofLive.contains(where: { name.hasPrefix($0) }) { return .live }
-        return Self.ofLedger.contains { name.hasPrefix($0) } ? .ledger : nil
-    }
 }

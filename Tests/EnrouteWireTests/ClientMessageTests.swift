@@ -92,7 +92,7 @@ import Testing
             (#"{"type":"fly"}"#, ClientMessageTests.types),
             (#"{"type":"PING"}"#, ClientMessageTests.types),
             (#"{"type":null}"#, "a string was expected at byte 8"),
-            (#"{"type":"subscribe"}"#, "subscribe needs job"),
+            (#"{"type":"subscribe"}"#, "subscribe needs either job, with since or without, or jobs"),
             (#"{"type":"subscribe","job":"a b"}"#, "job must be 1 to 64 of [A-Za-z0-9_-]"),
             (#"{"type":"subscribe","job":"{x}"}"#, "job must be 1 to 64 of [A-Za-z0-9_-]"),
             (#"{"type":"subscribe","job":"a","job":"b"}"#, "subscribe names a member twice"),

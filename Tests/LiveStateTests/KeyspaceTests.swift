@@ -138,6 +138,22 @@ import Testing
         if !prefix.isEmpty { #expect(keyspace.kind(of: "control") == .other) }
     }
 
+    @Test(arguments: ["", "staging:"])
+    func `B36: every key has a role that keeps it`(prefix: String) {
+        let keyspace = Keyspace(prefix: prefix)
+        for (_, name) in self.names(keyspace) { #expect(keyspace.role(ofKey: name) != nil, "\(name)") }
+        let live = [
+            keyspace.travel(of: Stage.job), keyspace.verdicts(of: Stage.job), keyspace.ticket("0"), keyspace.gateways,
+        ]
+        for name in live { #expect(keyspace.role(ofKey: name) == .live, "\(name)") }
+        let ledger = [
+            keyspace.job(Stage.job), keyspace.log(of: Stage.job), keyspace.control, keyspace.zonesOfJobs,
+            keyspace.stream(.audit),
+        ]
+        for name in ledger { #expect(keyspace.role(ofKey: name) == .ledger, "\(name)") }
+        #expect(keyspace.role(ofKey: "somebody:else") == nil)
+    }
+
     @Test(arguments: ["", "job", "job:{", "job:{}", "job:{}:feed", "job:{a", "job:{a b}:feed", "job:{a{b}:feed"])
     func `a channel without a job has none`(channel: String) {
         #expect(self.job(Keyspace(), channel) == nil)
