@@ -157,7 +157,7 @@ import Testing
                 }
                 try await Self.jobs(gateway, in: "rome", "it is lost, and when it was seen is known") { rows in
                     guard let row = rows["job-1"], row["tracking"] as? String == "lost" else { return false }
-                    let seenAt = (row["seenAt"] as? Int64) ?? 0
+                    let seenAt = (row["seenAt"] as? Int).map(Int64.init) ?? 0
                     return (before...Int64.now).contains(seenAt) && row["dark"] is String && row["lat"] == nil
                 }
                 let lost = try await gateway.rest("GET", "/api/v1/zones/rome/jobs?tracking=lost", by: "olga", .ops)
@@ -167,6 +167,7 @@ import Testing
                 #expect(read.text.contains(#""tracking":"waiting""#), "\(read)")
                 try await gateway.connect("rider-1", .rider) { connection, messages in
                     try await connection.send(.travel(job: JobID("job-1")!, active: false))
+                    _ = try await messages.travelAnswer()
                 }
                 try await Self.jobs(gateway, in: "rome", "it is paused, and not lost") {
                     $0["job-1"]?["tracking"] as? String == "paused" && $0["job-1"]?["seenAt"] == nil
