@@ -4,13 +4,15 @@ extension RedisFacts {
     // MARK: live: nothing reaches a disk
 
     func liveFindings(in mode: DeploymentMode) -> [Finding?] {
-        [
+        // What else live needs would harm the ledger whose instance this is as well.
+        if self.holdsJobs { return [self.livePersistence(in: mode)] }
+        return [
             self.livePersistence(in: mode), self.liveCopies(in: mode), self.liveEviction, self.liveMemory,
             self.liveSlowLog,
         ]
     }
 
-    /// Whether positions may reach a disk, the one thing that `enroute serve` refuses to start with.
+    /// Whether positions may reach a disk.
     package func livePersistence(in mode: DeploymentMode) -> Finding {
         var (ways, remedies) = ([String](), [String]())
         if self.appends == true {

@@ -166,6 +166,26 @@ import Testing
         #expect(findings.first?.severity == fault.severity || facts.settings == nil)
     }
 
+    @Test func `B36: an instance that holds jobs is not set up for positions, whatever it was named for`() {
+        for (setting, value) in [("maxmemory_policy", "noeviction"), ("maxmemory", "0"), ("aof_enabled", "1")] {
+            var facts = Self.good(.live)
+            facts.info[setting] = value
+            facts.settings?["slowlog-log-slower-than"] = "0"
+            facts.keys = [.ledger]
+            let remedies = facts.findings(in: .production).map(\.remedy).joined()
+            #expect(!remedies.contains("CONFIG SET") && !remedies.contains("delete"), "\(remedies)")
+        }
+    }
+
+    @Test func `B20: a clock is said to be ahead of or behind this machine's`() {
+        for (milliseconds, words) in [(Int64(300), "300 ms ahead of"), (-300, "300 ms behind")] {
+            var facts = Self.good(.live)
+            facts.clockAheadMilliseconds = milliseconds
+            let clock = facts.findings(in: .production).first { $0.subject == .clock }
+            #expect(clock?.what == "The Redis server's clock is \(words) this machine's.")
+        }
+    }
+
     @Test func `in development what concerns only real people is no error`() {
         for fault in Self.faults where [.persistence, .copies].contains(fault.subject) && fault.severity == .error {
             var facts = Self.good(fault.role)
