@@ -288,7 +288,9 @@ final class LoopState {
 
     /// Which roles of Redis are silent, and where they are.
     private var silentRedis: Logger.Metadata {
-        let silent = self.redisWatch.silent.map(\.dependency)
+        var silent = self.redisWatch.silent.map(\.dependency)
+        // It answers, but too late for what is revoked, which is at the ledger.
+        if silent.isEmpty { silent = [.redisLedger] }
         let places = silent.map { "\($0 == .redisLive ? self.settings.live : self.settings.ledger)" }
         return [
             LogKey.role: "\(silent.map(\.redisRole).joined(separator: ","))",

@@ -121,6 +121,8 @@ struct ProcessConfiguration {
     }
 
     func gateway(host: String?, port: Int?, testEcho: Bool = false) async throws -> GatewaySettings {
+        // First what nobody can do without: whoever has set nothing is told of Redis.
+        _ = try self.redis()
         let (verifier, issuerKeys) = try await self.tokens()
         var settings = try self.gateway(
             host: host, port: port, testEcho: testEcho, credentials: try self.credentials(), tokens: verifier)

@@ -144,7 +144,6 @@ import Testing
             (["ENROUTE_MODE": "test"], 78, "ENROUTE_MODE is test; it must be production or development"),
             (["ENROUTE_REDIS_LIVE_ADMIN_URL": "http://x"], 78, "its scheme is none of"),
             (["ENROUTE_TEXTS": "/no.json"], 78, "ENROUTE_TEXTS names /no.json, which can not be read"),
-            (["ENROUTE_STREETS": "/no.geojson"], 65, "/no.geojson can not be read"),
         ] as [([String: String], Int32, String)])
     func `a setting that can not be used is named, with what it should be`(
         settings: [String: String], code: Int32, reason: String

@@ -108,7 +108,6 @@ import Testing
                 }
                 #expect(
                     try await gateway.eventually("/metrics") { $0.text.contains("enroute_sessions_aged_total 4\n") })
-                #expect(try await gateway.manage("/readyz").status == 200)
             }
         }
     }
