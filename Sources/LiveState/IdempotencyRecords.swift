@@ -91,7 +91,7 @@ package struct IdempotencyRecords: Sendable {
             case -1: return .otherRequest
             default: break
             }
-            throw RedisError.unexpectedAnswer(command: Scripts.claimRequest.name)
+            throw self.writes.refusal(of: self.keyspace.idempotency(record.name), by: Scripts.claimRequest.name)
         }
     }
 

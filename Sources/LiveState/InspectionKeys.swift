@@ -66,7 +66,8 @@ extension Keyspace {
         case .travel, .position, .eta, .etaLease, .before, .etaBudget, .verdicts, .feed, .ticket, .signIn, .places,
             .placesSeen, .gateways, .gateway, .followed:
             .live
-        case .job, .log, .events, .link, .viewers, .rider, .tasks, .request, .home, .zones, .available, .due,
+        case .job, .log, .events, .link, .viewers, .rider, .tasks, .request, .idempotency, .home, .zones, .available,
+            .due,
             .taskOwners, .changeLog, .changes, .jobs, .zonesOfJobs, .stream, .control:
             .ledger
         case .other: nil

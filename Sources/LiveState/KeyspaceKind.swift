@@ -7,7 +7,7 @@ extension Keyspace {
         case job, log, travel, position, eta, etaLease = "eta_lease", before, etaBudget = "eta_budget", verdicts
         case feed, events
         case ticket, signIn = "sign_in", link, viewers
-        case rider, tasks, request, home, zones
+        case rider, tasks, request, idempotency, home, zones
         case available, due, taskOwners = "task_owners", changeLog = "change_log", changes, places
         case placesSeen = "places_seen"
         case jobs, zonesOfJobs = "zones_of_jobs"
@@ -33,6 +33,7 @@ extension Keyspace {
         case "gateway": tail == ":followed" ? .followed : .gateway
         case "zone": .jobs
         case "request": .request
+        case "idempotency": .idempotency
         case "home": .home
         case "ticket": .ticket
         case "signin": .signIn

@@ -18,9 +18,10 @@ extension ExitCode {
 nonisolated(nonsending) func exitingCleanly(_ body: () async throws -> Void) async throws {
     do {
         try await body()
+        if Output.hasLostSomething { throw ExitCode.failure }
     } catch {
         guard let code = exitCode(of: error) else { throw error }
-        FileHandle.standardError.write(Data("enroute: \(error)\n".utf8))
+        Output.complain("enroute: \(error)\n")
         throw code
     }
 }
@@ -53,6 +54,4 @@ struct ConfigurationError: Error, CustomStringConvertible {
 }
 
 /// A line for people, on standard output, at once.
-func say(_ line: String) {
-    FileHandle.standardOutput.write(Data((line + "\n").utf8))
-}
+func say(_ line: String) { Output.say(line + "\n") }

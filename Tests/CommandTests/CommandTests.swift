@@ -18,12 +18,14 @@ import Testing
     )
     .deletingLastPathComponent().appending(path: "enroute").path
 
-    static func run(_ words: [String], environment: [String: String] = [:]) async throws -> Outcome {
+    static func run(
+        _ words: [String], environment: [String: String] = [:], binary: String = Self.binary
+    ) async throws -> Outcome {
         let variables = Environment.custom(
             ["PATH": "/usr/bin:/bin:/usr/sbin"].merging(environment) { $1 }
                 .reduce(into: [Environment.Key: String]()) { $0[Environment.Key(rawValue: $1.key)!] = $1.value })
         let outcome = try await Subprocess.run(
-            .path(.init(self.binary)), arguments: Arguments(words), environment: variables,
+            .path(.init(binary)), arguments: Arguments(words), environment: variables,
             output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
         guard case .exited(let code) = outcome.terminationStatus else { throw Crashed() }
         return Outcome(code: code, output: outcome.standardOutput, error: outcome.standardError)
@@ -87,6 +89,17 @@ import Testing
             ["token", "--role", "rider", "a"], environment: ["ENROUTE_TOKEN_SECRET": "short"])
         #expect(outcome.code == 78, "\(outcome)")
         #expect(outcome.error.contains("shorter than 32 bytes") && outcome.output.isEmpty)
+    }
+
+    @Test func `a full disk behind the output crashes no command: it is said, and the exit code tells`() async throws {
+        let outcome = try await Self.run(
+            ["-c", "exec \"$0\" token --role rider rider-1 > /dev/full", Self.binary],
+            environment: ["ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes"], binary: "/bin/sh")
+        #expect(outcome.code == 1 && outcome.error.contains("standard output could not be written"), "\(outcome)")
+        let silent = try await Self.run(
+            ["-c", "exec \"$0\" token --role rider rider-1 > /dev/full 2> /dev/full", Self.binary],
+            environment: ["ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes"], binary: "/bin/sh")
+        #expect(silent.code == 1)
     }
 
     private static let good = [

@@ -133,7 +133,7 @@ extension ForeignData {
     ]
 
     /// What opens something.
-    static let ofSecrets: [ForeignData] = Self.codes + Self.links + [Self.viewers]
+    static let ofSecrets: [ForeignData] = Self.codes + Self.links + [Self.viewers, Self.idempotency]
 
     private static let codes: [ForeignData] = [
         ForeignData(
@@ -211,6 +211,27 @@ extension ForeignData {
                     .join(Self.name(of: Self.secret(trial)), as: "session").get()
             }
         }, key: { $0.keyspace.viewers(ofLink: Self.name(of: Self.secret($0))) })
+
+    /// The sealed answer of a request; when its claim ends is as good as any number.
+    private static let idempotency = ForeignData(
+        name: "idempotency",
+        plant: { trial, value in
+            _ = try await trial.client(.ledger) { try await Self.claim($0, trial) }
+            let keys = try await trial.run(["KEYS", "idempotency:*"]).array?.compactMap(\.text) ?? []
+            let key = keys.first ?? ""
+            try await trial.plant(key, value, good: "sealed", ["HSET", .text(key), "answer", nil])
+        },
+        meet: { trial in
+            _ = try? await trial.client(.ledger) { try await Self.claim($0, trial) }
+            for key in try await trial.run(["KEYS", "idempotency:*"]).array?.compactMap(\.text) ?? [] {
+                try await trial.run(["DEL", .text(key)])
+            }
+        }, key: { _ in "idempotency:" })
+
+    private static func claim(_ client: RedisClient, _ trial: Trial) async throws -> IdempotencyRecords.Asked {
+        try await IdempotencyRecords(writes: client, settings: trial.gateway.settings.liveState)
+            .claim(.init("key-\(trial.number)", of: trial.rider, role: "rider"), for: [1]).get()
+    }
 
     private static func makeLink(_ trial: Trial) async throws {
         let words: [RedisCommand.Word] = [

@@ -62,7 +62,7 @@ import Testing
                         let said = lines.all.dropFirst(before).filter { line in
                             guard line.message == Self.message else { return false }
                             let keys = "\(line.metadata["key"] ?? "")".split(separator: " ")
-                            return keys.contains { $0 == key || key == "signin:" && $0.hasPrefix(key) }
+                            return keys.contains { $0 == key || key.hasSuffix(":") && $0.hasPrefix(key) }
                         }
                         let isRefused = !entry.tolerated.contains(value)
                         #expect(said.count == (isRefused ? 1 : 0), "\(entry.name) \(key) \(value)")

@@ -248,7 +248,7 @@ extension ForeignData {
             }, key: { $0.own.keyspace.stream(.access) }),
     ]
 
-    /// Names that no key has: a test of their own says what becomes of their messages, and of the stream that every loop
+    /// Names that no key has, or all: a test of their own says what becomes of their messages, and of the stream that every loop
     /// of every gateway reads.
-    static let elsewhere: Set<String> = ["feed", "events", "changes", "control"]
+    static let elsewhere: Set<String> = ["feed", "events", "changes", "control", "everyKey"]
 }
