@@ -79,7 +79,7 @@ extension Routes {
                     id: wish.session, admitted: wish.admitted, logger: logger)
                 let exchange = try sync.handler(type: HTTPExchange.self)
                 session.isChunked = exchange.isChunked
-                exchange.becomesStream()
+                try exchange.becomesStream()
                 // Before HTTP, which keeps the end of the client's side to itself until an answer is whole.
                 try sync.addHandler(session, position: .after(socket))
                 guard let grant = session.grant else { return }

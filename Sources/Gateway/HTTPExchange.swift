@@ -315,10 +315,12 @@ final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
 
     /// The answer is a stream from now on, which somebody else writes: what the peer sends is read and means nothing, and
     /// its end ends the stream.
-    func becomesStream() {
+    ///
+    /// - Throws: when its end was seen already: no session would hear of it.
+    func becomesStream() throws {
+        guard !self.feed.isInputOver else { throw ChannelError.inputClosed }
         self.watch.stop()
         self.feed.discard()
-        if self.feed.isInputOver { self.context?.close(promise: nil) }
     }
 
     /// Writes a part of the answer.

@@ -20,7 +20,7 @@ struct LimitSetting: @unchecked Sendable {
     static let all = [
         LimitSetting("MESSAGE_BYTES", \.messageBytes, 512...1_048_576),
         LimitSetting("MESSAGE_FRAGMENTS", \.messageFragments, 1...1024),
-        LimitSetting("SIGN_IN_MESSAGES", \.signInMessages, 0...1000),
+        LimitSetting("SIGN_IN_MESSAGES", \.signInMessages, 1...1000),
         LimitSetting("BAD_MESSAGES", \.badMessages, 0...1000),
         LimitSetting("HANDSHAKE_SECONDS", \.handshakeSeconds, 1...60),
         LimitSetting("FIRST_REQUEST_SECONDS", \.firstRequestSeconds, 1...60),

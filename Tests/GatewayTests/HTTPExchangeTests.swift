@@ -292,6 +292,26 @@ import Testing
         }
     }
 
+    @Test func `an event stream of a client that has closed its side leaves no session behind`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                let token = try await gateway.token("anna", .customer)
+                try await blocking {
+                    // More than a person may have at once.
+                    for _ in 0..<8 {
+                        let socket = try RawSocket(port: gateway.port)
+                        try socket.send(
+                            Self.get("/api/v1/jobs/\(job)/events", "Authorization: Bearer \(token)\r\n"))
+                        socket.finish()
+                        _ = socket.readToEndOrReset()
+                    }
+                }
+                #expect(try await gateway.eventually("/metrics") { $0.text.contains("enroute_sessions_open 0") })
+            }
+        }
+    }
+
     // MARK: B18, B34, B39
 
     @Test func `B18, B34: a refusal is counted by its reason, and 0 switches a bound of an address off`() async throws {

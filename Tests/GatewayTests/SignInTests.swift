@@ -229,7 +229,7 @@ extension GatewayConnection.Messages.AsyncIterator {
                 let tickets = Tickets(live: gateway.client, settings: gateway.settings.liveState)
                 let holder = Tickets.Holder(
                     person: PersonID("anna")!, role: "customer", job: JobID("j1")!, rider: PersonID("r1")!,
-                    token: "a token's id", issuedAt: Int64(Date.now.timeIntervalSince1970),
+                    token: "token-1", issuedAt: Int64(Date.now.timeIntervalSince1970),
                     expiresAt: Int64(Date.now.timeIntervalSince1970) + 900)
                 for _ in 0..<200 {
                     let ticket = try await tickets.issue(to: holder).get()
