@@ -13,7 +13,7 @@
 -- ARGV[2]  message                what the followers are told, a JSON object
 -- ARGV[3]  lifetime_ms            ms it is kept, 1 to 86,400,000
 -- ARGV[4]  least_age_ms           what is kept stands when it is younger, 0 to 86,400,000
--- Errors   'ERR publish_eta: ...' on a bad argument, or when KEYS[1] is not ours; nothing is written.
+-- Errors   'ERR publish_eta: ...' on a bad argument; nothing is written. The same when KEYS[1] is not ours.
 -- Returns  {1} kept and told   {0, age_ms} what is kept is younger
 --          {-1} the rider does not share its position for the job
 -- Cost     O(1) plus one SPUBLISH

@@ -16,7 +16,7 @@
 -- ARGV[2]  captured_at            ms since the epoch, 13 digits
 -- ARGV[3]  tail                   rest of the message: starts with a comma, ends with a closing brace
 -- ARGV[4]  lifetime_ms            ms the position is kept after this fix, 1 to 86,400,000
--- Errors   'ERR publish_location: ...' on a bad argument, or when KEYS[1] is not ours; nothing is written.
+-- Errors   'ERR publish_location: ...' on a bad argument; nothing is written. The same when KEYS[1] is not ours.
 -- Returns  {1, id, n} accepted; n connections heard it, 0 when nobody follows   {1, id, n, 1} what was kept was not ours
 --          {0, stored_at} not newer than what is kept
 --          {-1} travel mode was switched off   {-2} another rider shares for this job
