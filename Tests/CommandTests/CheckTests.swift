@@ -9,6 +9,7 @@ import Testing
 @Suite struct CheckTests {
     private static let good = [
         "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_LOOPS": "1",
+        "ENROUTE_MANAGEMENT": "off",
     ]
 
     /// What `--format json` says.

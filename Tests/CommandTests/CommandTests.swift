@@ -35,8 +35,9 @@ import Testing
 
     /// What `enroute serve` says until it says one of `words`, or ends; then it is killed.
     static func serve(_ settings: [String: String], until words: [String]) async throws -> String {
-        let variables = ["PATH": "/usr/bin:/bin", "ENROUTE_PORT": "0", "ENROUTE_HOST": "127.0.0.1"]
-            .merging(settings) { $1 }
+        let variables = [
+            "PATH": "/usr/bin:/bin", "ENROUTE_PORT": "0", "ENROUTE_HOST": "127.0.0.1", "ENROUTE_MANAGEMENT": "off",
+        ].merging(settings) { $1 }
             .reduce(into: [Environment.Key: String]()) { $0[Environment.Key(rawValue: $1.key)!] = $1.value }
         return try await Subprocess.run(
             .path(.init(self.binary)), arguments: ["serve"], environment: .custom(variables), input: .none,
