@@ -31,7 +31,11 @@ extension PublishedLocation {
     /// The id of a location of this job, every byte of which a client can read; `nil` for anything else. Members that are
     /// not known, as a later version may write them, are passed over.
     package static func read(_ message: UnsafeRawBufferPointer, of job: JobID) -> UInt64? {
-        guard let id = self.id(of: message), RelayedMessage.mayBe(message) else { return nil }
+        let end = self.head.count + self.idDigits
+        // An id has no more digits than are read of it.
+        guard let id = self.id(of: message), message[end] == UInt8(ascii: "\""), RelayedMessage.mayBe(message) else {
+            return nil
+        }
         do throws(BadMessage) {
             try Self.check(message, job)
             return id
