@@ -12,6 +12,11 @@ final class RequestCounts: Sendable {
 
     private let parts: [ObjectIdentifier: Part]
 
+    /// Where no route fits, Hummingbird's router names its own fallback; paths of templates begin with a slash.
+    private static func label(_ route: String?) -> String {
+        route.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? RequestMetrics.unknownRoute
+    }
+
     init(loops: [any EventLoop]) {
         self.parts = Dictionary(uniqueKeysWithValues: loops.map { (ObjectIdentifier($0), Part()) })
     }
@@ -22,7 +27,7 @@ final class RequestCounts: Sendable {
     func answered(_ route: String?, status: Int, after time: TimeAmount, on loop: any EventLoop) {
         self.parts[ObjectIdentifier(loop)]?.metrics.withLock {
             $0.answered(
-                route ?? RequestMetrics.unknownRoute, status: status, nanoseconds: UInt64(max(0, time.nanoseconds)))
+                Self.label(route), status: status, nanoseconds: UInt64(max(0, time.nanoseconds)))
         }
     }
 

@@ -50,7 +50,8 @@ struct BadToken: CustomTestStringConvertible, Sendable {
         let all = Self.spelled + Self.headers + Self.signatures + Self.claims + Self.authorizations
         #expect(all.count >= 45)
         #expect(Set(all.map(\.token)).count == all.count)
-        #expect(Set(all.map(\.refusal)) == Set(TokenRefusal.allCases))
+        // Not a property of a token: its key may come with the next fetch (IssuerKeysTests).
+        #expect(Set(all.map(\.refusal)) == Set(TokenRefusal.allCases).subtracting([.keyNotFetched]))
     }
 
     private static let good = Forge.token()

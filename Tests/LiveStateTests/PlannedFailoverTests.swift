@@ -30,7 +30,7 @@ import Testing
     /// Writes statuses until the run is over, each writer one after the other.
     private static func write(to ledger: JobLedger, as writer: Int, in run: Run) async {
         var number = 0
-        while !run.isOver.load(ordering: .relaxed) {
+        while !run.isOver.load(ordering: .relaxed), !Task.isCancelled {
             number += 1
             let job = JobID("job-\(writer)-\(number)")!
             do {
@@ -111,7 +111,7 @@ import Testing
             let outcome = try await Subprocess.run(
                 .name("sh"), arguments: ["-ec", settings + "\n" + text], output: .string(limit: 65_536),
                 error: .combinedWithOutput)
-            #expect(outcome.terminationStatus.isSuccess, "\(outcome.standardOutput)")
+            try #require(outcome.terminationStatus.isSuccess, "\(outcome.standardOutput)")
             _ = try await fleet.successor(of: old)
         }
     }

@@ -108,6 +108,7 @@ private final class RelaySide: ChannelInboundHandler {
     /// What came with the end of a connection that has no other side yet: at its end a channel reads all that is there.
     private var early: [ByteBuffer] = []
     private var hasHeardAll = false
+    private var hasFailed = false
 
     init(_ channel: any Channel) { self.channel = channel }
 
@@ -156,15 +157,19 @@ private final class RelaySide: ChannelInboundHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
+    /// Also the end of one that was finished by us before: of its last byte no `inputClosed` tells.
     func channelInactive(context: ChannelHandlerContext) {
-        guard self.hasHeardAll else {
+        guard !self.hasFailed else {
             self.other?.close(promise: nil)
             return
         }
         self.afterLastByte { $0.close(promise: nil) }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.hasFailed = true
+        context.close(promise: nil)
+    }
 
     private func finishOther() { self.afterLastByte { $0.close(mode: .output, promise: nil) } }
 
