@@ -152,6 +152,7 @@ import Testing
                 #expect(
                     try await gateway.eventually("/healthz") {
                         $0.status == 200 && $0.text.contains(/"name":"redis_live"[^}]*"state":"down"/)
+                            && $0.text.contains(/"name":"redis_ledger"[^}]*"state":"down"/)
                     })
                 let ready = try await Self.ask(gateway, "GET", "/readyz", port: gateway.management)
                 #expect(ready.status == 200 && ready.text == "ready\n", "\(ready)")
