@@ -99,7 +99,8 @@ class Driver:
                 await connection.close()
             if status == 200:
                 return
-            await asyncio.sleep(0.3)
+            # Long enough for the person's rate (10 requests a second) to allow all of the next try.
+            await asyncio.sleep(1)
         self.tally.found("places do not come back after streams were reset", f"{who}: {status}", seed)
 
     # Slow on purpose
