@@ -4,7 +4,7 @@
 /// What operations are told of a job's positions: what followers are shown, and beyond that whether the rider is lost.
 public enum JobTracking: String, Hashable, Sendable, CaseIterable {
     case waiting, live, stale
-    /// The rider shares its position, and nothing has come for so long that the last one is not kept any more. Followers are
+    /// The rider shares its position, and nothing has come for so long that the last one is no longer kept. Followers are
     /// shown `waiting`, as before the first one.
     case lost
     case paused, arrived, ended

@@ -85,7 +85,7 @@ package struct Following<StatusID: Comparable> {
         }
     }
 
-    /// The snapshot that is being read can not be put in order with what came meanwhile.
+    /// The snapshot that is being read cannot be put in order with what came meanwhile.
     package var waitsInVain: Bool { if case .waitingInVain = self.phase { true } else { false } }
 
     /// Waits for another snapshot, asked for from now on: it includes what came until now.

@@ -5,7 +5,7 @@
 
 /// Modules that become one.
 struct PageBundle {
-    /// The module's text by its name; `nil` when there is none.
+    /// The module's text by its name; `nil` if there is none.
     let source: (String) -> [UInt8]?
 
     private var parts: [String] = []
@@ -28,7 +28,7 @@ struct PageBundle {
     /// - Parameters:
     ///   - entry: name of the module that a page asks for.
     ///   - source: a module's text by its name.
-    /// - Returns: one module without imports and exports; `nil` when there is none. Cost: O(bytes).
+    /// - Returns: one module without imports and exports; `nil` if there is none. Cost: O(bytes).
     static func script(of entry: String, source: @escaping (String) -> [UInt8]?) -> [UInt8]? {
         var bundle = PageBundle(source: source)
         guard (try? bundle.add(entry)) != nil else { return nil }
@@ -103,7 +103,7 @@ struct PageBundle {
 
     /// The same statement for the module alone; what it exported is noted, as a member of an object.
     private static func withoutExport(_ line: Substring, _ exports: inout [String]) throws -> String {
-        // It would have to wait where a function can not.
+        // It would have to wait where a function cannot.
         if line.hasPrefix("await") { throw Unbundled() }
         guard line.hasPrefix("export") else { return String(line) }
         guard line.hasPrefix("export ") else { throw Unbundled() }

@@ -85,7 +85,7 @@ extension Routes {
         return response
     }
 
-    /// What was done is done, and is answered: a claim that can not be settled runs out by itself.
+    /// What was done is done, and is answered: a claim that cannot be settled runs out by itself.
     private func settle(
         _ claim: IdempotencyRecords.Claim, of key: IdempotencyRecords.Key, as outcome: IdempotencyRecords.Outcome
     ) async {

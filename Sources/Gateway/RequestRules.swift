@@ -22,6 +22,9 @@ enum RequestRules {
         guard hosts == 1 || hosts == 0 && head.version == .http1_0 else {
             throw Violation(400, "A request has exactly one Host header.")
         }
+        guard head.headers["host"].allSatisfy(Self.isHost) else {
+            throw Violation(400, "Host must be a name or an address, with or without a port: app.example:8443.")
+        }
         // The decoder would look for no body, whatever the head says of one.
         guard head.method != .CONNECT else { throw Violation(501, "This is no proxy: CONNECT is not supported.") }
         let (lengths, codings) = (head.headers["content-length"], head.headers[canonicalForm: "transfer-encoding"])
@@ -40,6 +43,19 @@ enum RequestRules {
             length.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let count = Int(length)
         else { throw Violation(400, "Content-Length must be one number of bytes.") }
         return count == 0 ? .none : .length(count)
+    }
+
+    /// Whether it is made of what a host and a port may hold (RFC 9110 section 7.2, RFC 3986 section 3.2.2). An empty one is
+    /// allowed: the request is for no host in particular.
+    private static func isHost(_ text: String) -> Bool {
+        text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "-._~%!$&'()*+,;=:[]".utf8.contains(byte)
+            }
+        }
     }
 }
 

@@ -14,7 +14,7 @@ extension String {
         }
     }
 
-    /// Without percent-encoding (RFC 3986 section 2.1); what is none stays as it is.
+    /// Without percent-encoding (RFC 3986 section 2.1); other text stays as it is.
     private static func decoded(_ text: Substring) -> String {
         let bytes = Array(text.utf8)
         var (decoded, index): ([UInt8], Int) = ([], 0)

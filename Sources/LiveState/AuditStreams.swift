@@ -55,7 +55,7 @@ package struct AuditStreams: Sendable {
         ]).map { self.entries($0, of: self.settings.keyspace.stream(stream), command: "XRANGE") }
     }
 
-    /// What is none of ours is refused, and passed over: people read on.
+    /// What is not ours is refused, and passed over: people read on.
     func entries(_ answer: RESPValue, of key: String, command: String) -> [Kept] {
         let entries = answer.array ?? []
         let ours = entries.compactMap { Kept($0) }

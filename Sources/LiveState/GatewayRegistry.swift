@@ -79,7 +79,7 @@ package struct GatewayRegistry: Sendable {
         package var facts: [UInt8]?
     }
 
-    /// What a gateway seemed to say of itself is none of ours.
+    /// What a gateway seemed to say of itself is not ours.
     package func refuseFacts(of id: String) { self.live.refuse(self.keyspace.gateway(id), by: "GET") }
 
     /// All that spoke within `remembrance`.

@@ -60,7 +60,7 @@ package struct KeyLook: Sendable {
 }
 
 extension Keyspace {
-    /// The role that keeps such a key; `nil` when it is none of ours.
+    /// The role that keeps such a key; `nil` when it is not ours.
     package func role(ofKey key: String) -> RedisRole? {
         switch self.kind(of: key) {
         case .travel, .position, .eta, .etaLease, .before, .etaBudget, .verdicts, .feed, .ticket, .signIn, .places,

@@ -82,7 +82,7 @@ extension JobRecord {
         self.travelDeadline = deadline
         self.fence = fence ?? 0
         self.reached = reached
-        // What is written there is understood, or the record is none of ours.
+        // What is written there is understood, or the record is not ours.
         guard texts[4].isEmpty || self.destination != nil || self.geocoded != nil,
             texts[5].isEmpty || self.vendor != nil
         else { return nil }

@@ -95,7 +95,7 @@ package struct RevocationLog: Sendable {
         }
     }
 
-    /// An entry that is none of ours was read: whoever it was to revoke is not.
+    /// An entry that is not ours was read: whoever it was to revoke is not.
     package func refuseEntry() { self.ledger.refuse(self.settings.keyspace.control, by: "XRANGE") }
 }
 

@@ -28,7 +28,7 @@ struct SealedRecord: Sendable {
         self.name = derive("name", bytes: Self.nameBytes).withUnsafeBytes { Self.hexadecimal($0) }
     }
 
-    /// AES-256-GCM with a nonce of its own in front; bound to the name, so that what is kept under one can not be put
+    /// AES-256-GCM with a nonce of its own in front; bound to the name, so that what is kept under one cannot be put
     /// under another.
     func seal(_ bytes: [UInt8]) -> [UInt8] {
         guard

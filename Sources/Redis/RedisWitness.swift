@@ -26,7 +26,7 @@ extension RedisClient {
     ///   - command: that met it, for people.
     package func refuse(_ name: String, by command: String) { self.witness?.refused([name], by: command) }
 
-    /// The same, and the error for who can not go on without it.
+    /// The same, and the error for who cannot go on without it.
     package func refusal(of name: String, by command: String) -> RedisError {
         self.refuse(name, by: command)
         return .unexpectedAnswer(command: command)

@@ -11,7 +11,7 @@ package struct CertificateValidity: Hashable, Sendable {
 
     package init(from: Int64, until: Int64) { (self.from, self.until) = (from, until) }
 
-    /// - Returns: `nil` when it can not be read.
+    /// - Returns: `nil` when it cannot be read.
     init?(of context: OpaquePointer) {
         var (from, until) = (Int64(0), Int64(0))
         guard enroute_SSL_CTX_validity(context, &from, &until) == 1 else { return nil }

@@ -67,7 +67,7 @@ package final class TLSContext: @unchecked Sendable {
         if self.makesRecords { SSL_CTX_set_msg_callback(pointer, hearMessage) }
     }
 
-    /// When the server's own certificate is valid; `nil` when that can not be read.
+    /// When the server's own certificate is valid; `nil` when that cannot be read.
     var validity: CertificateValidity? { CertificateValidity(of: self.pointer) }
 
     deinit {

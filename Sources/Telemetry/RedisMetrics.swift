@@ -12,7 +12,7 @@ package struct RedisMetrics: Sendable {
     package enum Failure: String, Hashable, Sendable, CaseIterable {
         /// Memory is full, and nothing is evicted.
         case outOfMemory = "oom"
-        /// It can not write to its disk.
+        /// It cannot write to its disk.
         case diskRefused = "misconf"
         case readOnly = "readonly"
         case tooFewReplicas = "noreplicas"

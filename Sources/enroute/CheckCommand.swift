@@ -91,7 +91,7 @@ extension ProcessConfiguration {
 }
 
 extension Finding {
-    /// Of a setting that can not be used.
+    /// Of a setting that cannot be used.
     ///
     /// - Parameter isNeeded: that it is not set is an error too.
     /// - Throws: `error`, when it is about something else.

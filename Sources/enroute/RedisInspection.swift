@@ -68,7 +68,7 @@ struct RedisInspection: Sendable {
         return (facts, (facts.findings(in: self.mode) + [refusal].compactMap { $0 }).gravestFirst)
     }
 
-    /// One instance for both roles can not be judged by what the ledger asks, nor two that were exchanged by what either
+    /// One instance for both roles cannot be judged by what the ledger asks, nor two that were exchanged by what either
     /// role does: that is said once.
     private func together(_ live: RedisFacts, _ ledger: RedisFacts, _ findings: [Finding]) -> [Finding] {
         if let swap = swapFinding(live, ledger) { return [swap] + findings.withoutRoles() }

@@ -1,4 +1,4 @@
-// The file that --config names: what any .env has, and nothing else. A line that is none of it is an error with its number,
+// The file that --config names: what any .env has, and nothing else. Any other line is an error with its number,
 // because a setting that is passed over in silence is worse than a gateway that does not start.
 
 import Foundation

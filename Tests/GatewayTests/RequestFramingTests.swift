@@ -61,7 +61,8 @@ import Testing
 
     @Test(arguments: [
         ([], HTTPVersion.http1_1, 400), ([("Host", "a"), ("Host", "b")], .http1_1, 400),
-        ([("Host", "a"), ("Host", "a")], .http1_0, 400),
+        ([("Host", "a"), ("Host", "a")], .http1_0, 400), ([("Host", "a b")], .http1_1, 400),
+        ([("Host", "a: chunked")], .http1_1, 400), ([("Host", "a/b")], .http1_1, 400), ([("Host", "a@b")], .http1_1, 400),
         ([("Host", "a"), ("Content-Length", "1"), ("Content-Length", "2")], .http1_1, 400),
         ([("Host", "a"), ("Content-Length", "+1")], .http1_1, 400),
         ([("Host", "a"), ("Content-Length", "99999999999999999999")], .http1_1, 400),
@@ -81,6 +82,9 @@ import Testing
 
     @Test func `what a head says of its body is what is read`() throws {
         #expect(try RequestRules.body(of: Self.head([], .http1_0)) == .none)
+        for host in ["", "a", "a.example:8443", "[::1]:8443", "127.0.0.1", "a_b.example"] {
+            #expect(try RequestRules.body(of: Self.head([("Host", host)])) == .none, "\(host)")
+        }
         #expect(try RequestRules.body(of: Self.head([("Host", "a"), ("Content-Length", "7")])) == .length(7))
         #expect(try RequestRules.body(of: Self.head([("Host", "a"), ("Transfer-Encoding", "Chunked")])) == .chunked)
     }

@@ -21,7 +21,7 @@ NAME = "raw"
 CONNECTIONS = 24
 # What the gateway may take to end a connection that we have ended: one deadline of the stage, and a busy machine.
 END_SECONDS = 20
-# A request that is not whole may be waited for, where we can not say that no more comes.
+# A request that is not whole may be waited for, where we cannot say that no more comes.
 UNFINISHED_SECONDS = 0.5
 BROKEN_TLS = 0.5
 STATUSES = set(map(int, "101 200 204 304 400 401 403 404 405 408 411 413 414 415 417 422 426 429 431 501 503 505".split()))
@@ -126,7 +126,9 @@ class Driver:
         if b"transfer_encoding" in lower:
             # A name of its own that says nothing to us.
             return
-        is_double = lower.count(b"content-length") > 1 or (b"content-length" in lower and b"chunked" in lower)
+        # What a mutation has merged with another line is no header any longer.
+        lengths, codings = lower.count(b"\ncontent-length"), lower.count(b"\ntransfer-encoding")
+        is_double = lengths > 1 or lengths and codings and b"chunked" in lower
         if is_double and len(answers) > 1:
             self.tally.found("a smuggled request is answered", f"{data!r}", seed)
 

@@ -78,7 +78,7 @@ TLS = dict(TLS="on", TLS_CERTIFICATE="{certificate}", TLS_KEY="{key}")
 SNS = dict(SNS_TOPICS="arn:aws:sns:eu-central-1:123456789012:orders")
 OSRM = dict(ETA_OSRM_URL="http://127.0.0.1:5000")
 SQS = dict(AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
-# What can not be known from a default. A name of README that is neither here nor has a number or on and off for its default
+# What cannot be known from a default. A name of README that is neither here nor has a number or on and off for its default
 # is tried with words of all kinds, and may be refused or not, but must not trap.
 KINDS: dict[str, Kind] = {
     "MODE": kind(["word", "PRODUCTION", "dev"]),
