@@ -108,7 +108,7 @@ final class WatcherSession {
         guard self.session.grant?.allows(.followPool) != true else { return }
         for watched in Array(self.watched.values) {
             self.leave(watched)
-            self.refuse(watched.zone, .forbidden, "The new token does not allow it any more.", nil)
+            self.refuse(watched.zone, .forbidden, "The new token no longer allows it.", nil)
         }
     }
 

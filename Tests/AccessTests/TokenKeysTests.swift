@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test
-    func `B44: a private key is refused in the place of a public one, with the command that makes the public one`()
+    func `B44: a private key is refused where a public one belongs, with the command that makes the public one`()
         async throws
     {
         for pem in [
