@@ -38,7 +38,7 @@ extension RedisAddress {
     private init(_ parts: URLParts, kind: String?, isTLS: Bool) throws(Malformed) {
         guard Self.words.isSuperset(of: parts.query.keys) else {
             throw Malformed(
-                reason: "what follows its question mark is none of \(Self.words.sorted().joined(separator: ", "))"
+                reason: "after its question mark only \(Self.words.sorted().joined(separator: ", ")) may follow"
                     + "; a question mark in a password is written %3F")
         }
         let nodes = try parts.nodes(defaultPort: kind == "sentinel" ? 26_379 : 6379)

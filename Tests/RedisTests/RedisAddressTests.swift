@@ -52,7 +52,7 @@ import Testing
             ("redis://:/ss@h", "a slash in a user or a password is written %2F"),
             ("redis+sentinel://u:pa/ss@h:1/m", "is written %2F"), ("unix://u:pa/ss@/run/redis.sock", "is written %2F"),
             ("redis://u:p?ss@h:6379", "a question mark in a password is written %3F"),
-            ("rediss://h?caa=ca.pem", "none of ca, cert, key"), ("redis://u:100%@h", "a percent sign is written %25"),
+            ("rediss://h?caa=ca.pem", "only ca, cert, key"), ("redis://u:100%@h", "a percent sign is written %25"),
             ("redis://u:%+1@h", "is written %25"), ("redis://u:%FF@h", "not UTF-8"), ("unix:/a?db=1", "nothing else"),
             ("unix:", "no socket file"), ("unix://", "no socket file"), ("unix://run/redis.sock", "no socket file"),
             ("unix:/a?database=x", "database is not a number"), ("unix:/a?database=-1", "database is not a number"),
