@@ -102,7 +102,8 @@ import Testing
             }
             relay.add(server)
             let answer = try await blocking { try early.socket.readToEnd() }
-            #expect(answer.count == AnswersAtTheEnd.bytes && answer.first == UInt8(ascii: "e"))
+            #expect(answer.count == AnswersAtTheEnd.bytes)
+            #expect(answer.first == UInt8(ascii: "e"))
         }
     }
 
