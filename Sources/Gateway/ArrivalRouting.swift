@@ -30,6 +30,7 @@ struct ArrivalRouting: Sendable {
         _ settings: ArrivalSettings, _ logger: Logger, _ body: (ArrivalRouting) async throws -> Result
     ) async throws -> Result {
         let counts = ArrivalCounts()
+        let failures = FailureLog(logger)
         let budgets = Dictionary(
             settings.services.compactMap { service in service.dailyBudget.map { (service.provider.source, $0) } },
             uniquingKeysWith: { first, _ in first })
@@ -40,7 +41,7 @@ struct ArrivalRouting: Sendable {
             clock: { (NIODeadline.now().uptimeNanoseconds, .now) }
         ) { event in
             counts.note(event)
-            Self.log(event, logger)
+            failures.note(event)
         }
         do {
             let geocoder = settings.geocoding.map { geocoding in
@@ -62,17 +63,6 @@ struct ArrivalRouting: Sendable {
         }
     }
 
-    /// What somebody can do something about is a warning; a breaker keeps it from coming often.
-    private static func log(_ event: RouteFinder.Event, _ logger: Logger) {
-        guard case .failed(let source, let failure) = event else { return }
-        let metadata: Logger.Metadata = [LogKey.provider: "\(source.rawValue)", LogKey.reason: "\(failure)"]
-        switch failure {
-        case .keyRefused, .redirected, .malformed:
-            logger.warning("a service of arrival times is of no use", metadata: metadata)
-        default: logger.debug("a service of arrival times did not answer", metadata: metadata)
-        }
-    }
-
     /// A way from one of the services.
     ///
     /// - Parameter arrivals: where gateways count what they ask.
@@ -90,6 +80,36 @@ struct ArrivalRouting: Sendable {
         }
         self.counts.budget(of: source, left: max(0, budget - Int(clamping: asked)))
         return asked <= budget ? .granted : .spent
+    }
+}
+
+/// Logs what goes wrong with the services, each kind of failure of a service once a minute: an error where somebody has to
+/// act, a warning where it may pass by itself. Safe from any thread.
+private final class FailureLog: Sendable {
+    private struct Kind: Hashable {
+        let source: ArrivalSource
+        let outcome: ArrivalMetrics.Outcome
+    }
+
+    private let logger: Logger
+    private let said = Mutex(SaidLately<Kind>(most: FailureLog.mostKinds))
+
+    /// More than there are services and outcomes.
+    private static let mostKinds = 100
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    func note(_ event: RouteFinder.Event) {
+        guard case .failed(let source, let failure) = event, failure.isFault else { return }
+        let kind = Kind(source: source, outcome: ArrivalCounts.outcome(failure))
+        guard let unsaid = self.said.withLock({ $0.say(kind, now: .now()) }) else { return }
+        var metadata: Logger.Metadata = [LogKey.provider: "\(source.rawValue)", LogKey.reason: "\(failure)"]
+        if unsaid > 0 { metadata[LogKey.count] = "\(unsaid)" }
+        if failure.needsSomebody {
+            self.logger.error("a service of arrival times is of no use", metadata: metadata)
+        } else {
+            self.logger.warning("a service of arrival times did not answer", metadata: metadata)
+        }
     }
 }
 
@@ -126,7 +146,7 @@ final class ArrivalCounts: Sendable {
         }
     }
 
-    private static func outcome(_ failure: ProviderFailure) -> ArrivalMetrics.Outcome {
+    static func outcome(_ failure: ProviderFailure) -> ArrivalMetrics.Outcome {
         switch failure {
         case .late: .late
         case .notReached: .unreachable

@@ -37,8 +37,8 @@ struct Geocoder: Sendable {
             return found.isResolved ? (found.place, .ok) : (nil, .low)
         } catch {
             if error != .noPlace {
-                self.logger.warning(
-                    "an address was not looked up",
+                self.logger.log(
+                    level: error.needsSomebody ? .error : .warning, "an address was not looked up",
                     metadata: [LogKey.provider: "\(Self.name)", LogKey.reason: "\(error)"])
             }
             return (nil, .nothing)

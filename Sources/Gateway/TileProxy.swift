@@ -93,8 +93,8 @@ actor TileProxy {
                 self.cache.keep(nil, of: tile, now: now)
             } else if self.breaker.isOpen(now: now) {
                 // Once for each time that it is left alone.
-                self.logger.warning(
-                    "tiles of the map are not to be had",
+                self.logger.log(
+                    level: error.needsSomebody ? .error : .warning, "tiles of the map are not to be had",
                     metadata: [LogKey.provider: "tiles", LogKey.reason: "\(error)"])
             }
             return nil

@@ -76,6 +76,14 @@ package enum ProviderFailure: Error, Hashable, Sendable, CustomStringConvertible
     /// The provider is to blame, and asking it again at once is of no use.
     package var isFault: Bool { self != .noRoute && self != .noPlace }
 
+    /// It does not pass by itself: somebody has to change the address, the key or the provider.
+    package var needsSomebody: Bool {
+        switch self {
+        case .keyRefused, .redirected, .malformed, .tooLong: true
+        case .late, .notReached, .throttled, .status, .noRoute, .noPlace: false
+        }
+    }
+
     package var description: String {
         switch self {
         case .late: "The provider did not answer in time. See whether it is up, and reached from here."

@@ -21,7 +21,7 @@ import Testing
         ArrivalService(try OSRM(url: server.url), dailyBudget: daily)
     }
 
-    private static func settings(
+    static func settings(
         _ services: [ArrivalService], longestWait: Duration = .seconds(30)
     ) -> @Sendable (inout GatewaySettings) -> Void {
         { settings in
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// A visit in Vienna, on its way.
-    private static func visit(_ gateway: RunningGateway, _ name: String = "job-1") async throws -> JobID {
+    static func visit(_ gateway: RunningGateway, _ name: String = "job-1") async throws -> JobID {
         let job = JobID(name)!
         _ = try await gateway.ledger.create(
             NewJob(
@@ -43,7 +43,7 @@ import Testing
     }
 
     /// Reports a place a few blocks further, so that no answer of before is good for it.
-    private static func move(_ rider: GatewayConnection, _ job: JobID, _ number: Int) async throws {
+    static func move(_ rider: GatewayConnection, _ job: JobID, _ number: Int) async throws {
         let place = Coordinate(latitude: 48.185 + Double(number) * 0.002, longitude: 16.377)!
         try await rider.send(
             .location(

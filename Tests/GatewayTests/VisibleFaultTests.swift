@@ -1,0 +1,97 @@
+import EnrouteClient
+import EnrouteWire
+import Foundation
+import Logging
+import Routing
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// A fault outside the gateway is one error line that says what to do, and a metric: a disk that takes nothing, a service
+/// that answers nonsense.
+@Suite struct VisibleFaultTests {
+    @Test func `a ledger whose disk takes nothing is one error line, 503, and counted`() async throws {
+        let lines = RecordedLines()
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
+                let job = try await gateway.travellingJob()
+                // What Redis writes is moved to this name: where a folder stands in its way, it cannot be kept.
+                let folder = (try #require(gateway.redis).socketPath as NSString).deletingLastPathComponent
+                try FileManager.default.createDirectory(
+                    atPath: "\(folder)/dump.rdb", withIntermediateDirectories: false)
+                try await gateway.client.run("CONFIG", "SET", "save", "3600 1")
+                try await gateway.client.run("BGSAVE")
+                while try await gateway.client.run("INFO", "persistence").text?
+                    .contains("rdb_last_bgsave_status:err") != true
+                { try Task.checkCancellation() }
+                for _ in 0..<3 {
+                    let answer = try await gateway.rest(
+                        "POST", "/api/v1/jobs/\(job)/status", by: "orders", .service,
+                        #"{"status":"work_in_progress"}"#)
+                    #expect(answer.status == 503 && answer.member("retryable") == true)
+                }
+                let metrics = try await gateway.manage("/metrics").text
+                let count = try #require(
+                    metrics.firstMatch(of: /enroute_redis_errors_total\{role="ledger",kind="misconf"\} (\d+)/))
+                #expect((Int(count.1) ?? 0) >= 3)
+            }
+        }
+        let said = lines.all.filter { $0.metadata["kind"] == "misconf" && $0.metadata["role"] == "ledger" }
+        #expect(said.count == 1 && said.first?.level == .error, "\(said)")
+    }
+
+    @Test(arguments: [
+        ProviderServer.Answer.json("<html>"), .json("{}", status: 403),
+        .json("", status: 301, headers: ["location": "/elsewhere"]),
+    ])
+    func `a service of arrival times that is of no use is one error line, and counted`(
+        answer: ProviderServer.Answer
+    ) async throws {
+        let lines = RecordedLines()
+        try await ProviderServer.running({ _ in answer }) { server in
+            let service = ArrivalService(try OSRM(url: server.url), dailyBudget: nil)
+            try await within {
+                try await RunningGateway.run(
+                    isSecure: false, logger: lines.logger, ArrivalServiceTests.settings([service])
+                ) { gateway in
+                    let job = try await ArrivalServiceTests.visit(gateway)
+                    try await ArrivalTimesTests.trip(gateway, job) { _, messages, rider in
+                        for number in 0..<3 {
+                            try await ArrivalServiceTests.move(rider, job, number)
+                            _ = try await messages.knownETA()
+                        }
+                    }
+                    let metrics = try await gateway.manage("/metrics").text
+                    #expect(metrics.contains(/enroute_eta_calls_total\{provider="osrm",outcome="[a-z_]+"\} [1-9]/))
+                }
+            }
+            #expect(!server.questions.isEmpty)
+        }
+        let said = lines.all.filter { $0.message == "a service of arrival times is of no use" }
+        #expect(said.count == 1 && said.first?.level == .error, "\(said)")
+        #expect(said.first?.metadata["provider"] == "osrm")
+    }
+
+    @Test func `a service of arrival times that is away is said once, as a warning`() async throws {
+        let lines = RecordedLines()
+        try await ProviderServer.running({ _ in .hangUp }) { server in
+            let service = ArrivalService(try OSRM(url: server.url), dailyBudget: nil)
+            try await within {
+                try await RunningGateway.run(
+                    isSecure: false, logger: lines.logger, ArrivalServiceTests.settings([service])
+                ) { gateway in
+                    let job = try await ArrivalServiceTests.visit(gateway)
+                    try await ArrivalTimesTests.trip(gateway, job) { _, messages, rider in
+                        for number in 0..<3 {
+                            try await ArrivalServiceTests.move(rider, job, number)
+                            _ = try await messages.knownETA()
+                        }
+                    }
+                }
+            }
+        }
+        let said = lines.all.filter { $0.message == "a service of arrival times did not answer" }
+        #expect(said.count == 1 && said.first?.level == .warning, "\(said)")
+    }
+}
