@@ -12,6 +12,7 @@ final class BackgroundRiders {
     private struct Entry {
         var rate = ReportRate()
         let round: RiderRound
+        var taken = TakenPositions(most: LocationReport.mostJobs)
         /// Those it told of last, at most `LocationReport.mostJobs`.
         var jobs: [JobID] = []
         var heardAt = NIODeadline.now()
@@ -60,6 +61,25 @@ final class BackgroundRiders {
             self.loop.backgroundTrips.approach(of: self.trip(job, rider)).map { (job: job, state: $0) }
         }
         return Guidance(rate: self.entries.values[index].rate.interval, approaches: approaches)
+    }
+
+    /// Redis took a position.
+    func published(_ fix: Fix, of job: JobID, by rider: PersonID, receivedAt: Int64) {
+        var entry = self.entries[rider] ?? self.newEntry()
+        entry.taken.remember(fix, of: job, receivedAt: receivedAt)
+        self.entries[rider] = entry
+    }
+
+    /// Travel mode was switched off.
+    func stopped(_ job: JobID, of rider: PersonID) { self.entries[rider]?.taken.forget(job) }
+
+    /// Another master of the live instance may lack what the last one took.
+    func publishAgain() {
+        for rider in Array(self.entries.keys) {
+            for (job, taken) in self.entries[rider]?.taken.recent(now: .now) ?? [:] {
+                self.loop.publishAgain(taken, of: job, by: rider)
+            }
+        }
     }
 
     /// The phone says why it has no position for a job, which is this rider's.

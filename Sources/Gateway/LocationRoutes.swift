@@ -135,11 +135,15 @@ extension Routes {
 
     /// - Parameter isRepeat: the feed was opened again for it.
     private func publish(_ fix: Fix, _ trip: JudgedTrips.Key, isRepeat: Bool = false) async throws -> Intake {
+        let receivedAt = Int64.now
         let verdict = try await self.answer(
-            self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: .now))
+            self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: receivedAt))
         switch verdict {
         case .accepted(_, let listeners):
-            try await self.tellHome(of: trip.rider) { _ = $0.published(fix, trip, listeners: listeners) }
+            try await self.tellHome(of: trip.rider) { loop in
+                _ = loop.backgroundTrips.published(fix, trip, listeners: listeners)
+                loop.backgroundRiders.published(fix, of: trip.job, by: trip.rider, receivedAt: receivedAt)
+            }
             return .accepted
         case .stale: return try await self.overrule(.outOfOrder, trip)
         case .future: return try await self.overrule(.future, trip)
@@ -161,14 +165,14 @@ extension Routes {
 
     /// Redis knows more than this gateway.
     private func overrule(_ reason: FixRefusal, _ trip: JudgedTrips.Key) async throws -> Intake {
-        try await self.tellHome(of: trip.rider) { $0.overrule(reason, trip) }
+        try await self.tellHome(of: trip.rider) { $0.backgroundTrips.overrule(reason, trip) }
         return Intake(reason)
     }
 
-    /// Does something to a rider's trips, where they are known.
-    func tellHome(of rider: PersonID, _ action: @escaping @Sendable (JudgedTrips) -> Void) async throws {
+    /// Does something on the loop that knows the rider's trips.
+    func tellHome(of rider: PersonID, _ action: @escaping @Sendable (LoopState) -> Void) async throws {
         try await self.loops.atHome(of: rider) { loop in
-            action(loop.backgroundTrips)
+            action(loop)
             return loop.eventLoop.makeSucceededVoidFuture()
         }.get()
     }

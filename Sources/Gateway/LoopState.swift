@@ -152,6 +152,7 @@ final class LoopState {
         self.watch.onSight = { [unowned self] in self.relay.release() }
         self.live.onReturned { [unowned self] in
             for rider in self.ridingSessions.values { rider.publishAgain() }
+            self.backgroundRiders.publishAgain()
         }
     }
 

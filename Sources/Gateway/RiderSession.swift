@@ -41,16 +41,8 @@ final class RiderSession {
         var isRepeat = false
     }
 
-    /// Newest report of each job that Redis took, for a master that may not have heard of it: as many jobs as may be followed.
-    private var taken: [JobID: Taken] = [:]
-
-    private struct Taken {
-        var fix: Fix
-        var receivedAt: Int64
-    }
-
-    /// What was received longer ago is not sent to a new master: followers would be told of it as old anyway.
-    private static let repeatedMilliseconds: Int64 = 30_000
+    /// As many jobs as may be followed.
+    private var taken: TakenPositions
 
     /// Reports of a job that wait to be judged, at most: a few milliseconds' worth.
     private static let mostUnjudged = 16
@@ -60,6 +52,7 @@ final class RiderSession {
         self.loop = loop
         let limits = loop.settings.limits
         self.rate = TokenBucket(perSecond: limits.positionsPerSecond, burst: limits.positionsBurst)
+        self.taken = TakenPositions(most: limits.subscriptions)
         loop.add(self, of: session)
     }
 
@@ -184,7 +177,7 @@ final class RiderSession {
     ) {
         switch result {
         case .success(.accepted(_, let listeners)):
-            self.remember(report, receivedAt)
+            if let fix = report.newest { self.taken.remember(fix, of: report.job, receivedAt: receivedAt) }
             self.accepted(report, grant, listeners: listeners)
         // The first time it may have been taken, and the answer lost.
         case .success(.stale) where isRepeat: self.accepted(report, grant, listeners: nil)
@@ -204,42 +197,18 @@ final class RiderSession {
         }
     }
 
-    private func remember(_ report: LocationReport, _ receivedAt: Int64) {
-        guard let fix = report.newest, fix.at >= self.taken[report.job]?.fix.at ?? 0 else { return }
-        guard self.taken[report.job] != nil || self.taken.count < self.loop.settings.limits.subscriptions else {
-            return
-        }
-        self.taken[report.job] = Taken(fix: fix, receivedAt: receivedAt)
-    }
-
     /// The live instance answers again. A master that was replaced has taken positions that the new one lacks, and a rider may
     /// report the next one seconds later; so the newest of each job goes out once more, and what waited goes out at once.
     /// Where the master has it, nothing happens.
     func publishAgain() {
         guard self.session.isOpen, let grant = self.session.grant else { return }
-        let oldest = Int64.now - Self.repeatedMilliseconds
-        self.taken = self.taken.filter { $0.value.receivedAt >= oldest }
-        for (job, taken) in self.taken where self.held[job] == nil {
-            let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
-            self.loop.publisher.publish(taken.fix, for: job, by: grant.person, receivedAt: taken.receivedAt)
-                .whenSuccess { verdict in
-                    // Forgotten altogether: travel mode is opened again, and the position sent after it.
-                    guard case .unknown = verdict else { return }
-                    bound.value.rider.reopen(taken.fix, taken.receivedAt, job, grant)
-                }
+        for (job, taken) in self.taken.recent(now: .now) where self.held[job] == nil {
+            self.loop.publishAgain(taken, of: job, by: grant.person)
         }
         guard !self.held.isEmpty else { return }
         self.release?.cancel()
         self.release = nil
         self.releaseLater(grant)
-    }
-
-    private func reopen(_ fix: Fix, _ receivedAt: Int64, _ job: JobID, _ grant: Grant) {
-        let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
-        self.loop.jobs.reopen(job, for: grant.person).whenSuccess { isOpen in
-            guard isOpen, bound.value.isOpen else { return }
-            _ = bound.value.loop.publisher.publish(fix, for: job, by: grant.person, receivedAt: receivedAt)
-        }
     }
 
     /// - Parameter listeners: who heard it; `nil` when it had been taken before, and that is not known.
@@ -326,7 +295,7 @@ final class RiderSession {
         if !active {
             self.trips.restart(.init(rider: grant.person, job: job))
             self.held[job] = nil
-            self.taken[job] = nil
+            self.taken.forget(job)
             self.limits.removeValue(forKey: job)?.cancel()
         }
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
@@ -365,7 +334,7 @@ final class RiderSession {
     /// The rider is told once, whether it was still sending or not.
     private func endsByLimit(_ job: JobID) {
         self.held[job] = nil
-        self.taken[job] = nil
+        self.taken.forget(job)
         self.limits.removeValue(forKey: job)?.cancel()
         if self.toldOfLimit.count >= self.loop.settings.limits.subscriptions { self.toldOfLimit.removeAll() }
         guard self.toldOfLimit.insert(job).inserted else { return }

@@ -120,7 +120,7 @@ struct Routes: Sendable {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
         let deadline = try await self.answer(self.jobs.startTravel(job, by: grant.person))
-        try await self.tellHome(of: grant.person) { $0.started(.init(rider: grant.person, job: job)) }
+        try await self.tellHome(of: grant.person) { $0.backgroundTrips.started(.init(rider: grant.person, job: job)) }
         return Self.json(Array(#"{"job":"\#(job)","active":true,"deadline":\#(deadline)}"#.utf8))
     }
 
@@ -128,7 +128,10 @@ struct Routes: Sendable {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
         try await self.answer(self.jobs.stopTravel(job, by: grant.person))
-        try await self.tellHome(of: grant.person) { $0.restart(.init(rider: grant.person, job: job)) }
+        try await self.tellHome(of: grant.person) { loop in
+            loop.backgroundTrips.restart(.init(rider: grant.person, job: job))
+            loop.backgroundRiders.stopped(job, of: grant.person)
+        }
         return Self.json(Array(#"{"job":"\#(job)","active":false}"#.utf8))
     }
 
