@@ -30,16 +30,6 @@ let quick: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: 
 
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 
-let lua = [
-    "assign_job", "create_job", "publish_location", "publish_status", "start_travel", "stop_travel", "recover_job",
-    "open_feed", "close_feed", "note_verdicts", "publish_eta", "revoke_grant", "issue_link", "join_link",
-    "describe_job", "claim_request", "settle_request",
-    "describe_rider", "remove_rider", "set_rider_online", "set_rider_offline", "rider_heartbeat", "expire_rider",
-    "assign_rider", "advance_task", "release_rider", "rider_snapshot", "zone_snapshot", "place_rider",
-]
-let languages = ["en", "de"]
-let panel = ["panel.html", "panel.js", "panel.css"]
-
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two
 /// (benchmarks/NIOSSLTwin).
 let secureSocket: Target =
@@ -81,8 +71,7 @@ let package = Package(
         // 0 vocabulary
         // Without `hot`: a package of somebody else may not depend on a target with unsafe flags.
         .target(
-            name: "EnrouteWire", exclude: ["PROTOCOL.md"],
-            resources: languages.map { .embedInCode("Texts/\($0).json") }, swiftSettings: strict),
+            name: "EnrouteWire", dependencies: ["CTexts"], exclude: ["PROTOCOL.md", "Texts"], swiftSettings: strict),
         .target(
             name: "Telemetry", swiftSettings: strict),
         .target(name: "Resilience", swiftSettings: quick),
@@ -91,6 +80,8 @@ let package = Package(
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        .target(name: "CTexts"),
+        .target(name: "CScripts"),
         .target(name: "CWebAssets"),
         .target(
             name: "Redis",
@@ -135,9 +126,9 @@ let package = Package(
         .target(
             name: "LiveState",
             dependencies: [
-                "Access", "EnrouteWire", "Redis", nio("NIOCore"), .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            resources: lua.map { .embedInCode("../../lua/\($0).lua") }, swiftSettings: hot),
+                "Access", "CScripts", "EnrouteWire", "Redis", nio("NIOCore"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ], swiftSettings: hot),
 
         // 3 sockets
         .target(
@@ -152,8 +143,10 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            // Embedded by CWebAssets.
-            exclude: ["Pages", "Documents"], swiftSettings: hot),
+            path: "Sources", exclude: ["WebAssets/web", "WebAssets/api"],
+            sources: [
+                "HTTPValues", "WebSocket", "TrafficControl", "WebAssets", "Jobs", "ETA", "Realtime", "REST", "Gateway",
+            ], swiftSettings: hot),
 
         // aside: the client library
         .target(
@@ -191,7 +184,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Subprocess", package: "swift-subprocess"), nio("NIOFoundationCompat"), nio("NIOHTTP1"),
-            ], resources: panel.map { .embedInCode("Demo/Panel/\($0)") }, swiftSettings: strict),
+            ], exclude: ["Demo/Panel"], swiftSettings: strict),
 
         // tests: one target for each target, one for the commands, one for the project's own rules
         .target(

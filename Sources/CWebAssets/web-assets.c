@@ -7,211 +7,221 @@
 #include "web-assets.h"
 
 static const unsigned char enroute_line_js[] = {
-#embed "../Gateway/Pages/enroute-line.js"
+#embed "../WebAssets/web/enroute-line.js"
 };
 static const unsigned char enroute_pace_js[] = {
-#embed "../Gateway/Pages/enroute-pace.js"
+#embed "../WebAssets/web/enroute-pace.js"
 };
 static const unsigned char enroute_rest_js[] = {
-#embed "../Gateway/Pages/enroute-rest.js"
+#embed "../WebAssets/web/enroute-rest.js"
 };
 static const unsigned char enroute_view_js[] = {
-#embed "../Gateway/Pages/enroute-view.js"
+#embed "../WebAssets/web/enroute-view.js"
 };
 static const unsigned char enroute_words_js[] = {
-#embed "../Gateway/Pages/enroute-words.js"
+#embed "../WebAssets/web/enroute-words.js"
 };
 static const unsigned char enroute_js[] = {
-#embed "../Gateway/Pages/enroute.js"
+#embed "../WebAssets/web/enroute.js"
 };
 static const unsigned char notice_html[] = {
-#embed "../Gateway/Pages/notice.html"
+#embed "../WebAssets/web/notice.html"
 };
 static const unsigned char ops_feed_js[] = {
-#embed "../Gateway/Pages/ops-feed.js"
+#embed "../WebAssets/web/ops-feed.js"
 };
 static const unsigned char ops_filter_js[] = {
-#embed "../Gateway/Pages/ops-filter.js"
+#embed "../WebAssets/web/ops-filter.js"
 };
 static const unsigned char ops_job_js[] = {
-#embed "../Gateway/Pages/ops-job.js"
+#embed "../WebAssets/web/ops-job.js"
 };
 static const unsigned char ops_list_js[] = {
-#embed "../Gateway/Pages/ops-list.js"
+#embed "../WebAssets/web/ops-list.js"
 };
 static const unsigned char ops_panels_js[] = {
-#embed "../Gateway/Pages/ops-panels.js"
+#embed "../WebAssets/web/ops-panels.js"
 };
 static const unsigned char ops_table_js[] = {
-#embed "../Gateway/Pages/ops-table.js"
+#embed "../WebAssets/web/ops-table.js"
 };
 static const unsigned char ops_words_js[] = {
-#embed "../Gateway/Pages/ops-words.js"
+#embed "../WebAssets/web/ops-words.js"
 };
 static const unsigned char ops_css[] = {
-#embed "../Gateway/Pages/ops.css"
+#embed "../WebAssets/web/ops.css"
 };
 static const unsigned char ops_html[] = {
-#embed "../Gateway/Pages/ops.html"
+#embed "../WebAssets/web/ops.html"
 };
 static const unsigned char ops_js[] = {
-#embed "../Gateway/Pages/ops.js"
+#embed "../WebAssets/web/ops.js"
 };
 static const unsigned char page_rescue_js[] = {
-#embed "../Gateway/Pages/page-rescue.js"
+#embed "../WebAssets/web/page-rescue.js"
 };
 static const unsigned char page_sign_in_js[] = {
-#embed "../Gateway/Pages/page-sign-in.js"
+#embed "../WebAssets/web/page-sign-in.js"
 };
 static const unsigned char page_words_js[] = {
-#embed "../Gateway/Pages/page-words.js"
+#embed "../WebAssets/web/page-words.js"
 };
 static const unsigned char page_css[] = {
-#embed "../Gateway/Pages/page.css"
+#embed "../WebAssets/web/page.css"
 };
 static const unsigned char page_js[] = {
-#embed "../Gateway/Pages/page.js"
+#embed "../WebAssets/web/page.js"
 };
 static const unsigned char rider_availability_js[] = {
-#embed "../Gateway/Pages/rider-availability.js"
+#embed "../WebAssets/web/rider-availability.js"
 };
 static const unsigned char rider_device_js[] = {
-#embed "../Gateway/Pages/rider-device.js"
+#embed "../WebAssets/web/rider-device.js"
 };
 static const unsigned char rider_jobs_js[] = {
-#embed "../Gateway/Pages/rider-jobs.js"
+#embed "../WebAssets/web/rider-jobs.js"
 };
 static const unsigned char rider_list_js[] = {
-#embed "../Gateway/Pages/rider-list.js"
+#embed "../WebAssets/web/rider-list.js"
 };
 static const unsigned char rider_location_js[] = {
-#embed "../Gateway/Pages/rider-location.js"
+#embed "../WebAssets/web/rider-location.js"
 };
 static const unsigned char rider_maps_js[] = {
-#embed "../Gateway/Pages/rider-maps.js"
+#embed "../WebAssets/web/rider-maps.js"
 };
 static const unsigned char rider_navigation_js[] = {
-#embed "../Gateway/Pages/rider-navigation.js"
+#embed "../WebAssets/web/rider-navigation.js"
 };
 static const unsigned char rider_panel_js[] = {
-#embed "../Gateway/Pages/rider-panel.js"
+#embed "../WebAssets/web/rider-panel.js"
 };
 static const unsigned char rider_permission_words_js[] = {
-#embed "../Gateway/Pages/rider-permission-words.js"
+#embed "../WebAssets/web/rider-permission-words.js"
 };
 static const unsigned char rider_permission_js[] = {
-#embed "../Gateway/Pages/rider-permission.js"
+#embed "../WebAssets/web/rider-permission.js"
 };
 static const unsigned char rider_sharing_js[] = {
-#embed "../Gateway/Pages/rider-sharing.js"
+#embed "../WebAssets/web/rider-sharing.js"
 };
 static const unsigned char rider_sheet_js[] = {
-#embed "../Gateway/Pages/rider-sheet.js"
+#embed "../WebAssets/web/rider-sheet.js"
 };
 static const unsigned char rider_silence_js[] = {
-#embed "../Gateway/Pages/rider-silence.js"
+#embed "../WebAssets/web/rider-silence.js"
 };
 static const unsigned char rider_tasks_js[] = {
-#embed "../Gateway/Pages/rider-tasks.js"
+#embed "../WebAssets/web/rider-tasks.js"
 };
 static const unsigned char rider_travel_js[] = {
-#embed "../Gateway/Pages/rider-travel.js"
+#embed "../WebAssets/web/rider-travel.js"
 };
 static const unsigned char rider_words_js[] = {
-#embed "../Gateway/Pages/rider-words.js"
+#embed "../WebAssets/web/rider-words.js"
 };
 static const unsigned char rider_css[] = {
-#embed "../Gateway/Pages/rider.css"
+#embed "../WebAssets/web/rider.css"
 };
 static const unsigned char rider_html[] = {
-#embed "../Gateway/Pages/rider.html"
+#embed "../WebAssets/web/rider.html"
 };
 static const unsigned char rider_js[] = {
-#embed "../Gateway/Pages/rider.js"
+#embed "../WebAssets/web/rider.js"
 };
 static const unsigned char track_first_js[] = {
-#embed "../Gateway/Pages/track-first.js"
+#embed "../WebAssets/web/track-first.js"
 };
 static const unsigned char track_ground_js[] = {
-#embed "../Gateway/Pages/track-ground.js"
+#embed "../WebAssets/web/track-ground.js"
 };
 static const unsigned char track_icons_js[] = {
-#embed "../Gateway/Pages/track-icons.js"
+#embed "../WebAssets/web/track-icons.js"
 };
 static const unsigned char track_map_js[] = {
-#embed "../Gateway/Pages/track-map.js"
+#embed "../WebAssets/web/track-map.js"
 };
 static const unsigned char track_movement_js[] = {
-#embed "../Gateway/Pages/track-movement.js"
+#embed "../WebAssets/web/track-movement.js"
 };
 static const unsigned char track_picture_js[] = {
-#embed "../Gateway/Pages/track-picture.js"
+#embed "../WebAssets/web/track-picture.js"
 };
 static const unsigned char track_speech_js[] = {
-#embed "../Gateway/Pages/track-speech.js"
+#embed "../WebAssets/web/track-speech.js"
 };
 static const unsigned char track_words_js[] = {
-#embed "../Gateway/Pages/track-words.js"
+#embed "../WebAssets/web/track-words.js"
 };
 static const unsigned char track_css[] = {
-#embed "../Gateway/Pages/track.css"
+#embed "../WebAssets/web/track.css"
 };
 static const unsigned char track_html[] = {
-#embed "../Gateway/Pages/track.html"
+#embed "../WebAssets/web/track.html"
 };
 static const unsigned char track_js[] = {
-#embed "../Gateway/Pages/track.js"
+#embed "../WebAssets/web/track.js"
 };
 static const unsigned char worker_js[] = {
-#embed "../Gateway/Pages/worker.js"
+#embed "../WebAssets/web/worker.js"
 };
 static const unsigned char openapi_json[] = {
-#embed "../Gateway/Documents/openapi.json"
+#embed "../WebAssets/api/openapi.json"
 };
 static const unsigned char paths_json[] = {
-#embed "../Gateway/Documents/paths.json"
+#embed "../WebAssets/api/paths.json"
 };
 static const unsigned char job_paths_json[] = {
-#embed "../Gateway/Documents/job-paths.json"
+#embed "../WebAssets/api/job-paths.json"
 };
 static const unsigned char rider_paths_json[] = {
-#embed "../Gateway/Documents/rider-paths.json"
+#embed "../WebAssets/api/rider-paths.json"
 };
 static const unsigned char page_paths_json[] = {
-#embed "../Gateway/Documents/page-paths.json"
+#embed "../WebAssets/api/page-paths.json"
 };
 static const unsigned char components_json[] = {
-#embed "../Gateway/Documents/components.json"
+#embed "../WebAssets/api/components.json"
 };
 static const unsigned char schemas_json[] = {
-#embed "../Gateway/Documents/schemas.json"
+#embed "../WebAssets/api/schemas.json"
 };
 static const unsigned char rest_schemas_json[] = {
-#embed "../Gateway/Documents/rest-schemas.json"
+#embed "../WebAssets/api/rest-schemas.json"
 };
 static const unsigned char rider_schemas_json[] = {
-#embed "../Gateway/Documents/rider-schemas.json"
+#embed "../WebAssets/api/rider-schemas.json"
 };
 static const unsigned char page_schemas_json[] = {
-#embed "../Gateway/Documents/page-schemas.json"
+#embed "../WebAssets/api/page-schemas.json"
 };
 static const unsigned char asyncapi_json[] = {
-#embed "../Gateway/Documents/asyncapi.json"
+#embed "../WebAssets/api/asyncapi.json"
 };
 static const unsigned char client_messages_json[] = {
-#embed "../Gateway/Documents/client-messages.json"
+#embed "../WebAssets/api/client-messages.json"
 };
 static const unsigned char server_messages_json[] = {
-#embed "../Gateway/Documents/server-messages.json"
+#embed "../WebAssets/api/server-messages.json"
 };
 static const unsigned char session_security_json[] = {
-#embed "../Gateway/Documents/session-security.json"
+#embed "../WebAssets/api/session-security.json"
 };
 static const unsigned char operations_paths_json[] = {
-#embed "../Gateway/Documents/operations-paths.json"
+#embed "../WebAssets/api/operations-paths.json"
 };
 static const unsigned char operations_schemas_json[] = {
-#embed "../Gateway/Documents/operations-schemas.json"
+#embed "../WebAssets/api/operations-schemas.json"
+};
+
+static const unsigned char panel_html[] = {
+#embed "../enroute/Demo/Panel/panel.html"
+};
+static const unsigned char panel_js[] = {
+#embed "../enroute/Demo/Panel/panel.js"
+};
+static const unsigned char panel_css[] = {
+#embed "../enroute/Demo/Panel/panel.css"
 };
 
 #define ASSET(name, bytes) {name, bytes, sizeof(bytes)}
@@ -297,4 +307,14 @@ static const struct enroute_asset document_parts[] = {
 
 struct enroute_assets enroute_document_parts(void) {
     return (struct enroute_assets){document_parts, sizeof(document_parts) / sizeof(document_parts[0])};
+}
+
+static const struct enroute_asset panel_files[] = {
+    ASSET("panel.css", panel_css),
+    ASSET("panel.html", panel_html),
+    ASSET("panel.js", panel_js),
+};
+
+struct enroute_assets enroute_panel_files(void) {
+    return (struct enroute_assets){panel_files, sizeof(panel_files) / sizeof(panel_files[0])};
 }

@@ -4,7 +4,7 @@ clock, and never for time to pass.
 
     ENROUTE_BINARY=… .build-browser/venv/bin/pytest Tests/Browser -m lean -k customer
 
-ENROUTE_BINARY is .build/debug/enroute where it is not set; pages are read from Sources/Gateway/Pages at each
+ENROUTE_BINARY is .build/debug/enroute where it is not set; pages are read from Sources/WebAssets/web at each
 request."""
 
 import re

@@ -18,7 +18,7 @@ from relay import Relay
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / ".build-browser"
-PAGES = ROOT / "Sources/Gateway/Pages"
+PAGES = ROOT / "Sources/WebAssets/web"
 
 # One address and few people ask for everything: what bounds them is not the matter here, except where a test says so.
 UNBOUNDED = {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct GoldenMessageTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
     private static let documents = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Sources/Gateway/Documents")
+        .deletingLastPathComponent().appending(path: "Sources/WebAssets/api")
 
     private static let visit = JobID("visit-1")!
     private static let other = JobID("visit-2")!

@@ -17,9 +17,9 @@ import Testing
         try await body(folder)
     }
 
-    @Test(arguments: [("Pages", Set(EmbeddedFiles.pages.keys)), ("Documents", Set(EmbeddedFiles.documents.keys))])
+    @Test(arguments: [("web", Set(EmbeddedFiles.pages.keys)), ("api", Set(EmbeddedFiles.documents.keys))])
     func `every file of the folder is embedded, as it is`(folder: String, embedded: Set<String>) throws {
-        let folder = Self.root.appending(path: "Sources/Gateway/\(folder)")
+        let folder = Self.root.appending(path: "Sources/WebAssets/\(folder)")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasSuffix(".d.ts") }
         #expect(Set(names) == embedded)
         for name in names {

@@ -1,7 +1,7 @@
 // An `Enroute` that is connected to a socket in the test's hand, and what gateways say to it.
 
 import {afterEach} from 'node:test';
-import {Enroute} from '../../Sources/Gateway/Pages/enroute.js';
+import {Enroute} from '../../Sources/WebAssets/web/enroute.js';
 import {Clock, playedSockets, settled} from './clock.mjs';
 
 const begun = [];

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {Enroute} from '../../Sources/Gateway/Pages/enroute.js';
+import {Enroute} from '../../Sources/WebAssets/web/enroute.js';
 import {Clock, playedSockets, seeded, settled} from './clock.mjs';
 
 const SEEDS = Number(process.env.ENROUTE_SEEDS ?? 60);

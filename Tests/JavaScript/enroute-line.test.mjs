@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import {afterEach, test} from 'node:test';
-import {Enroute} from '../../Sources/Gateway/Pages/enroute.js';
+import {Enroute} from '../../Sources/WebAssets/web/enroute.js';
 import {Clock, playedSockets, settled} from './clock.mjs';
 
 /** What a browser says of itself: Node says nothing. */

@@ -6,7 +6,7 @@ import {
   EXPECTED_AFTER, FIXES_PER_REPORT, FIX_LIFETIME, FULL_AGAIN, FixQueue, GIVE_UP_AFTER, MESSAGES_BURST,
   MESSAGES_PER_SECOND, MOST_FIXES, MessageBudget, PATIENCE, PING_AFTER, PROBE, SPREAD, closeMeaning, heartbeat,
   reconnectDelay,
-} from '../../Sources/Gateway/Pages/enroute-pace.js';
+} from '../../Sources/WebAssets/web/enroute-pace.js';
 
 test('the wait before coming back is a part of 3 s, then of 2, 4, 8, 16 and 30 s', () => {
   const ceilings = [0, 1, 2, 3, 4, 5, 6, 60].map((failures) => reconnectDelay(failures, null, 0, () => 1));

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {distance, reduce, reducePool, stepsAt, unknownPool,
-  unknownView} from '../../Sources/Gateway/Pages/enroute-view.js';
+  unknownView} from '../../Sources/WebAssets/web/enroute-view.js';
 import {seeded} from './clock.mjs';
 
 const JOB = 'visit-1';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {
   agoText, arrival, arrivalText, clockText, distanceText, readersLocale, twinText, updatedText, usesMiles,
-} from '../../Sources/Gateway/Pages/enroute-words.js';
+} from '../../Sources/WebAssets/web/enroute-words.js';
 
 /** Intl puts narrow spaces where people do not see a difference. */
 const plain = (text) => text.replace(/[\u00a0\u202f]/g, ' ');

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {Enroute, EnrouteError} from '../../Sources/Gateway/Pages/enroute.js';
+import {Enroute, EnrouteError} from '../../Sources/WebAssets/web/enroute.js';
 import {Clock, playedSockets, settled} from './clock.mjs';
 import {begin, open, refusal, subscribed, typesOf} from './connected.mjs';
 

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import {after, afterEach, before, test} from 'node:test';
-import {Enroute} from '../../Sources/Gateway/Pages/enroute.js';
+import {Enroute} from '../../Sources/WebAssets/web/enroute.js';
 import {PATIENCE, Stage, isBuilt, until} from './gateway.mjs';
 import {Socket} from './socket.mjs';
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import {readFileSync, readdirSync} from 'node:fs';
 import {test} from 'node:test';
-import {Enroute} from '../../Sources/Gateway/Pages/enroute.js';
+import {Enroute} from '../../Sources/WebAssets/web/enroute.js';
 import {Clock, playedSockets, settled} from './clock.mjs';
 
 const golden = (direction) => {

@@ -5,8 +5,8 @@ import {test} from 'node:test';
 
 import {settled} from './clock.mjs';
 import {browser, ownClock} from './page.mjs';
-import {Feed, Unanswered, follow} from '../../Sources/Gateway/Pages/ops-feed.js';
-import {JobList} from '../../Sources/Gateway/Pages/ops-list.js';
+import {Feed, Unanswered, follow} from '../../Sources/WebAssets/web/ops-feed.js';
+import {JobList} from '../../Sources/WebAssets/web/ops-list.js';
 
 const page = (version, job, next) => ({version, reset: true, jobs: [{job}], gone: [], next});
 const isStill = () => true;

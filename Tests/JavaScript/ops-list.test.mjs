@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {JobList, readAddress, writeAddress} from '../../Sources/Gateway/Pages/ops-list.js';
+import {JobList, readAddress, writeAddress} from '../../Sources/WebAssets/web/ops-list.js';
 
 const row = (job, members = {}) => ({
   job, kind: 'delivery', status: 'accepted', statusAt: 1, customer: 'anna', tracking: 'waiting', followers: 0, ...members,

@@ -5,7 +5,7 @@ import {test} from 'node:test';
 
 import {Place} from './page.mjs';
 
-const {clear, replace} = await import('../../Sources/Gateway/Pages/ops-panels.js');
+const {clear, replace} = await import('../../Sources/WebAssets/web/ops-panels.js');
 
 test('a panel that is given what is there already is not touched', () => {
   const panel = new Place();

@@ -6,7 +6,7 @@ import {test} from 'node:test';
 import {Clock} from './clock.mjs';
 import {Place} from './page.mjs';
 
-const {Announcer} = await import('../../Sources/Gateway/Pages/page.js');
+const {Announcer} = await import('../../Sources/WebAssets/web/page.js');
 
 function voice() {
   const [clock, place] = [new Clock(), new Place()];

@@ -5,8 +5,8 @@ import {test} from 'node:test';
 
 import {Place, device, ownClock} from './page.mjs';
 
-const {ConnectionBanner, locale, shared} = await import('../../Sources/Gateway/Pages/page.js');
-const {clockText} = await import('../../Sources/Gateway/Pages/enroute-words.js');
+const {ConnectionBanner, locale, shared} = await import('../../Sources/WebAssets/web/page.js');
+const {clockText} = await import('../../Sources/WebAssets/web/enroute-words.js');
 
 const is = (state, degraded = false) => ({state, degraded});
 const banner = (hasState = true, more = {}) => {

@@ -5,7 +5,7 @@ import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 
 const read = (name) =>
-  readFileSync(new URL(`../../Sources/Gateway/Pages/${name}.css`, import.meta.url), 'utf8');
+  readFileSync(new URL(`../../Sources/WebAssets/web/${name}.css`, import.meta.url), 'utf8');
 const sheets = read('page') + read('track');
 
 /** The variables of one theme: the dark one's stand in media queries and begin with the light one's. */

@@ -6,7 +6,7 @@ import {beforeEach, test} from 'node:test';
 import {settled} from './clock.mjs';
 import {Place, browser, device, ownClock} from './page.mjs';
 
-const {SignIn} = await import('../../Sources/Gateway/Pages/page-sign-in.js');
+const {SignIn} = await import('../../Sources/WebAssets/web/page-sign-in.js');
 const CODE = '0123456789abcdef0123456789abcdef';
 const HOUR = 3_600_000;
 

@@ -4,14 +4,14 @@
 import assert from 'node:assert/strict';
 import {readFileSync, readdirSync} from 'node:fs';
 import {test} from 'node:test';
-import * as library from '../../Sources/Gateway/Pages/enroute.js';
+import * as library from '../../Sources/WebAssets/web/enroute.js';
 import {Clock, playedSockets} from './clock.mjs';
-import {unknownPool, unknownView} from '../../Sources/Gateway/Pages/enroute-view.js';
+import {unknownPool, unknownView} from '../../Sources/WebAssets/web/enroute-view.js';
 import {PATIENCE, Stage, isBuilt, until} from './gateway.mjs';
 import {Socket} from './socket.mjs';
 
 const text = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-const types = text('Sources/Gateway/Pages/enroute.d.ts');
+const types = text('Sources/WebAssets/web/enroute.d.ts');
 const skip = isBuilt ? false : 'there is no gateway: swift build, or name one in ENROUTE_EXECUTABLE';
 
 test('the example of the README follows a rider', {skip, timeout: 2 * PATIENCE}, async () => {
@@ -82,13 +82,13 @@ test('the package leads to the library, its view, its words and its types', asyn
 test('all files of the library together are at most 21 kB compressed', async () => {
   const {gzipSync} = await import('node:zlib');
   const bytes = ['', '-line', '-pace', '-rest', '-view', '-words']
-    .reduce((sum, part) => sum + gzipSync(text(`Sources/Gateway/Pages/enroute${part}.js`)).length, 0);
+    .reduce((sum, part) => sum + gzipSync(text(`Sources/WebAssets/web/enroute${part}.js`)).length, 0);
   assert.ok(bytes <= 21_000, `${bytes}`);
 });
 
 test('every file of the library opens with its idea, and none is over 400 lines or 120 columns', () => {
-  const library = readdirSync(new URL('../../Sources/Gateway/Pages/', import.meta.url))
-    .filter((name) => name.startsWith('enroute')).map((name) => `Sources/Gateway/Pages/${name}`);
+  const library = readdirSync(new URL('../../Sources/WebAssets/web/', import.meta.url))
+    .filter((name) => name.startsWith('enroute')).map((name) => `Sources/WebAssets/web/${name}`);
   const tests = readdirSync(new URL('.', import.meta.url))
     .filter((name) => /^(enroute|golden|gateway|readme|socket|clock|connected)/.test(name))
     .map((name) => `Tests/JavaScript/${name}`);

@@ -6,8 +6,8 @@ import {test} from 'node:test';
 import {settled} from './clock.mjs';
 import {Place, ownClock} from './page.mjs';
 
-const {Availability, TOLD_FOR} = await import('../../Sources/Gateway/Pages/rider-availability.js');
-const {words} = await import('../../Sources/Gateway/Pages/rider-words.js');
+const {Availability, TOLD_FOR} = await import('../../Sources/WebAssets/web/rider-availability.js');
+const {words} = await import('../../Sources/WebAssets/web/rider-words.js');
 
 const offline = {status: 'offline', approved: true, tasks: [], capacity: 1, reachable: true};
 

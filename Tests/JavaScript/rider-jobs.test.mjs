@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {Jobs, Question} from '../../Sources/Gateway/Pages/rider-jobs.js';
+import {Jobs, Question} from '../../Sources/WebAssets/web/rider-jobs.js';
 import {settled} from './clock.mjs';
 
 const words = {

@@ -5,7 +5,7 @@ import {test} from 'node:test';
 
 import {Place, ownClock, page} from './page.mjs';
 
-const {DEAD_TIME, SURE_WITHIN, TwoTaps} = await import('../../Sources/Gateway/Pages/rider-list.js');
+const {DEAD_TIME, SURE_WITHIN, TwoTaps} = await import('../../Sources/WebAssets/web/rider-list.js');
 
 function button() {
   const place = new Place();

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {addressFor, refusalWord, usable} from '../../Sources/Gateway/Pages/rider-maps.js';
+import {addressFor, refusalWord, usable} from '../../Sources/WebAssets/web/rider-maps.js';
 
 const google = {app: 'google', label: 'Google Maps', ios: 'comgooglemaps://?daddr=1,2', android: 'google.navigation:q=1,2',
   web: 'https://www.google.com/maps/dir/?api=1&destination=1%2C2'};

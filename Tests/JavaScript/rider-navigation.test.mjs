@@ -6,7 +6,7 @@ import {test} from 'node:test';
 import {settled} from './clock.mjs';
 import {Place} from './page.mjs';
 
-const {Navigation} = await import('../../Sources/Gateway/Pages/rider-navigation.js');
+const {Navigation} = await import('../../Sources/WebAssets/web/rider-navigation.js');
 
 const words = {badVendorAddress: 'bad address', navigateNetwork: 'no network', noMapApp: 'no app'};
 const refusal = (code) => Object.assign(new Error(code), {code});

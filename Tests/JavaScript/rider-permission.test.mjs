@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {PANELS, TABLE, browserOf, failEvent, platformOf, step, wishEvent}
-  from '../../Sources/Gateway/Pages/rider-permission.js';
+  from '../../Sources/WebAssets/web/rider-permission.js';
 
 const events = [...new Set(Object.values(TABLE).flatMap(Object.keys))];
 const phases = Object.keys(TABLE);

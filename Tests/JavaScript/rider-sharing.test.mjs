@@ -5,8 +5,8 @@ import {test} from 'node:test';
 
 import './page.mjs';
 
-const {FOUND_WITHIN, trouble} = await import('../../Sources/Gateway/Pages/rider-sharing.js');
-const {words} = await import('../../Sources/Gateway/Pages/rider-words.js');
+const {FOUND_WITHIN, trouble} = await import('../../Sources/WebAssets/web/rider-sharing.js');
+const {words} = await import('../../Sources/WebAssets/web/rider-words.js');
 
 const open = {state: 'open', degraded: false};
 const fine = {isWatching: true, connection: open, note: null, foundAgo: 1_000};

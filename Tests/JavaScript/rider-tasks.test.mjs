@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {allowsTravel, headingFor, inOrder, isOver, isWaitingForVendor, verbsOf}
-  from '../../Sources/Gateway/Pages/rider-tasks.js';
+  from '../../Sources/WebAssets/web/rider-tasks.js';
 
 const verbs = (job) => verbsOf(job).map(({verb}) => verb);
 const DELIVERY = ['pending_vendor_acceptance', 'accepted', 'preparing', 'ready_for_pickup', 'in_transit', 'delivered',

@@ -6,8 +6,8 @@ import {afterEach, beforeEach, test} from 'node:test';
 import {settled} from './clock.mjs';
 import {phone} from './page.mjs';
 
-const {PRESENCE_EVERY} = await import('../../Sources/Gateway/Pages/rider-location.js');
-const {PRESENCE, Travel} = await import('../../Sources/Gateway/Pages/rider-travel.js');
+const {PRESENCE_EVERY} = await import('../../Sources/WebAssets/web/rider-location.js');
+const {PRESENCE, Travel} = await import('../../Sources/WebAssets/web/rider-travel.js');
 const lost = Object.assign(new Error('The connection was lost.'), {code: 'network'});
 
 beforeEach(() => {

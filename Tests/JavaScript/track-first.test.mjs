@@ -14,7 +14,7 @@ const withState = {
 };
 globalThis.DOMParser = class { parseFromString() { return withState; } };
 page.getElementById = () => new Place();
-const {firstState} = await import('../../Sources/Gateway/Pages/track-first.js');
+const {firstState} = await import('../../Sources/WebAssets/web/track-first.js');
 
 test('a state that the service worker kept is as old as it says, one of the network is new', async (run) => {
   const now = Date.now();

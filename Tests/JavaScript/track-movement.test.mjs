@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {bearing, distance} from '../../Sources/Gateway/Pages/enroute-view.js';
-import {GLIDE, Movement, RECKONING, TURN, onward, turn} from '../../Sources/Gateway/Pages/track-movement.js';
+import {bearing, distance} from '../../Sources/WebAssets/web/enroute-view.js';
+import {GLIDE, Movement, RECKONING, TURN, onward, turn} from '../../Sources/WebAssets/web/track-movement.js';
 
 const ROME = {lat: 41.9, lon: 12.5};
 const T = 1_000_000;

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
-import {reduce, unknownView} from '../../Sources/Gateway/Pages/enroute-view.js';
-import {onward} from '../../Sources/Gateway/Pages/track-movement.js';
+import {reduce, unknownView} from '../../Sources/WebAssets/web/enroute-view.js';
+import {onward} from '../../Sources/WebAssets/web/track-movement.js';
 import {
   STALE_AFTER, isTakenAway, picture, refusalOnceOpen, refusalWithoutRoom,
-} from '../../Sources/Gateway/Pages/track-picture.js';
-import {words as allWords} from '../../Sources/Gateway/Pages/track-words.js';
+} from '../../Sources/WebAssets/web/track-picture.js';
+import {words as allWords} from '../../Sources/WebAssets/web/track-words.js';
 
 const read = (language) =>
   JSON.parse(readFileSync(new URL(`../../Sources/EnrouteWire/Texts/${language}.json`, import.meta.url), 'utf8'));

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {Speech} from '../../Sources/Gateway/Pages/track-speech.js';
+import {Speech} from '../../Sources/WebAssets/web/track-speech.js';
 
 const MINUTE = 60_000;
 const tracked = {

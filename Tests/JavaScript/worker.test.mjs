@@ -7,7 +7,7 @@ import vm from 'node:vm';
 
 import {Clock, settled} from './clock.mjs';
 
-const SOURCE = readFileSync(new URL('../../Sources/Gateway/Pages/worker.js', import.meta.url), 'utf8');
+const SOURCE = readFileSync(new URL('../../Sources/WebAssets/web/worker.js', import.meta.url), 'utf8');
 const ORIGIN = 'https://enroute.example';
 
 /** Caches as a browser has them, by name. */

@@ -34,17 +34,17 @@ import Testing
 
     private static let ownCalls: [DeployedRedis: [String]] = [
         .live: [
-            "Sources/LiveState/JobFeed.swift", "Sources/LiveState/JobArrivals.swift",
-            "Sources/LiveState/RiderRounds.swift", "Sources/LiveState/Tickets.swift",
-            "Sources/LiveState/GeoIndex.swift", "Sources/LiveState/VerdictNotes.swift",
-            "Sources/LiveState/SignInCodes.swift", "Sources/LiveState/GatewayRegistry.swift",
+            "Sources/LiveState/Jobs/JobFeed.swift", "Sources/LiveState/Jobs/JobArrivals.swift",
+            "Sources/LiveState/Riders/RiderRounds.swift", "Sources/LiveState/Access/Tickets.swift",
+            "Sources/LiveState/Riders/GeoIndex.swift", "Sources/LiveState/Jobs/VerdictNotes.swift",
+            "Sources/LiveState/Access/SignInCodes.swift", "Sources/LiveState/Operations/GatewayRegistry.swift",
         ],
         .ledger: [
-            "Sources/LiveState/JobLedger.swift", "Sources/LiveState/RevocationLog.swift",
-            "Sources/LiveState/TrackingLinks.swift", "Sources/LiveState/AuditStreams.swift",
-            "Sources/LiveState/RiderPresence.swift", "Sources/LiveState/RiderProfiles.swift",
-            "Sources/LiveState/RiderTasks.swift", "Sources/LiveState/ZonePool.swift",
-            "Sources/LiveState/ZoneJobs.swift", "Sources/LiveState/ZoneOverview.swift",
+            "Sources/LiveState/Jobs/JobLedger.swift", "Sources/LiveState/Access/RevocationLog.swift",
+            "Sources/LiveState/Access/TrackingLinks.swift", "Sources/LiveState/Operations/AuditStreams.swift",
+            "Sources/LiveState/Riders/RiderPresence.swift", "Sources/LiveState/Riders/RiderProfiles.swift",
+            "Sources/LiveState/Riders/RiderTasks.swift", "Sources/LiveState/Riders/ZonePool.swift",
+            "Sources/LiveState/Operations/ZoneJobs.swift", "Sources/LiveState/Operations/ZoneOverview.swift",
         ],
     ]
 

@@ -6,7 +6,7 @@ import Testing
     /// Layers of ARCHITECTURE.md, from the bottom; a target may import those below its own, never beside or above.
     private static let layers = [
         ["EnrouteWire", "Telemetry"],
-        ["CHiredis", "COpenSSL", "CWebAssets", "CZlib", "Resilience"],
+        ["CHiredis", "COpenSSL", "CScripts", "CWebAssets", "CZlib", "Resilience"],
         [
             "Redis", "SecureSocket", "Fanout", "Access", "Journeys", "Events", "Routing", "Tracking", "Embedded",
             "EnrouteClient",
@@ -83,10 +83,10 @@ import Testing
     // MARK: the hot path
 
     private static let steps = [
-        "Sources/Gateway/RiderSession.swift", "Sources/EnrouteWire/LocationReport.swift",
-        "Sources/LiveState/LocationPublisher.swift", "lua/publish_location.lua",
-        "Sources/Redis/SubscriberConnection.swift", "Sources/Gateway/LoopRelay.swift",
-        "Sources/Gateway/FollowerSession.swift",
+        "Sources/Realtime/Trips/RiderSession.swift", "Sources/EnrouteWire/Location/LocationReport.swift",
+        "Sources/LiveState/Jobs/LocationPublisher.swift", "lua/publish_location.lua",
+        "Sources/Redis/SubscriberConnection.swift", "Sources/Realtime/Relay/LoopRelay.swift",
+        "Sources/Realtime/Relay/FollowerSession.swift",
     ]
 
     @Test func `the seven steps name their number and their neighbours`() throws {
@@ -127,7 +127,7 @@ import Testing
                     header.contains("\(title)[\(count)]") && !header.contains("\(title)[\(count + 1)]"),
                     "\(name) \(title)")
             }
-            #expect(embedded.contains("\(name)_lua"), "\(name)")
+            #expect(embedded.contains("Self.script(\"\(name)\")"), "\(name)")
         }
     }
 

@@ -18,10 +18,13 @@ struct enroute_assets {
     size_t count;
 };
 
-/// Every file of Sources/Gateway/Pages except the TypeScript declarations.
+/// Every file of Sources/WebAssets/web except the TypeScript declarations.
 struct enroute_assets enroute_page_files(void);
 
-/// Every file of Sources/Gateway/Documents.
+/// Every file of Sources/WebAssets/api.
 struct enroute_assets enroute_document_parts(void);
+
+/// Every file of Sources/enroute/Demo/Panel.
+struct enroute_assets enroute_panel_files(void);
 
 #endif

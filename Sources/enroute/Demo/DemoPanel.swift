@@ -44,9 +44,9 @@ struct DemoPanel: Sendable {
     func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
         let router = Router()
         router.add(middleware: OwnPagesOnly())
-        router.get("/") { _, _ in Self.file(PackageResources.panel_html, "text/html") }
-        router.get("panel.js") { _, _ in Self.file(PackageResources.panel_js, "text/javascript") }
-        router.get("panel.css") { _, _ in Self.file(PackageResources.panel_css, "text/css") }
+        router.get("/") { _, _ in Self.file("panel.html", "text/html") }
+        router.get("panel.js") { _, _ in Self.file("panel.js", "text/javascript") }
+        router.get("panel.css") { _, _ in Self.file("panel.css", "text/css") }
         router.get("state") { _, _ in self.state }
         router.get("open/{page}") { _, context in
             guard let page = context.parameters.get("page"), let url = try await self.link(to: page) else {
@@ -97,8 +97,9 @@ struct DemoPanel: Sendable {
         }
     }
 
-    private static func file(_ bytes: [UInt8], _ type: String) -> Response {
-        Response(
+    private static func file(_ name: String, _ type: String) -> Response {
+        guard let bytes = EmbeddedFiles.panel[name] else { return Response(status: .notFound) }
+        return Response(
             status: .ok,
             headers: [
                 .contentType: "\(type); charset=utf-8", .cacheControl: "no-store",

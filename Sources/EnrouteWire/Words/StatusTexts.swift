@@ -58,8 +58,8 @@ public struct StatusTexts: Hashable, Sendable {
         self.texts[status]!
     }
 
-    public static let english = Self.included(PackageResources.en_json)
-    public static let german = Self.included(PackageResources.de_json)
+    public static let english = Self.included(EmbeddedTexts.json("en"))
+    public static let german = Self.included(EmbeddedTexts.json("de"))
 
     private static func included(_ json: [UInt8]) -> Self {
         do {

@@ -3,9 +3,12 @@
 internal import CWebAssets
 
 /// Bytes of embedded files by their names, without folders.
-enum EmbeddedFiles {
+package enum EmbeddedFiles {
     static let pages = Self.files(enroute_page_files())
     static let documents = Self.files(enroute_document_parts())
+
+    /// Of the demonstration's panel.
+    package static let panel = Self.files(enroute_panel_files())
 
     private static func files(_ assets: enroute_assets) -> [String: [UInt8]] {
         Dictionary(

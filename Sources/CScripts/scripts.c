@@ -1,0 +1,130 @@
+// The Lua scripts, embedded in the binary by `#embed` (C23): see CWebAssets for why. A new script is two entries here, its
+// bytes and its line of the table, and one in LiveState/Scripts.swift. A test compares the table with the folder.
+
+#include "scripts.h"
+
+static const unsigned char advance_task_lua[] = {
+#embed "../../lua/advance_task.lua"
+};
+static const unsigned char assign_job_lua[] = {
+#embed "../../lua/assign_job.lua"
+};
+static const unsigned char assign_rider_lua[] = {
+#embed "../../lua/assign_rider.lua"
+};
+static const unsigned char claim_request_lua[] = {
+#embed "../../lua/claim_request.lua"
+};
+static const unsigned char close_feed_lua[] = {
+#embed "../../lua/close_feed.lua"
+};
+static const unsigned char create_job_lua[] = {
+#embed "../../lua/create_job.lua"
+};
+static const unsigned char describe_job_lua[] = {
+#embed "../../lua/describe_job.lua"
+};
+static const unsigned char describe_rider_lua[] = {
+#embed "../../lua/describe_rider.lua"
+};
+static const unsigned char expire_rider_lua[] = {
+#embed "../../lua/expire_rider.lua"
+};
+static const unsigned char issue_link_lua[] = {
+#embed "../../lua/issue_link.lua"
+};
+static const unsigned char join_link_lua[] = {
+#embed "../../lua/join_link.lua"
+};
+static const unsigned char note_verdicts_lua[] = {
+#embed "../../lua/note_verdicts.lua"
+};
+static const unsigned char open_feed_lua[] = {
+#embed "../../lua/open_feed.lua"
+};
+static const unsigned char place_rider_lua[] = {
+#embed "../../lua/place_rider.lua"
+};
+static const unsigned char publish_eta_lua[] = {
+#embed "../../lua/publish_eta.lua"
+};
+static const unsigned char publish_location_lua[] = {
+#embed "../../lua/publish_location.lua"
+};
+static const unsigned char publish_status_lua[] = {
+#embed "../../lua/publish_status.lua"
+};
+static const unsigned char recover_job_lua[] = {
+#embed "../../lua/recover_job.lua"
+};
+static const unsigned char release_rider_lua[] = {
+#embed "../../lua/release_rider.lua"
+};
+static const unsigned char remove_rider_lua[] = {
+#embed "../../lua/remove_rider.lua"
+};
+static const unsigned char revoke_grant_lua[] = {
+#embed "../../lua/revoke_grant.lua"
+};
+static const unsigned char rider_heartbeat_lua[] = {
+#embed "../../lua/rider_heartbeat.lua"
+};
+static const unsigned char rider_snapshot_lua[] = {
+#embed "../../lua/rider_snapshot.lua"
+};
+static const unsigned char set_rider_offline_lua[] = {
+#embed "../../lua/set_rider_offline.lua"
+};
+static const unsigned char set_rider_online_lua[] = {
+#embed "../../lua/set_rider_online.lua"
+};
+static const unsigned char settle_request_lua[] = {
+#embed "../../lua/settle_request.lua"
+};
+static const unsigned char start_travel_lua[] = {
+#embed "../../lua/start_travel.lua"
+};
+static const unsigned char stop_travel_lua[] = {
+#embed "../../lua/stop_travel.lua"
+};
+static const unsigned char zone_snapshot_lua[] = {
+#embed "../../lua/zone_snapshot.lua"
+};
+
+#define FILE_OF(name, bytes) {name, bytes, sizeof(bytes)}
+
+static const struct enroute_scripts_file files[] = {
+    FILE_OF("advance_task.lua", advance_task_lua),
+    FILE_OF("assign_job.lua", assign_job_lua),
+    FILE_OF("assign_rider.lua", assign_rider_lua),
+    FILE_OF("claim_request.lua", claim_request_lua),
+    FILE_OF("close_feed.lua", close_feed_lua),
+    FILE_OF("create_job.lua", create_job_lua),
+    FILE_OF("describe_job.lua", describe_job_lua),
+    FILE_OF("describe_rider.lua", describe_rider_lua),
+    FILE_OF("expire_rider.lua", expire_rider_lua),
+    FILE_OF("issue_link.lua", issue_link_lua),
+    FILE_OF("join_link.lua", join_link_lua),
+    FILE_OF("note_verdicts.lua", note_verdicts_lua),
+    FILE_OF("open_feed.lua", open_feed_lua),
+    FILE_OF("place_rider.lua", place_rider_lua),
+    FILE_OF("publish_eta.lua", publish_eta_lua),
+    FILE_OF("publish_location.lua", publish_location_lua),
+    FILE_OF("publish_status.lua", publish_status_lua),
+    FILE_OF("recover_job.lua", recover_job_lua),
+    FILE_OF("release_rider.lua", release_rider_lua),
+    FILE_OF("remove_rider.lua", remove_rider_lua),
+    FILE_OF("revoke_grant.lua", revoke_grant_lua),
+    FILE_OF("rider_heartbeat.lua", rider_heartbeat_lua),
+    FILE_OF("rider_snapshot.lua", rider_snapshot_lua),
+    FILE_OF("set_rider_offline.lua", set_rider_offline_lua),
+    FILE_OF("set_rider_online.lua", set_rider_online_lua),
+    FILE_OF("settle_request.lua", settle_request_lua),
+    FILE_OF("start_travel.lua", start_travel_lua),
+    FILE_OF("stop_travel.lua", stop_travel_lua),
+    FILE_OF("zone_snapshot.lua", zone_snapshot_lua),
+};
+
+struct enroute_scripts_table enroute_scripts(void) {
+    return (struct enroute_scripts_table){files, sizeof(files) / sizeof(files[0])};
+}
