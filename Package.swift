@@ -217,6 +217,11 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ], swiftSettings: testing),
+        .testTarget(
+            name: "TestSupportTests",
+            dependencies: [
+                "Redis", "TestSupport", nio("NIOCore"), .product(name: "Subprocess", package: "swift-subprocess"),
+            ], swiftSettings: testing),
         .testTarget(name: "FanoutTests", dependencies: ["Fanout", "TestSupport"], swiftSettings: testing),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: testing),
         .testTarget(

@@ -85,8 +85,7 @@ import Testing
 
     /// PROTOCOL.md names a message in the first column of its tables: `auth {token}`.
     @Test func `the text of the protocol names the same messages`() throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
-            path: "../../Sources/EnrouteWire/PROTOCOL.md")
+        let file = Checkout.root.appending(path: "Sources/EnrouteWire/PROTOCOL.md")
         let text = try String(contentsOf: file, encoding: .utf8)
         let cell = /(?m)^\| (`[a-z]+[^|]*) \|/
         func named(from start: String, to end: String) throws -> Set<String> {
