@@ -217,6 +217,11 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ], swiftSettings: testing),
+        .testTarget(
+            name: "TestSupportTests",
+            dependencies: [
+                "Redis", "TestSupport", nio("NIOCore"), .product(name: "Subprocess", package: "swift-subprocess"),
+            ], swiftSettings: testing),
         .testTarget(name: "FanoutTests", dependencies: ["Fanout", "TestSupport"], swiftSettings: testing),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: testing),
         .testTarget(
@@ -293,6 +298,10 @@ let package = Package(
     // `#embed` (CWebAssets).
     cLanguageStandard: .c2x
 )
+
+/// Texts that stand beside the code they describe.
+let texts = ["Fanout": ["decisions"]]
+for target in package.targets { target.exclude += texts[target.name] ?? [] }
 
 // Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make fuzz` does: they are linked with libFuzzer. Their
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
