@@ -211,7 +211,8 @@ let package = Package(
         .testTarget(
             name: "SecureSocketTests",
             dependencies: [
-                "COpenSSL", "SecureSocket", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"),
+                "COpenSSL", "SecureSocket", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOEmbedded"),
                 nio("NIOPosix"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -225,7 +226,7 @@ let package = Package(
         .testTarget(name: "FanoutTests", dependencies: ["Fanout", "TestSupport"], swiftSettings: testing),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: testing),
         .testTarget(
-            name: "SimulationTests", dependencies: ["Fanout", "Resilience"],
+            name: "SimulationTests", dependencies: ["Fanout", "Resilience", "TestSupport"],
             // The cores are values, whose exclusivity is checked when they are compiled; of the model's classes it would
             // be checked at run time, which was 40 % of a run.
             swiftSettings: testing + [
