@@ -300,6 +300,10 @@ let package = Package(
     cLanguageStandard: .c2x
 )
 
+/// Texts that stand beside the code they describe.
+let texts = ["Fanout": ["decisions"]]
+for target in package.targets { target.exclude += texts[target.name] ?? [] }
+
 // Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make fuzz` does: they are linked with libFuzzer. Their
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
 let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "RESP", "WebSocket"].map { "Fuzz\($0)" }
