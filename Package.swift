@@ -306,17 +306,17 @@ for target in package.targets { target.exclude += texts[target.name] ?? [] }
 
 // Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make fuzz` does: they are linked with libFuzzer. Their
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
-let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "RESP", "WebSocket"].map { "Fuzz\($0)" }
+let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "ReportQueue", "RESP", "WebSocket"].map { "Fuzz\($0)" }
 let checked: [Target.Dependency] = [
-    "Access", "EnrouteWire", "Fanout", "Gateway", "LiveState", "Redis", "SecureSocket", nio("NIOCore"),
-    nio("NIOEmbedded"), nio("NIOHTTP1"), .product(name: "JWTKit", package: "jwt-kit"),
+    "Access", "EnrouteWire", "Fanout", "Gateway", "LiveState", "Redis", "SecureSocket", "Tracking",
+    nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"), .product(name: "JWTKit", package: "jwt-kit"),
     .product(name: "Logging", package: "swift-log"),
 ]
 if Context.environment["ENROUTE_FUZZ"] == nil {
     package.targets += [
         .testTarget(
             name: "FuzzChecks", dependencies: checked, path: "Tests/Fuzzing/Checks", swiftSettings: testing),
-        .testTarget(name: "CorpusTests", dependencies: ["FuzzChecks"], swiftSettings: testing),
+        .testTarget(name: "CorpusTests", dependencies: ["FuzzChecks", "TestSupport"], swiftSettings: testing),
     ]
 } else {
     package.targets += [
