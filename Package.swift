@@ -211,7 +211,8 @@ let package = Package(
         .testTarget(
             name: "SecureSocketTests",
             dependencies: [
-                "COpenSSL", "SecureSocket", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"),
+                "COpenSSL", "SecureSocket", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOEmbedded"),
                 nio("NIOPosix"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -228,7 +229,7 @@ let package = Package(
         .testTarget(name: "FanoutTests", dependencies: ["Fanout", "TestSupport"], swiftSettings: testing),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: testing),
         .testTarget(
-            name: "SimulationTests", dependencies: ["Fanout", "Resilience"],
+            name: "SimulationTests", dependencies: ["Fanout", "Resilience", "TestSupport"],
             // The cores are values, whose exclusivity is checked when they are compiled; of the model's classes it would
             // be checked at run time, which was 40 % of a run.
             swiftSettings: testing + [
@@ -308,17 +309,17 @@ for target in package.targets { target.exclude += texts[target.name] ?? [] }
 
 // Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make fuzz` does: they are linked with libFuzzer. Their
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
-let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "RESP", "WebSocket"].map { "Fuzz\($0)" }
+let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "ReportQueue", "RESP", "WebSocket"].map { "Fuzz\($0)" }
 let checked: [Target.Dependency] = [
-    "Access", "EnrouteWire", "Fanout", "Gateway", "LiveState", "Redis", "SecureSocket", nio("NIOCore"),
-    nio("NIOEmbedded"), nio("NIOHTTP1"), .product(name: "JWTKit", package: "jwt-kit"),
+    "Access", "EnrouteWire", "Fanout", "Gateway", "LiveState", "Redis", "SecureSocket", "Tracking",
+    nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"), .product(name: "JWTKit", package: "jwt-kit"),
     .product(name: "Logging", package: "swift-log"),
 ]
 if Context.environment["ENROUTE_FUZZ"] == nil {
     package.targets += [
         .testTarget(
             name: "FuzzChecks", dependencies: checked, path: "Tests/Fuzzing/Checks", swiftSettings: testing),
-        .testTarget(name: "CorpusTests", dependencies: ["FuzzChecks"], swiftSettings: testing),
+        .testTarget(name: "CorpusTests", dependencies: ["FuzzChecks", "TestSupport"], swiftSettings: testing),
     ]
 } else {
     package.targets += [

@@ -1,9 +1,11 @@
+import Synchronization
 import TestSupport
 import Testing
 
 @Suite struct TurnsTests {
     @Test func `who has a turn is let on within it, and what it holds is free again afterwards`() async throws {
-        let turns = Turns(2)
+        let turns = Turns(2, for: .shared)
+        let ended = Mutex(0)
         // Each would wait for the second turn of the other, for ever.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 {
@@ -12,9 +14,11 @@ import Testing
                         await Task.yield()
                         try await turns.take { await Task.yield() }
                     }
+                    ended.withLock { $0 += 1 }
                 }
             }
             try await group.waitForAll()
         }
+        #expect(ended.withLock { $0 } == 20)
     }
 }
