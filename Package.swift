@@ -96,37 +96,36 @@ let package = Package(
             name: "Fanout", dependencies: [],
             swiftSettings: hot + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         .target(
+            name: "OutboundHTTP",
+            dependencies: [
+                "Resilience", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
+            ], swiftSettings: strict),
+        .target(
             name: "Access",
             dependencies: [
-                "EnrouteWire", "Resilience", .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "EnrouteWire", "OutboundHTTP", .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
             ], swiftSettings: strict),
         .target(name: "Journeys", dependencies: ["CZlib"], swiftSettings: strict),
         .target(name: "Tracking", dependencies: ["EnrouteWire"], swiftSettings: quick),
         .target(
             name: "Routing",
-            dependencies: [
-                "EnrouteWire", "Resilience", .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
-            ], swiftSettings: strict),
+            dependencies: ["EnrouteWire", "OutboundHTTP"], swiftSettings: strict),
         .target(
             name: "Events",
             dependencies: [
-                "EnrouteWire", .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "EnrouteWire", "OutboundHTTP", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"), nio("NIOCore"), nio("NIOHTTP1"),
+                .product(name: "X509", package: "swift-certificates"),
             ], swiftSettings: strict),
 
         // 2 state
         .target(
             name: "LiveState",
             dependencies: [
-                "Access", "CScripts", "EnrouteWire", "Redis", nio("NIOCore"),
+                "Access", "CScripts", "EnrouteWire", "OutboundHTTP", "Redis", nio("NIOCore"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: hot),
 
@@ -172,7 +171,8 @@ let package = Package(
             name: "enroute",
             dependencies: [
                 "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "Journeys", "LiveState",
-                "Redis", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"),
+                "OutboundHTTP", "Redis", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"),
+                nio("NIOPosix"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -211,7 +211,8 @@ let package = Package(
         .testTarget(
             name: "SecureSocketTests",
             dependencies: [
-                "COpenSSL", "SecureSocket", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"),
+                "COpenSSL", "SecureSocket", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOEmbedded"),
                 nio("NIOPosix"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -222,10 +223,13 @@ let package = Package(
             dependencies: [
                 "Redis", "TestSupport", nio("NIOCore"), .product(name: "Subprocess", package: "swift-subprocess"),
             ], swiftSettings: testing),
+        .testTarget(
+            name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "TestSupport", nio("NIOConcurrencyHelpers")],
+            swiftSettings: testing),
         .testTarget(name: "FanoutTests", dependencies: ["Fanout", "TestSupport"], swiftSettings: testing),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: testing),
         .testTarget(
-            name: "SimulationTests", dependencies: ["Fanout", "Resilience"],
+            name: "SimulationTests", dependencies: ["Fanout", "Resilience", "TestSupport"],
             // The cores are values, whose exclusivity is checked when they are compiled; of the model's classes it would
             // be checked at run time, which was 40 % of a run.
             swiftSettings: testing + [
