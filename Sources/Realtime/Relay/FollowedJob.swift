@@ -6,6 +6,7 @@ internal import Access
 internal import EnrouteWire
 internal import Fanout
 internal import LiveState
+internal import NIOCore
 
 /// One session's following of one job. Confined to the session's loop.
 final class FollowedJob {
@@ -59,14 +60,15 @@ final class FollowedJob {
         return true
     }
 
+    /// - Parameter now: read once for all followers.
     /// - Returns: whether it is shown, and so is news.
     @discardableResult
-    func offerPosition(_ id: UInt64, _ frame: [UInt8]) -> Bool {
+    func offerPosition(_ id: UInt64, _ frame: [UInt8], at now: NIODeadline) -> Bool {
         // What comes before the snapshot waits for it, and is shown by it or not at all.
         guard self.isUnderway, self.isTracking || !self.following.isLive, self.following.position(id, frame) else {
             return false
         }
-        self.session.send(frame, .replaceable(self.job))
+        self.session.send(frame, .replaceable(self.job), at: now)
         return true
     }
 
