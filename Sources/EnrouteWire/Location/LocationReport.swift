@@ -1,6 +1,9 @@
 // What a rider's phone sends, and what every follower gets: bytes to a validated value, and back to bytes once.
 //
-// Step 2 of 7 of the hot path. Before: Gateway/RiderSession.swift. Next: LiveState/LocationPublisher.swift.
+// Step 2 of 10 of the hot path. Before: Realtime/Session/SessionInput.swift
+// Next: Realtime/Trips/RiderSession.swift
+
+internal import HotPath
 
 /// One reading of a rider's position.
 public struct Fix: Hashable, Sendable {
@@ -77,6 +80,7 @@ public struct LocationReport: Hashable, Sendable {
 
 extension LocationReport {
     init(from reader: inout JSONReader) throws(BadMessage) {
+        HotPath.pass(.locationReport)
         var members = Members("location")
         var job: JobID?
         var others: [JobID] = []
