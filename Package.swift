@@ -99,37 +99,36 @@ let package = Package(
             name: "Fanout", dependencies: [],
             swiftSettings: hot + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         .target(
+            name: "OutboundHTTP",
+            dependencies: [
+                "Resilience", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
+            ], swiftSettings: strict),
+        .target(
             name: "Access",
             dependencies: [
-                "EnrouteWire", "Resilience", .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "EnrouteWire", "OutboundHTTP", .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
             ], swiftSettings: strict),
         .target(name: "Journeys", dependencies: ["CZlib"], swiftSettings: strict),
         .target(name: "Tracking", dependencies: ["EnrouteWire"], swiftSettings: quick),
         .target(
             name: "Routing",
-            dependencies: [
-                "EnrouteWire", "Resilience", .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
-            ], swiftSettings: strict),
+            dependencies: ["EnrouteWire", "OutboundHTTP"], swiftSettings: strict),
         .target(
             name: "Events",
             dependencies: [
-                "EnrouteWire", .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "EnrouteWire", "OutboundHTTP", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"), nio("NIOCore"), nio("NIOHTTP1"),
+                .product(name: "X509", package: "swift-certificates"),
             ], swiftSettings: strict),
 
         // 2 state
         .target(
             name: "LiveState",
             dependencies: [
-                "Access", "CScripts", "EnrouteWire", "HotPath", "Redis", nio("NIOCore"),
+                "Access", "CScripts", "EnrouteWire", "HotPath", "OutboundHTTP", "Redis", nio("NIOCore"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: hot),
 
@@ -176,7 +175,8 @@ let package = Package(
             name: "enroute",
             dependencies: [
                 "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "Journeys", "LiveState",
-                "Redis", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"),
+                "OutboundHTTP", "Redis", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"),
+                nio("NIOPosix"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -215,7 +215,8 @@ let package = Package(
         .testTarget(
             name: "SecureSocketTests",
             dependencies: [
-                "COpenSSL", "SecureSocket", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"),
+                "COpenSSL", "SecureSocket", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOEmbedded"),
                 nio("NIOPosix"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -226,10 +227,13 @@ let package = Package(
             dependencies: [
                 "Redis", "TestSupport", nio("NIOCore"), .product(name: "Subprocess", package: "swift-subprocess"),
             ], swiftSettings: testing),
+        .testTarget(
+            name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "TestSupport", nio("NIOConcurrencyHelpers")],
+            swiftSettings: testing),
         .testTarget(name: "FanoutTests", dependencies: ["Fanout", "TestSupport"], swiftSettings: testing),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: testing),
         .testTarget(
-            name: "SimulationTests", dependencies: ["Fanout", "Resilience"],
+            name: "SimulationTests", dependencies: ["Fanout", "Resilience", "TestSupport"],
             // The cores are values, whose exclusivity is checked when they are compiled; of the model's classes it would
             // be checked at run time, which was 40 % of a run.
             swiftSettings: testing + [
@@ -309,17 +313,17 @@ for target in package.targets { target.exclude += texts[target.name] ?? [] }
 
 // Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make fuzz` does: they are linked with libFuzzer. Their
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
-let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "RESP", "WebSocket"].map { "Fuzz\($0)" }
+let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "ReportQueue", "RESP", "WebSocket"].map { "Fuzz\($0)" }
 let checked: [Target.Dependency] = [
-    "Access", "EnrouteWire", "Fanout", "Gateway", "LiveState", "Redis", "SecureSocket", nio("NIOCore"),
-    nio("NIOEmbedded"), nio("NIOHTTP1"), .product(name: "JWTKit", package: "jwt-kit"),
+    "Access", "EnrouteWire", "Fanout", "Gateway", "LiveState", "Redis", "SecureSocket", "Tracking",
+    nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"), .product(name: "JWTKit", package: "jwt-kit"),
     .product(name: "Logging", package: "swift-log"),
 ]
 if Context.environment["ENROUTE_FUZZ"] == nil {
     package.targets += [
         .testTarget(
             name: "FuzzChecks", dependencies: checked, path: "Tests/Fuzzing/Checks", swiftSettings: testing),
-        .testTarget(name: "CorpusTests", dependencies: ["FuzzChecks"], swiftSettings: testing),
+        .testTarget(name: "CorpusTests", dependencies: ["FuzzChecks", "TestSupport"], swiftSettings: testing),
     ]
 } else {
     package.targets += [

@@ -55,10 +55,10 @@ struct ArrivalRouting: Sendable {
                 ArrivalRouting(
                     finder: settings.services.isEmpty ? nil : finder, counts: counts, geocoder: geocoder,
                     budgets: budgets))
-            try await client.shutdown()
+            await client.shutdown()
             return result
         } catch {
-            try? await client.shutdown()
+            await client.shutdown()
             throw error
         }
     }

@@ -5,9 +5,8 @@ import Testing
 @Suite struct TidyTests {
     /// Layers of ARCHITECTURE.md, from the bottom; a target may import those below its own, never beside or above.
     private static let layers = [
-        ["HotPath", "Telemetry"],
-        ["EnrouteWire"],
-        ["CHiredis", "COpenSSL", "CScripts", "CWebAssets", "CZlib", "Resilience"],
+        ["HotPath", "Telemetry"], ["EnrouteWire"],
+        ["CHiredis", "COpenSSL", "CScripts", "CWebAssets", "CZlib", "Resilience"], ["OutboundHTTP"],
         [
             "Redis", "SecureSocket", "Fanout", "Access", "Journeys", "Events", "Routing", "Tracking", "Embedded",
             "EnrouteClient",

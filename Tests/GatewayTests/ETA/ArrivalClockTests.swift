@@ -50,7 +50,7 @@ import Testing
             @escaping @Sendable (RedisClient, JobFeed, NIOLoopBound<Stage>, NIOLoopBound<JobView>) async throws -> Void
     ) async throws {
         try await within {
-            try await RedisServer.running { redis in
+            try await withServer { redis in
                 let client = try await RedisClient.started(at: try RedisAddress(url: redis.url))
                 defer { client.stop() }
                 let settings = LiveStateSettings()

@@ -71,7 +71,7 @@ struct Moto: Sendable {
     }
 }
 
-@Suite struct QueueTests {
+@Suite(.needsMachine(for: .faults)) struct QueueTests {
     static let isThere: ConditionTrait = .enabled(
         if: Moto.program != nil, "moto_server is not there: pip install 'moto[server]'")
 

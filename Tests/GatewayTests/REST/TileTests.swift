@@ -126,7 +126,7 @@ import Testing
                 #expect(another == nil)
                 // Nobody was waited for.
                 #expect(await proxy.asking == TileProxy.mostQuestions)
-                try await client.shutdown()
+                await client.shutdown()
                 try await group.waitForAll()
             }
             #expect(await proxy.asking == 0)

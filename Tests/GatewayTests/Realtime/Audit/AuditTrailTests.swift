@@ -209,7 +209,8 @@ import Testing
         }
     }
 
-    @Test func `what happens while the ledger is away is written when it is back`() async throws {
+    @Test(.needsMachine(for: .faults))
+    func `what happens while the ledger is away is written when it is back`() async throws {
         try await within {
             try await RestartableRedis.running { ledger in
                 let ledgerAddress = try ledger.address
@@ -255,7 +256,8 @@ import Testing
         }
     }
 
-    @Test func `a gateway stops although the ledger takes nothing`() async throws {
+    @Test(.needsMachine(for: .faults))
+    func `a gateway stops although the ledger takes nothing`() async throws {
         try await within {
             try await RestartableRedis.running { ledger in
                 let ledgerAddress = try ledger.address

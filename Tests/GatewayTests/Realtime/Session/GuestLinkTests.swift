@@ -176,7 +176,8 @@ import Testing
         }
     }
 
-    @Test func `a link outlives the live instance`() async throws {
+    @Test(.needsMachine(for: .faults))
+    func `a link outlives the live instance`() async throws {
         try await within {
             try await RestartableRedis.running { live in
                 let liveAddress = try live.address

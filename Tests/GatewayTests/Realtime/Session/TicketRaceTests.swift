@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 
 /// One ticket, two gateways, at the same time.
-@Suite struct TicketRaceTests {
+@Suite(.needsMachine(for: .faults)) struct TicketRaceTests {
     private static let (tickets, lanes) = (1_000, 4)
 
     /// Whether the gateway lets in who shows this ticket.

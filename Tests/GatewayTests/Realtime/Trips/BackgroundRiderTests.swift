@@ -183,7 +183,8 @@ import Testing
         }
     }
 
-    @Test func `why a phone is silent is answered for when it is noted, and to be said again when it could not be`()
+    @Test(.needsMachine(for: .faults))
+    func `why a phone is silent is answered for when it is noted, and to be said again when it could not be`()
         async throws
     {
         try await within {
