@@ -94,6 +94,15 @@ import Testing
         }
     }
 
+    @Test func `the version is spelled once in the sources`() throws {
+        let version = try #require(
+            try Project.file("Sources/EnrouteWire/EnrouteVersion.swift").text.firstMatch(of: /current = "([0-9.]+)"/)
+        ).1
+        for file in try Project.files("Sources", ".swift") where file.name != "EnrouteVersion.swift" {
+            #expect(!file.text.contains("\"\(version)\""), "\(file.path)")
+        }
+    }
+
     // MARK: the hot path
 
     /// Files of the stations, as HotPath lists them; HotPathTests sends a location along them.

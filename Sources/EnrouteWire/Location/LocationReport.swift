@@ -111,15 +111,7 @@ extension LocationReport {
                 sequence = try reader.integer()
             } else if name.equals("fixes") {
                 try members.once(2)
-                try reader.array { (reader) throws(BadMessage) in
-                    guard fixes.count + strays.count < Self.mostFixes else {
-                        throw BadMessage("a location message holds at most \(Self.mostFixes) fixes")
-                    }
-                    switch try SentFix(from: &reader) {
-                    case .fix(let fix): fixes.append(fix)
-                    case .stray(let stray): strays.append(stray)
-                    }
-                }
+                (fixes, strays) = try reader.fixes(of: "a location message")
             } else if name.equals("battery") {
                 try members.once(3)
                 battery = try reader.batteryLevel()
