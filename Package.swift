@@ -40,7 +40,8 @@ let secureSocket: Target =
             nio("NIOCore"), nio("NIOPosix"), nio("NIOTLS"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ], path: "benchmarks/NIOSSLTwin", swiftSettings: hot)
     : .target(
-        name: "SecureSocket", dependencies: ["COpenSSL", nio("NIOCore"), nio("NIOPosix")], swiftSettings: hot)
+        name: "SecureSocket", dependencies: ["COpenSSL", "HotPath", nio("NIOCore"), nio("NIOPosix")],
+        swiftSettings: hot)
 
 let package = Package(
     name: "enroute",
@@ -71,9 +72,11 @@ let package = Package(
         // 0 vocabulary
         // Without `hot`: a package of somebody else may not depend on a target with unsafe flags.
         .target(
-            name: "EnrouteWire", dependencies: ["CTexts"], exclude: ["PROTOCOL.md", "Texts"], swiftSettings: strict),
+            name: "EnrouteWire", dependencies: ["CTexts", "HotPath"], exclude: ["PROTOCOL.md", "Texts"],
+            swiftSettings: strict),
         .target(
             name: "Telemetry", swiftSettings: strict),
+        .target(name: "HotPath", swiftSettings: strict),
         .target(name: "Resilience", swiftSettings: quick),
 
         // 1 mechanisms
@@ -86,7 +89,7 @@ let package = Package(
         .target(
             name: "Redis",
             dependencies: [
-                "CHiredis", "Resilience", "Telemetry", nio("NIOCore"), nio("NIOPosix"),
+                "CHiredis", "HotPath", "Resilience", "Telemetry", nio("NIOCore"), nio("NIOPosix"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -125,7 +128,7 @@ let package = Package(
         .target(
             name: "LiveState",
             dependencies: [
-                "Access", "CScripts", "EnrouteWire", "OutboundHTTP", "Redis", nio("NIOCore"),
+                "Access", "CScripts", "EnrouteWire", "HotPath", "OutboundHTTP", "Redis", nio("NIOCore"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: hot),
 
@@ -133,8 +136,9 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Access", "CWebAssets", "CZlib", "EnrouteWire", "Events", "Fanout", "LiveState", "Redis", "Resilience",
-                "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                "Access", "CWebAssets", "CZlib", "EnrouteWire", "Events", "Fanout", "HotPath", "LiveState", "Redis",
+                "Resilience", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"),
+                nio("NIOHTTP1"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -276,8 +280,8 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Journeys", "LiveState",
-                "Redis", "Routing", "SecureSocket", "Telemetry", "TestSupport", "Tracking", nio("NIOCore"),
+                "Gateway", "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "HotPath", "Journeys",
+                "LiveState", "Redis", "Routing", "SecureSocket", "Telemetry", "TestSupport", "Tracking", nio("NIOCore"),
                 nio("NIOHTTP1"), nio("NIOPosix"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),

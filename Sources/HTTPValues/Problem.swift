@@ -118,7 +118,7 @@ struct Problem: Error, HTTPResponseError {
             var jobStatus: String?
             var jobStatusId: String?
             var tasks: [String]?
-            var retryIn: Int64?
+            var retryInMs: Int64?
         }
         let document = Document(
             type: "urn:enroute:problem:\(self.code.rawValue)",
@@ -127,7 +127,7 @@ struct Problem: Error, HTTPResponseError {
             instance: trace.map { "urn:enroute:trace:\($0.traceID)" }, traceId: trace?.traceID,
             retryable: self.isRetryable, jobStatus: self.jobStatus?.rawValue,
             jobStatusId: self.jobStatusID?.description, tasks: self.tasks.isEmpty ? nil : self.tasks.map(\.text),
-            retryIn: self.retryIn)
+            retryInMs: self.retryIn)
         // Of texts and whole numbers, all of which JSON can say.
         return (try? JSONDocument.bytes(document)) ?? Array(#"{"code":"internal","retryable":false,"status":500}"#.utf8)
     }

@@ -12,11 +12,10 @@ struct GatewayHealth: Codable, Sendable, Hashable {
 
     /// How long an instance of Redis took to answer lately, as this gateway saw it; without times it does not answer.
     struct Latency: Codable, Sendable, Hashable {
-        /// ms
-        var last: Double?
-        /// ms, of the last minutes.
-        var median: Double?
-        var p95: Double?
+        var lastMs: Double?
+        /// Of the last minutes.
+        var medianMs: Double?
+        var p95Ms: Double?
     }
 
     var name: String
@@ -31,13 +30,11 @@ struct GatewayHealth: Codable, Sendable, Hashable {
     /// `GatewayRegistry.mostFollowed` jobs.
     var followedJobs: Int
     var followers: Int
-    /// How late the latest of its event loops is, ms.
-    var loopLag: Int
+    /// How late the latest of its event loops is.
+    var loopLagMs: Int
     var memoryBytes: Int
     var live: Latency
     var ledger: Latency
-
-    static let ownVersion = "0.1.0"
 }
 
 /// Says how this gateway is, every few seconds.
@@ -64,8 +61,8 @@ actor GatewayHerald {
 
         var latency: GatewayHealth.Latency {
             GatewayHealth.Latency(
-                last: self.last.map { Double($0.nanoseconds) / 1_000_000 },
-                median: self.window.percentile(50), p95: self.window.percentile(95))
+                lastMs: self.last.map { Double($0.nanoseconds) / 1_000_000 },
+                medianMs: self.window.percentile(50), p95Ms: self.window.percentile(95))
         }
     }
 
@@ -100,9 +97,9 @@ actor GatewayHerald {
             load.isDraining ? .draining : load.isShedding ? .overloaded : census.isDegraded ? .degraded : .serving
         let lag = load.loopLag(now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         let health = GatewayHealth(
-            name: self.name, version: GatewayHealth.ownVersion, state: state, startedAt: self.startedAt,
+            name: self.name, version: EnrouteVersion.current, state: state, startedAt: self.startedAt,
             sessions: census.sessions, connections: load.openSockets, followedJobs: census.jobs,
-            followers: census.followed.values.reduce(0, +), loopLag: lag, memoryBytes: ProcessLoad.residentBytes,
+            followers: census.followed.values.reduce(0, +), loopLagMs: lag, memoryBytes: ProcessLoad.residentBytes,
             live: self.live.latency, ledger: self.ledger.latency)
         return (health, census.followed)
     }

@@ -112,7 +112,7 @@ extension AuditTrail {
     ///
     /// - Returns: what to give `left` in the end; `nil` when the session ended meanwhile.
     func followed(_ job: JobID, by session: Session) -> FollowedAccess? {
-        guard case .signedIn(let admitted) = session.state else { return nil }
+        guard let admitted = session.life.admitted else { return nil }
         let access = FollowedAccess(
             job: job, person: admitted.grant.person, role: admitted.grant.role.rawValue, way: admitted.way,
             link: admitted.grant.link, session: session.id)

@@ -1,11 +1,14 @@
 // One session's following of one job: what comes is compared with what the follower has seen, and written to its socket.
 //
-// Step 7 of 7 of the hot path. Before: Realtime/Relay/LoopRelay.swift. This is where it ends: one frame, TLS, one send.
+// Step 9 of 10 of the hot path. Before: Realtime/Relay/LoopRelay.swift
+// Next: SecureSocket/SecureSocketHandler.swift (by `Session.send`, which lets a frame wait where the socket is slow)
 
 internal import Access
 internal import EnrouteWire
 internal import Fanout
+internal import HotPath
 internal import LiveState
+internal import NIOCore
 
 /// One session's following of one job. Confined to the session's loop.
 final class FollowedJob {
@@ -59,14 +62,16 @@ final class FollowedJob {
         return true
     }
 
+    /// - Parameter now: read once for all followers.
     /// - Returns: whether it is shown, and so is news.
     @discardableResult
-    func offerPosition(_ id: UInt64, _ frame: [UInt8]) -> Bool {
+    func offerPosition(_ id: UInt64, _ frame: [UInt8], at now: NIODeadline) -> Bool {
         // What comes before the snapshot waits for it, and is shown by it or not at all.
         guard self.isUnderway, self.isTracking || !self.following.isLive, self.following.position(id, frame) else {
             return false
         }
-        self.session.send(frame, .replaceable(self.job))
+        HotPath.pass(.followedJob)
+        self.session.send(frame, .replaceable(self.job), at: now)
         return true
     }
 

@@ -1,9 +1,11 @@
 // The travelling half of a session: a location comes off the socket and goes to Redis.
 //
-// Step 1 of 7 of the hot path. Before: a frame, unmasked, from Gateway/Session.swift. Next: EnrouteWire/LocationReport.swift.
+// Step 3 of 10 of the hot path. Before: EnrouteWire/Location/LocationReport.swift
+// Next: Realtime/Trips/JudgedTrips.swift
 
 internal import Access
 internal import EnrouteWire
+internal import HotPath
 internal import LiveState
 internal import NIOCore
 internal import Redis
@@ -38,6 +40,7 @@ final class RiderSession {
     }
 
     func report(_ report: LocationReport, _ grant: Grant) {
+        HotPath.pass(.riderSession)
         self.round.stops = [report.job] + report.alsoFor
         guard !report.alsoFor.isEmpty else { return self.reportOne(report, grant) }
         for one in report.forEachJob { self.reportOne(one, grant) }
