@@ -13,6 +13,9 @@ internal import Telemetry
 struct Problem: Error, HTTPResponseError {
     static let mediaType = "application/problem+json"
 
+    /// Bytes of a request's body, at most.
+    package static let longestBody = 65_536
+
     let code: ErrorCode
     var statusCode: Int
     let detail: String
@@ -31,21 +34,6 @@ struct Problem: Error, HTTPResponseError {
         self.code = code
         self.statusCode = status
         self.detail = detail
-    }
-
-    init(_ refused: Refused) {
-        self.init(refused.code, status: refused.code.httpStatus, detail: refused.message)
-        self.jobStatus = refused.status
-        self.jobStatusID = refused.head
-        self.tasks = refused.tasks
-        self.cause = refused.cause
-        if refused.code == .unavailable { self.retryIn = .random(in: 500...3000) }
-    }
-
-    /// What nobody expected.
-    init(causedBy error: any Error) {
-        self.init(.internal, status: 500, detail: "Something went wrong on our side.")
-        self.cause = Refused.cause(of: error)
     }
 
     /// Too many tokens were refused.
@@ -94,7 +82,7 @@ struct Problem: Error, HTTPResponseError {
         case .contentTooLarge:
             self.init(
                 .contentTooLarge, status: 413,
-                detail: "The body is too large: it may have at most \(Routes.longestBody) bytes.")
+                detail: "The body is too large: it may have at most \(Self.longestBody) bytes.")
         case _ where status.kind == .serverError:
             self.init(.internal, status: status.code, detail: "Something went wrong on our side.")
         default: self.init(.badRequest, status: status.code, detail: "The request cannot be understood.")

@@ -37,7 +37,7 @@ struct Routes: Sendable {
     var tiles: TileProxy?
 
     /// Bytes of a request's body, at most.
-    static let longestBody = 65_536
+    static var longestBody: Int { Problem.longestBody }
 
     func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)

@@ -344,25 +344,3 @@ final class LoopState {
     /// When who was let go may try again.
     static let shedRetryMilliseconds: ClosedRange<Int64> = 5_000...30_000
 }
-
-/// Counts of one loop, which every part of it adds to. Confined to it.
-final class LoopCounts {
-    private(set) var values = Counts()
-
-    func add(_ metric: Metric) { self.values.add(metric) }
-
-    func add(_ metric: Metric, _ amount: Int) { self.values.add(metric, amount) }
-
-    /// A session was closed by us.
-    func closed(_ code: CloseCode) {
-        switch code {
-        case .goingAway: self.add(.closedGoingAway)
-        case .overloaded: self.add(.closedOverloaded)
-        case .rateLimited: self.add(.closedRateLimited)
-        case .tooManyBadRequests: self.add(.closedBadMessages)
-        case .messageTooBig: self.add(.closedTooBig)
-        case .protocolError: self.add(.closedProtocolError)
-        default: break
-        }
-    }
-}

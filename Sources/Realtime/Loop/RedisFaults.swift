@@ -128,35 +128,6 @@ struct RedisWitnesses: Sendable {
     }
 }
 
-/// What was said, so that the same is not said again at once. A value.
-struct SaidLately<Subject: Hashable & Sendable>: Sendable {
-    private var said: [Subject: (at: NIODeadline, since: Int)] = [:]
-    private let most: Int
-
-    /// The same is not said again for so long.
-    static var silence: TimeAmount { .seconds(60) }
-
-    /// - Parameter most: subjects that are remembered.
-    init(most: Int) { self.most = most }
-
-    /// Something happened.
-    ///
-    /// - Returns: how often it happened since it was said last, if it is to be said now; `nil`: not now.
-    mutating func say(_ subject: Subject, now: NIODeadline) -> Int? {
-        if let known = self.said[subject], now - known.at < Self.silence {
-            self.said[subject]?.since += 1
-            return nil
-        }
-        let missed = self.said[subject]?.since ?? 0
-        if self.said[subject] == nil, self.said.count >= self.most {
-            self.said = self.said.filter { now - $0.value.at < Self.silence }
-            guard self.said.count < self.most else { return nil }
-        }
-        self.said[subject] = (now, 0)
-        return missed
-    }
-}
-
 extension RedisMetrics.Failure {
     init(_ error: RedisError) {
         self =
@@ -180,11 +151,4 @@ extension RedisMetrics.Failure {
 
     /// Reads are answered, and nothing new is taken.
     var refusesWrites: Bool { [.outOfMemory, .diskRefused, .tooFewReplicas].contains(self) }
-}
-
-extension RedisError {
-    /// For the log: of what Redis answered the code alone, since the rest may repeat what was sent.
-    var withoutArguments: String {
-        if case .refused(let code, _) = self { "Redis answered \(code)" } else { "\(self)" }
-    }
 }

@@ -1,0 +1,26 @@
+// What happens on one event loop, counted without a lock and added up for a scrape.
+
+internal import EnrouteWire
+internal import Telemetry
+
+/// Counts of one loop, which every part of it adds to. Confined to it.
+final class LoopCounts {
+    private(set) var values = Counts()
+
+    func add(_ metric: Metric) { self.values.add(metric) }
+
+    func add(_ metric: Metric, _ amount: Int) { self.values.add(metric, amount) }
+
+    /// A session was closed by us.
+    func closed(_ code: CloseCode) {
+        switch code {
+        case .goingAway: self.add(.closedGoingAway)
+        case .overloaded: self.add(.closedOverloaded)
+        case .rateLimited: self.add(.closedRateLimited)
+        case .tooManyBadRequests: self.add(.closedBadMessages)
+        case .messageTooBig: self.add(.closedTooBig)
+        case .protocolError: self.add(.closedProtocolError)
+        default: break
+        }
+    }
+}
