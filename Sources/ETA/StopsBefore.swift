@@ -5,13 +5,13 @@ internal import LiveState
 internal import NIOCore
 
 /// Where the stops before a job are. May be used from any thread.
-struct StopsBefore: Sendable {
-    let rounds: RiderRounds
-    let ledger: JobLedger
+package struct StopsBefore: Sendable {
+    package let rounds: RiderRounds
+    package let ledger: JobLedger
 
     /// - Parameter rider: whose stops they must be; those of others, and those that have been made, do not count.
     /// - Returns: in their order, `nil` for one of which it is not known where it is.
-    func stops(before job: JobID, of rider: PersonID) -> EventLoopFuture<[Coordinate?]> {
+    package func stops(before job: JobID, of rider: PersonID) -> EventLoopFuture<[Coordinate?]> {
         self.rounds.stops(before: job).flatMap { jobs in
             EventLoopFuture.whenAllSucceed(jobs.map { self.ledger.recover($0) }, on: self.ledger.eventLoop)
         }.map { recoveries in

@@ -12,7 +12,7 @@ extension TimeAmount {
     /// From now until a time of day, which may be any number at all; none once it has passed.
     ///
     /// - Parameter moment: ms since the epoch.
-    static func until(_ moment: Int64) -> TimeAmount {
+    package static func until(_ moment: Int64) -> TimeAmount {
         let (left, isAbsurd) = moment.subtractingReportingOverflow(.now)
         return isAbsurd ? .zero : .milliseconds(max(0, left))
     }

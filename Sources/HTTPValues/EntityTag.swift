@@ -7,9 +7,9 @@ internal import FoundationEssentials
 internal import LiveState
 
 /// An entity tag (RFC 9110 section 8.8.3), `"<epoch>.<status event>.<digest>"`.
-struct EntityTag: Hashable, Sendable, CustomStringConvertible {
+package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     /// With its quotes, as it stands in a header.
-    let description: String
+    package let description: String
 
     /// Bytes of the digest: what a chance of one in 2^64 is enough for.
     private static let digestBytes = 8
@@ -22,7 +22,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Of what is the same until the gateway is another.
-    init(digestOf bytes: [UInt8]) { self.description = "\"\(Self.digest(of: bytes))\"" }
+    package init(digestOf bytes: [UInt8]) { self.description = "\"\(Self.digest(of: bytes))\"" }
 
     private static func digest(of bytes: some DataProtocol) -> String {
         SHA256.hash(data: bytes).prefix(Self.digestBytes)
@@ -31,7 +31,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether an `If-None-Match` names it (RFC 9110 section 13.1.2): weakly compared, a list, or `*` for whatever there
     /// is.
-    func isNamed(by header: String) -> Bool {
+    package func isNamed(by header: String) -> Bool {
         header.split(separator: ",").contains { part in
             let tag = part.trimmed
             return tag == "*" || tag == self.description || tag.hasPrefix("W/") && tag.dropFirst(2) == self.description

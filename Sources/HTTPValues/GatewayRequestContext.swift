@@ -7,25 +7,25 @@ package import NIOCore
 internal import Telemetry
 
 /// What a route knows of a request's connection, and of the request as a whole.
-struct GatewayRequestContext: RequestContext {
+package struct GatewayRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    let channel: any Channel
-    var peer: SocketAddress? { self.channel.remoteAddress }
+    package let channel: any Channel
+    package var peer: SocketAddress? { self.channel.remoteAddress }
     private(set) var trace: RequestTrace?
 
-    init(source: ApplicationRequestContextSource) {
+    package init(source: ApplicationRequestContextSource) {
         self.coreContext = .init(source: source)
         self.channel = source.channel
     }
 
     /// From here on log lines name the trace.
-    mutating func begin(_ trace: RequestTrace) {
+    package mutating func begin(_ trace: RequestTrace) {
         self.trace = trace
         self.logger[metadataKey: LogKey.trace] = "\(trace.traceID)"
     }
 
     /// The request is answered.
-    func end(_ response: inout Response) {
+    package func end(_ response: inout Response) {
         if let trace { response.headers[.traceresponse] = trace.traceresponse }
         let level: Logger.Level = response.status.kind == .serverError ? .debug : .trace
         self.logger.log(level: level, "answered", metadata: [LogKey.status: "\(response.status.code)"])
@@ -33,6 +33,6 @@ struct GatewayRequestContext: RequestContext {
 }
 
 extension HTTPField.Name {
-    static let traceparent = HTTPField.Name("traceparent")!
-    static let traceresponse = HTTPField.Name("traceresponse")!
+    package static let traceparent = HTTPField.Name("traceparent")!
+    package static let traceresponse = HTTPField.Name("traceresponse")!
 }

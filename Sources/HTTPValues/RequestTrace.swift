@@ -2,9 +2,9 @@
 // one; answers, problem documents and log lines name it, so that a report of a failure leads to its lines.
 
 /// The trace that a request is part of, and this gateway's part of it (www.w3.org/TR/trace-context, section 3.2).
-struct RequestTrace: Hashable, Sendable {
+package struct RequestTrace: Hashable, Sendable {
     /// 32 of [0-9a-f], not all zero.
-    let traceID: String
+    package let traceID: String
     /// 16 of [0-9a-f], not all zero: of what is done here.
     let spanID: String
     /// The caller writes its part down.
@@ -12,7 +12,7 @@ struct RequestTrace: Hashable, Sendable {
 
     /// - Parameter traceparents: values of the header `traceparent`. What is not one that the standard allows begins a
     ///   new trace.
-    init(_ traceparents: [String]) {
+    package init(_ traceparents: [String]) {
         let parent = traceparents.count == 1 ? Self.parse(traceparents[0]) : nil
         self.traceID = parent?.traceID ?? Self.digits(.random(in: .min ... .max)) + Self.digits(.random(in: 1 ... .max))
         self.spanID = Self.digits(.random(in: 1 ... .max))
@@ -20,7 +20,7 @@ struct RequestTrace: Hashable, Sendable {
     }
 
     /// Value of the header `traceresponse` (Trace Context Level 2).
-    var traceresponse: String { "00-\(self.traceID)-\(self.spanID)-\(self.isSampled ? "01" : "00")" }
+    package var traceresponse: String { "00-\(self.traceID)-\(self.spanID)-\(self.isSampled ? "01" : "00")" }
 
     /// Bytes of a header of version 00: `00-<32 digits>-<16 digits>-<2 digits>`.
     private static let bytesOfFirstVersion = 55

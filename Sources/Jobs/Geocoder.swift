@@ -11,26 +11,26 @@ internal import Routing
 internal import Telemetry
 
 /// Asks for places. Safe from any thread.
-struct Geocoder: Sendable {
-    let service: MapboxGeocoding
-    let client: ProviderClient
+package struct Geocoder: Sendable {
+    package let service: MapboxGeocoding
+    package let client: ProviderClient
     /// Questions of all gateways in a day of UTC; `nil` for no bound.
-    let dailyBudget: Int?
-    let arrivals: JobArrivals
-    let logger: Logger
+    package let dailyBudget: Int?
+    package let arrivals: JobArrivals
+    package let logger: Logger
 
     /// Its name where questions are counted.
     private static let name = "mapbox_geocoding"
     /// Bytes of an address' digest: two addresses of a job are as good as never the same.
     private static let digestBytes = 8
 
-    static func digest(of address: String) -> String {
+    package static func digest(of address: String) -> String {
         SHA256.hash(data: Data(address.utf8)).prefix(Self.digestBytes)
             .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
     /// - Returns: a place that a rider may be sent to, and what to say of it.
-    func find(_ address: String) async -> (place: Coordinate?, state: GeocodingState) {
+    package func find(_ address: String) async -> (place: Coordinate?, state: GeocodingState) {
         guard let request = self.service.request(address: address), await self.mayAsk() else { return (nil, .nothing) }
         do throws(ProviderFailure) {
             let found = try self.service.answer(try await self.client.ask(request))

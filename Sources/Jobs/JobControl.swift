@@ -8,24 +8,24 @@ internal import NIOCore
 internal import Redis
 
 /// Reading and changing jobs. May be used from any thread.
-struct JobControl: Sendable {
-    let ledger: JobLedger
-    let feed: JobFeed
-    let riders: Riders
-    let revocations: Revocations
+package struct JobControl: Sendable {
+    package let ledger: JobLedger
+    package let feed: JobFeed
+    package let riders: Riders
+    package let revocations: Revocations
     /// What is known of the rider's readings.
-    let notes: VerdictNotes
+    package let notes: VerdictNotes
     /// Positions older than this are stale.
-    var freshness: Duration = .seconds(30)
+    package var freshness: Duration = .seconds(30)
     /// How long a position is kept, and may be shared.
-    var settings = LiveStateSettings()
+    package var settings = LiveStateSettings()
     /// What was erased, and why: keys that held something.
-    let onErased: @Sendable (JobID, Int, EndReason) -> Void
+    package let onErased: @Sendable (JobID, Int, EndReason) -> Void
 
     /// The whole state of a job: what a subscription starts with and what REST answers.
     ///
     /// - Returns: `nil` when there is no such job.
-    func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
+    package func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
         let recovery = self.ledger.recover(job, since: since)
         return recovery.and(self.feed.read(job).and(self.notes.read(job))).map { recovery, live in
             recovery.map { JobView($0, live.0, live.1, now: .now, freshness: self.freshness) }
@@ -35,7 +35,7 @@ struct JobControl: Sendable {
     /// What followers have to agree with: the newest status, and whether and where the rider is.
     ///
     /// - Returns: `nil` when there is no such job.
-    func check(_ job: JobID) -> EventLoopFuture<JobCheck?> {
+    package func check(_ job: JobID) -> EventLoopFuture<JobCheck?> {
         self.ledger.head(job).and(self.feed.read(job)).map { head, feed in
             head.map { JobCheck($0, feed) }
         }
@@ -43,7 +43,7 @@ struct JobControl: Sendable {
 
     /// - Parameter request: with the same id the same change may be asked for again, by who does not know whether it was
     ///   made.
-    func change(
+    package func change(
         _ job: JobID, to status: JobStatus, by actor: PersonID, source: String, occurredAt: Int64? = nil,
         request: String = "", expected: ExpectedHead? = nil, party: JobParty = .service
     ) -> EventLoopFuture<Durable<StatusEvent>> {
@@ -71,7 +71,7 @@ struct JobControl: Sendable {
     }
 
     /// What ends with a status: the rider's positions, and with the job its task. Safe to repeat.
-    func finish(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
+    package func finish(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
         guard let end = status.endOfTravel else { return self.loop.makeSucceededVoidFuture() }
         return self.close(job, because: end).flatMap { _ in
             guard let outcome = TaskOutcome(of: status) else { return self.loop.makeSucceededVoidFuture() }
@@ -83,7 +83,7 @@ struct JobControl: Sendable {
     }
 
     /// - Returns: until when travel mode is on, ms since the epoch.
-    func startTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Int64> {
+    package func startTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Int64> {
         guard !self.revocations.isRevoked(job) else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
         return self.ledger.startTravel(for: job, by: rider).flatMap { travel in
             let loop = self.loop
@@ -113,7 +113,7 @@ struct JobControl: Sendable {
     /// is on for this rider.
     ///
     /// - Returns: whether positions may be published.
-    func reopen(_ job: JobID, for rider: PersonID) -> EventLoopFuture<Bool> {
+    package func reopen(_ job: JobID, for rider: PersonID) -> EventLoopFuture<Bool> {
         self.ledger.recover(job).flatMap { recovery in
             guard let record = recovery?.record, record.isTravelling, record.rider == rider,
                 record.status.endOfTravel == nil, !self.revocations.isRevoked(job), let deadline = record.travelDeadline
@@ -130,7 +130,7 @@ struct JobControl: Sendable {
         return self.close(job, because: .revoked).flatMapThrowing { _ in throw Refused.noSuchJob }
     }
 
-    func stopTravel(
+    package func stopTravel(
         _ job: JobID, by rider: PersonID, because reason: EndReason = .deactivated
     ) -> EventLoopFuture<Void> {
         self.close(job, of: rider, because: reason).flatMap { closing in
@@ -142,14 +142,14 @@ struct JobControl: Sendable {
     }
 
     /// Ends a job's positions, and says what that erased.
-    func close(
+    package func close(
         _ job: JobID, of rider: PersonID? = nil, because reason: EndReason, fence: Int64? = nil
     ) -> EventLoopFuture<JobFeed.Closing> {
         self.erasing(job, reason, self.feed.close(job, of: rider, because: reason, fence: fence))
     }
 
     /// The same when the time is over in which its rider may share its position.
-    func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<JobFeed.Closing> {
+    package func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<JobFeed.Closing> {
         self.erasing(job, .timeLimit, self.feed.close(job, atLimit: deadline))
     }
 
@@ -166,8 +166,8 @@ struct JobControl: Sendable {
     private static let timeLimit = Refused(
         code: .forbidden, message: "The time for which this job's rider may share its position is used up.")
 
-    var loop: any EventLoop { self.ledger.eventLoop }
+    package var loop: any EventLoop { self.ledger.eventLoop }
 
     /// After each change of a job, for operations to find it. Nobody waits for it: what fails is made good by the next change.
-    func list(_ job: JobID) { _ = self.ledger.listing.heed(job, now: .now) }
+    package func list(_ job: JobID) { _ = self.ledger.listing.heed(job, now: .now) }
 }

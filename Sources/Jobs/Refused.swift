@@ -4,21 +4,21 @@ internal import EnrouteWire
 internal import Redis
 
 /// A refusal with the sentence that goes with it.
-struct Refused: Error {
-    let code: ErrorCode
-    let message: String
-    var status: JobStatus?
+package struct Refused: Error {
+    package let code: ErrorCode
+    package let message: String
+    package var status: JobStatus?
     /// Id of the newest status event, where the caller has to know it to go on.
-    var head: StatusID?
+    package var head: StatusID?
     /// What stands in the way of a rider, or for it.
-    var tasks: [JobID] = []
+    package var tasks: [JobID] = []
     /// Why it failed on our side: for the log, and for nobody else.
-    var cause: String?
+    package var cause: String?
 
-    static let noSuchJob = Refused(code: .notFound, message: "There is no such job, or it is not yours.")
+    package static let noSuchJob = Refused(code: .notFound, message: "There is no such job, or it is not yours.")
 
     /// What a failure of Redis means to a caller.
-    init(_ error: any Error) {
+    package init(_ error: any Error) {
         switch error {
         case let refused as Refused: self = refused
         case let error as RedisError where error.isOutage:
@@ -30,18 +30,18 @@ struct Refused: Error {
     }
 
     /// For the log: what an error says of itself may repeat what somebody sent, so of others than ours only the type is named.
-    static func cause(of error: any Error) -> String {
+    package static func cause(of error: any Error) -> String {
         (error as? RedisError)?.withoutArguments ?? "\(type(of: error))"
     }
 
-    init(code: ErrorCode, message: String, status: JobStatus? = nil) {
+    package init(code: ErrorCode, message: String, status: JobStatus? = nil) {
         self.code = code
         self.message = message
         self.status = status
     }
 
     /// The change was to be made on top of another event.
-    init(overtakenBy status: JobStatus, _ head: StatusID) {
+    package init(overtakenBy status: JobStatus, _ head: StatusID) {
         self.init(
             code: .preconditionFailed,
             message: "The job has changed since, it is \(status.rawValue): read it, and ask again if that is right.",

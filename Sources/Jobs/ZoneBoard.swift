@@ -7,7 +7,7 @@ internal import LiveState
 internal import NIOCore
 
 /// What a gateway knows of the zones that are looked at.
-actor ZoneBoard {
+package actor ZoneBoard {
     private let jobs: JobControl
     private let registry: GatewayRegistry
     private let isBlind: @Sendable () async throws -> Bool
@@ -21,9 +21,9 @@ actor ZoneBoard {
     static let readAtOnce = 250
     /// A zone that nobody has asked for so long is forgotten; and of more than so many the one that was asked for first.
     static let interest: TimeAmount = .seconds(60)
-    static let mostZones = 64
+    package static let mostZones = 64
 
-    init(jobs: JobControl, registry: GatewayRegistry, isBlind: @escaping @Sendable () async throws -> Bool) {
+    package init(jobs: JobControl, registry: GatewayRegistry, isBlind: @escaping @Sendable () async throws -> Bool) {
         (self.jobs, self.registry, self.isBlind) = (jobs, registry, isBlind)
     }
 
@@ -47,7 +47,7 @@ actor ZoneBoard {
     }
 
     /// - Throws: what Redis throws.
-    func board(of zone: ZoneID) async throws -> Board {
+    package func board(of zone: ZoneID) async throws -> Board {
         self.forget(except: zone)
         self.boards[zone]?.askedAt = .now()
         if let kept = self.boards[zone], .now() < kept.restsUntil { return kept.board }

@@ -3,7 +3,9 @@
 
 internal import Access
 internal import EnrouteWire
+internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import NIOCore
 
 /// Before a route looks at a token, the issuer is asked for its key when nobody knows it. The route decides what it is good

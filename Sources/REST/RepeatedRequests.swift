@@ -7,7 +7,9 @@ internal import Access
 internal import EnrouteWire
 internal import FoundationEssentials
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Synchronization

@@ -5,15 +5,15 @@ internal import Synchronization
 internal import Telemetry
 
 /// Services that are asked now and then: what came of asking last. Safe from any thread.
-final class DependencyNotes: Sendable {
+package final class DependencyNotes: Sendable {
     private let states = Mutex([Dependency: DependencyState]())
 
     /// - Parameter now: ms since the epoch.
-    func note(_ dependency: Dependency, isUp: Bool, now: Int64 = .now) {
+    package func note(_ dependency: Dependency, isUp: Bool, now: Int64 = .now) {
         self.states.withLock {
             $0[dependency, default: DependencyState(dependency, isUp: isUp, since: now)].heard(isUp: isUp, since: now)
         }
     }
 
-    var all: [DependencyState] { self.states.withLock { Array($0.values) } }
+    package var all: [DependencyState] { self.states.withLock { Array($0.values) } }
 }

@@ -4,15 +4,15 @@ internal import EnrouteWire
 internal import Telemetry
 
 /// Counts of one loop, which every part of it adds to. Confined to it.
-final class LoopCounts {
+package final class LoopCounts {
     private(set) var values = Counts()
 
-    func add(_ metric: Metric) { self.values.add(metric) }
+    package func add(_ metric: Metric) { self.values.add(metric) }
 
-    func add(_ metric: Metric, _ amount: Int) { self.values.add(metric, amount) }
+    package func add(_ metric: Metric, _ amount: Int) { self.values.add(metric, amount) }
 
     /// A session was closed by us.
-    func closed(_ code: CloseCode) {
+    package func closed(_ code: CloseCode) {
         switch code {
         case .goingAway: self.add(.closedGoingAway)
         case .overloaded: self.add(.closedOverloaded)

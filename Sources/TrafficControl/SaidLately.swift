@@ -3,20 +3,20 @@
 internal import NIOCore
 
 /// What was said, so that the same is not said again at once. A value.
-struct SaidLately<Subject: Hashable & Sendable>: Sendable {
+package struct SaidLately<Subject: Hashable & Sendable>: Sendable {
     private var said: [Subject: (at: NIODeadline, since: Int)] = [:]
     private let most: Int
 
     /// The same is not said again for so long.
-    static var silence: TimeAmount { .seconds(60) }
+    package static var silence: TimeAmount { .seconds(60) }
 
     /// - Parameter most: subjects that are remembered.
-    init(most: Int) { self.most = most }
+    package init(most: Int) { self.most = most }
 
     /// Something happened.
     ///
     /// - Returns: how often it happened since it was said last, if it is to be said now; `nil`: not now.
-    mutating func say(_ subject: Subject, now: NIODeadline) -> Int? {
+    package mutating func say(_ subject: Subject, now: NIODeadline) -> Int? {
         if let known = self.said[subject], now - known.at < Self.silence {
             self.said[subject]?.since += 1
             return nil

@@ -5,17 +5,17 @@
 package import HTTPValues
 
 /// A document, and the tag that changes when it does.
-struct InterfaceDocument: Sendable {
-    let json: [UInt8]
+package struct InterfaceDocument: Sendable {
+    package let json: [UInt8]
     /// With its quotes.
-    let tag: EntityTag
+    package let tag: EntityTag
 
     private init(_ json: [UInt8]) {
         self.json = json
         self.tag = EntityTag(digestOf: json)
     }
 
-    static let openAPI = Self(
+    package static let openAPI = Self(
         Self.object([
             (nil, Self.part("openapi")),
             (
@@ -42,7 +42,7 @@ struct InterfaceDocument: Sendable {
             ),
         ]))
 
-    static let asyncAPI = Self(
+    package static let asyncAPI = Self(
         Self.object([
             (nil, Self.part("asyncapi")),
             (

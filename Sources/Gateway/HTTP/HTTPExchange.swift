@@ -10,16 +10,20 @@
 
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypesHTTP1
+internal import Realtime
+internal import REST
 internal import SecureSocket
 internal import Telemetry
+internal import TrafficControl
 
 /// The last handler of a connection that is no session. Confined to the channel's loop.
-final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
+package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 

@@ -3,6 +3,7 @@
 // peer closes its side. So a peer that sends requests and takes no answers costs what one request and one answer cost.
 
 internal import EnrouteWire
+internal import HTTPValues
 internal import NIOCore
 internal import NIOHTTP1
 

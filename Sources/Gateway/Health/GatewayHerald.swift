@@ -9,7 +9,7 @@ internal import REST
 internal import TrafficControl
 
 /// Says how this gateway is, every few seconds.
-actor GatewayHerald {
+package actor GatewayHerald {
     /// No other gateway's, nor that of this one when it starts again.
     nonisolated let id: String
     private let name: String

@@ -3,8 +3,11 @@
 
 internal import Access
 internal import EnrouteWire
+internal import HTTPValues
 internal import NIOCore
 internal import NIOHTTP1
+internal import Realtime
+internal import TrafficControl
 
 /// What an upgrade request is answered.
 enum Admission {

@@ -6,8 +6,10 @@ internal import Hummingbird
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
+internal import Realtime
 internal import SecureSocket
 internal import Telemetry
+internal import TrafficControl
 
 /// Answers a request. Throws when the connection is gone.
 typealias Responder = @Sendable (Request, AnswerWriter, any Channel) async throws -> Void

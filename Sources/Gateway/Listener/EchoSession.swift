@@ -4,6 +4,7 @@
 internal import EnrouteWire
 internal import NIOCore
 internal import SecureSocket
+internal import WebSocket
 
 /// Sends every message back. Confined to its loop.
 final class EchoSession: ChannelInboundHandler {

@@ -7,7 +7,9 @@ internal import EnrouteWire
 internal import Events
 internal import FoundationEssentials
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import Logging
 internal import NIOCore
@@ -79,7 +81,7 @@ extension Routes {
     }
 
     /// - Throws: `Problem`, and nothing else.
-    func take(_ event: CloudEvent, _ grant: Grant) async throws -> EventAnswer {
+    package func take(_ event: CloudEvent, _ grant: Grant) async throws -> EventAnswer {
         let meaning: JobEvent
         do throws(EventFault) { meaning = try JobEvent(event) } catch { throw self.problem(error) }
         guard grant.covers(meaning.job) else {
@@ -139,7 +141,7 @@ extension Routes {
     }
 
     /// What is no event, or none that can be done, is counted here.
-    func problem(_ fault: EventFault) -> Problem {
+    package func problem(_ fault: EventFault) -> Problem {
         self.eventCounts.add(fault.kind == .malformed ? .eventsMalformed : .eventsNever)
         return fault.kind == .malformed
             ? Problem(.badRequest, status: 400, detail: fault.reason)
@@ -159,12 +161,12 @@ extension EventOutcome {
 }
 
 /// Counts of events of one gateway. Safe from any thread.
-final class EventCounts: Sendable {
+package final class EventCounts: Sendable {
     private let state = Mutex(Counts())
 
-    var values: Counts { self.state.withLock { $0 } }
+    package var values: Counts { self.state.withLock { $0 } }
 
-    func add(_ metric: Metric) { self.state.withLock { $0.add(metric) } }
+    package func add(_ metric: Metric) { self.state.withLock { $0.add(metric) } }
 }
 
 /// What a sender is told of one event.

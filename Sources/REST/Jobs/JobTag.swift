@@ -8,7 +8,7 @@ internal import LiveState
 
 extension EntityTag {
     /// `"<epoch>.<status event>.<digest>"`
-    init(_ view: JobView) {
+    package init(_ view: JobView) {
         let (record, snapshot) = (view.record, view.snapshot)
         func text(_ place: Coordinate?) -> String { place.map { String(decoding: $0.json, as: UTF8.self) } ?? "" }
         let eta = snapshot.eta.map { "\($0.state.rawValue) \($0.at)" } ?? ""

@@ -4,7 +4,9 @@
 internal import Access
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Redis
@@ -101,7 +103,7 @@ extension Routes {
     }
 
     /// Looks an address up.
-    func place(of address: String) async -> (place: Coordinate?, geocoded: GeocodedAddress) {
+    package func place(of address: String) async -> (place: Coordinate?, geocoded: GeocodedAddress) {
         let (place, state) = await self.geocoder?.find(address) ?? (nil, .nothing)
         return (place, GeocodedAddress(state: state, digest: Geocoder.digest(of: address)))
     }

@@ -3,6 +3,7 @@
 
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
 internal import NIOCore
 internal import Routing

@@ -8,7 +8,7 @@ internal import WebAssets
 
 extension InterfaceDocument {
     /// For everybody: what may be asked is no secret.
-    static func add(to router: Router<GatewayRequestContext>) {
+    package static func add(to router: Router<GatewayRequestContext>) {
         router.get("openapi.json") { request, _ in Self.openAPI.answer(request) }
         router.get("asyncapi.json") { request, _ in Self.asyncAPI.answer(request) }
     }

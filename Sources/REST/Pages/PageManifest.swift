@@ -2,6 +2,7 @@
 
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
 
 extension Pages {

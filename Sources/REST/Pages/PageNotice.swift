@@ -3,6 +3,7 @@
 
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
 internal import NIOCore
 
@@ -71,7 +72,7 @@ extension Pages {
     /// The page of a problem that people may meet.
     ///
     /// - Returns: `nil` for one that they do not.
-    func notice(_ problem: Problem, _ request: Request, _ context: GatewayRequestContext) -> Response? {
+    package func notice(_ problem: Problem, _ request: Request, _ context: GatewayRequestContext) -> Response? {
         guard let notice = PageNotice(status: problem.statusCode), let file = self.files["notice.html"] else {
             return nil
         }

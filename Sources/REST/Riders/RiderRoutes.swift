@@ -3,7 +3,9 @@
 internal import Access
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Redis
@@ -218,7 +220,7 @@ extension KnownRider {
     }
 
     /// As REST answers it.
-    var json: [UInt8] {
+    package var json: [UInt8] {
         let record = self.record
         return JSONDocument.bytes(
             Document(

@@ -7,6 +7,7 @@ internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Telemetry
+internal import TrafficControl
 
 /// The audit trail of one event loop. Confined to it.
 final class AuditTrail {
@@ -111,7 +112,7 @@ extension AuditTrail {
     /// Somebody is shown a job from now on.
     ///
     /// - Returns: what to give `left` in the end; `nil` when the session ended meanwhile.
-    func followed(_ job: JobID, by session: Session) -> FollowedAccess? {
+    package func followed(_ job: JobID, by session: Session) -> FollowedAccess? {
         guard case .signedIn(let admitted) = session.state else { return nil }
         let access = FollowedAccess(
             job: job, person: admitted.grant.person, role: admitted.grant.role.rawValue, way: admitted.way,

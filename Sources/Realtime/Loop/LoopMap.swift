@@ -4,17 +4,17 @@ internal import EnrouteWire
 internal import NIOCore
 
 /// The state of each event loop, found by the loop.
-struct LoopMap: Sendable {
+package struct LoopMap: Sendable {
     private let states: [ObjectIdentifier: NIOLoopBound<LoopState>]
     private let all: [(loop: any EventLoop, state: NIOLoopBound<LoopState>)]
 
-    init(_ states: [NIOLoopBound<LoopState>], loops: [any EventLoop]) {
+    package init(_ states: [NIOLoopBound<LoopState>], loops: [any EventLoop]) {
         self.all = Array(zip(loops, states))
         self.states = Dictionary(uniqueKeysWithValues: zip(loops.map { ObjectIdentifier($0) }, states))
     }
 
     /// Must be called on `eventLoop`, which must be one of the gateway's.
-    subscript(eventLoop: any EventLoop) -> LoopState {
+    package subscript(eventLoop: any EventLoop) -> LoopState {
         guard let state = self.states[ObjectIdentifier(eventLoop)] else {
             preconditionFailure("a connection on a loop that is not the gateway's")
         }
@@ -22,7 +22,7 @@ struct LoopMap: Sendable {
     }
 
     /// Runs on the loop that keeps what is known of a rider between its requests: always the same one.
-    func atHome<Value: Sendable>(
+    package func atHome<Value: Sendable>(
         of rider: PersonID, _ body: @escaping @Sendable (LoopState) -> EventLoopFuture<Value>
     ) -> EventLoopFuture<Value> {
         let (loop, state) = self.all[Int(UInt(bitPattern: rider.hashValue) % UInt(self.all.count))]

@@ -8,6 +8,7 @@ internal import NIOCore
 internal import Redis
 internal import Synchronization
 internal import Telemetry
+internal import TrafficControl
 
 /// Hears of the failures of one role's Redis, from all loops of a gateway. Safe from any thread.
 final class RedisFaults: RedisWitness {
@@ -108,11 +109,11 @@ final class RedisFaults: RedisWitness {
 }
 
 /// Both roles.
-struct RedisWitnesses: Sendable {
-    let live: RedisFaults
-    let ledger: RedisFaults
+package struct RedisWitnesses: Sendable {
+    package let live: RedisFaults
+    package let ledger: RedisFaults
 
-    init(keyspace: Keyspace, logger: Logger) {
+    package init(keyspace: Keyspace, logger: Logger) {
         self.live = RedisFaults(.live, keyspace: keyspace, logger: logger)
         self.ledger = RedisFaults(.ledger, keyspace: keyspace, logger: logger)
     }
@@ -121,7 +122,7 @@ struct RedisWitnesses: Sendable {
     var refusingSince: NIODeadline? { [self.live.refusingSince, self.ledger.refusingSince].compactMap { $0 }.min() }
 
     /// Prometheus' text format.
-    var text: String {
+    package var text: String {
         var metrics = self.live.metrics
         metrics.add(self.ledger.metrics)
         return metrics.text(kinds: Keyspace.Kind.allCases.map(\.rawValue))
@@ -129,7 +130,7 @@ struct RedisWitnesses: Sendable {
 }
 
 extension RedisMetrics.Failure {
-    init(_ error: RedisError) {
+    package init(_ error: RedisError) {
         self =
             switch error {
             case .refused(let code, _): Self.codes[code] ?? .other

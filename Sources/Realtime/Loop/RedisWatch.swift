@@ -42,7 +42,7 @@ extension Dependency {
 
 extension Logger {
     /// The same for lines about one role of Redis, which they then name.
-    func of(_ redis: Dependency) -> Logger {
+    package func of(_ redis: Dependency) -> Logger {
         var logger = self
         logger[metadataKey: LogKey.role] = "\(redis.redisRole)"
         return logger

@@ -4,11 +4,14 @@
 
 internal import Access
 internal import EnrouteWire
+internal import Jobs
 internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Resilience
 internal import Telemetry
+internal import TrafficControl
+internal import WebSocket
 
 /// Reads the jobs followed on one loop again. Confined to it.
 final class JobRepairs {

@@ -4,13 +4,17 @@
 // Step 6 of 7 of the hot path. Before: Redis/SubscriberConnection.swift. Next: Gateway/FollowerSession.swift.
 
 internal import EnrouteWire
+internal import ETA
 internal import Fanout
+internal import Jobs
 internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Redis
 internal import Resilience
 internal import Telemetry
+internal import TrafficControl
+internal import WebSocket
 
 /// Relays the messages of the jobs that are followed on one event loop. Confined to it.
 final class LoopRelay {

@@ -7,6 +7,7 @@ internal import EnrouteWire
 internal import Fanout
 internal import LiveState
 internal import NIOCore
+internal import WebSocket
 
 /// One session's view of one zone's pool. Confined to the session's loop.
 final class WatchedZone {

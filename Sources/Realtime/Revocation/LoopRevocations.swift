@@ -8,10 +8,11 @@ internal import Logging
 internal import NIOCore
 internal import SecureSocket
 internal import Telemetry
+internal import TrafficControl
 
 extension LoopState {
     /// - Parameter isFirst: the gateway is starting: nobody is here yet.
-    func apply(_ revocations: [Revocation], isFirst: Bool) {
+    package func apply(_ revocations: [Revocation], isFirst: Bool) {
         let new = self.revocations.apply(revocations, now: .now)
         self.counts.add(.revocationsApplied, new.count)
         // The loop that learns it first does it for the gateway; every gateway does, since a rider of its own may just
@@ -42,7 +43,7 @@ extension LoopState {
     }
 
     /// Whether who signs in, or did, is not to be here any more.
-    func isRevoked(_ admitted: Admitted) -> Bool {
+    package func isRevoked(_ admitted: Admitted) -> Bool {
         if self.revocations.isRevoked(admitted.grant) { return true }
         // A link shows one job and nothing else.
         guard admitted.grant.link != nil, let job = admitted.grant.job else { return false }
@@ -55,10 +56,10 @@ extension Session {
     /// hears of it (`RevocationWatch.pace`) it stays below a second.
     static let takingMilliseconds: Int64 = 300
 
-    var admitted: Admitted? { if case .signedIn(let admitted) = self.state { admitted } else { nil } }
+    package var admitted: Admitted? { if case .signedIn(let admitted) = self.state { admitted } else { nil } }
 
     /// Ends it: nothing that waits is sent any more, but for the close frame.
-    func revoke() {
+    package func revoke() {
         guard self.isOpen else { return }
         self.loop.counts.add(.sessionsRevoked)
         self.close(.forbidden, "revoked", takesBack: true)
@@ -101,7 +102,7 @@ extension Session {
 extension FollowedJob {
     /// The job is revoked: it is over for everybody but operations and services. Who was never shown it is answered as if
     /// there were none.
-    func revoke() {
+    package func revoke() {
         guard let role = self.session.admitted?.grant.role, role == .customer || role == .rider else { return }
         if self.isShown {
             self.end(.revoked)

@@ -5,6 +5,7 @@ internal import Access
 internal import EnrouteWire
 internal import LiveState
 internal import NIOCore
+internal import TrafficControl
 
 /// One session's place. Confined to its loop.
 final class GuestPlace {

@@ -4,18 +4,21 @@
 internal import Access
 internal import EnrouteWire
 internal import Fanout
+internal import Jobs
 internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import SecureSocket
 internal import Telemetry
+internal import TrafficControl
+internal import WebSocket
 
 /// A signed-in (or not yet signed-in) connection. Confined to its loop.
-final class Session: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
+package final class Session: ChannelInboundHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias OutboundOut = ByteBuffer
 
-    enum State {
+    package enum State {
         case signingIn
         case signedIn(Admitted)
         /// Our close frame is out, or the peer's was answered.
@@ -30,26 +33,26 @@ final class Session: ChannelInboundHandler {
         case events
     }
 
-    let loop: LoopState
-    let framing: Framing
+    package let loop: LoopState
+    package let framing: Framing
     /// Of events: whether each is a chunk, as HTTP/1.1 has it.
-    var isChunked = true
+    package var isChunked = true
     /// Grows with every session of the loop: the newest has the greatest.
-    let number: UInt64
+    package let number: UInt64
     /// Tells it from every other session of every gateway.
-    let id: String
-    let socket: SecureSocketHandler
-    let address: ClientAddress?
-    let logger: Logger
-    var limits: Limits { self.loop.settings.limits }
-    var state = State.signingIn
-    var reader: WebSocketReader
+    package let id: String
+    package let socket: SecureSocketHandler
+    package let address: ClientAddress?
+    package let logger: Logger
+    package var limits: Limits { self.loop.settings.limits }
+    package var state = State.signingIn
+    package var reader: WebSocketReader
     var outbox: Outbox<JobID>
-    var rate: MessageRate
+    package var rate: MessageRate
     var keepalive: Keepalive
-    var context: ChannelHandlerContext?
+    package var context: ChannelHandlerContext?
     /// What came in, and was not acted upon yet.
-    var heard = Heard()
+    package var heard = Heard()
     /// What is to be verified, or was before the session began.
     private var entry: Entry
     /// Tick of the loop in which a message last came or went.
@@ -68,7 +71,7 @@ final class Session: ChannelInboundHandler {
     var taking: Taking?
     private var isOver = false
     /// Of a tracking link, when it came by one.
-    var place: GuestPlace?
+    package var place: GuestPlace?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
     private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
     private(set) lazy var watcher = WatcherSession(session: self, loop: self.loop)
@@ -76,7 +79,7 @@ final class Session: ChannelInboundHandler {
     /// - Parameters:
     ///   - address: whom it counts for; `nil` where addresses are not limited.
     ///   - admitted: who signed in with the upgrade request; `nil` when the ticket or the first message has to.
-    init(
+    package init(
         loop: LoopState, socket: SecureSocketHandler, address: ClientAddress?, framing: Framing = .webSocket,
         id: String = Session.newID, admitted: Admitted? = nil, ticket: String? = nil, token: String? = nil,
         logger: Logger
@@ -113,11 +116,11 @@ final class Session: ChannelInboundHandler {
         case message
     }
 
-    static var newID: String { String(UInt64.random(in: .min ... .max), radix: 36) }
+    package static var newID: String { String(UInt64.random(in: .min ... .max), radix: 36) }
 
     // MARK: life
 
-    func handlerAdded(context: ChannelHandlerContext) {
+    package func handlerAdded(context: ChannelHandlerContext) {
         let entry = self.entry
         self.entry = .message
         // Whoever was looked up while the connection ended comes too late to hear of the end: nothing has begun.
@@ -137,12 +140,12 @@ final class Session: ChannelInboundHandler {
         }
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    package func channelInactive(context: ChannelHandlerContext) {
         self.ended()
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { self.ended() }
+    package func handlerRemoved(context: ChannelHandlerContext) { self.ended() }
 
     /// Gives back, once, all that the session has, whichever way it hears first that the connection is gone.
     private func ended() {
@@ -164,14 +167,14 @@ final class Session: ChannelInboundHandler {
         }
     }
 
-    func giveBack(_ admitted: Admitted) {
+    package func giveBack(_ admitted: Admitted) {
         self.loop.quotas.end(admitted.owner, self.address)
         self.loop.personBuckets.leave(admitted.grant.person)
         self.place?.leave()
         self.place = nil
     }
 
-    func watch(until time: NIODeadline) {
+    package func watch(until time: NIODeadline) {
         self.life = self.loop.deadlines.at(time) { [weak self] in self?.watch() }
     }
 
@@ -190,9 +193,9 @@ final class Session: ChannelInboundHandler {
     }
 
     /// What it may see and do; `nil` before it is signed in, and after its end.
-    var grant: Grant? { if case .signedIn(let admitted) = self.state { admitted.grant } else { nil } }
+    package var grant: Grant? { if case .signedIn(let admitted) = self.state { admitted.grant } else { nil } }
 
-    var isOpen: Bool {
+    package var isOpen: Bool {
         switch self.state {
         case .signingIn, .signedIn: true
         case .closing, .closed: false
@@ -201,10 +204,10 @@ final class Session: ChannelInboundHandler {
 
     // MARK: out
 
-    func send(_ message: ServerMessage) { self.send(Frame.text(message.encoded), .kept) }
+    package func send(_ message: ServerMessage) { self.send(Frame.text(message.encoded), .kept) }
 
     /// - Parameter ref: what the client called the message that is refused.
-    func refuse(
+    package func refuse(
         _ re: String, _ job: JobID?, _ code: ErrorCode, _ message: String, _ ref: MessageRef?, retryIn: Int64? = nil
     ) {
         let retryIn = code == .unavailable ? .random(in: 500...3000) : retryIn
@@ -214,7 +217,7 @@ final class Session: ChannelInboundHandler {
 
     /// What a failure means to the client. One that nobody expects is logged, with the session that the client knows it by,
     /// and counted.
-    func refused(_ error: any Error) -> Refused {
+    package func refused(_ error: any Error) -> Refused {
         let refused = Refused(error)
         guard refused.code == .internal else { return refused }
         self.loop.counts.add(.messagesFailed)
@@ -224,7 +227,7 @@ final class Session: ChannelInboundHandler {
         return refused
     }
 
-    func refuse(_ re: String, _ job: JobID?, _ refused: Refused, _ ref: MessageRef?) {
+    package func refuse(_ re: String, _ job: JobID?, _ refused: Refused, _ ref: MessageRef?) {
         self.send(
             .error(
                 Refusal(
@@ -235,7 +238,7 @@ final class Session: ChannelInboundHandler {
 
     /// Sends now, or when the socket has taken what waits. Never ends the session at once: its caller may be walking
     /// the sessions.
-    func send(_ frame: [UInt8], _ kind: Outbox<JobID>.Kind) {
+    package func send(_ frame: [UInt8], _ kind: Outbox<JobID>.Kind) {
         switch self.state {
         case .closing, .closed: return
         case .signingIn, .signedIn: break
@@ -258,7 +261,7 @@ final class Session: ChannelInboundHandler {
         }
     }
 
-    func write(_ frame: [UInt8]) {
+    package func write(_ frame: [UInt8]) {
         let bytes = self.framing == .webSocket ? frame : EventStream.chunk(of: frame, isChunked: self.isChunked)
         bytes.withUnsafeBytes { self.socket.writeNow($0) }
     }

@@ -7,6 +7,7 @@ internal import Logging
 internal import NIOCore
 internal import SecureSocket
 internal import Telemetry
+internal import WebSocket
 
 extension Session {
     /// Tells the client to come back elsewhere, and closes when it is this client's turn to do so.
@@ -30,13 +31,13 @@ extension Session {
     }
 
     /// Lets the session go because there is no memory for it.
-    func shed(retryInMilliseconds: Int64) {
+    package func shed(retryInMilliseconds: Int64) {
         self.send(.goaway(retryInMilliseconds: retryInMilliseconds))
         self.close(.overloaded, "the gateway has no room at the moment")
     }
 
     /// - Parameter takesBack: what the kernel still holds for the peer is not to reach it either, but for a moment.
-    func close(_ code: CloseCode, _ reason: String, takesBack: Bool = false) {
+    package func close(_ code: CloseCode, _ reason: String, takesBack: Bool = false) {
         guard self.isOpen else { return }
         if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
         self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
@@ -68,7 +69,7 @@ extension Session {
     }
 
     /// Closes as soon as the socket has taken what was written last; `life` or the stall bounds how long that may take.
-    func finish() {
+    package func finish() {
         // Closed now, the connection would be out of sight, and the kernel would send on what it holds.
         guard self.taking == nil else {
             self.outbox.removeAll()

@@ -6,6 +6,8 @@ internal import Fanout
 internal import Logging
 internal import NIOCore
 internal import Telemetry
+internal import TrafficControl
+internal import WebSocket
 
 extension Session {
     /// What a session has heard, besides what it did with it at once.
@@ -24,7 +26,7 @@ extension Session {
         var lateBytes = 0
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // One more request, before this one's answer is whole: nobody reads it.
         guard self.framing == .webSocket else { return }
         let bytes = self.unwrapInboundIn(data)
@@ -48,7 +50,7 @@ extension Session {
         }
     }
 
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         // Who reads events has nothing more to say, but its end.
         if self.framing == .events, case ChannelEvent.inputClosed? = event as? ChannelEvent {
             return context.close(promise: nil)
@@ -56,7 +58,7 @@ extension Session {
         context.fireUserInboundEventTriggered(event)
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         self.logger.debug("socket failed", metadata: [LogKey.reason: "\(error)"])
         context.close(promise: nil)
     }

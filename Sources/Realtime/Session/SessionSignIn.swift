@@ -7,9 +7,10 @@ internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Telemetry
+internal import TrafficControl
 
 extension Session {
-    func signIn(_ admitted: EventLoopFuture<Admitted>) {
+    package func signIn(_ admitted: EventLoopFuture<Admitted>) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         // The client has done its part; what it waits for now, Redis or the issuer of keys, has a time of its own.
         if case .signingIn = self.state { self.watchSignIn() }
@@ -31,7 +32,7 @@ extension Session {
         }
     }
 
-    func signedIn(_ admitted: Admitted) {
+    package func signedIn(_ admitted: Admitted) {
         guard case .signingIn = self.state else { return self.giveUp(admitted) }
         // Now, not when it was looked up: it may have been revoked since.
         guard !self.loop.isRevoked(admitted) else {
@@ -108,12 +109,12 @@ extension Session {
     private static let expiryMargin: Int64 = 300
 
     /// The place that came with it is free again, unless this session sits on it.
-    func giveUp(_ admitted: Admitted) {
+    package func giveUp(_ admitted: Admitted) {
         if case .signedIn(let current) = self.state, current.grant.link == admitted.grant.link { return }
         if let link = admitted.grant.link { _ = self.loop.links.leave(link, as: self.id) }
     }
 
-    func close(_ refusal: SignInRefusal) {
+    package func close(_ refusal: SignInRefusal) {
         // Those of a person and of an address are counted where they are met.
         if refusal.code == .connectionLimit { self.loop.counts.add(.sessionsRefusedByLink) }
         self.close(refusal.code, refusal.reason)

@@ -22,7 +22,7 @@ extension LoopState {
 }
 
 extension SignInRefusal {
-    init(_ refusal: TokenRefusal) {
+    package init(_ refusal: TokenRefusal) {
         self =
             switch refusal {
             case .expired: .tokenExpired
@@ -32,6 +32,6 @@ extension SignInRefusal {
     }
 
     /// Nobody can say yet whether the token is good: no guess, and worth coming back.
-    static let keyNotFetched = SignInRefusal(
+    package static let keyNotFetched = SignInRefusal(
         code: .insufficientState, reason: "the issuer of the token's key cannot be asked at the moment")
 }

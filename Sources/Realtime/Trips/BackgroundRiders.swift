@@ -6,6 +6,7 @@ internal import EnrouteWire
 internal import LiveState
 internal import NIOCore
 internal import Tracking
+internal import TrafficControl
 
 /// The riders whose reports come in on one loop by requests. Confined to it.
 final class BackgroundRiders {

@@ -5,6 +5,7 @@ internal import Access
 internal import EnrouteWire
 internal import NIOCore
 internal import Tracking
+internal import TrafficControl
 
 /// What one session's rider is told of itself. Confined to the session's loop.
 final class RiderGuidance {

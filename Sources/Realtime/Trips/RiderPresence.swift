@@ -6,6 +6,7 @@ internal import EnrouteWire
 internal import LiveState
 internal import NIOCore
 internal import Redis
+internal import TrafficControl
 
 /// The heartbeats of one session. Confined to its loop.
 final class RiderPresence {

@@ -10,6 +10,7 @@ internal import NIOCore
 internal import Redis
 internal import Telemetry
 internal import Tracking
+internal import TrafficControl
 
 /// Locations and travel mode of one rider. Confined to the session's loop.
 final class RiderSession {

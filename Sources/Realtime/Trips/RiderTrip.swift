@@ -2,6 +2,7 @@
 // and answers the rider is JudgedTrips, RiderSession and LocationRoutes.
 
 internal import EnrouteWire
+internal import Jobs
 internal import LiveState
 internal import Tracking
 
@@ -16,10 +17,10 @@ enum Judgement: Hashable, Sendable {
 }
 
 /// The same, and what it says of a report before it.
-struct Judged: Hashable, Sendable {
-    var judgement: Judgement
+package struct Judged: Hashable, Sendable {
+    package var judgement: Judgement
     /// A reading that was held, before or in the same report, is refuted: nobody was there.
-    var refutes = false
+    package var refutes = false
 }
 
 /// What is known of a trip.
@@ -189,7 +190,7 @@ struct RiderTrip: Sendable {
 }
 
 extension ApproachState {
-    init(_ approach: Approach) {
+    package init(_ approach: Approach) {
         self =
             switch approach {
             case .approaching: .approaching
