@@ -1,7 +1,7 @@
 // The time of day, asked for in one place, so that a search finds everything that depends on it.
 
 internal import FoundationEssentials
-internal import NIOCore
+package import NIOCore
 
 extension Int64 {
     /// ms since the epoch, by this machine's clock.

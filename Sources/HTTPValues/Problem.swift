@@ -1,11 +1,11 @@
 // What REST answers when it refuses: a problem document (RFC 9457).
 
-internal import Access
-internal import EnrouteWire
+package import Access
+package import EnrouteWire
 internal import FoundationEssentials
-internal import HTTPTypes
-internal import Hummingbird
-internal import Logging
+package import HTTPTypes
+package import Hummingbird
+package import Logging
 internal import NIOCore
 internal import Telemetry
 

@@ -1,4 +1,4 @@
-// The glue of Gateway/LoopRelay and Gateway/FollowerSession around the cores: who comes is subscribed, read for and shown;
+// The glue of Gateway/LoopRelay and Realtime/Relay/FollowedJob around the cores: who comes is subscribed, read for and shown;
 // what comes is offered to everybody; what may be missing is read again. The flaws are here.
 
 import Fanout

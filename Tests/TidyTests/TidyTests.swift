@@ -86,7 +86,7 @@ import Testing
         "Sources/Realtime/Trips/RiderSession.swift", "Sources/EnrouteWire/Location/LocationReport.swift",
         "Sources/LiveState/Jobs/LocationPublisher.swift", "lua/publish_location.lua",
         "Sources/Redis/SubscriberConnection.swift", "Sources/Realtime/Relay/LoopRelay.swift",
-        "Sources/Realtime/Relay/FollowerSession.swift",
+        "Sources/Realtime/Relay/FollowedJob.swift",
     ]
 
     @Test func `the seven steps name their number and their neighbours`() throws {

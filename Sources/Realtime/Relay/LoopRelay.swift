@@ -1,7 +1,7 @@
 // From Redis to the followers on one loop: a message becomes one frame, and every follower of its job is offered it.
 // A job is subscribed when its first follower comes and left when its last one goes.
 //
-// Step 6 of 7 of the hot path. Before: Redis/SubscriberConnection.swift. Next: Gateway/FollowerSession.swift.
+// Step 6 of 7 of the hot path. Before: Redis/SubscriberConnection.swift. Next: Realtime/Relay/FollowedJob.swift.
 
 internal import EnrouteWire
 internal import ETA
