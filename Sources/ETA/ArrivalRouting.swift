@@ -1,14 +1,15 @@
 // What the loops of a gateway share to calculate arrivals: one chain of services, with their connections, breakers and cache,
 // and one count of what came of asking them.
 
-internal import Jobs
-internal import LiveState
-internal import Logging
+internal import HTTPValues
+package import Jobs
+package import LiveState
+package import Logging
 internal import NIOCore
-internal import Routing
+package import Routing
 internal import Synchronization
-internal import Telemetry
-internal import TrafficControl
+package import Telemetry
+package import TrafficControl
 
 /// Safe from any thread.
 package struct ArrivalRouting: Sendable {

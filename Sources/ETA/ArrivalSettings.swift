@@ -2,7 +2,7 @@
 
 internal import LiveState
 package import Routing
-internal import Tracking
+package import Tracking
 
 /// What a gateway is told of arrival times.
 package struct ArrivalSettings: Sendable {

@@ -2,11 +2,12 @@
 // calculated. Of all gateways one calculates: it holds the job's lease. What it finds comes back by the job's feed, to
 // itself as to the others, and is written to followers as the bytes that were published.
 
-internal import EnrouteWire
-internal import Jobs
-internal import LiveState
-internal import Logging
-internal import NIOCore
+package import EnrouteWire
+internal import HTTPValues
+package import Jobs
+package import LiveState
+package import Logging
+package import NIOCore
 internal import Routing
 internal import Telemetry
 internal import Tracking

@@ -8,10 +8,10 @@ internal import Telemetry
 
 /// What a route knows of a request's connection, and of the request as a whole.
 package struct GatewayRequestContext: RequestContext {
-    var coreContext: CoreRequestContextStorage
+    package var coreContext: CoreRequestContextStorage
     package let channel: any Channel
     package var peer: SocketAddress? { self.channel.remoteAddress }
-    private(set) var trace: RequestTrace?
+    package private(set) var trace: RequestTrace?
 
     package init(source: ApplicationRequestContextSource) {
         self.coreContext = .init(source: source)

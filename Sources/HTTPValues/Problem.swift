@@ -94,7 +94,7 @@ package struct Problem: Error, HTTPResponseError {
 
     /// - Parameter trace: of the request it answers.
     package func json(_ trace: RequestTrace?) -> [UInt8] {
-        package struct Document: Encodable {
+        struct Document: Encodable {
             package var type: String
             var title: String
             package var status: Int

@@ -2,12 +2,14 @@
 // have the job, and no service is to be asked for the same place each time.
 
 internal import EnrouteWire
-internal import Events
-internal import NIOCore
+package import Events
+package import NIOCore
 internal import Synchronization
 
 /// What was found for events that are to come again. May be used from any thread.
 package final class EarlyEvents: Sendable {
+
+    package init() {}
     private struct Kept {
         let job: CreatedJob
         let until: NIODeadline

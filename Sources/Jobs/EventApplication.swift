@@ -2,10 +2,10 @@
 // decides, and once to change it, from exactly there. The second also says whether the event was there before, which goes
 // before whatever was decided.
 
-internal import EnrouteWire
-internal import Events
+package import EnrouteWire
+package import Events
 internal import LiveState
-internal import NIOCore
+package import NIOCore
 internal import Redis
 
 /// What became of an event.

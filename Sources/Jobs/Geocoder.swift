@@ -2,12 +2,13 @@
 // longer than for any service, and a job is written whatever comes of it.
 
 internal import Crypto
-internal import EnrouteWire
+package import EnrouteWire
 internal import FoundationEssentials
-internal import LiveState
-internal import Logging
+internal import HTTPValues
+package import LiveState
+package import Logging
 internal import NIOCore
-internal import Routing
+package import Routing
 internal import Telemetry
 
 /// Asks for places. Safe from any thread.
@@ -18,6 +19,16 @@ package struct Geocoder: Sendable {
     package let dailyBudget: Int?
     package let arrivals: JobArrivals
     package let logger: Logger
+
+    package init(
+        service: MapboxGeocoding, client: ProviderClient, dailyBudget: Int?, arrivals: JobArrivals, logger: Logger
+    ) {
+        self.service = service
+        self.client = client
+        self.dailyBudget = dailyBudget
+        self.arrivals = arrivals
+        self.logger = logger
+    }
 
     /// Its name where questions are counted.
     private static let name = "mapbox_geocoding"

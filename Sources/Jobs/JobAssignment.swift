@@ -3,10 +3,11 @@
 // is taken back at the other. Riders that the service never put into a zone have no availability, and are given what it says.
 
 internal import Access
-internal import EnrouteWire
-internal import LiveState
-internal import NIOCore
-internal import Redis
+package import EnrouteWire
+internal import HTTPValues
+package import LiveState
+package import NIOCore
+package import Redis
 
 /// A task that was taken for a rider, and may have to be given back.
 private struct TakenTask {
@@ -225,9 +226,9 @@ extension JobControl {
 }
 
 /// Whose a job is now, and the number of that decision: of two the later one has the greater.
-struct Assigned: Sendable, Hashable {
-    var parties: Parties
-    var fence: Int64
+package struct Assigned: Sendable, Hashable {
+    package var parties: Parties
+    package var fence: Int64
 }
 
 extension Riders.Asker {

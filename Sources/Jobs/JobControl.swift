@@ -1,11 +1,12 @@
 // What people and services do to a job, in the order that keeps the promises: a position is never visible longer than
 // the ledger allows, so the live half closes as early as it can and opens last. WebSocket and REST both come here.
 
-internal import Access
-internal import EnrouteWire
-internal import LiveState
-internal import NIOCore
-internal import Redis
+package import Access
+package import EnrouteWire
+internal import HTTPValues
+package import LiveState
+package import NIOCore
+package import Redis
 
 /// Reading and changing jobs. May be used from any thread.
 package struct JobControl: Sendable {
@@ -21,6 +22,21 @@ package struct JobControl: Sendable {
     package var settings = LiveStateSettings()
     /// What was erased, and why: keys that held something.
     package let onErased: @Sendable (JobID, Int, EndReason) -> Void
+
+    package init(
+        ledger: JobLedger, feed: JobFeed, riders: Riders, revocations: Revocations, notes: VerdictNotes,
+        freshness: Duration = .seconds(30), settings: LiveStateSettings = LiveStateSettings(),
+        onErased: @escaping @Sendable (JobID, Int, EndReason) -> Void
+    ) {
+        self.ledger = ledger
+        self.feed = feed
+        self.riders = riders
+        self.revocations = revocations
+        self.notes = notes
+        self.freshness = freshness
+        self.settings = settings
+        self.onErased = onErased
+    }
 
     /// The whole state of a job: what a subscription starts with and what REST answers.
     ///

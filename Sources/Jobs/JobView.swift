@@ -1,9 +1,9 @@
 // A job as it is read from both instances at once: whole for who begins to follow, or only what tells whether a follower is
 // up to date.
 
-internal import Access
-internal import EnrouteWire
-internal import LiveState
+package import Access
+package import EnrouteWire
+package import LiveState
 internal import Tracking
 
 /// Whom a job concerns.

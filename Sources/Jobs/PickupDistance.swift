@@ -1,7 +1,7 @@
 // How far an order may be carried. Two places that lie on different continents are most often one place with its latitude and
 // longitude swapped, and a rider who is sent there finds out too late.
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import LiveState
 internal import Tracking
 
@@ -9,6 +9,10 @@ internal import Tracking
 package struct PickupDistance {
     /// Kilometres; 0: any.
     package let bound: Int
+
+    package init(bound: Int) {
+        self.bound = bound
+    }
 
     /// - Returns: a sentence for whoever wrote it; `nil` where nothing is wrong, or one of the places is not known.
     package func fault(from vendor: Coordinate?, to destination: Coordinate?) -> String? {

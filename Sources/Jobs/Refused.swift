@@ -1,6 +1,6 @@
 // Why a rule of ours, or a failure of Redis, keeps somebody from what they asked for: one value for WebSocket and REST.
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import Redis
 
 /// A refusal with the sentence that goes with it.

@@ -2,10 +2,10 @@
 // zone's scripts decide; here are the words for what they answer.
 
 internal import Access
-internal import EnrouteWire
-internal import LiveState
-internal import NIOCore
-internal import Redis
+package import EnrouteWire
+package import LiveState
+package import NIOCore
+package import Redis
 
 /// A rider, and the zone that keeps it.
 package struct KnownRider: Sendable, Hashable {
@@ -21,6 +21,13 @@ package struct RiderControl: Sendable {
     package let jobs: JobControl
     /// A rider with a task was not let go.
     package let onKept: @Sendable () -> Void
+
+    package init(riders: Riders, places: GeoIndex, jobs: JobControl, onKept: @escaping @Sendable () -> Void) {
+        self.riders = riders
+        self.places = places
+        self.jobs = jobs
+        self.onKept = onKept
+    }
 
     /// The story's own words (RDR-009-AC-03).
     static let activeTask = "You cannot go offline during an active delivery."

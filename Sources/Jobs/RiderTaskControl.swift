@@ -2,9 +2,9 @@
 // The order goes first, since it may refuse; who is interrupted in between asks again, and what is so already is passed over.
 
 internal import Access
-internal import EnrouteWire
+package import EnrouteWire
 internal import LiveState
-internal import NIOCore
+package import NIOCore
 internal import Redis
 
 /// What a rider says of a task.

@@ -2,8 +2,9 @@
 // once for all who look at it through this gateway, piece by piece, when somebody asks, and then not again for nine times as
 // long as that took, or 5 s. Nobody looks: nothing is read.
 
-internal import EnrouteWire
-internal import LiveState
+package import EnrouteWire
+internal import HTTPValues
+package import LiveState
 internal import NIOCore
 
 /// What a gateway knows of the zones that are looked at.
@@ -28,10 +29,10 @@ package actor ZoneBoard {
     }
 
     /// A zone's jobs at one moment, and how they came to be.
-    struct Board: Sendable {
-        var history = BoardHistory()
+    package struct Board: Sendable {
+        package var history = BoardHistory()
         /// Of jobs whose riders have shared their positions.
-        var verdicts: [JobID: VerdictSummary] = [:]
+        package var verdicts: [JobID: VerdictSummary] = [:]
     }
 
     private struct Kept {
@@ -43,7 +44,7 @@ package actor ZoneBoard {
     /// One job, as it was read.
     private struct Seen: Sendable {
         var row: JobRow
-        var verdicts: VerdictSummary
+        package var verdicts: VerdictSummary
     }
 
     /// - Throws: what Redis throws.

@@ -7,6 +7,8 @@ internal import HTTPValues
 internal import Hummingbird
 internal import Jobs
 internal import NIOCore
+internal import Realtime
+internal import TrafficControl
 
 /// Before a route looks at a token, the issuer is asked for its key when nobody knows it. The route decides what it is good
 /// for, with the keys there are then.

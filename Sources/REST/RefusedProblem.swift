@@ -2,7 +2,7 @@
 
 internal import EnrouteWire
 internal import HTTPValues
-internal import Jobs
+package import Jobs
 
 extension Problem {
     package init(_ refused: Refused) {

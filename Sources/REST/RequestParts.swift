@@ -1,16 +1,18 @@
 // What every route does with a request before and after its own work: who asks and whether they may, what the body holds,
 // what a failure of Redis means, and how an answer is written.
 
-internal import Access
-internal import EnrouteWire
+package import Access
+package import EnrouteWire
 internal import FoundationEssentials
-internal import HTTPTypes
-internal import HTTPValues
-internal import Hummingbird
+package import HTTPTypes
+package import HTTPValues
+package import Hummingbird
 internal import Jobs
 internal import LiveState
-internal import NIOCore
+package import NIOCore
+internal import Realtime
 internal import Redis
+internal import TrafficControl
 
 extension Routes {
     func view(_ job: JobID, _ grant: Grant) async throws -> JobView {

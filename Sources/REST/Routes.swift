@@ -1,17 +1,17 @@
 // The REST half of the gateway: jobs, probes and pages behind one router. The rules are JobControl's; here are the paths.
 
-internal import Access
+package import Access
 internal import EnrouteWire
 internal import FoundationEssentials
 internal import HTTPTypes
-internal import HTTPValues
-internal import Hummingbird
-internal import Jobs
-internal import LiveState
+package import HTTPValues
+package import Hummingbird
+package import Jobs
+package import LiveState
 internal import NIOCore
-internal import Realtime
+package import Realtime
 internal import Redis
-internal import TrafficControl
+package import TrafficControl
 internal import WebAssets
 
 /// The routes of one event loop. Each loop has its own, so that a request uses the connections to Redis of the loop it

@@ -2,8 +2,8 @@
 
 package import Access
 package import Events
-package import Jobs
-package import LiveState
+internal import Jobs
+internal import LiveState
 package import NIOCore
 package import Realtime
 package import TrafficControl

@@ -1,7 +1,7 @@
 // Where somebody comes from, as far as limits care, and through whom: behind a balancer the socket's other end is the
 // balancer, and the client is who it says it forwards for.
 
-internal import NIOCore
+package import NIOCore
 
 /// An address as limits see it: IPv4 whole, IPv6 by its /64, which is what one household or phone has.
 package struct ClientAddress: Hashable, Sendable {
@@ -20,7 +20,7 @@ package struct ClientAddress: Hashable, Sendable {
 /// Balancers whose word for a client's address is taken, as addresses or networks in CIDR form (RFC 4632).
 package struct TrustedProxies: Sendable {
     private struct Network {
-        var bytes: [UInt8]
+        package var bytes: [UInt8]
         var bits: Int
     }
 

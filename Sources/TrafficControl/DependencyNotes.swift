@@ -2,10 +2,12 @@
 
 internal import HTTPValues
 internal import Synchronization
-internal import Telemetry
+package import Telemetry
 
 /// Services that are asked now and then: what came of asking last. Safe from any thread.
 package final class DependencyNotes: Sendable {
+
+    package init() {}
     private let states = Mutex([Dependency: DependencyState]())
 
     /// - Parameter now: ms since the epoch.

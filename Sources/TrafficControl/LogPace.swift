@@ -2,6 +2,8 @@
 
 /// When the next line may be written.
 package struct LogPace {
+
+    package init() {}
     /// Between two lines, ns.
     private static let between: UInt64 = 60_000_000_000
 

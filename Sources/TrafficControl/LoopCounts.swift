@@ -1,11 +1,13 @@
 // What happens on one event loop, counted without a lock and added up for a scrape.
 
-internal import EnrouteWire
-internal import Telemetry
+package import EnrouteWire
+package import Telemetry
 
 /// Counts of one loop, which every part of it adds to. Confined to it.
 package final class LoopCounts {
-    private(set) var values = Counts()
+
+    package init() {}
+    package private(set) var values = Counts()
 
     package func add(_ metric: Metric) { self.values.add(metric) }
 

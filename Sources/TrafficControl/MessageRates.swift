@@ -1,11 +1,11 @@
 // How fast one session, one person and one address may speak, on one event loop. A session holds its three buckets, so
 // that a message costs three subtractions and no look-up.
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import Fanout
 
 /// A bucket that the sessions of a person, or of an address, take from together. Confined to its loop.
-final class SharedBucket {
+package final class SharedBucket {
     fileprivate var bucket: TokenBucket
     fileprivate var holders = 0
 

@@ -29,7 +29,7 @@ package struct OverloadBounds: Hashable, Sendable {
 
 /// Decides from what is measured. A value: it knows no clock and reads nothing.
 package struct OverloadJudge {
-    struct Load: Hashable {
+    package struct Load: Hashable {
         var loopLagMilliseconds = 0
         var descriptors = 0
         var memoryBytes = 0

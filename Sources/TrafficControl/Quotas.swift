@@ -2,10 +2,10 @@
 // behind one lock, taken when a connection comes, signs in and goes; rates stand on each loop, where no lock is needed.
 
 internal import Access
-internal import EnrouteWire
+package import EnrouteWire
 internal import Fanout
 internal import Synchronization
-internal import Telemetry
+package import Telemetry
 
 /// Who a session counts for.
 package enum SessionOwner: Hashable, Sendable {

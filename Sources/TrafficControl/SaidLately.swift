@@ -1,6 +1,6 @@
 // What was logged lately is not logged again at once, whatever happens how often.
 
-internal import NIOCore
+package import NIOCore
 
 /// What was said, so that the same is not said again at once. A value.
 package struct SaidLately<Subject: Hashable & Sendable>: Sendable {

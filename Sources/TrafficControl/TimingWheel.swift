@@ -5,7 +5,7 @@
 // moving one later only changes its time, and when its old slot comes it is put where it belongs; cancelling only takes
 // its action away.
 
-internal import NIOCore
+package import NIOCore
 
 /// Items by the tick when they are due. A value: it knows no clock.
 struct TimingWheel<Item> {

@@ -2,12 +2,16 @@
 // one of its name: a logo, colours, words. The folder is read at each request, so that nothing is to be restarted.
 
 internal import FoundationEssentials
-internal import HTTPValues
+package import HTTPValues
 
 /// Files by their names, without folders.
 package struct PageFiles: Sendable {
     /// `nil`: all are the built-in ones.
     package let folder: String?
+
+    package init(folder: String?) {
+        self.folder = folder
+    }
 
     package struct File: Sendable {
         package let bytes: [UInt8]

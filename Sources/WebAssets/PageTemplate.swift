@@ -4,7 +4,7 @@
 
 /// HTML of a page. What is filled in is HTML too: text from outside goes through `escaped`.
 package struct PageTemplate: Sendable {
-    private(set) var bytes: [UInt8]
+    package private(set) var bytes: [UInt8]
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 

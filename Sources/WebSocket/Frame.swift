@@ -2,7 +2,7 @@
 // every follower.
 
 internal import EnrouteWire
-internal import NIOCore
+package import NIOCore
 internal import SecureSocket
 
 /// Bytes of whole frames.

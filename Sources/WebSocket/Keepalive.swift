@@ -1,6 +1,6 @@
 // Whether a peer is still there: a ping after silence, and the end when nothing answers it. A value: it knows no clock.
 
-internal import NIOCore
+package import NIOCore
 
 /// Silence of one connection.
 package struct Keepalive {

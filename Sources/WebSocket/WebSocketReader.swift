@@ -5,8 +5,8 @@
 // order. A whole frame is unmasked where it lies and handed on without a copy; nothing is kept between frames but an
 // unfinished one, so an idle connection costs no buffer.
 
-internal import EnrouteWire
-internal import NIOCore
+package import EnrouteWire
+package import NIOCore
 
 /// Frames of one client. A value: bytes in, events out.
 package struct WebSocketReader {
@@ -18,6 +18,15 @@ package struct WebSocketReader {
         package var allowsBinary = false
         /// After a refusal the peer's close frame is still looked for; all else is passed over.
         package var awaitsClose = false
+
+        package init(
+            messageBytes: Int, messageFragments: Int, allowsBinary: Bool = false, awaitsClose: Bool = false
+        ) {
+            self.messageBytes = messageBytes
+            self.messageFragments = messageFragments
+            self.allowsBinary = allowsBinary
+            self.awaitsClose = awaitsClose
+        }
     }
 
     package enum Event: Hashable {
@@ -33,7 +42,7 @@ package struct WebSocketReader {
     private struct Header {
         var opcode: UInt8
         var isFinal: Bool
-        var bytes: Int
+        package var bytes: Int
         var payloadBytes: Int
         var mask: UInt32
         var isControl: Bool { self.opcode >= 8 }

@@ -24,7 +24,7 @@ internal import TrafficControl
 
 /// The last handler of a connection that is no session. Confined to the channel's loop.
 package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPServerRequestPart
+    package typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
     private enum State {

@@ -9,7 +9,7 @@ internal import NIOHTTP1
 
 /// Reads for `HTTPExchange`. Confined to the channel's loop.
 final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
-    typealias InboundIn = ByteBuffer
+    package typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -12,7 +12,7 @@ internal import TrafficControl
 
 /// First handler of the listening channel. Confined to that channel's loop.
 final class AcceptGate: ChannelDuplexHandler {
-    typealias InboundIn = any Channel
+    package typealias InboundIn = any Channel
     typealias InboundOut = any Channel
     typealias OutboundIn = Never
 

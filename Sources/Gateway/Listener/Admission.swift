@@ -140,16 +140,3 @@ extension UInt8 {
         }
     }
 }
-
-extension TokenVerifier {
-    /// The grant of an `Authorization: Bearer` header (RFC 6750).
-    func verify(bearer header: String, now: Int64) throws(TokenRefusal) -> Grant {
-        guard let token = Self.token(bearer: header) else { throw .malformed }
-        return try self.verify(token, now: now)
-    }
-
-    static func token(bearer header: String) -> String? {
-        guard header.count > 7, header.prefix(7).lowercased() == "bearer " else { return nil }
-        return String(header.dropFirst(7))
-    }
-}

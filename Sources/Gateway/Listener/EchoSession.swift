@@ -8,7 +8,7 @@ internal import WebSocket
 
 /// Sends every message back. Confined to its loop.
 final class EchoSession: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
+    package typealias InboundIn = ByteBuffer
 
     /// What conformance suites send at most.
     static let bounds = WebSocketReader.Bounds(

@@ -2,19 +2,19 @@
 // any request; a batch is answered 200 with what became of each, in order, and stops at no refusal. What an event does to a
 // job is in EventApplication.
 
-internal import Access
+package import Access
 internal import EnrouteWire
-internal import Events
+package import Events
 internal import FoundationEssentials
 internal import HTTPTypes
-internal import HTTPValues
+package import HTTPValues
 internal import Hummingbird
 internal import Jobs
 internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Synchronization
-internal import Telemetry
+package import Telemetry
 
 extension Routes {
     @Sendable func takeEvents(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -170,7 +170,7 @@ package final class EventCounts: Sendable {
 }
 
 /// What a sender is told of one event.
-struct EventAnswer: Encodable {
+package struct EventAnswer: Encodable {
     /// `nil` when it said none.
     private var id: String?
     private var source: String?

@@ -10,6 +10,7 @@ internal import HTTPValues
 internal import Hummingbird
 internal import Logging
 internal import NIOCore
+internal import Realtime
 internal import Telemetry
 internal import TrafficControl
 

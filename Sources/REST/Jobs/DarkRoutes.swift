@@ -9,6 +9,7 @@ internal import Hummingbird
 internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import Realtime
 internal import Tracking
 
 extension Routes {

@@ -8,7 +8,7 @@ internal import Hummingbird
 internal import Jobs
 internal import LiveState
 internal import NIOCore
-internal import Realtime
+package import Realtime
 internal import SecureSocket
 internal import TrafficControl
 

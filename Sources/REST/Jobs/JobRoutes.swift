@@ -1,11 +1,11 @@
 // Reading jobs by REST: the whole state, with a tag that says whether it is still the same, and the status log.
 
 internal import Access
-internal import EnrouteWire
+package import EnrouteWire
 internal import HTTPTypes
 internal import HTTPValues
-internal import Hummingbird
-internal import Jobs
+package import Hummingbird
+package import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Redis

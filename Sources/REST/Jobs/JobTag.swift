@@ -3,7 +3,7 @@
 
 internal import EnrouteWire
 internal import HTTPValues
-internal import Jobs
+package import Jobs
 internal import LiveState
 
 extension EntityTag {

@@ -2,13 +2,14 @@
 // send what it knows as often as it likes. Statuses have a way of their own (StatusRoutes.swift).
 
 internal import Access
-internal import EnrouteWire
+package import EnrouteWire
 internal import HTTPTypes
 internal import HTTPValues
 internal import Hummingbird
 internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import Realtime
 internal import Redis
 
 extension Routes {

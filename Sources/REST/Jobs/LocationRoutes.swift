@@ -14,6 +14,7 @@ internal import NIOCore
 internal import Realtime
 internal import Redis
 internal import Tracking
+internal import TrafficControl
 
 /// What became of a batch for one job.
 private enum Intake {

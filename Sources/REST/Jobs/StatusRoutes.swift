@@ -6,6 +6,7 @@ internal import EnrouteWire
 internal import HTTPTypes
 internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Redis

@@ -3,7 +3,7 @@
 // goes on without.
 
 internal import Fanout
-internal import Logging
+package import Logging
 internal import NIOCore
 package import Routing
 internal import Telemetry

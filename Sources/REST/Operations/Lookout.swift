@@ -3,9 +3,9 @@
 internal import EnrouteWire
 internal import HTTPValues
 internal import Jobs
-internal import LiveState
+package import LiveState
 internal import NIOCore
-internal import Realtime
+package import Realtime
 internal import Redis
 
 /// Zones, their jobs and riders, what happened in them, and gateways. May be used from any thread.

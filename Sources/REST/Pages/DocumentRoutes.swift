@@ -1,8 +1,8 @@
 // Where programs read what the two interfaces look like.
 
 internal import HTTPTypes
-internal import HTTPValues
-internal import Hummingbird
+package import HTTPValues
+package import Hummingbird
 internal import NIOCore
 internal import WebAssets
 

@@ -4,6 +4,7 @@ internal import EnrouteWire
 internal import HTTPTypes
 internal import HTTPValues
 internal import Hummingbird
+internal import WebAssets
 
 extension Pages {
     /// The pages that can be installed.

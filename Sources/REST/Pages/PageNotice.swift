@@ -3,9 +3,10 @@
 
 internal import EnrouteWire
 internal import HTTPTypes
-internal import HTTPValues
-internal import Hummingbird
+package import HTTPValues
+package import Hummingbird
 internal import NIOCore
+internal import WebAssets
 
 /// Why there is no page.
 enum PageNotice: CaseIterable, Sendable {

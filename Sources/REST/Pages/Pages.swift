@@ -2,9 +2,9 @@
 
 internal import EnrouteWire
 internal import FoundationEssentials
-internal import HTTPTypes
-internal import HTTPValues
-internal import Hummingbird
+package import HTTPTypes
+package import HTTPValues
+package import Hummingbird
 internal import NIOCore
 internal import WebAssets
 
@@ -159,7 +159,7 @@ package struct SecurityHeaders: RouterMiddleware {
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
         + "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-    func handle(
+    package func handle(
         _ request: Request, context: GatewayRequestContext,
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {

@@ -3,11 +3,12 @@
 
 internal import Access
 internal import EnrouteWire
-internal import HTTPValues
-internal import Hummingbird
+package import HTTPValues
+package import Hummingbird
 internal import LiveState
 internal import NIOCore
-internal import TrafficControl
+internal import Realtime
+package import TrafficControl
 
 extension Routes {
     func addSignIns(to api: RouterGroup<GatewayRequestContext>) {

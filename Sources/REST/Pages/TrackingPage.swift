@@ -10,6 +10,8 @@ internal import Hummingbird
 internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import TrafficControl
+internal import WebAssets
 
 extension Routes {
     func addTrackingPage(_ pages: Pages, to router: Router<GatewayRequestContext>) {

@@ -9,6 +9,7 @@ internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Redis
+internal import TrafficControl
 
 extension Routes {
     func addRiders(to api: RouterGroup<GatewayRequestContext>) {

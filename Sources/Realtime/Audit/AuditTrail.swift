@@ -3,6 +3,7 @@
 
 internal import Access
 internal import EnrouteWire
+internal import HTTPValues
 internal import LiveState
 internal import Logging
 internal import NIOCore

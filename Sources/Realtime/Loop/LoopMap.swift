@@ -1,7 +1,7 @@
 // The state of each event loop of a gateway, for whoever comes from a connection, or with a rider in hand.
 
-internal import EnrouteWire
-internal import NIOCore
+package import EnrouteWire
+package import NIOCore
 
 /// The state of each event loop, found by the loop.
 package struct LoopMap: Sendable {

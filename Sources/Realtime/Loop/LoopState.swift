@@ -1,17 +1,18 @@
 // What one event loop owns: nothing here is shared with another loop, so nothing needs a lock.
 
-internal import Access
+package import Access
 internal import EnrouteWire
-internal import ETA
-internal import Jobs
-internal import LiveState
-internal import Logging
-internal import NIOCore
+package import ETA
+internal import HTTPValues
+package import Jobs
+package import LiveState
+package import Logging
+package import NIOCore
 internal import Redis
 internal import Resilience
-internal import SecureSocket
-internal import Telemetry
-internal import TrafficControl
+package import SecureSocket
+package import Telemetry
+package import TrafficControl
 
 /// Connections to Redis, follow table and sessions of one event loop. Confined to it.
 package final class LoopState {
@@ -23,8 +24,8 @@ package final class LoopState {
     package let publisher: LocationPublisher
     package let notes: VerdictNotes
     /// Of riders who report by REST.
-    private(set) lazy var backgroundTrips = JudgedTrips(loop: self, most: Self.mostBackgroundTrips)
-    private(set) lazy var backgroundRiders = BackgroundRiders(loop: self, most: Self.mostBackgroundTrips)
+    package private(set) lazy var backgroundTrips = JudgedTrips(loop: self, most: Self.mostBackgroundTrips)
+    package private(set) lazy var backgroundRiders = BackgroundRiders(loop: self, most: Self.mostBackgroundTrips)
     package let jobs: JobControl
     package let links: TrackingLinks
     package let tickets: Tickets

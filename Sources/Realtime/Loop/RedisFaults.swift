@@ -2,16 +2,16 @@
 // somebody sees it, and not again and again. That writes are refused for want of memory or of a disk is an outage like any
 // other, although every read is answered: it is known here, and told to clients by the loops.
 
-internal import LiveState
-internal import Logging
+package import LiveState
+package import Logging
 internal import NIOCore
-internal import Redis
+package import Redis
 internal import Synchronization
 internal import Telemetry
 internal import TrafficControl
 
 /// Hears of the failures of one role's Redis, from all loops of a gateway. Safe from any thread.
-final class RedisFaults: RedisWitness {
+package final class RedisFaults: RedisWitness {
     private struct State {
         var metrics = RedisMetrics()
         var errors = SaidLately<RedisMetrics.Failure>(most: RedisMetrics.Failure.allCases.count)
@@ -44,7 +44,7 @@ final class RedisFaults: RedisWitness {
 
     // MARK: errors
 
-    func failed(_ error: RedisError) {
+    package func failed(_ error: RedisError) {
         let (failure, now) = (RedisMetrics.Failure(error), self.clock())
         let said = self.state.withLock { state in
             state.metrics.failed(failure, at: self.role)
@@ -67,7 +67,7 @@ final class RedisFaults: RedisWitness {
 
     // MARK: values that are not ours
 
-    func refused(_ names: [String], by command: String) {
+    package func refused(_ names: [String], by command: String) {
         let (name, now) = (names.first ?? "", self.clock())
         let kind = self.keyspace.kind(of: name)
         let said = self.state.withLock { state in
@@ -86,9 +86,9 @@ final class RedisFaults: RedisWitness {
 
     // MARK: refused writes
 
-    var isRefusingWrites: Bool { self.isRefusing.load(ordering: .relaxed) }
+    package var isRefusingWrites: Bool { self.isRefusing.load(ordering: .relaxed) }
 
-    func wrote() { self.state.withLock { self.end(&$0) } }
+    package func wrote() { self.state.withLock { self.end(&$0) } }
 
     /// Since when Redis refuses writes; `nil` while it takes them, as far as is known.
     var refusingSince: NIODeadline? {

@@ -1,8 +1,8 @@
 // Whether both roles of Redis answer, as one event loop sees it.
 
-internal import Logging
+package import Logging
 internal import NIOCore
-internal import Telemetry
+package import Telemetry
 
 /// What one event loop sees of both roles of Redis. A value.
 struct RedisWatch {

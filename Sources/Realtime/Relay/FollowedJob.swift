@@ -5,7 +5,9 @@
 internal import Access
 internal import EnrouteWire
 internal import Fanout
+internal import Jobs
 internal import LiveState
+internal import WebSocket
 
 /// One session's following of one job. Confined to the session's loop.
 final class FollowedJob {

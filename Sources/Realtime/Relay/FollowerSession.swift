@@ -3,8 +3,10 @@
 
 internal import Access
 internal import EnrouteWire
+internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import WebSocket
 
 /// The jobs one session follows. Confined to the session's loop.
 final class FollowerSession {

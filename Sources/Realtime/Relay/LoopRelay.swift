@@ -6,6 +6,7 @@
 internal import EnrouteWire
 internal import ETA
 internal import Fanout
+internal import HTTPValues
 internal import Jobs
 internal import LiveState
 internal import Logging
@@ -17,7 +18,7 @@ internal import TrafficControl
 internal import WebSocket
 
 /// Relays the messages of the jobs that are followed on one event loop. Confined to it.
-final class LoopRelay {
+package final class LoopRelay {
     private let eventLoop: any EventLoop
     private let keyspace: Keyspace
     private let jobs: JobControl

@@ -3,6 +3,7 @@
 // Redis would let nothing through in any case; here is who says so.
 
 internal import EnrouteWire
+internal import HTTPValues
 internal import Jobs
 internal import LiveState
 internal import NIOCore

@@ -5,6 +5,7 @@
 internal import Access
 internal import EnrouteWire
 internal import Fanout
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import WebSocket

@@ -2,9 +2,9 @@
 // is watched here, one frame for each change, offered to every watcher. A gap, a lost channel or a lost message lead
 // to the zone being read again (ZoneRereads).
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import Fanout
-internal import LiveState
+package import LiveState
 internal import Logging
 internal import NIOCore
 internal import Redis

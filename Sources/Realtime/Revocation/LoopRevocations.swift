@@ -1,8 +1,10 @@
 // What a revocation does on one loop: sessions that came by it end, followers of a revoked job are told and leave, and
 // what the kernel still holds for somebody who does not read is thrown away with the connection, in time.
 
-internal import Access
+package import Access
 internal import EnrouteWire
+internal import HTTPValues
+internal import Jobs
 internal import LiveState
 internal import Logging
 internal import NIOCore

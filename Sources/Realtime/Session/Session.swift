@@ -1,17 +1,17 @@
 // One WebSocket: its life from the upgrade to the close, and messages out. What comes in, what a rider does and what a
 // follower gets stand in files of their own.
 
-internal import Access
-internal import EnrouteWire
-internal import Fanout
-internal import Jobs
+package import Access
+package import EnrouteWire
+package import Fanout
+package import Jobs
 internal import LiveState
-internal import Logging
-internal import NIOCore
-internal import SecureSocket
+package import Logging
+package import NIOCore
+package import SecureSocket
 internal import Telemetry
-internal import TrafficControl
-internal import WebSocket
+package import TrafficControl
+package import WebSocket
 
 /// A signed-in (or not yet signed-in) connection. Confined to its loop.
 package final class Session: ChannelInboundHandler {
@@ -27,7 +27,7 @@ package final class Session: ChannelInboundHandler {
     }
 
     /// How messages are put on the wire.
-    enum Framing {
+    package enum Framing {
         case webSocket
         /// Server-sent events, as the chunks of an answer to a request (EventStream).
         case events
@@ -73,7 +73,7 @@ package final class Session: ChannelInboundHandler {
     /// Of a tracking link, when it came by one.
     package var place: GuestPlace?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
-    private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
+    package private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
     private(set) lazy var watcher = WatcherSession(session: self, loop: self.loop)
 
     /// - Parameters:

@@ -1,12 +1,13 @@
 // How a session ends: it is asked to go elsewhere, let go, closed with a reason, or its peer says goodbye. Whoever it is, the
 // socket takes what was written last before it is closed, for as long as that may take.
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import Fanout
 internal import Logging
 internal import NIOCore
 internal import SecureSocket
 internal import Telemetry
+internal import TrafficControl
 internal import WebSocket
 
 extension Session {

@@ -3,15 +3,16 @@
 
 internal import EnrouteWire
 internal import Fanout
+internal import HTTPValues
 internal import Logging
-internal import NIOCore
+package import NIOCore
 internal import Telemetry
 internal import TrafficControl
 internal import WebSocket
 
 extension Session {
     /// What a session has heard, besides what it did with it at once.
-    struct Heard {
+    package struct Heard {
         /// Messages that could not be understood.
         var badMessages = 0
         /// Somebody is being looked up: messages wait until it is known who they are from.

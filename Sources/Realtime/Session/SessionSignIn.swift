@@ -3,11 +3,13 @@
 
 internal import Access
 internal import EnrouteWire
+internal import HTTPValues
 internal import LiveState
 internal import Logging
-internal import NIOCore
+package import NIOCore
 internal import Telemetry
 internal import TrafficControl
+internal import WebSocket
 
 extension Session {
     package func signIn(_ admitted: EventLoopFuture<Admitted>) {

@@ -1,12 +1,13 @@
 // From a credential to a grant: a token is checked here and now (or when its issuer has told its keys), a link is looked up.
 
-internal import Access
-internal import EnrouteWire
+package import Access
+package import EnrouteWire
+internal import HTTPValues
 internal import Jobs
-internal import LiveState
-internal import NIOCore
+package import LiveState
+package import NIOCore
 internal import Telemetry
-internal import TrafficControl
+package import TrafficControl
 
 /// Who signed in, and whom the session counts for.
 package struct Admitted {

@@ -1,7 +1,7 @@
 // Signing in with a token whose key nobody knows yet: its issuer may have made a new one since it was last asked. Only such a
 // token waits, for one fetch that all of them share (Access/JWKSSource); everybody else is let in or refused meanwhile.
 
-internal import Access
+package import Access
 internal import EnrouteWire
 internal import HTTPValues
 internal import NIOCore

@@ -3,6 +3,7 @@
 // what is shown is old, and nobody else has shown anything, its connection is gone.
 
 internal import EnrouteWire
+internal import HTTPValues
 internal import LiveState
 internal import NIOCore
 internal import Tracking

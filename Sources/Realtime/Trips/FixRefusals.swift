@@ -1,7 +1,7 @@
 // What a rider is told of a reading that nobody is shown: the code for its client to act on, the reason as it is
 // counted, and a sentence for who builds the client.
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import Telemetry
 internal import Tracking
 

@@ -2,13 +2,14 @@
 // shown already, by another gateway perhaps, so that the marker never goes back. Nothing waits for Redis but a trip's
 // first report; what was counted is noted there every few seconds, beside the work.
 
-internal import EnrouteWire
+package import EnrouteWire
+internal import HTTPValues
 internal import Jobs
 internal import LiveState
 internal import Logging
-internal import NIOCore
+package import NIOCore
 internal import Telemetry
-internal import Tracking
+package import Tracking
 internal import TrafficControl
 
 /// The trips whose reports come in on one loop, by a session or by requests. Confined to it.
@@ -16,6 +17,11 @@ package final class JudgedTrips {
     package struct Key: Hashable, Sendable {
         package let rider: PersonID
         package let job: JobID
+
+        package init(rider: PersonID, job: JobID) {
+            self.rider = rider
+            self.job = job
+        }
     }
 
     private struct Entry {

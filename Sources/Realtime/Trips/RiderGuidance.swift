@@ -3,6 +3,7 @@
 
 internal import Access
 internal import EnrouteWire
+internal import Jobs
 internal import NIOCore
 internal import Tracking
 internal import TrafficControl

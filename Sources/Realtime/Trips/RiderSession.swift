@@ -5,6 +5,8 @@
 internal import Access
 internal import EnrouteWire
 internal import Fanout
+internal import HTTPValues
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Redis
@@ -13,7 +15,7 @@ internal import Tracking
 internal import TrafficControl
 
 /// Locations and travel mode of one rider. Confined to the session's loop.
-final class RiderSession {
+package final class RiderSession {
     private unowned let session: Session
     private let loop: LoopState
     private var rate: TokenBucket

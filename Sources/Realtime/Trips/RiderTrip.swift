@@ -1,13 +1,13 @@
 // One rider's trip for one job, as far as its reports tell: which of them may move the marker. A value; who asks Redis
 // and answers the rider is JudgedTrips, RiderSession and LocationRoutes.
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import Jobs
 internal import LiveState
-internal import Tracking
+package import Tracking
 
 /// What becomes of one report.
-enum Judgement: Hashable, Sendable {
+package enum Judgement: Hashable, Sendable {
     /// This one goes on: the newest of its readings that count.
     case publish(Fix)
     /// Implausible by itself: nobody is shown it, nor is it refused. The next one decides.
@@ -21,6 +21,10 @@ package struct Judged: Hashable, Sendable {
     package var judgement: Judgement
     /// A reading that was held, before or in the same report, is refuted: nobody was there.
     package var refutes = false
+
+    package init(judgement: Judgement, refutes: Bool = false) {
+        (self.judgement, self.refutes) = (judgement, refutes)
+    }
 }
 
 /// What is known of a trip.
