@@ -229,6 +229,11 @@ let package = Package(
                 "COpenSSL", "SecureSocket", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"),
                 nio("NIOPosix"), nioSSL, x509, crypto, swiftASN1,
             ], swiftSettings: testing),
+        .testTarget(
+            name: "TestSupportTests",
+            dependencies: [
+                "Redis", "TestSupport", nio("NIOCore"), .product(name: "Subprocess", package: "swift-subprocess"),
+            ], swiftSettings: testing),
         .testTarget(name: "FanoutTests", dependencies: ["Fanout", "TestSupport"], swiftSettings: testing),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: testing),
         .testTarget(
@@ -289,6 +294,10 @@ let package = Package(
     // `#embed` (CWebAssets).
     cLanguageStandard: .c2x
 )
+
+/// Texts that stand beside the code they describe.
+let texts = ["Fanout": ["decisions"]]
+for target in package.targets { target.exclude += texts[target.name] ?? [] }
 
 // Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make fuzz` does: they are linked with libFuzzer. Their
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.

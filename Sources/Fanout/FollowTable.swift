@@ -1,14 +1,18 @@
 // Who follows what, on one event loop: a topic and its followers, nothing of sockets. Whoever delivers walks `followers`,
 // a value: followers may come and go during the walk without disturbing it.
+//
+// Generic, and called for every message from another module. Swift makes a copy for the caller's types only
+// where it is `@inlinable public`; a `package` one goes through runtime metadata (decisions/public-generics.md).
 
 /// The followers of each topic.
-package struct FollowTable<Topic: Hashable, Follower: AnyObject> {
-    private var followersOfTopic: [Topic: ContiguousArray<Follower>] = [:]
+public struct FollowTable<Topic: Hashable, Follower: AnyObject> {
+    @usableFromInline var followersOfTopic: [Topic: ContiguousArray<Follower>] = [:]
 
-    package init() {}
+    @inlinable
+    public init() {}
 
     /// What has to happen upstream, where the messages come from.
-    package enum Upstream: Hashable, Sendable {
+    public enum Upstream: Hashable, Sendable {
         case nothing
         /// This is the topic's first follower here.
         case subscribe
@@ -17,13 +21,15 @@ package struct FollowTable<Topic: Hashable, Follower: AnyObject> {
     }
 
     /// Cost: O(1). A follower must not follow the same topic twice.
-    package mutating func follow(_ topic: Topic, by follower: Follower) -> Upstream {
+    @inlinable
+    public mutating func follow(_ topic: Topic, by follower: Follower) -> Upstream {
         self.followersOfTopic[topic, default: []].append(follower)
         return self.followersOfTopic[topic]?.count == 1 ? .subscribe : .nothing
     }
 
     /// Cost: O(followers of the topic). Does nothing when it does not follow.
-    package mutating func unfollow(_ topic: Topic, by follower: Follower) -> Upstream {
+    @inlinable
+    public mutating func unfollow(_ topic: Topic, by follower: Follower) -> Upstream {
         guard let index = self.followersOfTopic[topic]?.firstIndex(where: { $0 === follower }) else { return .nothing }
         let last = (self.followersOfTopic[topic]?.count ?? 0) - 1
         guard last > 0 else {
@@ -36,7 +42,9 @@ package struct FollowTable<Topic: Hashable, Follower: AnyObject> {
         return .nothing
     }
 
-    package func followers(of topic: Topic) -> ContiguousArray<Follower> { self.followersOfTopic[topic] ?? [] }
+    @inlinable
+    public func followers(of topic: Topic) -> ContiguousArray<Follower> { self.followersOfTopic[topic] ?? [] }
 
-    package var topics: Dictionary<Topic, ContiguousArray<Follower>>.Keys { self.followersOfTopic.keys }
+    @inlinable
+    public var topics: Dictionary<Topic, ContiguousArray<Follower>>.Keys { self.followersOfTopic.keys }
 }

@@ -1,10 +1,13 @@
 // One follower's view of one job, from asking to leaving: what arrives before the snapshot waits, what the snapshot
 // already says is passed over, and what comes twice is shown once. Positions are ordered by their id; statuses by theirs,
 // and each names the one before it, so that a gap shows.
+//
+// Generic, and called once per follower and message from another module. Swift makes a copy for the caller's types only
+// where it is `@inlinable public`; a `package` one goes through runtime metadata (decisions/public-generics.md).
 
 /// What a follower has seen of a job. `StatusID` grows with every status event.
-package struct Following<StatusID: Comparable> {
-    private enum Phase {
+public struct Following<StatusID: Comparable> {
+    @usableFromInline enum Phase {
         /// The snapshot is not here yet. The newest position and all statuses that came meanwhile.
         case waiting(position: (id: UInt64, frame: [UInt8])?, statuses: [Status])
         /// The same, but what came can not be put in order with the snapshot: it has to be read again.
@@ -12,13 +15,14 @@ package struct Following<StatusID: Comparable> {
         case live
     }
 
-    package struct Status {
-        package let id: StatusID
-        package let previous: StatusID?
-        package let epoch: String
-        package let frame: [UInt8]
+    public struct Status {
+        public let id: StatusID
+        public let previous: StatusID?
+        public let epoch: String
+        public let frame: [UInt8]
 
-        package init(id: StatusID, previous: StatusID?, epoch: String, frame: [UInt8]) {
+        @inlinable
+        public init(id: StatusID, previous: StatusID?, epoch: String, frame: [UInt8]) {
             self.id = id
             self.previous = previous
             self.epoch = epoch
@@ -26,25 +30,31 @@ package struct Following<StatusID: Comparable> {
         }
     }
 
-    private var phase = Phase.waiting(position: nil, statuses: [])
-    private var lastPosition: UInt64 = 0
-    private var lastStatus: StatusID?
-    private var epoch = ""
+    @usableFromInline var phase = Phase.waiting(position: nil, statuses: [])
+    @usableFromInline var lastPosition: UInt64 = 0
+    @usableFromInline var lastStatus: StatusID?
+    @usableFromInline var epoch = ""
     /// It was unsynchronised: only a view that was asked for since then will do, which is the one read for all followers
     /// of the job. Who has just come waits for a view of its own instead: that of a repair may have been asked for before
     /// it came, and what was published in between it has not heard.
-    package private(set) var awaitsRepair = false
+    @inlinable
+    public var awaitsRepair: Bool { self.mustBeRepaired }
+    @usableFromInline var mustBeRepaired = false
 
     /// Statuses that wait for the snapshot, at most; with more the job is read again.
-    package static var mostWaitingStatuses: Int { 64 }
+    @inlinable
+    public static var mostWaitingStatuses: Int { 64 }
 
-    package init() {}
+    @inlinable
+    public init() {}
 
-    package var isLive: Bool { if case .live = self.phase { true } else { false } }
+    @inlinable
+    public var isLive: Bool { if case .live = self.phase { true } else { false } }
     /// Where it could go on: epoch and id of the last status seen.
-    package var seen: (epoch: String, id: StatusID)? { self.lastStatus.map { (self.epoch, $0) } }
+    @inlinable
+    public var seen: (epoch: String, id: StatusID)? { self.lastStatus.map { (self.epoch, $0) } }
 
-    package enum StatusVerdict: Hashable, Sendable {
+    public enum StatusVerdict: Hashable, Sendable {
         case show
         /// It was seen, or waits for the snapshot.
         case pass
@@ -53,7 +63,8 @@ package struct Following<StatusID: Comparable> {
     }
 
     /// Whether a position is to be shown now.
-    package mutating func position(_ id: UInt64, _ frame: [UInt8]) -> Bool {
+    @inlinable
+    public mutating func position(_ id: UInt64, _ frame: [UInt8]) -> Bool {
         switch self.phase {
         case .live:
             guard id > self.lastPosition else { return false }
@@ -66,7 +77,8 @@ package struct Following<StatusID: Comparable> {
         }
     }
 
-    package mutating func status(_ status: Status) -> StatusVerdict {
+    @inlinable
+    public mutating func status(_ status: Status) -> StatusVerdict {
         switch self.phase {
         case .live:
             if status.epoch == self.epoch, let lastStatus, status.id <= lastStatus { return .pass }
@@ -86,26 +98,36 @@ package struct Following<StatusID: Comparable> {
     }
 
     /// The snapshot that is being read cannot be put in order with what came meanwhile.
-    package var waitsInVain: Bool { if case .waitingInVain = self.phase { true } else { false } }
+    @inlinable
+    public var waitsInVain: Bool { if case .waitingInVain = self.phase { true } else { false } }
 
     /// Waits for another snapshot, asked for from now on: it includes what came until now.
-    package mutating func waitAgain() { self.phase = .waiting(position: nil, statuses: []) }
+    @inlinable
+    public mutating func waitAgain() { self.phase = .waiting(position: nil, statuses: []) }
 
     /// Whether a word on the positions as a whole (they begin, they end) is to be shown now. It has no id, so that only
     /// its place among what comes says what it means: while the snapshot is being read it can not be told which of the
     /// two is the later.
-    package mutating func tracking() -> Bool {
+    @inlinable
+    public mutating func tracking() -> Bool {
         if self.isLive { return true }
         self.phase = .waitingInVain
         return false
     }
 
     /// Frames that came while the snapshot was read, to be shown after it in this order.
-    package struct Waited: Hashable, Sendable {
-        package var statuses: [[UInt8]] = []
-        package var position: [UInt8]?
+    public struct Waited: Hashable, Sendable {
+        public var statuses: [[UInt8]]
+        public var position: [UInt8]?
 
-        package var frames: [[UInt8]] { self.statuses + [self.position].compactMap { $0 } }
+        @inlinable
+        init(statuses: [[UInt8]] = [], position: [UInt8]? = nil) {
+            self.statuses = statuses
+            self.position = position
+        }
+
+        @inlinable
+        public var frames: [[UInt8]] { self.statuses + [self.position].compactMap { $0 } }
     }
 
     /// The snapshot is here: it includes positions up to `position` and statuses up to `status` of `epoch`. It was read
@@ -114,11 +136,12 @@ package struct Following<StatusID: Comparable> {
     ///
     /// - Returns: what waited and is newer; `nil` when something is missing between the snapshot and what waited: read the
     ///   job again.
-    package mutating func snapshot(position: UInt64?, epoch: String, status: StatusID) -> Waited? {
+    @inlinable
+    public mutating func snapshot(position: UInt64?, epoch: String, status: StatusID) -> Waited? {
         let before = self.phase
         if case .live = before { return Waited() }
         self.phase = .live
-        self.awaitsRepair = false
+        self.mustBeRepaired = false
         self.epoch = epoch
         self.lastStatus = status
         self.lastPosition = position ?? 0
@@ -138,17 +161,20 @@ package struct Following<StatusID: Comparable> {
     }
 
     /// Whether what was seen is what is: epoch and newest status of the job. Who waits for a snapshot agrees.
-    package func agrees(epoch: String, status: StatusID) -> Bool {
+    @inlinable
+    public func agrees(epoch: String, status: StatusID) -> Bool {
         guard self.isLive else { return true }
         return epoch == self.epoch && status == self.lastStatus
     }
 
     /// Something may have been missed: from now on wait for a new snapshot.
-    package mutating func unsynchronise() {
+    @inlinable
+    public mutating func unsynchronise() {
         self.phase = .waiting(position: nil, statuses: [])
-        self.awaitsRepair = true
+        self.mustBeRepaired = true
     }
 
     /// The positions begin anew: another rider's, or those after travel mode was off.
-    package mutating func forgetPosition() { self.lastPosition = 0 }
+    @inlinable
+    public mutating func forgetPosition() { self.lastPosition = 0 }
 }

@@ -3,11 +3,11 @@
 internal import FoundationEssentials
 
 package enum JSONDocument {
-    /// - Parameter value: of texts, numbers, truth values and lists of such alone, which can not fail to encode.
-    package static func bytes(_ value: some Encodable) -> [UInt8] {
+    /// - Throws: `EncodingError` for a number that JSON has no form for. Every other value can be written.
+    package static func bytes(_ value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(value)).map { Array($0) } ?? []
+        return Array(try encoder.encode(value))
     }
 
     /// - Returns: `nil` when it is no such document.

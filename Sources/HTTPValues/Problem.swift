@@ -116,7 +116,8 @@ package struct Problem: Error, HTTPResponseError {
             retryable: self.isRetryable, jobStatus: self.jobStatus?.rawValue,
             jobStatusId: self.jobStatusID?.description, tasks: self.tasks.isEmpty ? nil : self.tasks.map(\.text),
             retryIn: self.retryIn)
-        return JSONDocument.bytes(document)
+        // Of texts and whole numbers, all of which JSON can say.
+        return (try? JSONDocument.bytes(document)) ?? Array(#"{"code":"internal","retryable":false,"status":500}"#.utf8)
     }
 
     /// Says what nobody expected, once for each request or event; nothing of other problems.

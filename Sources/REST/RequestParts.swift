@@ -128,6 +128,13 @@ extension Routes {
         return id
     }
 
+    /// The same of a document that is written here.
+    static func json(
+        _ document: some Encodable, status: HTTPResponse.Status = .ok, isUnknown: Bool = false
+    ) throws -> Response {
+        Self.json(try JSONDocument.bytes(document), status: status, isUnknown: isUnknown)
+    }
+
     /// - Parameter isUnknown: accepted, but no replica is known to have it: a failover may lose it. 202, and a header.
     package static func json(
         _ bytes: [UInt8], status: HTTPResponse.Status = .ok, isUnknown: Bool = false

@@ -93,6 +93,36 @@ package struct Routes: Sendable {
         var insteadOf: String?
     }
 
+    private struct AssignmentDocument: Encodable {
+        var job: String
+        var rider: String?
+        var customer: String
+        var fence: Int64
+
+        private enum CodingKeys: String, CodingKey { case job, rider, customer, fence }
+
+        /// A job without a rider says so.
+        func encode(to encoder: any Encoder) throws {
+            var members = encoder.container(keyedBy: CodingKeys.self)
+            try members.encode(self.job, forKey: .job)
+            try members.encode(self.rider, forKey: .rider)
+            try members.encode(self.customer, forKey: .customer)
+            try members.encode(self.fence, forKey: .fence)
+        }
+    }
+
+    private struct TravelDocument: Encodable {
+        var job: String
+        var active: Bool
+        /// ms since the epoch; none where travel mode is off.
+        var deadline: Int64?
+    }
+
+    private struct TicketDocument: Encodable {
+        var ticket: String
+        var expiresIn: Int64
+    }
+
     @Sendable private func assign(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .assignJob)
         let job = try self.job(context, grant)
@@ -118,11 +148,9 @@ package struct Routes: Sendable {
         let answer = try await self.answer(
             self.jobs.assign(job, to: rider, of: customer, by: grant.person, from: holder))
         let parties = answer.value.parties
-        let rider = parties.rider.map { "\"\($0)\"" } ?? "null"
-        return Self.json(
-            Array(
-                #"{"job":"\#(job)","rider":\#(rider),"customer":"\#(parties.customer)","fence":\#(answer.value.fence)}"#
-                    .utf8),
+        return try Self.json(
+            AssignmentDocument(
+                job: job.text, rider: parties.rider?.text, customer: parties.customer.text, fence: answer.value.fence),
             isUnknown: answer.isUnknown)
     }
 
@@ -131,7 +159,7 @@ package struct Routes: Sendable {
         let job = try self.job(context, grant)
         let deadline = try await self.answer(self.jobs.startTravel(job, by: grant.person))
         try await self.tellHome(of: grant.person) { $0.backgroundTrips.started(.init(rider: grant.person, job: job)) }
-        return Self.json(Array(#"{"job":"\#(job)","active":true,"deadline":\#(deadline)}"#.utf8))
+        return try Self.json(TravelDocument(job: job.text, active: true, deadline: deadline))
     }
 
     @Sendable private func stopTravel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -142,7 +170,7 @@ package struct Routes: Sendable {
             loop.backgroundTrips.restart(.init(rider: grant.person, job: job))
             loop.backgroundRiders.stopped(job, of: grant.person)
         }
-        return Self.json(Array(#"{"job":"\#(job)","active":false}"#.utf8))
+        return try Self.json(TravelDocument(job: job.text, active: false))
     }
 
     /// A ticket to open one WebSocket with, for pages.
@@ -158,7 +186,7 @@ package struct Routes: Sendable {
                         person: grant.person, role: grant.role.rawValue, job: grant.job, rider: grant.rider,
                         token: token.id, issuedAt: token.issuedAt, expiresAt: expiresAt)))
             let seconds = Tickets.lifetime.components.seconds
-            return Self.json(Array(#"{"ticket":"\#(ticket)","expiresIn":\#(seconds)}"#.utf8), status: .created)
+            return try Self.json(TicketDocument(ticket: ticket, expiresIn: seconds), status: .created)
         }
     }
 }

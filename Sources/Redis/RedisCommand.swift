@@ -10,7 +10,8 @@ package struct RedisCommand: Sendable, ExpressibleByArrayLiteral {
 
         package init(stringLiteral value: String) { self = .text(value) }
         package init(integerLiteral value: Int64) { self = .text(String(value)) }
-        package static func integer(_ value: some BinaryInteger) -> Word { .text(String(value)) }
+        package static func integer(_ value: Int) -> Word { .text(String(value)) }
+        package static func integer(_ value: Int64) -> Word { .text(String(value)) }
     }
 
     package var words: [Word]

@@ -61,13 +61,17 @@ struct RecordWriter {
     ///   - secret: server_application_traffic_secret_0.
     ///   - number: records that were sent under it already.
     ///   - mostRecords: under one key.
+    /// - Returns: `nil` when the secret has another length, or libcrypto derives no keys from it.
     init?(suite: Suite, secret: [UInt8], number: UInt64, mostRecords: UInt64) {
         guard secret.count == suite.hashBytes else { return nil }
         self.suite = suite
         self.number = number
         self.mostRecords = mostRecords
         withUnsafeMutableBytes(of: &self.secret) { $0.copyBytes(from: secret) }
-        self.deriveKeys()
+        guard self.deriveKeys() else {
+            self.wipe()
+            return nil
+        }
     }
 
     mutating func wipe() {
@@ -95,15 +99,15 @@ struct RecordWriter {
 
     /// Tells the peer that new keys follow, and takes them (RFC 8446, 4.6.3 and 7.2).
     mutating func updateKeys(to loop: TLSLoop) -> Bool {
+        var next: Words6 = (0, 0, 0, 0, 0, 0)
+        defer { withUnsafeMutableBytes(of: &next) { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+        guard self.expand("traffic upd", self.suite.hashBytes, { $0.copyMemory(to: &next) }) else { return false }
         // key_update, 1 byte: update_not_requested.
         let message: (UInt8, UInt8, UInt8, UInt8, UInt8) = (24, 0, 0, 1, 0)
         guard withUnsafeBytes(of: message, { self.seal($0, .handshake, to: loop) }) else { return false }
-        var next: Words6 = (0, 0, 0, 0, 0, 0)
-        self.expand("traffic upd", self.suite.hashBytes) { $0.copyMemory(to: &next) }
         self.secret = next
         self.number = 0
-        self.deriveKeys()
-        return true
+        return self.deriveKeys()
     }
 
     private mutating func seal(_ bytes: UnsafeRawBufferPointer, _ content: Content, to loop: TLSLoop) -> Bool {
@@ -144,31 +148,49 @@ struct RecordWriter {
 
     // MARK: keys
 
-    private mutating func deriveKeys() {
+    /// - Returns: `false` when libcrypto refuses; the keys of before stand then, and nothing may be sent under them.
+    private mutating func deriveKeys() -> Bool {
         let suite = self.suite
         var (key, head, tail): (Words4, UInt32, UInt64) = ((0, 0, 0, 0), 0, 0)
-        self.expand("key", suite.keyBytes) { $0.copyMemory(to: &key) }
-        self.expand("iv", 12) { iv in
-            head = iv.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
-            tail = UInt64(bigEndian: iv.loadUnaligned(fromByteOffset: 4, as: UInt64.self))
-        }
+        let areDerived =
+            self.expand("key", suite.keyBytes) { $0.copyMemory(to: &key) }
+            && self.expand("iv", 12) { iv in
+                head = iv.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
+                tail = UInt64(bigEndian: iv.loadUnaligned(fromByteOffset: 4, as: UInt64.self))
+            }
+        guard areDerived else { return false }
         (self.key, self.nonceHead, self.nonceTail) = (key, head, tail)
+        return true
+    }
+
+    private func expand(_ label: StaticString, _ count: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
+        withUnsafeBytes(of: self.secret) { secret in
+            Self.expand(
+                UnsafeRawBufferPointer(rebasing: secret[..<self.suite.hashBytes]), by: self.suite.hash, label, count,
+                body)
+        }
     }
 
     /// HKDF-Expand-Label with an empty context (RFC 8446, 7.1), for no more than one block of the hash (RFC 5869, 2.3).
-    private func expand(_ label: StaticString, _ count: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
+    ///
+    /// - Returns: whether `body` was given the bytes. It is not called when libcrypto refuses: the block would hold
+    ///   whatever the stack held, and records would be encrypted under that.
+    static func expand(
+        _ secret: UnsafeRawBufferPointer, by hash: OpaquePointer?, _ label: StaticString, _ count: Int,
+        _ body: (UnsafeRawBufferPointer) -> Void
+    ) -> Bool {
         let name =
             "tls13 ".utf8.map { $0 } + UnsafeBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount)
         let info = [UInt8(count >> 8), UInt8(count & 0xFF), UInt8(name.count)] + name + [0, 1]
-        withUnsafeTemporaryAllocation(byteCount: Int(EVP_MAX_MD_SIZE), alignment: 8) { block in
+        return withUnsafeTemporaryAllocation(byteCount: Int(EVP_MAX_MD_SIZE), alignment: 8) { block in
+            defer { OPENSSL_cleanse(block.baseAddress, block.count) }
             var length: CUnsignedInt = 0
-            withUnsafeBytes(of: self.secret) { secret in
-                _ = HMAC(
-                    self.suite.hash, secret.baseAddress, CInt(self.suite.hashBytes), info, info.count,
-                    block.baseAddress?.assumingMemoryBound(to: UInt8.self), &length)
-            }
+            let digest = HMAC(
+                hash, secret.baseAddress, CInt(secret.count), info, info.count,
+                block.baseAddress?.assumingMemoryBound(to: UInt8.self), &length)
+            guard digest != nil, count <= Int(length) else { return false }
             body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block)[..<count]))
-            OPENSSL_cleanse(block.baseAddress, block.count)
+            return true
         }
     }
 

@@ -228,15 +228,20 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     }
 
     /// Whether a close, whoever closes, throws away what the kernel still holds, where it would be sent on for minutes.
-    package func setDiscardsUnsent(_ isOn: Bool) { self.door.setDiscardsUnsent(isOn) }
+    ///
+    /// - Returns: `false` when the kernel refuses.
+    package func setDiscardsUnsent(_ isOn: Bool) -> Bool { self.door.setDiscardsUnsent(isOn) }
 
     /// Ends the connection at once, with what waits here and in the kernel: the peer gets no byte more, and a reset.
-    package func reset() {
-        guard let context = self.context, context.channel.isActive else { return }
+    ///
+    /// - Returns: `false` when the kernel keeps what it holds, and may send it on after the close.
+    package func reset() -> Bool {
+        guard let context = self.context, context.channel.isActive else { return true }
         self.isInputOver = true
         self.isOutputOver = true
-        self.door.setDiscardsUnsent(true)
+        let isDiscarded = self.door.setDiscardsUnsent(true)
         context.close(mode: .all, promise: nil)
+        return isDiscarded
     }
 
     private func error(_ reason: String) -> TLSError {

@@ -66,10 +66,13 @@ final class SocketDoor {
     }
 
     /// Whether what the kernel holds is thrown away when the descriptor is closed, not sent (socket(7), SO_LINGER).
-    func setDiscardsUnsent(_ isOn: Bool) {
-        guard let descriptor = self.descriptor, self.channel?.isActive == true else { return }
+    ///
+    /// - Returns: `false` when the kernel refuses: what it holds will be sent on, whoever closes. A connection that is no
+    ///   socket, or is over, has nothing to throw away.
+    func setDiscardsUnsent(_ isOn: Bool) -> Bool {
+        guard let descriptor = self.descriptor, self.channel?.isActive == true else { return true }
         var atOnce = linger(l_onoff: isOn ? 1 : 0, l_linger: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
+        return setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size)) == 0
     }
 
     /// `handlerAdded`

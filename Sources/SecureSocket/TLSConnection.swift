@@ -107,7 +107,7 @@ final class TLSConnection {
             !self.loop.said.contains(.keyUpdate)
         else { return }
         // The server's last word of the handshake was in an earlier call (the client had to answer it), so what is in
-        // the output now, the session's ticket, went out under the new keys.
+        // the output now, the session's ticket, went out under the new keys. Where no writer can be made, libssl goes on.
         self.records = RecordWriter(
             suite: suite, secret: secret, number: self.loop.outputRecords, mostRecords: self.context.mostRecords)
     }

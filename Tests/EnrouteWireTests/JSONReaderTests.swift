@@ -92,4 +92,13 @@ import Testing
         let passed = try read(json) { Array(try $0.value()) }
         #expect(String(decoding: passed, as: UTF8.self) == #"{"a": [1, 2]}"#)
     }
+
+    @Test(arguments: [(" \t\r\n[1]", true, false), ("{}", false, true), ("1", false, false), ("  ", false, false)])
+    func `looking at the next value does not move the cursor`(json: String, isArray: Bool, isObject: Bool) {
+        Array(json.utf8).withUnsafeBytes { bytes in
+            let reader = JSONReader(bytes)
+            #expect(reader.isAtArray == isArray && reader.isAtObject == isObject)
+            #expect(reader.position == 0)
+        }
+    }
 }

@@ -23,6 +23,12 @@ import Testing
         #expect(location.receivedAt == 1_700_000_000_200)
     }
 
+    @Test(arguments: ["1700000000456789", "0000000000000001"])
+    func `a location that came is written again as it came`(id: String) throws {
+        let bytes = self.published(id: id)
+        #expect(try bytes.withUnsafeBytes { try ServerMessage($0) }.encoded == bytes)
+    }
+
     @Test func `id and time stand at the place where the script looks for them`() {
         let text = String(decoding: self.published(), as: UTF8.self)
         // string.sub(stored, 26, 41) and string.sub(stored, 49, 61), counted from 1.

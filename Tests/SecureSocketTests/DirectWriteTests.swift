@@ -156,6 +156,29 @@ import Testing
         _ = try channel.finish()
     }
 
+    @Test(arguments: Listener.Door.allCases)
+    func `whoever asks to discard what is unsent is told when the kernel refuses`(door: Listener.Door) async throws {
+        let (listener, connection, _) = try await self.connect(door)
+        let answers = try await connection.run { socket -> [Bool] in
+            let handle = try connection.channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+                of: NIOBSDSocket.Handle.self
+            ) { $0 }
+            let number = try #require(handle)
+            var answers = [socket.setDiscardsUnsent(true)]
+            // For as long as two questions take, the number names a pipe: no socket, so setsockopt(2) fails with ENOTSOCK.
+            var ends: [CInt] = [0, 0]
+            try #require(pipe(&ends) == 0)
+            let own = dup(number)
+            try #require(own >= 0 && dup2(ends[0], number) == number)
+            answers += [socket.setDiscardsUnsent(true), socket.setDiscardsUnsent(false)]
+            try #require(dup2(own, number) == number)
+            for descriptor in ends + [own] { close(descriptor) }
+            return answers + [socket.setDiscardsUnsent(false)]
+        }
+        #expect(answers == [true, false, false, true])
+        try await listener.stop()
+    }
+
     private func connect(
         _ door: Listener.Door, sendBuffer: Int? = nil, receiveBuffer: Int? = nil
     ) async throws -> (Listener, Connection, Peer) {

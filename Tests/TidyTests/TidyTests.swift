@@ -80,6 +80,20 @@ import Testing
         }
     }
 
+    @Test func `REST's documents are encoded, never put together from texts`() throws {
+        let files = try Project.files("Sources/REST", ".swift")
+        #expect(files.count > 20)
+        for file in files { #expect(!file.text.contains(##"#"{""##), "\(file.path)") }
+    }
+
+    @Test func `nothing is thrown by force, and what the compiler does not check is sendable has its reason`() throws {
+        for file in try Project.files("Sources", ".swift") {
+            #expect(file.text.firstMatch(of: /\bthrow \w+!/) == nil, "\(file.path)")
+            guard file.text.contains(": @unchecked Sendable") else { continue }
+            #expect(file.text.contains("/// `@unchecked Sendable`: "), "\(file.path)")
+        }
+    }
+
     // MARK: the hot path
 
     private static let steps = [

@@ -77,18 +77,22 @@ package final class SecureSocketHandler: ChannelInboundHandler {
     }
 
     /// Whether a close throws away what the kernel still holds.
-    package func setDiscardsUnsent(_ isOn: Bool) {
-        guard let channel = self.context?.channel, channel.isActive else { return }
-        _ = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+    ///
+    /// - Returns: `false` when the kernel refuses.
+    package func setDiscardsUnsent(_ isOn: Bool) -> Bool {
+        guard let channel = self.context?.channel, channel.isActive else { return true }
+        let isSet = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
             var atOnce = linger(l_onoff: isOn ? 1 : 0, l_linger: 0)
-            return setsockopt($0, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
+            return setsockopt($0, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size)) == 0
         }
+        return isSet.flatMap { $0 } ?? true
     }
 
     /// Ends the connection at once, with what waits here and in the kernel.
-    package func reset() {
-        self.setDiscardsUnsent(true)
+    package func reset() -> Bool {
+        let isDiscarded = self.setDiscardsUnsent(true)
         self.context?.close(mode: .all, promise: nil)
+        return isDiscarded
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {

@@ -49,21 +49,11 @@ package struct JSONReader {
         self.depth -= 1
     }
 
-    /// Whether the next value is an array.
-    package var isAtArray: Bool {
-        mutating get {
-            self.skipSpace()
-            return self.peek == UInt8(ascii: "[")
-        }
-    }
+    /// Whether the next value is an array. The cursor stays where it is.
+    package var isAtArray: Bool { self.nextByte == UInt8(ascii: "[") }
 
-    /// Whether the next value is an object.
-    var isAtObject: Bool {
-        mutating get {
-            self.skipSpace()
-            return self.peek == UInt8(ascii: "{")
-        }
-    }
+    /// Whether the next value is an object. The cursor stays where it is.
+    var isAtObject: Bool { self.nextByte == UInt8(ascii: "{") }
 
     /// Nothing but white space may follow.
     package mutating func end() throws(BadMessage) {
@@ -134,8 +124,13 @@ package struct JSONReader {
 
     private var peek: UInt8? { self.position < self.bytes.count ? self.bytes[self.position] : nil }
 
+    /// The first byte of the next value; `nil` at the end.
+    private var nextByte: UInt8? { self.bytes[self.position...].first { !Self.isSpace($0) } }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
+
     private mutating func skipSpace() {
-        while let byte = self.peek, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { self.position += 1 }
+        while let byte = self.peek, Self.isSpace(byte) { self.position += 1 }
     }
 
     private mutating func take(_ byte: UInt8) -> Bool {

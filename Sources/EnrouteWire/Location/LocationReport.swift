@@ -227,4 +227,12 @@ public struct Location: Hashable, Sendable {
         self.fix = try Fix(from: &rest)
         self.receivedAt = receivedAt
     }
+
+    /// The bytes that a gateway sent: what the script puts before the tail, and the tail.
+    var encoded: [UInt8] {
+        let id = String(self.id)
+        let padding = String(repeating: "0", count: max(0, PublishedLocation.idDigits - id.utf8.count))
+        return PublishedLocation.head + Array("\(padding)\(id)\",\"at\":\(self.fix.at)".utf8)
+            + PublishedLocation.tail(of: self.fix, job: self.job, receivedAt: self.receivedAt)
+    }
 }

@@ -79,7 +79,8 @@ public enum ServerMessage: Hashable, Sendable {
 }
 
 extension ServerMessage {
-    /// The message as a gateway sends it. A location is encoded by `PublishedLocation` and never here.
+    /// The message as a gateway sends it. A gateway encodes a location once for everybody, with `PublishedLocation`; this
+    /// writes the same bytes.
     public var encoded: [UInt8] {
         switch self {
         case .welcome(let welcome):
@@ -96,7 +97,7 @@ extension ServerMessage {
                 writer.field("job", job.text)
                 event.write(into: &writer)
             }
-        case .location: preconditionFailure("a location is encoded once, by PublishedLocation")
+        case .location(let location): return location.encoded
         case .tracking(let job, let state, let reason):
             return JSONWriter.message("tracking") { writer in
                 writer.field("job", job.text)

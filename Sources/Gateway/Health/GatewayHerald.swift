@@ -52,7 +52,8 @@ package actor GatewayHerald {
             self.ledger.add(trips.ledger)
             let (health, followed) = await self.health()
             // Where Redis is away nobody hears it, and the next word says the same.
-            try? await self.registry.announce(self.id, JSONDocument.bytes(health), followed: followed, now: .now).get()
+            try? await self.registry.announce(self.id, try JSONDocument.bytes(health), followed: followed, now: .now)
+                .get()
             try? await Task.sleep(for: GatewayRegistry.pace)
         }
         // Not waited for: the connections to Redis end soon.

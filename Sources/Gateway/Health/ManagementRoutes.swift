@@ -24,7 +24,7 @@ struct ManagementRoutes: Sendable {
         router.get("healthz") { _, _ in
             Response(
                 status: .ok, headers: [.contentType: "application/json"],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: JSONDocument.bytes(await self.fleet.health))))
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: try JSONDocument.bytes(await self.fleet.health))))
         }
         router.get("metrics") { _, _ in
             Response(

@@ -53,7 +53,7 @@ extension Routes {
         let event: CloudEvent
         do throws(EventFault) { event = try read() } catch { throw self.problem(error) }
         let answer = try await self.take(event, grant)
-        return Self.json(answer.json, isUnknown: answer.isUnknown)
+        return try Self.json(answer, isUnknown: answer.isUnknown)
     }
 
     private func answers(
@@ -63,21 +63,20 @@ extension Routes {
         var outage: Problem?
         for event in events {
             do {
-                switch event {
-                case .failure(let fault): throw self.problem(fault)
-                // Without Redis each would wait for its own time-out.
-                case .success where outage != nil:
+                let event = try event.mapError { self.problem($0) }.get()
+                if let outage {
+                    // Without Redis each would wait for its own time-out.
                     self.eventCounts.add(.eventsFailed)
-                    throw outage!
-                case .success(let event): answers.append(try await self.take(event, grant))
+                    throw outage
                 }
+                answers.append(try await self.take(event, grant))
             } catch let problem as Problem {
                 if problem.code == .unavailable { outage = problem }
                 problem.log("an event of a batch failed on our side", logger)
                 answers.append(EventAnswer(problem, try? event.get()))
             }
         }
-        return Self.json(EventAnswer.json(answers))
+        return try Self.json(answers)
     }
 
     /// - Throws: `Problem`, and nothing else.
@@ -207,14 +206,5 @@ package struct EventAnswer: Encodable {
         self.status = problem.statusCode
         self.jobStatus = problem.jobStatus?.rawValue
         (self.code, self.detail, self.retryable) = (problem.code.rawValue, problem.detail, problem.isRetryable)
-    }
-
-    var json: [UInt8] { Self.json(self) }
-
-    static func json(_ value: some Encodable) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and numbers alone can not fail to encode.
-        return (try? encoder.encode(value)).map { Array($0) } ?? []
     }
 }

@@ -43,7 +43,7 @@ extension Routes {
         case .unsubscribeConfirmation: context.logger.notice("a topic's subscription has ended", metadata: topic)
         case .notification: return try await self.take(message)
         }
-        return Self.json(Array(#"{"outcome":"applied"}"#.utf8))
+        return try Self.json(["outcome": "applied"])
     }
 
     private func take(_ message: TopicMessage) async throws -> Response {
@@ -51,7 +51,7 @@ extension Routes {
         do throws(EventFault) { event = try message.event() } catch { throw self.problem(error) }
         do {
             let answer = try await self.take(event, Grant(person: message.sender, role: .service))
-            return Self.json(answer.json, isUnknown: answer.isUnknown)
+            return try Self.json(answer, isUnknown: answer.isUnknown)
         } catch var problem as Problem where problem.isRetryable {
             problem.statusCode = 503
             throw problem

@@ -43,10 +43,20 @@ extension Routes {
             self.links.issueDurably(
                 for: job, of: record.customer, viewers: wish.viewers, lifetime: wish.lifetime, by: grant.person))
         let link = made.value
-        let json =
-            #"{"link":"\#(link.secret)","id":"\#(link.id)","url":"/track/\#(job)#\#(link.secret)","#
-            + #""expiresAt":\#(link.expiresAt),"viewers":\#(wish.viewers)}"#
-        return Self.json(Array(json.utf8), status: .created, isUnknown: made.isUnknown)
+        return try Self.json(
+            LinkDocument(
+                link: link.secret, id: link.id, url: "/track/\(job)#\(link.secret)", expiresAt: link.expiresAt,
+                viewers: wish.viewers),
+            status: .created, isUnknown: made.isUnknown)
+    }
+
+    private struct LinkDocument: Encodable {
+        var link: String
+        var id: String
+        var url: String
+        /// ms since the epoch
+        var expiresAt: Int64
+        var viewers: Int
     }
 
     private func wish(

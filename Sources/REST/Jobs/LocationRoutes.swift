@@ -34,6 +34,30 @@ private enum Intake {
     }
 }
 
+/// What a phone is told of its batch; what it has to do nothing about is left out where there is none of it.
+private struct BatchAnswer: Encodable {
+    struct Refusal: Encodable {
+        var job: String
+        var code: String
+        var reason: String?
+    }
+    struct Approach: Encodable {
+        var job: String
+        var state: String
+    }
+
+    var job: String
+    var seq: Int64?
+    var accepted: [String]
+    var stale: [String]
+    var held: [String]?
+    var refuted: [String]?
+    var refused: [Refusal]
+    var approach: [Approach]?
+    /// s from one position to the next.
+    var rate: Int?
+}
+
 extension Routes {
     func addLocations(to api: RouterGroup<GatewayRequestContext>) {
         api.post("jobs/{job}/locations", use: self.reportLocations)
@@ -78,24 +102,18 @@ extension Routes {
         if !accepted.isEmpty, grant.allows(.beAvailable) {
             _ = try? await self.riders.heard(from: grant.person, at: place, device: nil).get()
         }
-        let refusals = refused.map { job, refusal, reason in
-            let reason = reason.map { #","reason":"\#($0.rawValue)""# } ?? ""
-            return #"{"job":"\#(job)","code":"\#(refusal.code.rawValue)"\#(reason)}"#
-        }
-        let near = guidance.approaches.map { #"{"job":"\#($0.job)","state":"\#($0.state.rawValue)"}"# }
-        let json =
-            #"{"job":"\#(job)",\#(batch.sequence.map { #""seq":\#($0),"# } ?? "")"#
-            + #""accepted":\#(Self.list(accepted)),"stale":\#(Self.list(stale)),"#
-            + (held.isEmpty ? "" : #""held":\#(Self.list(held)),"#)
-            + (refuted.isEmpty ? "" : #""refuted":\#(Self.list(refuted)),"#)
-            + #""refused":[\#(refusals.joined(separator: ","))]"#
-            + (near.isEmpty ? "" : #","approach":[\#(near.joined(separator: ","))]"#)
-            // Whole seconds, all of them.
-            + (guidance.rate.map { #","rate":\#(Int($0))"# } ?? "") + "}"
-        return Self.json(Array(json.utf8))
+        return try Self.json(
+            BatchAnswer(
+                job: job.text, seq: batch.sequence, accepted: accepted.map(\.text), stale: stale.map(\.text),
+                held: held.isEmpty ? nil : held.map(\.text), refuted: refuted.isEmpty ? nil : refuted.map(\.text),
+                refused: refused.map {
+                    .init(job: $0.job.text, code: $0.refusal.code.rawValue, reason: $0.reason?.rawValue)
+                },
+                approach: guidance.approaches.isEmpty
+                    ? nil : guidance.approaches.map { .init(job: $0.job.text, state: $0.state.rawValue) },
+                // Whole seconds, all of them.
+                rate: guidance.rate.map { Int($0) }))
     }
-
-    private static func list(_ jobs: [JobID]) -> String { "[\(jobs.map { "\"\($0)\"" }.joined(separator: ","))]" }
 
     private static func batch(_ request: Request) async throws -> LocationBatch {
         let body = try await request.body.collect(upTo: Self.longestBody)

@@ -64,11 +64,10 @@ extension Routes {
             return Answer.Candidate(
                 app: app.rawValue, label: app.label, ios: url(.ios), android: url(.android), web: url(.web))
         }
-        var response = Self.json(
-            JSONDocument.bytes(
-                Answer(
-                    job: job.text, to: stop.rawValue, name: stop == .vendor ? record.vendor?.name : nil,
-                    lat: place.latitude, lon: place.longitude, candidates: candidates)))
+        var response = try Self.json(
+            Answer(
+                job: job.text, to: stop.rawValue, name: stop == .vendor ? record.vendor?.name : nil,
+                lat: place.latitude, lon: place.longitude, candidates: candidates))
         response.headers[.vary] = "User-Agent"
         return response
     }

@@ -43,14 +43,13 @@ extension Routes {
     @Sendable private func readZones(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         _ = try self.grant(request, context, .lookAtZones)
         let zones = try await self.answering { try await self.lookout.zones() }
-        return Self.json(
-            JSONDocument.bytes(
-                ZonesDocument(
-                    zones: zones.map {
-                        .init(
-                            zone: $0.zone.text, jobs: $0.sizes.jobs, available: $0.sizes.available,
-                            online: $0.sizes.online)
-                    })))
+        return try Self.json(
+            ZonesDocument(
+                zones: zones.map {
+                    .init(
+                        zone: $0.zone.text, jobs: $0.sizes.jobs, available: $0.sizes.available,
+                        online: $0.sizes.online)
+                }))
     }
 
     /// The zone that is asked about, by who may.
@@ -142,8 +141,8 @@ extension Routes {
                 available: record.isAvailable, draining: record.isDraining, capacity: record.capacity,
                 tasks: record.tasks.keys.map(\.text).sorted(), heartbeat: record.heartbeat, statusAt: record.statusAt)
         }.sorted { $0.rider < $1.rider }
-        return Self.json(
-            JSONDocument.bytes(RidersDocument(zone: zone.text, riders: riders, count: max(sizes.online, riders.count))))
+        return try Self.json(
+            RidersDocument(zone: zone.text, riders: riders, count: max(sizes.online, riders.count)))
     }
 
     private struct VerdictsDocument: Encodable {
@@ -177,9 +176,8 @@ extension Routes {
         let jobs = verdicts.map { job, summary in
             VerdictsDocument.Job(job: job.text, counts: counts(summary.counts), refused: summary.refused)
         }.filter { $0.refused > 0 }.sorted { ($1.refused, $0.job) < ($0.refused, $1.job) }
-        return Self.json(
-            JSONDocument.bytes(
-                VerdictsDocument(zone: zone.text, counts: counts(sums), jobs: Array(jobs.prefix(Self.mostRefused)))))
+        return try Self.json(
+            VerdictsDocument(zone: zone.text, counts: counts(sums), jobs: Array(jobs.prefix(Self.mostRefused))))
     }
 
     private struct AuditDocument: Encodable {
@@ -206,11 +204,10 @@ extension Routes {
                 return members
             }
         }
-        return Self.json(
-            JSONDocument.bytes(
-                AuditDocument(
-                    zone: zone.text, changes: told(changes, Self.changeMembers),
-                    accesses: told(accesses, Self.accessMembers))))
+        return try Self.json(
+            AuditDocument(
+                zone: zone.text, changes: told(changes, Self.changeMembers),
+                accesses: told(accesses, Self.accessMembers)))
     }
 
     private struct GatewaysDocument: Encodable {
@@ -232,11 +229,10 @@ extension Routes {
     @Sendable private func readGateways(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         _ = try self.grant(request, context, .lookAtZones)
         let (gateways, isComplete) = await self.lookout.gateways()
-        return Self.json(
-            JSONDocument.bytes(
-                GatewaysDocument(
-                    gateways: gateways.map { .init(id: $0.id, at: $0.at, health: $0.health) },
-                    answeredBy: self.lookout.herald?.id ?? "", complete: isComplete)))
+        return try Self.json(
+            GatewaysDocument(
+                gateways: gateways.map { .init(id: $0.id, at: $0.at, health: $0.health) },
+                answeredBy: self.lookout.herald?.id ?? "", complete: isComplete))
     }
 }
 

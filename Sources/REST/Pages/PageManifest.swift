@@ -49,7 +49,7 @@ extension Pages {
                 let names = Installable.allCases.map(\.rawValue).joined(separator: ", ")
                 throw Problem(.notFound, status: 404, detail: "page must be one of \(names).")
             }
-            return Self.answer(self.manifest(of: page), "application/manifest+json; charset=utf-8")
+            return Self.answer(try self.manifest(of: page), "application/manifest+json; charset=utf-8")
         }
         // Of the whole site, since each page has it.
         router.get("worker.js") { request, _ in
@@ -59,9 +59,9 @@ extension Pages {
         }
     }
 
-    private func manifest(of page: Installable) -> [UInt8] {
+    private func manifest(of page: Installable) throws -> [UInt8] {
         if let own = self.files["\(page.rawValue).webmanifest"] { return own.bytes }
-        return JSONDocument.bytes(
+        return try JSONDocument.bytes(
             Manifest(
                 name: page.name, short_name: page.name, start_url: page.start, scope: page.scope,
                 icons: [

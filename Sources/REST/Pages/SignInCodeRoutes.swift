@@ -43,7 +43,12 @@ extension Routes {
                 "expiresIn must be \(SignInCodes.lifetimes.lowerBound) to \(SignInCodes.lifetimes.upperBound) s.")
         }
         let code = try await self.answer(self.signInCodes.issue(for: token, seconds: seconds))
-        return Self.json(Array(#"{"code":"\#(code)","expiresIn":\#(seconds)}"#.utf8), status: .created)
+        return try Self.json(MadeCode(code: code, expiresIn: seconds), status: .created)
+    }
+
+    private struct MadeCode: Encodable {
+        var code: String
+        var expiresIn: Int
     }
 
     private struct ShownCode: Decodable { var code: String }
@@ -72,10 +77,9 @@ extension Routes {
             throw Problem(
                 .notFound, status: 404, detail: "The code is not valid any more: each is good once, and not for long.")
         }
-        return Self.json(
-            JSONDocument.bytes(
-                SignedIn(
-                    token: token, role: grant.role.rawValue, person: grant.person.text, expiresAt: expiresAt * 1000)))
+        return try Self.json(
+            SignedIn(
+                token: token, role: grant.role.rawValue, person: grant.person.text, expiresAt: expiresAt * 1000))
     }
 
     /// A key that this gateway has not read yet is asked for: the code is used up, and there is no other.

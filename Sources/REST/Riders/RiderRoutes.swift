@@ -27,7 +27,7 @@ extension Routes {
 
     @Sendable private func readMe(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .beAvailable)
-        return Self.json(try await self.answer(self.riders.read(grant.person)).json)
+        return try Self.json(try await self.answer(self.riders.read(grant.person)).document)
     }
 
     private struct DeclarationBody: Decodable {
@@ -64,7 +64,7 @@ extension Routes {
         let declared = self.riders.declare(status, of: grant.person, device: device, by: asker)
             .flatMapErrorThrowing { throw Refused($0).ofItself }
         let rider = try await self.answer(declared)
-        return Self.json(rider.value.json, isUnknown: rider.isUnknown)
+        return try Self.json(rider.value.document, isUnknown: rider.isUnknown)
     }
 
     private struct PresenceBody: Decodable {
@@ -107,7 +107,7 @@ extension Routes {
             }
             let rider = try await self.answer(
                 self.riders.take(step, with: job, by: grant.person, source: "rest", request: attempt.key))
-            return Self.json(rider.json)
+            return try Self.json(rider.document)
         }
     }
 
@@ -121,7 +121,7 @@ extension Routes {
 
     @Sendable private func readRider(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         _ = try self.grant(request, context, .readRiders)
-        return Self.json(try await self.answer(self.riders.read(try self.rider(context))).json)
+        return try Self.json(try await self.answer(self.riders.read(try self.rider(context))).document)
     }
 
     private struct RiderBody: Decodable {
@@ -145,8 +145,8 @@ extension Routes {
             self.riders.describe(
                 rider, in: try Self.name(body.zone, "zone"), isApproved: body.approved, capacity: capacity,
                 by: .init(grant.person)))
-        return Self.json(
-            answer.rider.value.json, status: answer.isNew ? .created : .ok, isUnknown: answer.rider.isUnknown)
+        return try Self.json(
+            answer.rider.value.document, status: answer.isNew ? .created : .ok, isUnknown: answer.rider.isUnknown)
     }
 
     @Sendable private func removeRider(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -184,7 +184,7 @@ extension Routes {
         let answer = try await self.answer(
             self.riders.declare(
                 .offline, of: rider, because: reason, by: .init(grant.person, request: attempt.key)))
-        return Self.json(answer.value.json, isUnknown: answer.isUnknown)
+        return try Self.json(answer.value.document, isUnknown: answer.isUnknown)
     }
 }
 
@@ -221,17 +221,16 @@ extension KnownRider {
     }
 
     /// As REST answers it.
-    package var json: [UInt8] {
+    var document: some Encodable {
         let record = self.record
-        return JSONDocument.bytes(
-            Document(
-                rider: self.rider.text, zone: self.zone.text, status: record.status.rawValue,
-                reachable: record.isReachable, approved: record.isApproved, capacity: record.capacity,
-                available: record.isAvailable, draining: record.isDraining, version: String(record.version),
-                statusAt: record.statusAt, heartbeat: record.heartbeat, device: record.device?.text,
-                reason: record.reason,
-                tasks: record.tasks.sorted { $0.key.text < $1.key.text }.map {
-                    .init(job: $0.key.text, state: $0.value.rawValue)
-                }))
+        return Document(
+            rider: self.rider.text, zone: self.zone.text, status: record.status.rawValue,
+            reachable: record.isReachable, approved: record.isApproved, capacity: record.capacity,
+            available: record.isAvailable, draining: record.isDraining, version: String(record.version),
+            statusAt: record.statusAt, heartbeat: record.heartbeat, device: record.device?.text,
+            reason: record.reason,
+            tasks: record.tasks.sorted { $0.key.text < $1.key.text }.map {
+                .init(job: $0.key.text, state: $0.value.rawValue)
+            })
     }
 }

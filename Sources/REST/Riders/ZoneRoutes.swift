@@ -51,10 +51,9 @@ extension Routes {
             let members = reading.members.map {
                 PoolDocument.Member(rider: $0.rider.text, distance: nil, heartbeat: $0.heartbeat)
             }
-            return Self.json(
-                JSONDocument.bytes(
-                    PoolDocument(
-                        zone: zone.text, riders: members, count: reading.count, version: String(reading.version))))
+            return try Self.json(
+                PoolDocument(
+                    zone: zone.text, riders: members, count: reading.count, version: String(reading.version)))
         }
         let parts = near.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
         guard parts.count == 2, let latitude = parts[0], let longitude = parts[1],
@@ -64,7 +63,7 @@ extension Routes {
         let members = nearest.map {
             PoolDocument.Member(rider: $0.rider.text, distance: ($0.metres * 10).rounded() / 10, heartbeat: nil)
         }
-        return Self.json(
-            JSONDocument.bytes(PoolDocument(zone: zone.text, riders: members, count: nil, version: nil)))
+        return try Self.json(
+            PoolDocument(zone: zone.text, riders: members, count: nil, version: nil))
     }
 }

@@ -78,7 +78,7 @@ extension Session {
     func resetUnlessTaken() {
         guard self.taking == nil, self.socket.unsentBytes > 0 else { return }
         // Also when the peer closes first: what is unsent then, the kernel would send on.
-        self.socket.setDiscardsUnsent(true)
+        guard self.socket.setDiscardsUnsent(true) else { return self.reset() }
         self.taking = Taking(end: .now() + .milliseconds(Self.takingMilliseconds))
         self.lookWhetherTaken()
     }
@@ -88,16 +88,20 @@ extension Session {
         guard let taking = self.taking else { return }
         guard self.socket.unsentBytes > 0 else {
             self.taking = nil
-            self.socket.setDiscardsUnsent(false)
+            // Where the kernel refuses, a later close is a reset, of a connection on which nothing waited: no harm.
+            _ = self.socket.setDiscardsUnsent(false)
             if taking.isLast { self.finish() }
             return
         }
         let left = taking.end - .now()
-        guard left > .zero else {
-            self.loop.counts.add(.connectionsReset)
-            return self.socket.reset()
-        }
+        guard left > .zero else { return self.reset() }
         _ = self.loop.deadlines.after(min(Deadlines.tick, left)) { [weak self] in self?.lookWhetherTaken() }
+    }
+
+    private func reset() {
+        self.loop.counts.add(.connectionsReset)
+        guard !self.socket.reset() else { return }
+        self.logger.error("the kernel does not discard what a peer may not see any more")
     }
 }
 

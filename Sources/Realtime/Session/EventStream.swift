@@ -80,7 +80,8 @@ private struct Closing: Encodable {
     var code: UInt16
     var reason: String
 
-    var json: [UInt8] { JSONDocument.bytes(self) }
+    /// A number and a text: JSON can say every one of them.
+    var json: [UInt8] { (try? JSONDocument.bytes(self)) ?? Array(#"{"code":\#(self.code),"reason":""}"#.utf8) }
 }
 
 extension ResumePoint {

@@ -4,14 +4,13 @@ import EnrouteWire
 import Gateway
 
 /// One limit that can be configured.
-struct LimitSetting: @unchecked Sendable {
+struct LimitSetting: Sendable {
     /// Without `ENROUTE_LIMIT_`.
     let name: String
-    // A key path to a property of a value: it holds nothing that could be shared.
-    let path: WritableKeyPath<Limits, Int>
+    let path: any WritableKeyPath<Limits, Int> & Sendable
     let range: ClosedRange<Int>
 
-    init(_ name: String, _ path: WritableKeyPath<Limits, Int>, _ range: ClosedRange<Int>) {
+    init(_ name: String, _ path: any WritableKeyPath<Limits, Int> & Sendable, _ range: ClosedRange<Int>) {
         self.name = name
         self.path = path
         self.range = range

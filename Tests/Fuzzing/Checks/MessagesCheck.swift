@@ -90,10 +90,9 @@ enum MessagesCheck {
     /// A location is written in two halves: the tail by the gateway, what is before it by publish_location.lua.
     private static func returns(_ location: Location) throws(Disagreement) {
         let tail = PublishedLocation.tail(of: location.fix, job: location.job, receivedAt: location.receivedAt)
-        let digits = String(location.id)
-        try require(digits.count <= 16, "an id of 16 digits was read as \(digits)")
-        let id = String(repeating: "0", count: 16 - digits.count) + digits
-        let written = Array(#"{"type":"location","id":"\#(id)","at":\#(location.fix.at)"#.utf8) + tail
+        try require(location.id < 10_000_000_000_000_000, "an id of 16 digits was read as \(location.id)")
+        let written = ServerMessage.location(location).encoded
+        try require(written.suffix(tail.count) == tail[...], "\(self.text(written)) does not end with its tail")
         guard case .success(.location(let again)) = self.server(written) else {
             throw Disagreement("\(self.text(written)) was written and is refused: \(self.server(written))")
         }

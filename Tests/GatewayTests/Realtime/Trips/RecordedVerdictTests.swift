@@ -3,13 +3,14 @@ import EnrouteWire
 import Foundation
 import Journeys
 import LiveState
+import TestSupport
 import Testing
 
 @testable import Gateway
 
 /// Recorded trips sent to a running gateway in one breath, as if they had ended now: what followers would have seen.
 @Suite struct RecordedVerdictTests {
-    private static let folder = URL(filePath: #filePath).appending(path: "../../../../shared/data/trips").standardized
+    private static let folder = Checkout.root.appending(path: "../shared/data/trips").standardized
     static let isThere = FileManager.default.fileExists(atPath: Self.folder.path)
 
     /// Of a trip, at most: the jumps are among them.

@@ -51,13 +51,13 @@ import Testing
                 let first = try await Self.send(gateway, batch)
                 #expect(first.status == 200)
                 #expect(
-                    first.text == #"{"job":"job-1","seq":17,"accepted":["job-1"],"stale":[],"refused":[],"#
-                        + #""approach":[{"job":"job-1","state":"approaching"}],"rate":5}"#)
+                    first.text == #"{"accepted":["job-1"],"approach":[{"job":"job-1","state":"approaching"}],"#
+                        + #""job":"job-1","rate":5,"refused":[],"seq":17,"stale":[]}"#)
                 let shown = try await messages.location()
                 #expect(shown.fix.at == now - 1 && shown.fix.accuracyMeters == 5)
                 let again = try await Self.send(gateway, batch)
                 #expect(
-                    again.text == #"{"job":"job-1","seq":17,"accepted":[],"stale":["job-1"],"refused":[],"rate":5}"#)
+                    again.text == #"{"accepted":[],"job":"job-1","rate":5,"refused":[],"seq":17,"stale":["job-1"]}"#)
             }
         }
     }
@@ -67,10 +67,10 @@ import Testing
             _ = try await gateway.travellingJob("job-3")
             let answer = try await Self.send(gateway, Self.body([Self.now], jobs: ["job-1", "job-2", "job-3", "none"]))
             #expect(
-                answer.text == #"{"job":"job-1","accepted":["job-1","job-2"],"stale":[],"refused":["#
-                    + #"{"job":"job-3","code":"travel_mode_off","reason":"travel_mode_off"},"#
-                    + #"{"job":"none","code":"travel_mode_off","reason":"travel_mode_off"}],"approach":["#
-                    + #"{"job":"job-1","state":"approaching"},{"job":"job-2","state":"approaching"}],"rate":20}"#)
+                answer.text == #"{"accepted":["job-1","job-2"],"approach":[{"job":"job-1","state":"approaching"},"#
+                    + #"{"job":"job-2","state":"approaching"}],"job":"job-1","rate":20,"refused":["#
+                    + #"{"code":"travel_mode_off","job":"job-3","reason":"travel_mode_off"},"#
+                    + #"{"code":"travel_mode_off","job":"none","reason":"travel_mode_off"}],"stale":[]}"#)
             for name in ["job-1", "job-2"] {
                 let feed = try await gateway.feed.read(JobID(name)!).get()
                 #expect(feed.position != nil)

@@ -1,13 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Gateway
 
 /// The pages' files, and what a browser is told with each.
 @Suite struct PagesTests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-
     /// A folder of a deployment's own.
     private static func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-pages-\(UUID())")
@@ -19,7 +17,7 @@ import Testing
 
     @Test(arguments: [("web", Set(EmbeddedFiles.pages.keys)), ("api", Set(EmbeddedFiles.documents.keys))])
     func `every file of the folder is embedded, as it is`(folder: String, embedded: Set<String>) throws {
-        let folder = Self.root.appending(path: "Sources/WebAssets/\(folder)")
+        let folder = Checkout.root.appending(path: "Sources/WebAssets/\(folder)")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasSuffix(".d.ts") }
         #expect(Set(names) == embedded)
         for name in names {

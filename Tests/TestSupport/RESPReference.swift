@@ -1,12 +1,10 @@
 // Replies and their bytes by another hand than hiredis', to compare with.
 
-import TestSupport
-
-@testable import Redis
+package import Redis
 
 extension RESPValue {
     /// As Redis writes it (RESP2).
-    var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         switch self {
         case .string(let bytes): Array("$\(bytes.count)\r\n".utf8) + bytes + Array("\r\n".utf8)
         case .integer(let value): Array(":\(value)\r\n".utf8)
@@ -17,7 +15,7 @@ extension RESPValue {
     }
 
     /// Any reply, nested at most `depth` deep.
-    static func any(depth: Int, using random: inout SeededGenerator) -> RESPValue {
+    package static func any(depth: Int, using random: inout SeededGenerator) -> RESPValue {
         switch Int.random(in: 0...(depth > 0 ? 9 : 6), using: &random) {
         case 0...2:
             let longest = Int.random(in: 0...9, using: &random) == 0 ? 5000 : 40
@@ -30,23 +28,5 @@ extension RESPValue {
             let count = Int.random(in: 0...5, using: &random)
             return .array((0..<count).map { _ in .any(depth: depth - 1, using: &random) })
         }
-    }
-}
-
-extension RESPReader {
-    /// The replies completed by these bytes.
-    func replies(to bytes: some Collection<UInt8>) throws(RedisError) -> [RESPValue] {
-        var replies: [RESPValue] = []
-        let bytes = Array(bytes)
-        let outcome: Result<Void, RedisError> = bytes.withUnsafeBytes { bytes in
-            do throws(RedisError) {
-                try self.consume(bytes) { replies.append($0.value) }
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
-        }
-        try outcome.get()
-        return replies
     }
 }

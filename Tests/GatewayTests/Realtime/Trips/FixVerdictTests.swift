@@ -158,13 +158,15 @@ import Testing
                 Self.fix(now - 30_000), Self.fix(now - 35_000), Self.fix(now - 34_000, north: 9000),
             ])
             // Nine kilometres away and back within the batch.
-            #expect(first.text.contains(#""accepted":["job-1"],"stale":[],"refuted":["job-1"]"#), "\(first)")
+            #expect(first.text.contains(#""refuted":["job-1"],"stale":[]}"#), "\(first)")
+            #expect(first.text.hasPrefix(#"{"accepted":["job-1"],"#), "\(first)")
             let position = try #require(try await gateway.feed.read(job).get().position)
             #expect(String(decoding: position, as: UTF8.self).contains(#""at":\#(now - 30_000)"#))
             let again = try await send([Self.fix(now - 30_000)])
             #expect(again.text.contains(#""stale":["job-1"]"#), "\(again)")
             let far = try await send([Self.fix(now - 29_000, north: 5000)])
-            #expect(far.text.contains(#""accepted":[],"stale":[],"held":["job-1"],"refused""#), "\(far)")
+            #expect(far.text.contains(#""held":["job-1"],"#) && far.text.contains(#""stale":[]"#), "\(far)")
+            #expect(far.text.hasPrefix(#"{"accepted":[],"#), "\(far)")
             let vague = try await send([Self.fix(now - 28_000, accuracy: 5000)])
             #expect(vague.status == 422 && vague.member("code") == "implausible_position")
             let late = try await send([Self.fix(now + 60_000)])

@@ -85,8 +85,7 @@ import Testing
 
     /// PROTOCOL.md names a message in the first column of its tables: `auth {token}`.
     @Test func `the text of the protocol names the same messages`() throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
-            path: "../../Sources/EnrouteWire/PROTOCOL.md")
+        let file = Checkout.root.appending(path: "Sources/EnrouteWire/PROTOCOL.md")
         let text = try String(contentsOf: file, encoding: .utf8)
         let cell = /(?m)^\| (`[a-z]+[^|]*) \|/
         func named(from start: String, to end: String) throws -> Set<String> {
@@ -129,17 +128,9 @@ import Testing
             for example in Self.examples(message) {
                 let read = try Self.inWireOrder(example).withUnsafeBytes { try ServerMessage($0) }
                 #expect(Self.key(read) == key)
-                #expect(try JSONValue(json: Self.encoded(read)) == example)
+                #expect(try JSONValue(json: read.encoded) == example)
             }
         }
-    }
-
-    /// A location is written by `PublishedLocation`, and its head by publish_location.lua.
-    private static func encoded(_ message: ServerMessage) -> [UInt8] {
-        guard case .location(let location) = message else { return message.encoded }
-        let head = #"{"type":"location","id":"\#(location.id)","at":\#(location.fix.at)"#
-        return Array(head.utf8)
-            + PublishedLocation.tail(of: location.fix, job: location.job, receivedAt: location.receivedAt)
     }
 
     /// The members of a location stand in a fixed order: type and id first.

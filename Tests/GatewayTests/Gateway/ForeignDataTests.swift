@@ -21,10 +21,8 @@ import Testing
 
     /// A new name has to be in the table before it is in Keyspace.
     @Test func `B27: every name of Keyspace is in the table of hostile values`() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
         let source = try String(
-            contentsOf: root.appending(path: "Sources/LiveState/Keyspace.swift"), encoding: .utf8)
+            contentsOf: Checkout.root.appending(path: "Sources/LiveState/Keyspace.swift"), encoding: .utf8)
         let functions = source.matches(of: /package func (\w+)\([^)]*\) -> String/).map { String($0.1) }
         let variables = source.matches(of: /package var (\w+): String/).map { String($0.1) }
         let names = Set(functions + variables)

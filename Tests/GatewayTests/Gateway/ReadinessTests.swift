@@ -67,7 +67,7 @@ import Testing
         #expect(notes.all == [DependencyState(.osrm, isUp: false, since: 3)])
     }
 
-    @Test func `the report and the metrics say which, where and since when`() {
+    @Test func `the report and the metrics say which, where and since when`() throws {
         let states = [
             DependencyState(.redisLive, isUp: false, since: 1_795_248_617_626),
             DependencyState(.osrm, isUp: true, since: 1_795_248_617_000),
@@ -75,7 +75,7 @@ import Testing
         let report = HealthReport(
             gateway: "g-1", readiness: .ready, dependencies: states, places: [.redisLive: "10.0.0.5:6379"])
         #expect(
-            String(decoding: JSONDocument.bytes(report), as: UTF8.self)
+            String(decoding: try JSONDocument.bytes(report), as: UTF8.self)
                 == #"{"dependencies":[{"name":"redis_live","place":"10.0.0.5:6379","since":"2026-11-21T08:10:17.626Z","#
                 + #""state":"down"},{"name":"osrm","since":"2026-11-21T08:10:17.000Z","state":"up"}],"gateway":"g-1","#
                 + #""readiness":"ready","status":"degraded"}"#)

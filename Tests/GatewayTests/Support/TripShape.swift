@@ -3,6 +3,7 @@
 import EnrouteWire
 import Foundation
 import Journeys
+import TestSupport
 
 /// Named as the recording is.
 enum TripShape: String, Sendable {
@@ -15,7 +16,7 @@ enum TripShape: String, Sendable {
 
     enum Origin: Sendable { case recorded, made }
 
-    private static let folder = URL(filePath: #filePath).appending(path: "../../../../shared/data/trips").standardized
+    private static let folder = Checkout.root.appending(path: "../shared/data/trips").standardized
     /// Where trips come from on this machine.
     static let origins: [Origin] =
         FileManager.default.fileExists(atPath: Self.folder.path) ? [.recorded, .made] : [.made]

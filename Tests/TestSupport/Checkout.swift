@@ -1,0 +1,9 @@
+// Where the project's own files lie, for tests that compare the code with a document or a script.
+
+package import FoundationEssentials
+
+/// The checkout that the tests were built from.
+package enum Checkout {
+    package static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+}

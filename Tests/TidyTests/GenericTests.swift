@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+/// Generic code that is called for each message is compiled for the types it is called with (Sources/Fanout/decisions).
+@Suite struct GenericTests {
+    /// Generic types, and functions, that other targets call through runtime metadata, and why that is no loss.
+    private static let cold = [
+        "answer": "once for each question to another service",
+        "Rereading": "once for a job in 5 s, and not for its messages",
+        "Subscribing": "once for each channel that is subscribed or left",
+        "Durable": "once for each write that waits for a replica",
+        "of": "HashSlot is called inside Redis, which has copies of its own",
+        "SharedBuckets": "once when a session begins and ends: it keeps the buckets it takes from",
+    ]
+
+    @Test func `what Realtime calls is not generic, or is inlinable and public, or is called seldom`() throws {
+        let targets = try Self.importedByRealtime()
+        #expect(targets.contains("Fanout") && targets.contains("Resilience"))
+        for file in try targets.sorted().flatMap({ try Project.files("Sources/\($0)", ".swift") }) {
+            for generic in GenericDeclaration.all(in: file) where !generic.isSpecialised {
+                let reason = Self.cold[generic.type ?? generic.name]
+                #expect(
+                    reason != nil,
+                    "\(file.path): \(generic.name) is generic: make it `@inlinable public`, or not generic")
+            }
+        }
+        let sources = try Project.files("Sources", ".swift")
+        for name in Self.cold.keys {
+            let declaration = try Regex("(class|struct|func) \\b\(name)\\b")
+            #expect(sources.contains { $0.text.contains(declaration) }, "\(name) is gone")
+        }
+    }
+
+    @Test func `what callers get a copy of is found by the check, and what goes through metadata too`() {
+        let file = Project.File(
+            path: "Box.swift",
+            text: """
+                public struct Box<Element: Hashable> {
+                    public let kept: Int
+                    @inlinable
+                    public init() {}
+                    package var isEmpty: Bool { true }
+                    private func own() {}
+                }
+                package func twice<Value>(_ value: Value) -> (Value, Value) { (value, value) }
+                package func sum(
+                    _ numbers: some Sequence<Int>
+                ) -> Int { 0 }
+                package func plain(_ numbers: [Int]) -> some Sequence<Int> { numbers }
+                """)
+        let found = GenericDeclaration.all(in: file)
+        #expect(found.map(\.name) == ["init", "isEmpty", "twice", "sum"])
+        #expect(found.map(\.isSpecialised) == [true, false, false, false])
+    }
+
+    /// Targets of ours that a file of Realtime imports.
+    private static func importedByRealtime() throws -> Set<String> {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Project.root.appending(path: "Sources").path)
+        let imports = try Project.files("Sources/Realtime", ".swift").flatMap { file in
+            file.text.matches(of: /(?m)^(?:internal |package )?import (\w+)/).map { String($0.1) }
+        }
+        // Of the published library each generic is public; the compiler may copy it by itself.
+        return Set(imports).intersection(folders).subtracting(["EnrouteWire"])
+    }
+}
+
+/// A function, an initialiser or a computed property that is generic, by itself or by the type it belongs to, and that
+/// other targets can call.
+private struct GenericDeclaration {
+    let name: String
+    /// The generic type it belongs to.
+    let type: String?
+    let isSpecialised: Bool
+
+    static func all(in file: Project.File) -> [GenericDeclaration] {
+        var found: [GenericDeclaration] = []
+        /// Where the generic type that is being read ends.
+        var (end, owner): (String?, String?) = (nil, nil)
+        let lines = file.lines
+        for (index, line) in lines.enumerated() {
+            if String(line) == end { (end, owner) = (nil, nil) }
+            if end == nil,
+                let type = line.firstMatch(of: /^( *)(?:public|package) (?:final )?(?:struct|class|enum|actor) (\w+)</)
+            {
+                (end, owner) = (type.1 + "}", String(type.2))
+            }
+            guard let declaration = line.firstMatch(of: Self.declaration) else { continue }
+            let signature = lines[index...].prefix(12).joined(separator: " ").prefix { $0 != "{" }
+            let parameters = signature.split(separator: "->", maxSplits: 1).first ?? signature
+            let isProperty = declaration.1 == "var"
+            if isProperty, end == nil || !line.contains("{") { continue }
+            guard end != nil || parameters.firstMatch(of: /(func \w+|init)<|[(: ]some [A-Z]/) != nil else { continue }
+            let before = lines[max(0, index - 2)..<index].contains { $0.contains("@inlinable") }
+            found.append(
+                GenericDeclaration(
+                    name: String(declaration.2 ?? declaration.1), type: owner,
+                    isSpecialised: before && line.contains("public ")))
+        }
+        return found
+    }
+
+    private static var declaration: Regex<(Substring, Substring, Substring?)> {
+        /^ *(?:@\w+ )?(?:public|package) (?:static |mutating |consuming |borrowing |convenience |nonisolated\(nonsending\) )*(func|init|var)(?: (\w+))?/
+    }
+}
