@@ -33,9 +33,15 @@ package struct OverloadJudge {
         var loopLagMilliseconds = 0
         var descriptors = 0
         var memoryBytes = 0
+
+        package init(loopLagMilliseconds: Int = 0, descriptors: Int = 0, memoryBytes: Int = 0) {
+            self.loopLagMilliseconds = loopLagMilliseconds
+            self.descriptors = descriptors
+            self.memoryBytes = memoryBytes
+        }
     }
 
-    enum Reason: String, Hashable, CaseIterable {
+    package enum Reason: String, Hashable, CaseIterable {
         case loopLag = "loop_lag"
         case descriptors, memory
     }
@@ -44,7 +50,7 @@ package struct OverloadJudge {
     let mostDescriptors: Int
     private var lag = LagHistory()
     /// Why nobody is taken at the moment; empty when all is well.
-    private(set) var reasons: Set<Reason> = []
+    package private(set) var reasons: Set<Reason> = []
 
     package init(bounds: OverloadBounds, descriptorLimit: Int) {
         self.bounds = bounds
@@ -112,6 +118,8 @@ struct LagHistory {
 /// When overload is worth a line in the log: once it lasts, and once it has been over for a while. What flickers is only
 /// counted. A value; times are ns of a clock that never goes back.
 package struct OverloadEpisode {
+
+    package init() {}
     package enum Line: Hashable {
         case began
         /// - Parameter seconds: from its beginning to the end of its last pause.

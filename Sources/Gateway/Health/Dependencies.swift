@@ -3,9 +3,12 @@
 // none of it (Readiness.swift).
 
 internal import Access
+internal import ETA
 internal import FoundationEssentials
 internal import NIOCore
+internal import Realtime
 internal import Telemetry
+internal import TrafficControl
 
 /// The body of `/healthz`.
 struct HealthReport: Encodable {

@@ -35,7 +35,9 @@ enum Admission {
     /// - Parameters:
     ///   - address: who is limited; `nil` for nobody.
     ///   - loop: of the connection.
-    init(_ head: HTTPRequestHead, from address: ClientAddress?, _ loop: LoopState) {
+    init(
+        _ head: HTTPRequestHead, from address: ClientAddress?, origins: AllowedOrigins, _ loop: LoopState
+    ) {
         if let refusal = Refusal(handshake: head) {
             self = .refused(refusal)
             return
@@ -49,7 +51,7 @@ enum Admission {
                 Refusal(bad: "Offer the subprotocol \(Limits.subprotocol) in Sec-WebSocket-Protocol."))
             return
         }
-        guard loop.settings.origins.allows(head.headers["origin"], host: head.headers["host"].first) else {
+        guard origins.allows(head.headers["origin"], host: head.headers["host"].first) else {
             loop.refused(origin: head.headers["origin"].first ?? "")
             let problem = Problem(
                 .forbidden, status: 403, detail: "Pages of this origin may not connect (ENROUTE_ORIGINS).")

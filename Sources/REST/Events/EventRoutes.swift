@@ -161,6 +161,8 @@ extension EventOutcome {
 
 /// Counts of events of one gateway. Safe from any thread.
 package final class EventCounts: Sendable {
+
+    package init() {}
     private let state = Mutex(Counts())
 
     package var values: Counts { self.state.withLock { $0 } }

@@ -15,6 +15,12 @@ package struct GatewayHealth: Codable, Sendable, Hashable {
         /// ms, of the last minutes.
         package var median: Double?
         package var p95: Double?
+
+        package init(last: Double? = nil, median: Double? = nil, p95: Double? = nil) {
+            self.last = last
+            self.median = median
+            self.p95 = p95
+        }
     }
 
     package var name: String
@@ -34,6 +40,24 @@ package struct GatewayHealth: Codable, Sendable, Hashable {
     package var memoryBytes: Int
     package var live: Latency
     package var ledger: Latency
+
+    package init(
+        name: String, version: String, state: State, startedAt: Int64, sessions: Int, connections: Int, followedJobs: Int,
+        followers: Int, loopLag: Int, memoryBytes: Int, live: Latency, ledger: Latency
+    ) {
+        self.name = name
+        self.version = version
+        self.state = state
+        self.startedAt = startedAt
+        self.sessions = sessions
+        self.connections = connections
+        self.followedJobs = followedJobs
+        self.followers = followers
+        self.loopLag = loopLag
+        self.memoryBytes = memoryBytes
+        self.live = live
+        self.ledger = ledger
+    }
 
     package static let ownVersion = "0.1.0"
 }

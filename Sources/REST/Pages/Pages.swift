@@ -154,6 +154,8 @@ package struct Pages: Sendable {
 
 /// Headers that every answer carries: what a page may load, and that nobody is told where it came from.
 package struct SecurityHeaders: RouterMiddleware {
+
+    package init() {}
     /// Leaflet positions its panes and markers by inline styles, set from script; the policy allows no inline script.
     private static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "

@@ -46,7 +46,7 @@ package final class LoopState {
     private let writes: RedisClient
     private let witnesses: RedisWitnesses
     private var outage = Outage()
-    private(set) var redisWatch = RedisWatch(now: .now)
+    package private(set) var redisWatch = RedisWatch(now: .now)
     /// Shared with the other loops.
     package let quotas: Quotas
     package let load: SharedLoad

@@ -5,9 +5,9 @@ internal import NIOCore
 package import Telemetry
 
 /// What one event loop sees of both roles of Redis. A value.
-struct RedisWatch {
-    private(set) var live: DependencyState
-    private(set) var ledger: DependencyState
+package struct RedisWatch {
+    package private(set) var live: DependencyState
+    package private(set) var ledger: DependencyState
 
     /// - Parameter now: ms since the epoch.
     init(now: Int64) {

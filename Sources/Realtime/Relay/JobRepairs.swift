@@ -27,7 +27,7 @@ final class JobRepairs {
     private var openInVain: Set<JobID> = []
 
     /// Who follows a job here.
-    var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
+    package var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
     /// What of a view may be shown now.
     var showable: (JobView, JobID) -> JobView = { view, _ in view }
     /// A position was read that a message may have been lost of.

@@ -3,7 +3,7 @@
 //
 // Step 6 of 7 of the hot path. Before: Redis/SubscriberConnection.swift. Next: Realtime/Relay/FollowedJob.swift.
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import ETA
 internal import Fanout
 internal import HTTPValues
@@ -124,7 +124,7 @@ package final class LoopRelay {
     var followedJobs: Int { self.table.topics.count }
 
     /// How many follow each job on this loop, of at most `most` jobs. Cost: O(most).
-    func followers(most: Int) -> [JobID: Int] {
+    package func followers(most: Int) -> [JobID: Int] {
         Dictionary(
             uniqueKeysWithValues: self.table.topics.prefix(most).map { ($0, self.table.followers(of: $0).count) })
     }

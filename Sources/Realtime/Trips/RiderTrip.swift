@@ -110,7 +110,7 @@ struct RiderTrip: Sendable {
     /// Redis took a position, and so many heard it.
     ///
     /// - Returns: what its place suggests from now on.
-    mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ApproachState? {
+    package mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ApproachState? {
         let reading = Reading(fix)
         self.isFollowed = listeners > 0
         self.speedMetersPerSecond = reading.speedMetersPerSecond ?? 0
@@ -142,7 +142,7 @@ struct RiderTrip: Sendable {
 
     private var isStarted = false
 
-    mutating func reported(_ reason: DarkReason, now: UInt64) {
+    package mutating func reported(_ reason: DarkReason, now: UInt64) {
         self.started(now: now)
         self.darkness.report(reason, now: now)
     }
