@@ -110,7 +110,7 @@ bench-riders: install
 
 # Each fuzzer for so many seconds; what it finds is in .build-fuzz/crashes, and belongs into Tests/Fuzzing/Corpus once it is put right.
 FUZZ_SECONDS = 60
-FUZZERS = FuzzFollowTable FuzzHTTPHead FuzzMessages FuzzOutbox FuzzRESP FuzzWebSocket
+FUZZERS = FuzzFollowTable FuzzHTTPHead FuzzMessages FuzzOutbox FuzzReportQueue FuzzRESP FuzzWebSocket
 
 fuzz: install
 	@mkdir -p .build-fuzz/crashes

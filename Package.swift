@@ -106,29 +106,37 @@ let package = Package(
             name: "Fanout", dependencies: [],
             swiftSettings: hot + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         .target(
+            name: "OutboundHTTP",
+            dependencies: [
+                "Resilience", asyncHTTPClient,
+                nioSSL, nio("NIOCore"), nio("NIOHTTP1"),
+            ], swiftSettings: strict),
+        .target(
             name: "Access",
             dependencies: [
-                "EnrouteWire", "Resilience", jwtKit, asyncHTTPClient, crypto, cryptoExtras, nioSSL, nio("NIOCore"),
-                nio("NIOHTTP1"),
+                "EnrouteWire", "OutboundHTTP", jwtKit,
+                crypto,
+                cryptoExtras,
             ], swiftSettings: strict),
         .target(name: "Journeys", dependencies: ["CZlib"], swiftSettings: strict),
         .target(name: "Tracking", dependencies: ["EnrouteWire"], swiftSettings: quick),
         .target(
             name: "Routing",
-            dependencies: [
-                "EnrouteWire", "Resilience", asyncHTTPClient, nioSSL, nio("NIOCore"), nio("NIOHTTP1"),
-            ], swiftSettings: strict),
+            dependencies: ["EnrouteWire", "OutboundHTTP"], swiftSettings: strict),
         .target(
             name: "Events",
             dependencies: [
-                "EnrouteWire", asyncHTTPClient, crypto, nioSSL, swiftASN1, x509, nio("NIOCore"), nio("NIOHTTP1"),
+                "EnrouteWire", "OutboundHTTP", crypto,
+                swiftASN1,
+                x509,
             ], swiftSettings: strict),
 
         // 2 state
         .target(
             name: "LiveState",
             dependencies: [
-                "Access", "CScripts", "EnrouteWire", "Redis", nio("NIOCore"), crypto,
+                "Access", "CScripts", "EnrouteWire", "OutboundHTTP", "Redis", nio("NIOCore"),
+                crypto,
             ], swiftSettings: hot),
 
         // 3 the gateway, from the bottom
@@ -199,8 +207,9 @@ let package = Package(
         .executableTarget(
             name: "enroute",
             dependencies: [
-                "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "HTTPValues", "Journeys", "LiveState", "REST", "Realtime", "TrafficControl", "WebAssets",
-                "Redis", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"),
+                "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "HTTPValues", "Journeys",
+                "LiveState", "OutboundHTTP", "REST", "Realtime", "TrafficControl", "WebAssets", "Redis", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"),
+                nio("NIOPosix"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"), logging, serviceLifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"), systemPackage, asyncHTTPClient,
@@ -226,18 +235,25 @@ let package = Package(
         .testTarget(
             name: "SecureSocketTests",
             dependencies: [
-                "COpenSSL", "SecureSocket", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"),
-                nio("NIOPosix"), nioSSL, x509, crypto, swiftASN1,
+                "COpenSSL", "SecureSocket", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOEmbedded"),
+                nio("NIOPosix"), nioSSL,
+                x509,
+                crypto,
+                swiftASN1,
             ], swiftSettings: testing),
         .testTarget(
             name: "TestSupportTests",
             dependencies: [
-                "Redis", "TestSupport", nio("NIOCore"), .product(name: "Subprocess", package: "swift-subprocess"),
+                "Redis", "TestSupport", nio("NIOCore"), subprocess,
             ], swiftSettings: testing),
+        .testTarget(
+            name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "TestSupport", nio("NIOConcurrencyHelpers")],
+            swiftSettings: testing),
         .testTarget(name: "FanoutTests", dependencies: ["Fanout", "TestSupport"], swiftSettings: testing),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: testing),
         .testTarget(
-            name: "SimulationTests", dependencies: ["Fanout", "Resilience"],
+            name: "SimulationTests", dependencies: ["Fanout", "Resilience", "TestSupport"],
             // The cores are values, whose exclusivity is checked when they are compiled; of the model's classes it would
             // be checked at run time, which was 40 % of a run.
             swiftSettings: testing + [
@@ -301,17 +317,18 @@ for target in package.targets { target.exclude += texts[target.name] ?? [] }
 
 // Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make fuzz` does: they are linked with libFuzzer. Their
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
-let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "RESP", "WebSocket"].map { "Fuzz\($0)" }
+let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "ReportQueue", "RESP", "WebSocket"].map { "Fuzz\($0)" }
 let checked: [Target.Dependency] = [
-    "Access", "EnrouteWire", "Fanout", "Gateway", "LiveState", "Realtime", "Redis", "SecureSocket", "TrafficControl", "WebSocket", nio("NIOCore"),
-    nio("NIOEmbedded"), nio("NIOHTTP1"), jwtKit,
+    "Access", "EnrouteWire", "Fanout", "Gateway", "HTTPValues", "LiveState", "REST", "Realtime", "Redis", "SecureSocket",
+    "Tracking", "TrafficControl", "WebSocket",
+    nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"), jwtKit,
     logging,
 ]
 if Context.environment["ENROUTE_FUZZ"] == nil {
     package.targets += [
         .testTarget(
             name: "FuzzChecks", dependencies: checked, path: "Tests/Fuzzing/Checks", swiftSettings: testing),
-        .testTarget(name: "CorpusTests", dependencies: ["FuzzChecks"], swiftSettings: testing),
+        .testTarget(name: "CorpusTests", dependencies: ["FuzzChecks", "TestSupport"], swiftSettings: testing),
     ]
 } else {
     package.targets += [

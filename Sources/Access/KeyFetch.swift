@@ -1,12 +1,8 @@
 // An issuer's keys over HTTPS: one question, one answer of bounded length within a bounded time, from the very URL that was
 // configured. What the answer holds is judged by JWKSet; when to ask is KeyRefresh's.
 
-internal import AsyncHTTPClient
 internal import FoundationEssentials
-internal import NIOCore
-internal import NIOHTTP1
-internal import NIOSSL
-internal import Resilience
+internal import OutboundHTTP
 
 /// Asks one URL for a set of keys. A connection of its own for each question, because minutes lie between them.
 package struct KeyFetch: Sendable {
@@ -19,7 +15,7 @@ package struct KeyFetch: Sendable {
     package enum Failure: Error, CustomStringConvertible {
         case late
         case redirected
-        case status(UInt)
+        case status(Int)
         case tooLong
         case notReached(String)
 
@@ -48,8 +44,7 @@ package struct KeyFetch: Sendable {
     package static let longestWait = Duration.seconds(5)
 
     private let url: String
-    private let longestWait: Duration
-    private let configuration: HTTPClient.Configuration
+    private let http: OutboundHTTP
 
     /// - Parameters:
     ///   - url: `https`; `http` to this machine alone, since who can change the answer can sign in as anybody.
@@ -66,74 +61,48 @@ package struct KeyFetch: Sendable {
         }
         switch parts.scheme?.lowercased() {
         case "https": break
-        case "http" where Self.isThisMachine(host): break
+        case "http" where LoopbackHost.contains(host): break
         default:
             throw Unusable(
                 description: "ENROUTE_TOKEN_JWKS_URL must begin with https://; http:// is for localhost alone, because "
                     + "whoever can change the answer can sign in as anybody.")
         }
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
-        if let authorities {
-            guard let trusted = try? NIOSSLCertificate.fromPEMFile(authorities), !trusted.isEmpty else {
-                throw Unusable(
-                    description: "ENROUTE_TOKEN_JWKS_CA names \(authorities), which holds no certificate in PEM.")
-            }
-            tls.trustRoots = .certificates(trusted)
+        self.url = url
+        do {
+            self.http = try OutboundHTTP(
+                authorities: authorities, longestWait: longestWait, longestAnswer: JWKSet.longest)
+        } catch {
+            throw Unusable(
+                description: "ENROUTE_TOKEN_JWKS_CA names \(error.path), which holds no certificate in PEM.")
         }
-        var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
-        configuration.timeout.connect = TimeAmount(longestWait)
-        configuration.httpVersion = .http1Only
-        // Otherwise a connection that was refused is tried again until the time is up.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        (self.url, self.longestWait, self.configuration) = (url, longestWait, configuration)
     }
 
     /// The bytes of the answer.
     ///
     /// - Throws: `Failure`, or `CancellationError`.
     @Sendable package func callAsFunction() async throws -> [UInt8] {
-        let client = HTTPClient(configuration: self.configuration)
-        // Goodbyes may take the peer longer than the answer did, and nobody waits for them. Ends by itself, within NIOSSL's
-        // bound for them.
-        defer { Task { try? await client.shutdown() } }
-        let url = self.url
-        guard let keys = try await answer(within: self.longestWait, to: { try await Self.ask(url, client) }) else {
-            throw Failure.late
-        }
-        return keys
-    }
-
-    private static func ask(_ url: String, _ client: HTTPClient) async throws -> [UInt8] {
-        var request = HTTPClientRequest(url: url)
-        request.headers = ["accept": "application/json", "user-agent": "enroute"]
-        let body: ByteBuffer
+        let question = OutboundQuestion(url: self.url, headers: ["accept": "application/json"])
         do {
-            // The bound of the whole is the caller's.
-            let response = try await client.execute(request, deadline: .distantFuture)
-            switch response.status.code {
-            case 200: break
-            case 300..<400: throw Failure.redirected
-            case let code: throw Failure.status(code)
+            let answer = try await self.http.answer(to: question)
+            try Self.check(answer.status)
+            return answer.body
+        } catch let failure as OutboundFailure {
+            switch failure {
+            case .late: throw Failure.late
+            case .tooLong(let status):
+                try Self.check(status)
+                throw Failure.tooLong
+            case .notReached(let reason, _): throw Failure.notReached(reason)
+            case .cancelled: throw CancellationError()
             }
-            body = try await response.body.collect(upTo: JWKSet.longest)
-        } catch is NIOTooManyBytesError {
-            throw Failure.tooLong
-        } catch let failure as Failure {
-            throw failure
-        } catch let error as CancellationError {
-            throw error
-        } catch let error as HTTPClientError where error == .connectTimeout {
-            throw Failure.late
-        } catch {
-            throw Failure.notReached("\(error)")
         }
-        return Array(body.readableBytesView)
     }
 
-    private static func isThisMachine(_ host: String) -> Bool {
-        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
-        let isLoopback = numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
-        return isLoopback || ["localhost", "::1", "[::1]"].contains(host.lowercased())
+    private static func check(_ status: Int) throws(Failure) {
+        switch status {
+        case 200: return
+        case 300..<400: throw .redirected
+        default: throw .status(status)
+        }
     }
 }

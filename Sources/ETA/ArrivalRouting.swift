@@ -58,10 +58,10 @@ package struct ArrivalRouting: Sendable {
                 ArrivalRouting(
                     finder: settings.services.isEmpty ? nil : finder, counts: counts, geocoder: geocoder,
                     budgets: budgets))
-            try await client.shutdown()
+            await client.shutdown()
             return result
         } catch {
-            try? await client.shutdown()
+            await client.shutdown()
             throw error
         }
     }

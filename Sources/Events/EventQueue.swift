@@ -1,11 +1,8 @@
 // An SQS queue over its JSON protocol: receive with a long poll, delete, and give back for later. What became of a message is
 // the caller's to decide; here are the three questions.
 
-internal import AsyncHTTPClient
 internal import FoundationEssentials
-internal import NIOCore
-internal import NIOHTTP1
-internal import Synchronization
+internal import OutboundHTTP
 
 /// One queue. Ends with `shutdown`.
 package struct EventQueue: Sendable {
@@ -56,7 +53,7 @@ package struct EventQueue: Sendable {
     private let host: String
     private let endpoint: String
     private let signature: QueueSignature
-    private let connection: QueueConnection
+    private let connections: OutboundConnections
 
     /// - Parameters:
     ///   - url: of the queue, `https`; `http` to this machine alone.
@@ -66,7 +63,7 @@ package struct EventQueue: Sendable {
         guard let parts = URLComponents(string: url), let host = parts.host, let scheme = parts.scheme,
             parts.user == nil,
             parts.path.split(separator: "/").count == 2, (1...65_535).contains(parts.port ?? 443),
-            scheme == "https" || scheme == "http" && ["localhost", "127.0.0.1"].contains(host)
+            scheme == "https" || scheme == "http" && LoopbackHost.contains(host)
         else {
             throw Unusable(
                 description: "ENROUTE_SQS_QUEUE_URL must be like "
@@ -83,14 +80,16 @@ package struct EventQueue: Sendable {
         self.host = parts.port.map { "\(host):\($0)" } ?? host
         self.endpoint = "\(scheme)://\(self.host)/"
         self.signature = QueueSignature(credentials: credentials, region: region)
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.timeout.connect = TimeAmount(Self.longestWait)
-        configuration.httpVersion = .http1Only
-        configuration.connectionPool.retryConnectionEstablishment = false
-        self.connection = QueueConnection(configuration: configuration)
+        do {
+            self.connections = OutboundConnections(
+                try OutboundHTTP(longestWait: Self.longestWait, longestAnswer: Self.longestAnswer))
+        } catch {
+            // The system's authorities are no file of ours.
+            throw Unusable(description: "\(error.path) holds no certificate in PEM.")
+        }
     }
 
-    package func shutdown() async { await self.connection.shutdown() }
+    package func shutdown() async { await self.connections.shutdown() }
 
     /// Up to ten messages, or none within the long poll.
     ///
@@ -140,50 +139,19 @@ package struct EventQueue: Sendable {
             headers: [
                 "host": self.host, "content-type": "application/x-amz-json-1.0", "x-amz-target": "AmazonSQS.\(action)",
             ], body: body, at: Int64(Date.now.timeIntervalSince1970))
-        var request = HTTPClientRequest(url: self.endpoint)
-        request.method = .POST
-        request.headers = HTTPHeaders(headers.map { ($0.key, $0.value) })
-        request.body = .bytes(ByteBuffer(bytes: body))
+        let answer: OutboundAnswer
         do {
-            let response = try await self.connection.client.execute(request, timeout: TimeAmount(wait))
-            let answer = try await response.body.collect(upTo: Self.longestAnswer)
-            guard response.status == .ok else {
-                let reason = String(decoding: answer.readableBytesView.prefix(512), as: UTF8.self)
-                throw Failure(
-                    description: "The queue answers \(action) with status \(response.status.code): \(reason)")
-            }
-            return Array(answer.readableBytesView)
-        } catch let error as CancellationError {
-            throw error
-        } catch let failure as Failure {
-            throw failure
+            answer = try await self.connections.answer(
+                to: OutboundQuestion(method: .post, url: self.endpoint, headers: headers, body: body), within: wait)
+        } catch .cancelled {
+            throw CancellationError()
         } catch {
-            try Task.checkCancellation()
             throw Failure(description: "The queue can not be reached: \(error).")
         }
-    }
-}
-
-/// Connections to a queue, from the first question on: what is only configured (`enroute check`) has nothing to end.
-private final class QueueConnection: Sendable {
-    private let configuration: HTTPClient.Configuration
-    private let opened = Mutex<HTTPClient?>(nil)
-
-    init(configuration: HTTPClient.Configuration) { self.configuration = configuration }
-
-    var client: HTTPClient {
-        self.opened.withLock { opened in
-            let client = opened ?? HTTPClient(configuration: self.configuration)
-            opened = client
-            return client
+        guard answer.status == 200 else {
+            let reason = String(decoding: answer.body.prefix(512), as: UTF8.self)
+            throw Failure(description: "The queue answers \(action) with status \(answer.status): \(reason)")
         }
-    }
-
-    func shutdown() async {
-        let client = self.opened.withLock { opened in
-            defer { opened = nil }
-            return opened
-        }
-        try? await client?.shutdown()
+        return answer.body
     }
 }

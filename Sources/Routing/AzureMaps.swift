@@ -4,6 +4,7 @@
 
 internal import EnrouteWire
 internal import FoundationEssentials
+internal import OutboundHTTP
 
 package struct AzureMaps: RouteProvider {
     package static let usualURL = "https://atlas.microsoft.com"

@@ -1,8 +1,10 @@
 // What goes to a provider and what comes back, as values: built and read without a socket. A request holds a key and the
 // places of people, so it does not describe itself.
 
+package import OutboundHTTP
+
 package struct ProviderRequest: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    package enum Method: String, Sendable { case get = "GET", post = "POST" }
+    package typealias Method = OutboundQuestion.Method
 
     package var method: Method
     package var url: String

@@ -1,6 +1,8 @@
 // Pictures of the map from a service of tiles: one address with {z}, {x} and {y} in it, and nowhere else is anything asked
 // for. What comes back is a picture by its first bytes, whatever it is called, or nothing.
 
+internal import OutboundHTTP
+
 /// One square of the map at a zoom (openstreetmap.org/wiki/Slippy_map_tilenames).
 package struct Tile: Hashable, Sendable {
     package let zoom: Int
@@ -52,7 +54,7 @@ package struct TileSource: Sendable, CustomStringConvertible, CustomReflectable 
         let rest = template.dropFirst(isSecure ? 8 : 7)
         let host = rest.prefix { $0 != "/" }
         let plain = Self.placeholders.reduce(template) { $0.replacing($1, with: "0") }
-        let isHere = ["localhost", "127.0.0.1"].contains(host.prefix { $0 != ":" })
+        let isHere = LoopbackHost.isHost(of: host)
         guard isSecure || template.hasPrefix("http://") && isHere, !host.isEmpty, URLText.hasUsablePort(host),
             !host.contains(where: { "@?#{".contains($0) }),
             Self.placeholders.allSatisfy({ template.ranges(of: $0).count == 1 }),

@@ -2,6 +2,7 @@
 // percents (RFC 3986 section 2).
 
 import EnrouteWire
+internal import OutboundHTTP
 
 package enum URLText {
     /// Six decimals, a tenth of a metre, POSIX.
@@ -52,8 +53,7 @@ package enum URLText {
             !rest.contains(where: { "@?#".contains($0) })
         else { return nil }
         guard self.hasUsablePort(host) else { return nil }
-        let name = host.split(separator: ":").first ?? ""
-        guard isSecure || !mustBeSecure || name == "localhost" || name == "127.0.0.1" else { return nil }
+        guard isSecure || !mustBeSecure || LoopbackHost.isHost(of: host) else { return nil }
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Gateways behind HAProxy 2.6, which obeys `/readyz`.
-@Suite struct BalancerTests {
+@Suite(.needsMachine(for: .faults)) struct BalancerTests {
     /// Blocking sessions, used by one thread at a time.
     private final class Crowd: @unchecked Sendable {
         var followers: [RawSocket] = []

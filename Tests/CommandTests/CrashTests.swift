@@ -2,6 +2,7 @@ import Embedded
 import Foundation
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 /// A gateway that crashes is gone at once and says nothing of what it knew.
@@ -10,7 +11,7 @@ import Testing
     func `B51: a crash is not examined by Swift's backtracer, which would print registers and memory`(crash: Int32)
         async throws
     {
-        try await RedisServer.running { redis in
+        try await withServer { redis in
             let environment: [Environment.Key: String] = [
                 "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url, "ENROUTE_TLS": "off",
                 "ENROUTE_MODE": "development",

@@ -10,7 +10,7 @@ import Testing
 @testable import enroute
 
 /// The demonstration's relay: whatever connects through it reaches a gateway, and loses no byte.
-@Suite struct DemoRelayTests {
+@Suite(.needsMachine(for: .faults)) struct DemoRelayTests {
     static let connections = 1_000
     /// As many as a browser opens at a time.
     static let atOnce = 6

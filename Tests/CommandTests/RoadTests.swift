@@ -7,6 +7,7 @@ import NIOCore
 import NIOPosix
 import Redis
 import Subprocess
+import TestSupport
 import Testing
 
 /// `enroute serve`, `token` and `replay` together, as somebody sets them up by hand.
@@ -76,7 +77,7 @@ import Testing
 
     @Test func `a replayed trip arrives at a gateway that was started by hand`() async throws {
         try await Self.withFolder { folder in
-            try await RedisServer.running { redis in
+            try await withServer { redis in
                 try await Self.makeVisit("visit-1", redis)
                 let trip = try Self.writeTrip(to: folder)
                 let certificate = folder.appending(path: "certificate.pem").path
@@ -114,7 +115,7 @@ import Testing
 
     @Test func `B19: an hour of readings replayed 1,000 times as fast is cut off by no limit`() async throws {
         try await Self.withFolder { folder in
-            try await RedisServer.running { redis in
+            try await withServer { redis in
                 try await Self.makeVisit("visit-1", redis)
                 let file = folder.appending(path: "hour.csv")
                 let rows = (0..<3600).map { "\(1000 + $0 * 1000),\(41.9 + Double($0) / 1_000_000),12.5" }
@@ -135,7 +136,7 @@ import Testing
 
     @Test func `on SIGHUP a new certificate is shown, and a broken one changes nothing`() async throws {
         try await Self.withFolder { folder in
-            try await RedisServer.running { redis in
+            try await withServer { redis in
                 try await Self.makeVisit("visit-1", redis)
                 let trip = try Self.writeTrip(to: folder)
                 let trusted = folder.appending(path: "trusted.pem")

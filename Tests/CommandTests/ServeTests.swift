@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `enroute serve` as a process of its own: its descriptors, its signals, its switches.
-@Suite struct ServeTests {
+@Suite(.needsMachine(for: .volume)) struct ServeTests {
     private struct Served: Sendable {
         let port: Int
         let management: Int

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// What `enroute serve` does about Redis and its certificate before it starts, and `enroute check` beside it.
-@Suite struct StartCheckTests {
+@Suite(.needsMachine(for: .faults)) struct StartCheckTests {
     private static let good = [
         "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_LOOPS": "1",
         "ENROUTE_MANAGEMENT": "off", "ENROUTE_LOG_LEVEL": "warning",

@@ -12,7 +12,7 @@ import Testing
 
 /// The time in which a rider may share its position is counted by nobody who can die: not by the gateway, not by the phone,
 /// not by the instance that holds the positions.
-@Suite struct TimeLimitTests {
+@Suite(.needsMachine(for: .volume)) struct TimeLimitTests {
     private static let secret = "a secret of at least thirty-two bytes"
     private static let (job, rider) = (JobID("visit-1")!, PersonID("rider-1")!)
     /// Longer than two gateways and a Redis need to start on a machine that is busy.

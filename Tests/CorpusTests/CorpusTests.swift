@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import FuzzChecks
@@ -38,4 +39,22 @@ import Testing
             }
         }
     }
+
+    /// Of a rider's reports, where what happens is a byte: any history at all, the same in every run.
+    @Test(arguments: 0..<8)
+    func `whatever happens to a rider's reports, the newest goes out, and all are answered once`(block: UInt64) {
+        for seed in 0..<Self.histories {
+            var random = SeededGenerator(seed: block * Self.histories + seed)
+            let count = Int.random(in: 3...Self.longestHistory, using: &random)
+            let input = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+            #expect(throws: Never.self, "seed \(block * Self.histories + seed)") {
+                try FuzzCheck.reportQueue.run(input)
+            }
+        }
+    }
+
+    /// For each of the eight blocks, which run side by side.
+    private static let histories: UInt64 = 500
+    /// Bytes, of which two are a step.
+    private static let longestHistory = 300
 }

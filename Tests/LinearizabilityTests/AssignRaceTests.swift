@@ -10,7 +10,7 @@ import Redis
 import TestSupport
 import Testing
 
-@Suite struct AssignRaceTests {
+@Suite(.needsMachine(for: .volume)) struct AssignRaceTests {
     private static let races =
         ProcessInfo.processInfo.environment["ENROUTE_RACES"].flatMap { Int($0) } ?? 10_000
     /// Riders of one round.

@@ -194,7 +194,7 @@ struct SeparateCommands: Callee {
             change.words += ["reachable", .integer(after.isReachable ? 1 : 0)]
         }
         if after.isApproved != state.isApproved { change.words += ["withdrawn", .integer(after.isApproved ? 0 : 1)] }
-        if after.tasks != state.tasks { change.words += ["tasks", .integer(after.tasks)] }
+        if after.tasks != state.tasks { change.words += ["tasks", .integer(Int(after.tasks))] }
         if change.words.count > 2 { _ = try await self.client.send(change).get() }
         return Reply(answer: answer)
     }

@@ -9,7 +9,7 @@ import Redis
 import TestSupport
 import Testing
 
-@Suite struct LinearizabilityTests {
+@Suite(.needsMachine(for: .volume)) struct LinearizabilityTests {
     /// Histories of this run, and the seed of the first.
     private static let count = Self.number("ENROUTE_HISTORIES") ?? 2_000
     private static let first = Self.number("ENROUTE_FIRST_SEED") ?? 1

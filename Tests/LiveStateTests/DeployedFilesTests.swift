@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// What deploy/redis promises about the disk, and the lines its README gives to copy.
-@Suite struct DeployedFilesTests {
+@Suite(.needsMachine(for: .faults)) struct DeployedFilesTests {
     /// Whatever lies beside the server's socket.
     private func files(of server: RedisServer) throws -> Set<String> {
         let folder = URL(filePath: server.socketPath).deletingLastPathComponent()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What a replica is known to have.
-@Suite struct DurabilityTests {
+@Suite(.needsMachine(for: .faults)) struct DurabilityTests {
     private static let settings = LiveStateSettings()
 
     private static func create(_ ledger: JobLedger) async throws -> Durable<JobLedger.Creation> {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A ledger with two replicas and Sentinels, and failovers that somebody asks for while it is written to.
-@Suite(.serialized) struct PlannedFailoverTests {
+@Suite(.serialized, .needsMachine(for: .faults)) struct PlannedFailoverTests {
     private static let settings = LiveStateSettings()
     private static let failovers = 2
     /// Jobs that are written at the same time.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Clients of what is not one plain node: TLS, Sentinels, a cluster.
-@Suite(.serialized) struct TopologyTests {
+@Suite(.serialized, .needsMachine(for: .faults)) struct TopologyTests {
     private static func startFailure(_ url: String) async throws -> RedisError? {
         let client = try await RedisClient.made(at: RedisAddress(url: url), timing: .patient)
         defer { client.stop() }

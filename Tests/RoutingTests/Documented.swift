@@ -20,10 +20,10 @@ func withClient<Result: Sendable>(
     let client = try ProviderClient(longestWait: longestWait)
     do {
         let result = try await body(client)
-        try await client.shutdown()
+        await client.shutdown()
         return result
     } catch {
-        try await client.shutdown()
+        await client.shutdown()
         throw error
     }
 }

@@ -3,6 +3,7 @@
 import Glibc
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import SecureSocket
@@ -125,7 +126,7 @@ final class Writer {
     }
 }
 
-@Suite(.serialized) struct VolumeTests {
+@Suite(.serialized, .needsMachine(for: .volume)) struct VolumeTests {
     @Test(arguments: [1 as UInt64, 2])
     func `64 MiB in random pieces arrive unchanged at a slow reader`(seed: UInt64) async throws {
         let progress = Signal(SlowReader.Progress())

@@ -2,9 +2,10 @@
 // of a few hundred lines, and an oracle looks at what followers were shown.
 
 import Resilience
+import TestSupport
 import Testing
 
-@Suite struct SimulationTests {
+@Suite(.needsMachine(for: .volume)) struct SimulationTests {
     @Test func `200,000 seeds pass`() async {
         let failures = await SeedRange.ofThisRun.failures()
         // Not the array itself: its description would fill the message.

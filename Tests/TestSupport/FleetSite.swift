@@ -6,7 +6,7 @@ private import Embedded
 private import FoundationEssentials
 
 extension Turns {
-    package static let fleets = Turns(3)
+    package static let fleets = Turns(3, for: .faults)
 }
 
 /// A folder and a scope for the servers of one fleet.
@@ -17,7 +17,8 @@ package struct FleetSite: Sendable {
     package static func open<Result: Sendable>(
         _ body: (FleetSite) async throws -> Result
     ) async throws -> Result {
-        try await Turns.fleets.take {
+        try SharedMachine.refuse()
+        return try await Turns.fleets.take {
             try await TemporaryFolder.holding("enroute-fleet") { folder in
                 try await Servers.running { try await body(FleetSite(folder: folder, servers: $0)) }
             }

@@ -41,7 +41,8 @@ package actor RestartableRedis {
     package static func running<Result: Sendable>(
         port: Int? = nil, options: [String] = [], _ body: (RestartableRedis) async throws -> Result
     ) async throws -> Result {
-        try await Turns.servers.take {
+        try SharedMachine.refuse()
+        return try await Turns.servers.take {
             try await TemporaryFolder.holding("enroute-redis") { folder in
                 try await Servers.running { servers in
                     let redis = RestartableRedis(at: port, in: folder, options: options, servers: servers)

@@ -19,9 +19,10 @@ package func eventually(
     return true
 }
 
-/// Leaves the processor to what is waited for. A canceled task gets no further than the next question.
-private func pause(_ pace: TimeAmount) async {
-    try? await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: pace) {}.futureResult.get()
+/// Leaves the processor to what is waited for: the one place where time passes in a test. A canceled task gets no further
+/// than the next question.
+func pause(_ pace: Duration) async {
+    try? await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: TimeAmount(pace)) {}.futureResult.get()
 }
 
 extension EventLoopFuture where Value: Sendable {
@@ -55,7 +56,7 @@ package func failure<Value: Sendable>(of future: EventLoopFuture<Value>) async -
 /// - Parameter what: what is waited for, as in "within 60 s it was not so: …".
 /// - Throws: `NothingCame`, and what `isSo` throws.
 package func becomes(
-    _ what: String, within bound: Duration = longestSettling, every pace: TimeAmount = .milliseconds(100),
+    _ what: String, within bound: Duration = longestSettling, every pace: Duration = .milliseconds(100),
     _ isSo: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + bound

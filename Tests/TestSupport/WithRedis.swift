@@ -79,28 +79,32 @@ extension Logger {
 /// A number of turns, given out in the order they are asked for. Who has one and asks for another within it is let on: two
 /// that each wait for what the other holds would wait for ever.
 package actor Turns {
-    package static let servers = Turns(8)
+    package static let servers = Turns(8, for: .shared)
 
     /// The task has a turn.
     @TaskLocal private static var isTaken = false
 
+    private nonisolated let use: MachineUse
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    package init(_ count: Int) { self.free = count }
+    /// - Parameter use: what a turn needs the machine for, where its test has not said so (`NeedsMachine`).
+    package init(_ count: Int, for use: MachineUse) { (self.free, self.use) = (count, use) }
 
     package nonisolated(nonsending) func take<Result: Sendable>(
         _ body: () async throws -> Result
     ) async throws -> Result {
         guard !Self.isTaken else { return try await body() }
-        await self.begin()
-        do {
-            let result = try await Self.$isTaken.withValue(true) { try await body() }
-            await self.end()
-            return result
-        } catch {
-            await self.end()
-            throw error
+        return try await Machine.this.take(for: self.use) {
+            await self.begin()
+            do {
+                let result = try await Self.$isTaken.withValue(true) { try await body() }
+                await self.end()
+                return result
+            } catch {
+                await self.end()
+                throw error
+            }
         }
     }
 

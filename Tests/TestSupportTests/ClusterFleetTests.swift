@@ -2,7 +2,7 @@ import Redis
 import TestSupport
 import Testing
 
-@Suite struct ClusterFleetTests {
+@Suite(.needsMachine(for: .faults)) struct ClusterFleetTests {
     @Test func `in a cluster that stands every slot is served and every master has a replica`() async throws {
         try await ClusterFleet.running { fleet in
             for (number, node) in fleet.nodes.prefix(3).enumerated() {

@@ -3,7 +3,7 @@ import Redis
 import TestSupport
 import Testing
 
-@Suite struct LossyProxyTests {
+@Suite(.needsMachine(for: .faults)) struct LossyProxyTests {
     /// A proxy before a Redis, a client of the Redis itself, and a connection through the proxy.
     private func running(
         at kind: LossyProxy.Kind = .tcp, _ body: (LossyProxy, RedisClient, RawRedis) async throws -> Void

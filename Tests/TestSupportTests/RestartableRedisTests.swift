@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-@Suite struct RestartableRedisTests {
+@Suite(.needsMachine(for: .faults)) struct RestartableRedisTests {
     @Test(arguments: ["unix", "tcp"])
     func `a server that crashed comes back at the same address with what it had acknowledged`(kind: String) async throws
     {

@@ -2,7 +2,7 @@ import Redis
 import TestSupport
 import Testing
 
-@Suite struct SentinelFleetTests {
+@Suite(.needsMachine(for: .faults)) struct SentinelFleetTests {
     @Test func `sentinels name one master, which has two replicas`() async throws {
         try await SentinelFleet.running { fleet in
             for number in 0..<3 {

@@ -3,7 +3,7 @@ import Subprocess
 import TestSupport
 import Testing
 
-@Suite struct TLSRedisTests {
+@Suite(.needsMachine(for: .faults)) struct TLSRedisTests {
     @Test func `a client that trusts the authority is answered, one that trusts another is not`() async throws {
         try await TLSRedis.running { server in
             #expect(try await server.said(to: ["SET", "a", "1"], trusting: server.authorityPath) == "OK")

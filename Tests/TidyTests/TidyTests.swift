@@ -6,7 +6,7 @@ import Testing
     /// Layers of ARCHITECTURE.md, from the bottom; a target may import those below its own, never beside or above.
     private static let layers = [
         ["EnrouteWire", "Telemetry"],
-        ["CHiredis", "COpenSSL", "CScripts", "CWebAssets", "CZlib", "Resilience"],
+        ["CHiredis", "COpenSSL", "CScripts", "CWebAssets", "CZlib", "Resilience"], ["OutboundHTTP"],
         [
             "Redis", "SecureSocket", "Fanout", "Access", "Journeys", "Events", "Routing", "Tracking", "Embedded",
             "EnrouteClient",

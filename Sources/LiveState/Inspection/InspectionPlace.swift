@@ -1,6 +1,7 @@
 // Where a Redis is, as far as an inspection is concerned: is what we send readable on the way, and how do people reach it
 // with redis-cli. Without credentials.
 
+internal import OutboundHTTP
 package import Redis
 
 /// The way to one Redis.
@@ -25,17 +26,13 @@ package struct RedisPlace: Sendable, Hashable {
         var target = "-h HOST -p PORT"
         switch address.endpoint {
         case .unix(let path): (isNear, target) = (true, "-s \(path)")
-        case .tcp(let host, let port): (isNear, target) = (Self.isLoopback(host), "-h \(host) -p \(port)")
+        case .tcp(let host, let port): (isNear, target) = (LoopbackHost.contains(host), "-h \(host) -p \(port)")
         // A Sentinel may well stand beside us while the master does not.
         case .sentinels: isNear = false
-        case .cluster(let nodes): isNear = nodes.allSatisfy { Self.isLoopback($0.host) }
+        case .cluster(let nodes): isNear = nodes.allSatisfy { LoopbackHost.contains($0.host) }
         }
         self.way = address.tls != nil ? .encrypted : isNear ? .sameMachine : .readable
         let authorities = address.tls?.authorities.map { " --cacert \($0)" } ?? ""
         self.commandLine = "redis-cli \(target)" + (address.tls == nil ? "" : " --tls" + authorities)
-    }
-
-    private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.hasPrefix("127.")
     }
 }

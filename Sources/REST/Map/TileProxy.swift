@@ -53,10 +53,10 @@ package actor TileProxy {
         let client = try ProviderClient(authorities: settings.authorities)
         do {
             let result = try await body(TileProxy(source: settings.source, client: client, logger: logger))
-            try await client.shutdown()
+            await client.shutdown()
             return result
         } catch {
-            try? await client.shutdown()
+            await client.shutdown()
             throw error
         }
     }

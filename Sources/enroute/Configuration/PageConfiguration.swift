@@ -2,6 +2,8 @@
 
 import Foundation
 import Gateway
+import REST
+import OutboundHTTP
 import Routing
 
 extension ProcessConfiguration {
@@ -40,7 +42,7 @@ extension ProcessConfiguration {
     func signInURL() throws -> String? {
         guard let text = self.text("ENROUTE_SIGN_IN_URL") else { return nil }
         let url = URLComponents(string: text)
-        let isHere = ["localhost", "127.0.0.1", "[::1]"].contains(url?.host ?? "")
+        let isHere = LoopbackHost.contains(url?.host ?? "")
         guard let url, let host = url.host, !host.isEmpty, url.user == nil, url.fragment == nil,
             url.scheme == "https" || url.scheme == "http" && isHere,
             (1...65_535).contains(url.port ?? 443)

@@ -5,6 +5,8 @@ import ArgumentParser
 import EnrouteWire
 import Foundation
 import Gateway
+import Realtime
+import REST
 import Logging
 import NIOPosix
 import Redis

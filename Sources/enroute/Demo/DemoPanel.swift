@@ -3,10 +3,13 @@
 import EnrouteWire
 import Foundation
 import Gateway
+import Realtime
+import WebAssets
 import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
+import OutboundHTTP
 
 /// Serves the panel and does what its buttons say.
 struct DemoPanel: Sendable {
@@ -115,9 +118,10 @@ private struct OwnPagesOnly<Context: RequestContext>: RouterMiddleware {
         _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         let host = request.head.authority ?? ""
-        let isLoopback = ["localhost:", "127.0.0.1:"].contains { host.hasPrefix($0) }
         let origin = request.headers[.origin]
-        guard isLoopback, origin == nil || origin == "http://\(host)" else { throw HTTPError(.forbidden) }
+        guard LoopbackHost.isHost(of: host), origin == nil || origin == "http://\(host)" else {
+            throw HTTPError(.forbidden)
+        }
         return try await next(request, context)
     }
 }

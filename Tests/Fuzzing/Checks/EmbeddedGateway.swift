@@ -14,6 +14,8 @@ import Redis
 import SecureSocket
 
 @testable import Gateway
+@testable import Realtime
+@testable import TrafficControl
 
 /// Confined to the thread that made it.
 final class EmbeddedGateway {

@@ -8,6 +8,7 @@ import NIOCore
 import NIOEmbedded
 
 @testable import Gateway
+@testable import Realtime
 
 /// First byte: where to cut. The rest: the client's bytes.
 enum HTTPHeadCheck {

@@ -7,7 +7,12 @@ import Redis
 import TestSupport
 import Testing
 
+@testable import ETA
 @testable import Gateway
+@testable import HTTPValues
+@testable import Jobs
+@testable import Realtime
+@testable import WebSocket
 
 /// The arrivals of one loop by a clock of the test's, with a real Redis: what takes minutes in a running gateway.
 @Suite struct ArrivalClockTests {
@@ -50,7 +55,7 @@ import Testing
             @escaping @Sendable (RedisClient, JobFeed, NIOLoopBound<Stage>, NIOLoopBound<JobView>) async throws -> Void
     ) async throws {
         try await within {
-            try await RedisServer.running { redis in
+            try await withServer { redis in
                 let client = try await RedisClient.started(at: try RedisAddress(url: redis.url))
                 defer { client.stop() }
                 let settings = LiveStateSettings()

@@ -7,12 +7,14 @@ import TestSupport
 import Testing
 import Tracking
 
+@testable import ETA
 @testable import Gateway
+@testable import Realtime
 @testable import Routing
 
 /// What three gateways ask of services in an hour: a clock of the test's, what each gateway decides by, and the leases of a
 /// real Redis, raced for on three connections. Redis' own clock stands still meanwhile, so leases end by the test's.
-@Suite struct ArrivalLeaseTests {
+@Suite(.needsMachine(for: .faults)) struct ArrivalLeaseTests {
     private static let (gateways, jobs) = (3, 100)
     private static let epoch: Int64 = 1_795_000_000_000
     private static let door = Coordinate(latitude: 48.3, longitude: 16.4)!

@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Arrivals on a gateway that can not know what is revoked: when somebody comes says where somebody is.
-@Suite struct BlindArrivalTests {
+@Suite(.needsMachine(for: .faults)) struct BlindArrivalTests {
     @Test func `while it is not known what is revoked no way of reading a job shows when its rider arrives`()
         async throws
     {

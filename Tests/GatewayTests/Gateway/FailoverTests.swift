@@ -6,7 +6,7 @@ import Testing
 
 /// The master becomes another one. Nobody is disconnected, and in the end everybody has seen everything: `OutageStage`
 /// claims it in each of these. Each fleet fails over `ENROUTE_FAILOVERS` times, once where that is not set.
-@Suite(.serialized) struct FailoverTests {
+@Suite(.serialized, .needsMachine(for: .faults)) struct FailoverTests {
     // MARK: Sentinel
 
     private static func withSentinels(

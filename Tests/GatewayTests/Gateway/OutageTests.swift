@@ -8,7 +8,7 @@ import Testing
 
 /// What happens to one Redis, or two. Nobody is disconnected, and in the end everybody has seen everything: `OutageStage`
 /// claims it in each of these.
-@Suite(.serialized) struct OutageTests {
+@Suite(.serialized, .needsMachine(for: .faults)) struct OutageTests {
     private static func withOne(
         options: [String] = [], _ fault: @escaping @Sendable (OutageStage, RestartableRedis) async throws -> Void,
         afterwards: @escaping @Sendable ([Witness.Seen]) throws -> Void = { _ in }

@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Behind proxies that keep connections to the gateway and send requests of many clients on each.
-@Suite struct PoolingProxyFleetTests {
+@Suite(.needsMachine(for: .faults)) struct PoolingProxyFleetTests {
     enum Proxy: String, CaseIterable {
         case nginx = "/usr/sbin/nginx"
         case haproxy = "/usr/sbin/haproxy"

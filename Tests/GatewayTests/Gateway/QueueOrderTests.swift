@@ -6,7 +6,7 @@ import Testing
 
 /// What a queue does to events: another order, other envelopes. The queue would show a message again after twelve hours only,
 /// so whatever comes again was given back.
-@Suite struct QueueOrderTests {
+@Suite(.needsMachine(for: .faults)) struct QueueOrderTests {
     private static let visibility = #"{"VisibilityTimeout":"43200"}"#
 
     @Test(QueueTests.isThere)

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -71,7 +72,7 @@ struct Moto: Sendable {
     }
 }
 
-@Suite struct QueueTests {
+@Suite(.needsMachine(for: .faults)) struct QueueTests {
     static let isThere: ConditionTrait = .enabled(
         if: Moto.program != nil, "moto_server is not there: pip install 'moto[server]'")
 

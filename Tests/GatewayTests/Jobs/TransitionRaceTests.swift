@@ -7,9 +7,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// 1,000 who change one job at the same time, through two gateways.
-@Suite(.serialized) struct TransitionRaceTests {
+@Suite(.serialized, .needsMachine(for: .faults)) struct TransitionRaceTests {
     private static let contenders = 1_000
     private static let job = JobID("job-1")!
     /// Statuses that a delivery can go through again and again, and some that it can not be in from there.

@@ -7,10 +7,12 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import REST
 
 /// Every status of every operation of the document, asked of a running gateway. Each answer is held to the document, and a
 /// documented one that nobody gave is a failure too.
-@Suite struct InterfaceAnswerTests {
+@Suite(.needsMachine(for: .faults)) struct InterfaceAnswerTests {
     /// With all that can be switched on, and without bounds that are not the matter.
     private static func run(
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },

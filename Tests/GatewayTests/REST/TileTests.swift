@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import REST
 
 /// Tiles of the pages' map, from a service on loopback.
 @Suite struct TileTests {
@@ -126,7 +128,7 @@ import Testing
                 #expect(another == nil)
                 // Nobody was waited for.
                 #expect(await proxy.asking == TileProxy.mostQuestions)
-                try await client.shutdown()
+                await client.shutdown()
                 try await group.waitForAll()
             }
             #expect(await proxy.asking == 0)

@@ -5,9 +5,11 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebSocket
 
 /// A gateway that has more to do than it can.
-@Suite struct OverloadTests {
+@Suite(.needsMachine(for: .volume)) struct OverloadTests {
     @Test func `D6: handshakes are let in at their rate, and nobody is refused`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {

@@ -6,6 +6,12 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Jobs
+@testable import Realtime
+@testable import REST
+@testable import TrafficControl
+@testable import WebAssets
 
 /// The documents as such; what the gateway answers is compared with them in InterfaceAnswerTests.
 @Suite struct InterfaceDocumentTests {

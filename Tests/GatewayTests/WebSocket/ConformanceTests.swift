@@ -5,9 +5,11 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebSocket
 
 /// RFC 6455 on a real socket: the handshake, frames, fragments, text, and how it ends.
-@Suite struct ConformanceTests {
+@Suite(.needsMachine(for: .volume)) struct ConformanceTests {
     /// What a session, or the echo, answers to `bytes` until the end.
     private static func answer(
         _ bytes: [UInt8], path: String = "/v1/_echo",

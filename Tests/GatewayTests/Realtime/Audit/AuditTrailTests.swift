@@ -12,6 +12,9 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
+@testable import TrafficControl
 
 @Suite struct TrailQueueTests {
     private typealias Queue = TrailQueue<Int>
@@ -209,7 +212,8 @@ import Testing
         }
     }
 
-    @Test func `what happens while the ledger is away is written when it is back`() async throws {
+    @Test(.needsMachine(for: .faults))
+    func `what happens while the ledger is away is written when it is back`() async throws {
         try await within {
             try await RestartableRedis.running { ledger in
                 let ledgerAddress = try ledger.address
@@ -255,7 +259,8 @@ import Testing
         }
     }
 
-    @Test func `a gateway stops although the ledger takes nothing`() async throws {
+    @Test(.needsMachine(for: .faults))
+    func `a gateway stops although the ledger takes nothing`() async throws {
         try await within {
             try await RestartableRedis.running { ledger in
                 let ledgerAddress = try ledger.address

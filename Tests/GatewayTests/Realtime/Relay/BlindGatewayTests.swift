@@ -8,9 +8,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// A gateway that can not know what is revoked, while it can read everything else.
-@Suite struct BlindGatewayTests {
+@Suite(.needsMachine(for: .faults)) struct BlindGatewayTests {
     /// Nowhere near where the job ends.
     private static let place = Coordinate(latitude: 47.25, longitude: 11.75)!
 

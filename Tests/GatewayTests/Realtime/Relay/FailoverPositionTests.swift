@@ -7,9 +7,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Positions that one master of the live instance took and the next one lacks.
-@Suite(.serialized) struct FailoverPositionTests {
+@Suite(.serialized, .needsMachine(for: .faults)) struct FailoverPositionTests {
     /// A rider may report its next position seconds later: until then followers of a new master would see an old one.
     @Test func `B30: a rider's newest position goes out again when another master answers, without another report`()
         async throws

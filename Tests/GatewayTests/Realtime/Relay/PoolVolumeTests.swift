@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Many changes, from many hands, as fast as they can.
-@Suite(.serialized) struct PoolVolumeTests {
+@Suite(.serialized, .needsMachine(for: .volume)) struct PoolVolumeTests {
     private static let (riders, rounds) = (50, 50)
 
     @Test func `5,000 changes from many hands arrive at two watchers in order without loss`() async throws {

@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Row I3 of the threats for a position that waits for who does not read: it is not sent once it may not be seen.
-@Suite(.serialized) struct WaitingPositionTests {
+@Suite(.serialized, .needsMachine(for: .faults)) struct WaitingPositionTests {
     /// What the client's kernel takes, about: far less than what is sent.
     private static let kernelBytes: Int32 = 2048
     /// Positions between two looks at whether one waits.

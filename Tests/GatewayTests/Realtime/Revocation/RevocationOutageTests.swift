@@ -10,9 +10,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Revocations when what carries them fails: the channel, the stream, the ledger.
-@Suite(.serialized) struct RevocationOutageTests {
+@Suite(.serialized, .needsMachine(for: .faults)) struct RevocationOutageTests {
     private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "revoked")
 
     @Test func `what no message told is seen by looking`() async throws {

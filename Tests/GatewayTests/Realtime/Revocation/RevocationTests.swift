@@ -9,9 +9,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// What is revoked ends on every gateway, and does not come back.
-@Suite struct RevocationTests {
+@Suite(.needsMachine(for: .faults)) struct RevocationTests {
     private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "revoked")
 
     @Test func `a user's sessions end everywhere, and an older token opens none`() async throws {

@@ -8,9 +8,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Row I3 of the threats for those who do not read: what the kernel still holds for them goes with the connection.
-@Suite(.serialized) struct SlowReaderRevocationTests {
+@Suite(.serialized, .needsMachine(for: .volume)) struct SlowReaderRevocationTests {
     /// Clients that do not read, in each of five runs.
     private static let readers = 250
     /// What each client's kernel takes, about: far less than what is sent.

@@ -10,9 +10,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// What reaches somebody else than those it is for: nothing.
-@Suite(.serialized) struct DisclosureTests {
+@Suite(.serialized, .needsMachine(for: .faults)) struct DisclosureTests {
     /// Sessions, and how many jobs each asks for, one after the other: 10,000 pairs.
     private static let (people, asked) = (50, 200)
     private static let jobsOfEach = 3

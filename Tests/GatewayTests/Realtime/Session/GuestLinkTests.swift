@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Tracking links at gateways: how many may follow by one, until when, and who may make one.
 @Suite struct GuestLinkTests {
@@ -176,7 +177,8 @@ import Testing
         }
     }
 
-    @Test func `a link outlives the live instance`() async throws {
+    @Test(.needsMachine(for: .faults))
+    func `a link outlives the live instance`() async throws {
         try await within {
             try await RestartableRedis.running { live in
                 let liveAddress = try live.address

@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// One ticket, two gateways, at the same time.
-@Suite struct TicketRaceTests {
+@Suite(.needsMachine(for: .faults)) struct TicketRaceTests {
     private static let (tickets, lanes) = (1_000, 4)
 
     /// Whether the gateway lets in who shows this ticket.

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 /// Riders whose phones report by requests: what they are asked for, and what others are told of their silence.
 @Suite struct BackgroundRiderTests {
@@ -183,7 +185,8 @@ import Testing
         }
     }
 
-    @Test func `why a phone is silent is answered for when it is noted, and to be said again when it could not be`()
+    @Test(.needsMachine(for: .faults))
+    func `why a phone is silent is answered for when it is noted, and to be said again when it could not be`()
         async throws
     {
         try await within {

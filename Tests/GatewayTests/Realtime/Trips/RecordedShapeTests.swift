@@ -6,11 +6,13 @@ import Testing
 import Tracking
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 /// The recordings by their names, through a running gateway in less time than they took: silences last as long as the
 /// gateway's `freshness` does, and all between them follows in one breath. What is exact to the second is in
 /// SimulatedSilenceTests.
-@Suite struct RecordedShapeTests {
+@Suite(.needsMachine(for: .faults)) struct RecordedShapeTests {
     /// ms: longer silences are stale (US-072: 30 s).
     private static let stale: Int64 = 30_000
 

@@ -1,13 +1,15 @@
 import EnrouteClient
 import EnrouteWire
 import LiveState
+import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// A trip that is longer than a rider may share its position for one job, in seconds in the place of hours: each moment
 /// the reading is reported that was taken when so large a part of the four hours was over.
-@Suite struct RecordedTimeLimitTests {
+@Suite(.needsMachine(for: .volume)) struct RecordedTimeLimitTests {
     /// s of the recording that the time limit stands for.
     private static let limitSeconds = 14_400.0
     /// Long enough for hundreds of positions on a machine that is busy.

@@ -2,12 +2,14 @@ import EnrouteClient
 import EnrouteWire
 import Foundation
 import LiveState
+import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Positions end with travel mode, at the latest with its time, and both sides are told.
-@Suite struct TravelEndTests {
+@Suite(.needsMachine(for: .faults)) struct TravelEndTests {
     private static func settings(_ settings: inout GatewaySettings) {
         settings.limits.positionsPerSecond = 100_000
         settings.limits.positionsBurst = 100_000

@@ -1,0 +1,146 @@
+// A rider's reports on their way to Redis, against plain lists (ReportQueueModel): reports of a few jobs are judged, time
+// passes, Redis takes them, refuses them or is away, travel mode ends, another master answers, in any order.
+//
+// What the queue says to do is compared with the model, step by step. That is also what is checked of the model: no report
+// goes without an answer, none is answered twice, of each job one report waits, of no more jobs than may, and whatever waits
+// has a timer. At the end Redis takes everything, and nobody is left without an answer.
+
+import EnrouteWire
+import Tracking
+
+@testable import Gateway
+@testable import Realtime
+
+/// First three bytes: the rate, the burst and how many jobs may wait. Then two for each step: what, and of which job.
+struct ReportQueueCheck {
+    private static let jobs = (0..<5).map { JobID("job-\($0)")! }
+
+    private var queue: ReportQueue
+    private var model: ReportQueueModel
+    private var sequence: Int64 = 0
+    /// Of the phone's clock, ms since the epoch: it may be set back where a trip begins anew.
+    private var clock: [JobID: Int64] = [:]
+    /// What Redis took since travel mode was on.
+    private var taken: Set<JobID> = []
+
+    static func run(_ input: [UInt8]) throws(Disagreement) {
+        var choices = Choices(input)
+        var check = ReportQueueCheck(
+            perSecond: 1 << choices.below(4), burst: 1 + choices.below(4), mostJobs: 1 + choices.below(5))
+        while !choices.isOver {
+            let (action, value) = (choices.below(16), Int(choices.byte()))
+            try check.act(action, value)
+            try check.compare()
+        }
+        try check.drain()
+    }
+
+    private init(perSecond: Int, burst: Int, mostJobs: Int) {
+        self.queue = ReportQueue(perSecond: perSecond, burst: burst, mostJobs: mostJobs)
+        self.model = ReportQueueModel(perSecond: perSecond, burst: burst, mostJobs: mostJobs)
+    }
+
+    private mutating func act(_ action: Int, _ value: Int) throws(Disagreement) {
+        let job = Self.jobs[value % Self.jobs.count]
+        switch action {
+        case 0..<5: try self.judge(job, .publish(self.fix(of: job)))
+        case 5: try self.judge(job, .held)
+        case 6:
+            let reasons: [FixRefusal] = [.outOfOrder, .duplicate, .inaccurate, .stale]
+            try self.judge(job, .refused(reasons[value >> 5 & 3]))
+        case 7, 8: self.model.wait(UInt64(value & 31))
+        case 9: try self.fire()
+        case 10..<14: try self.settle(value)
+        case 14: try self.travel(job, value >> 6)
+        default: try self.return()
+        }
+    }
+
+    private mutating func fix(of job: JobID) -> Fix {
+        let at = self.clock[job, default: 1_790_000_000_000] + 1
+        self.clock[job] = at
+        return Fix(at: at, place: Coordinate(latitude: 41.9, longitude: 12.5)!)
+    }
+
+    private mutating func judge(_ job: JobID, _ judgement: Judgement) throws(Disagreement) {
+        self.sequence += 1
+        let answer = ReportQueue.Answer(job: job, sequence: self.sequence, ref: MessageRef("\(self.sequence)"))
+        let expected = try self.model.judged(answer, judgement)
+        let decision = self.queue.judged(
+            answer, judgement, at: self.model.nanoseconds, receivedAt: self.model.time)
+        try require(decision == expected, "\(judgement) of \(job): \(decision) instead of \(expected)")
+    }
+
+    private mutating func fire() throws(Disagreement) {
+        guard self.model.timerAt != nil else { return }
+        self.model.waitForTimer()
+        let expected = self.model.due()
+        let due = self.queue.due(at: self.model.nanoseconds)
+        try require(due.reports == expected.reports, "\(due.reports) are due instead of \(expected.reports)")
+        try require(due.timer == expected.timer, "comes back after \(due.timer ?? 0), not \(expected.timer ?? 0)")
+    }
+
+    private mutating func settle(_ value: Int) throws(Disagreement) {
+        guard !self.model.inFlight.isEmpty else { return }
+        let index = value % self.model.inFlight.count
+        let report = self.model.inFlight[index]
+        // The script answers `unknown` only; what became of opening travel mode again follows.
+        let outcomes: [ReportQueue.Outcome] = [
+            .taken(listeners: value), .taken(listeners: 0), .away, .away, .away, .notNewer, .future, .notShared,
+            .timeIsOver(since: self.model.time), .unknown, .reopened(true), .reopened(false),
+        ]
+        let outcome = outcomes[value / 16 % outcomes.count]
+        if case .taken = outcome { self.taken.insert(report.job) }
+        if case .timeIsOver = outcome { self.taken.remove(report.job) }
+        let expected = try self.model.settled(index, outcome)
+        let settlement = self.queue.settle(report, outcome, at: self.model.nanoseconds)
+        try require(settlement == expected, "\(outcome) of \(report): \(settlement) instead of \(expected)")
+    }
+
+    private mutating func travel(_ job: JobID, _ what: Int) throws(Disagreement) {
+        switch what {
+        case 0:
+            self.queue.travelStarted(job)
+            self.model.travelStarted(job)
+        case 1:
+            let expected = self.model.timeIsOver(of: job)
+            try require(self.queue.timeIsOver(of: job) == expected, "\(job) is told of its end twice, or never")
+            self.taken.remove(job)
+        default:
+            self.queue.travelStopped(job)
+            self.model.travelStopped(job)
+            self.taken.remove(job)
+            if what == 3 { self.clock[job, default: 1_790_000_000_000] -= 100 }
+        }
+    }
+
+    private mutating func `return`() throws(Disagreement) {
+        let waiting = Set(self.model.line.map(\.job))
+        let expected = self.model.masterReturned()
+        let returned = self.queue.masterReturned(at: self.model.nanoseconds, time: self.model.time)
+        try require(returned.timer == expected, "after \(returned.timer ?? 0), not \(expected ?? 0)")
+        for (job, taken) in returned.again {
+            try require(self.taken.contains(job), "\(job) is told again, which Redis did not take")
+            try require(!waiting.contains(job), "\(job) is told again, and waits")
+            let age = self.model.time - taken.receivedAt
+            try require(age <= TakenPositions.repeatedMilliseconds, "\(job) is told again after \(age) ms")
+        }
+    }
+
+    private func compare() throws(Disagreement) {
+        try require(self.queue.count == self.model.line.count, "\(self.queue.count) wait, not \(self.model.line.count)")
+        try self.model.isSettledLater()
+    }
+
+    /// Redis is there and takes everything; so everybody gets an answer.
+    private mutating func drain() throws(Disagreement) {
+        // Each time the timer is due, at least one report goes: the rate allows no less.
+        for _ in 0...2 * Self.jobs.count {
+            while !self.model.inFlight.isEmpty { try self.settle(0) }
+            try self.fire()
+            try self.compare()
+        }
+        try require(self.queue.count == 0 && self.model.inFlight.isEmpty, "reports wait for ever")
+        for (job, debts) in self.model.debts { try require(debts.isEmpty, "\(debts) of \(job) got no answer") }
+    }
+}

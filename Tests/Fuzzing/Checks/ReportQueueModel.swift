@@ -1,0 +1,202 @@
+// What a rider's reports come to, told with plain lists: a line of jobs that wait, an account of tokens in whole numbers, and
+// the debts, which are the reports that nobody has answered yet.
+
+import EnrouteWire
+import Tracking
+
+@testable import Gateway
+@testable import Realtime
+
+/// The reference of ReportQueueCheck.
+struct ReportQueueModel {
+    /// Times are whole numbers of these steps of 1/64 s, and rates powers of two: then Double is exact, and so is the account.
+    static let stepNanoseconds: UInt64 = 15_625_000
+    private static let token: UInt64 = 64
+
+    let perSecond: UInt64
+    let burst: UInt64
+    let mostJobs: Int
+
+    /// Steps since the beginning.
+    private(set) var now: UInt64 = 1
+    private var credit: UInt64
+    /// In the order in which they go: who waits longest first.
+    private(set) var line: [ReportQueue.Report] = []
+    /// ns; `nil` when no timer is set.
+    private(set) var timerAt: UInt64?
+    /// Published, and Redis has not answered.
+    private(set) var inFlight: [ReportQueue.Report] = []
+    /// Reports that were not answered, by their job.
+    private(set) var debts: [JobID: Set<Int64>] = [:]
+    private var answered: [JobID: Set<Int64>] = [:]
+    /// Jobs that were told of the end of their time, and not started since.
+    private(set) var told: Set<JobID> = []
+
+    init(perSecond: Int, burst: Int, mostJobs: Int) {
+        self.perSecond = UInt64(perSecond)
+        self.burst = UInt64(burst)
+        self.mostJobs = mostJobs
+        self.credit = UInt64(burst) * Self.token
+    }
+
+    var nanoseconds: UInt64 { self.now * Self.stepNanoseconds }
+    /// ms since the epoch.
+    var time: Int64 { 1_790_000_000_000 + Int64(self.nanoseconds / 1_000_000) }
+
+    mutating func wait(_ steps: UInt64) {
+        self.now += steps
+        self.credit = min(self.burst * Self.token, self.credit + steps * self.perSecond)
+    }
+
+    /// Time passes until the timer is due.
+    mutating func waitForTimer() {
+        guard let timerAt, timerAt > self.nanoseconds else { return }
+        self.wait((timerAt - self.nanoseconds + Self.stepNanoseconds - 1) / Self.stepNanoseconds)
+    }
+
+    private mutating func takeToken() -> Bool {
+        guard self.credit >= Self.token else { return false }
+        self.credit -= Self.token
+        return true
+    }
+
+    /// After how many ns the timer is due, if none is set; and sets it.
+    private mutating func timer(least: UInt64 = 0) -> UInt64? {
+        guard self.timerAt == nil else { return nil }
+        let missing = self.credit < Self.token ? Self.token - self.credit : 0
+        let wait = max(least, (missing * Self.stepNanoseconds + self.perSecond - 1) / self.perSecond)
+        self.timerAt = self.nanoseconds + wait
+        return wait
+    }
+
+    // MARK: what happens, and what is to be done
+
+    mutating func judged(_ answer: ReportQueue.Answer, _ judgement: Judgement) throws(Disagreement)
+        -> ReportQueue.Decision
+    {
+        self.debts[answer.job, default: []].insert(answer.sequence)
+        let place = self.line.firstIndex { $0.job == answer.job }
+        switch judgement {
+        case .publish(let fix):
+            let report = ReportQueue.Report(answer: answer, fix: fix, receivedAt: self.time)
+            if self.line.count == (place == nil ? 0 : 1), self.takeToken() {
+                self.line.removeAll()
+                self.inFlight.append(report)
+                return .publish(report, replaces: place != nil)
+            }
+            if let place {
+                self.line[place] = report
+            } else if self.line.count < self.mostJobs {
+                self.line.append(report)
+            } else {
+                try self.answer(answer)
+                return .refuseTooMany(answer)
+            }
+            return .wait(timer: self.timer(), replaces: place != nil)
+        case .held, .refused(.outOfOrder), .refused(.duplicate):
+            if let place {
+                self.line[place].answer = answer
+                return .covered
+            }
+            try self.answer(answer)
+            if case .refused(let reason) = judgement { return .refuse(answer, reason) }
+            return .accept(answer)
+        case .refused(let reason):
+            try self.answer(answer)
+            return .refuse(answer, reason)
+        }
+    }
+
+    mutating func due() -> (reports: [ReportQueue.Report], timer: UInt64?) {
+        self.timerAt = nil
+        var reports: [ReportQueue.Report] = []
+        while !self.line.isEmpty, self.takeToken() { reports.append(self.line.removeFirst()) }
+        self.inFlight += reports
+        return (reports, self.line.isEmpty ? nil : self.timer(least: ReportQueue.retryNanoseconds))
+    }
+
+    mutating func settled(_ index: Int, _ outcome: ReportQueue.Outcome) throws(Disagreement)
+        -> ReportQueue.Settlement
+    {
+        var report = self.inFlight.remove(at: index)
+        let settlement: ReportQueue.Settlement
+        switch outcome {
+        case .taken(let listeners): settlement = .accept(listeners: listeners)
+        case .notNewer: settlement = report.isRepeat ? .accept(listeners: nil) : .overrule(.outOfOrder)
+        case .future: settlement = .overrule(.future)
+        case .notShared, .reopened(false): settlement = .overrule(.travelModeOff)
+        case .timeIsOver(let since):
+            settlement = .endTravel(since: since, isNews: self.timeIsOver(of: report.job))
+        case .unknown:
+            self.inFlight.insert(report, at: index)
+            return .reopen
+        case .reopened(true):
+            report.isRepeat = true
+            self.inFlight.append(report)
+            return .publish(report)
+        case .away: return try self.keep(report)
+        }
+        try self.answer(report.answer)
+        return settlement
+    }
+
+    private mutating func keep(_ report: ReportQueue.Report) throws(Disagreement) -> ReportQueue.Settlement {
+        var kept = report
+        kept.isRepeat = true
+        guard let place = self.line.firstIndex(where: { $0.job == report.job }) else {
+            guard self.line.count < self.mostJobs else {
+                try self.answer(report.answer)
+                return .refuseTooMany
+            }
+            self.line.append(kept)
+            return .keep(timer: self.timer(least: ReportQueue.retryNanoseconds))
+        }
+        let isNewer = report.fix.at > self.line[place].fix.at
+        let later = [self.line[place].answer, report.answer].max { $0.sequence < $1.sequence }!
+        if isNewer { self.line[place] = kept }
+        self.line[place].answer = later
+        return isNewer ? .keep(timer: self.timer(least: ReportQueue.retryNanoseconds)) : .covered
+    }
+
+    /// Another master: what waits may go at once.
+    mutating func masterReturned() -> UInt64? {
+        guard !self.line.isEmpty else { return nil }
+        self.timerAt = nil
+        return self.timer()
+    }
+
+    mutating func travelStarted(_ job: JobID) { self.told.remove(job) }
+
+    /// What waits is not published any more, and needs no answer: the rider switched it off, or was told of the end.
+    mutating func travelStopped(_ job: JobID) {
+        self.line.removeAll { $0.job == job }
+        let last = self.inFlight.filter { $0.job == job }.map(\.answer.sequence).max() ?? -1
+        self.debts[job] = self.debts[job]?.filter { $0 <= last }
+    }
+
+    mutating func timeIsOver(of job: JobID) -> Bool {
+        self.travelStopped(job)
+        if self.told.count >= self.mostJobs { self.told.removeAll() }
+        return self.told.insert(job).inserted
+    }
+
+    // MARK: debts
+
+    private mutating func answer(_ answer: ReportQueue.Answer) throws(Disagreement) {
+        let isFirst = self.answered[answer.job, default: []].insert(answer.sequence).inserted
+        try require(isFirst, "report \(answer.sequence) of \(answer.job) is answered twice")
+        self.debts[answer.job] = self.debts[answer.job]?.filter { $0 > answer.sequence }
+    }
+
+    /// Whoever has no answer yet gets one: some report of its job, as late or later, is on its way or waits.
+    func isSettledLater() throws(Disagreement) {
+        try require(self.line.count <= self.mostJobs, "\(self.line.count) jobs wait")
+        try require(Set(self.line.map(\.job)).count == self.line.count, "two reports of a job wait")
+        try require(self.line.isEmpty || self.timerAt != nil, "reports wait, and no timer is set")
+        for (job, debts) in self.debts {
+            guard let latest = debts.max() else { continue }
+            let carriers = (self.line + self.inFlight).filter { $0.job == job }.map(\.answer.sequence)
+            try require((carriers.max() ?? -1) >= latest, "report \(latest) of \(job) gets no answer any more")
+        }
+    }
+}

@@ -1,0 +1,13 @@
+// A rider's reports on their way to Redis, fuzzed: see Tests/Fuzzing/Checks/ReportQueueCheck.swift. libFuzzer is asked to
+// run, so that this file has a `main` as any program; `make fuzz` gives it the folders of inputs.
+
+import CLibFuzzer
+import FuzzChecks
+
+@main struct FuzzReportQueue {
+    static func main() {
+        var count = CommandLine.argc
+        var words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
+        _ = LLVMFuzzerRunDriver(&count, &words) { start, count in FuzzCheck.reportQueue.test(start, count) }
+    }
+}

@@ -1,0 +1,209 @@
+import EnrouteWire
+import Testing
+import Tracking
+
+@testable import Gateway
+@testable import Realtime
+
+/// A rider's reports on their way to Redis, without Redis. Any history at all: ReportQueueCheck, which CorpusTests runs.
+@Suite struct ReportQueueTests {
+    private static let (first, second, third) = (JobID("a")!, JobID("b")!, JobID("c")!)
+    private static let oneSecond: UInt64 = 1_000_000_000
+
+    /// One position a second, and one at once.
+    private var queue = ReportQueue(perSecond: 1, burst: 1, mostJobs: 2)
+
+    private static func answer(_ sequence: Int64, _ job: JobID = Self.first) -> ReportQueue.Answer {
+        .init(job: job, sequence: sequence, ref: MessageRef("r\(sequence)"))
+    }
+
+    private static func report(_ sequence: Int64, _ job: JobID = Self.first, isRepeat: Bool = false)
+        -> ReportQueue.Report
+    {
+        let place = Coordinate(latitude: 41.9, longitude: 12.5)!
+        return .init(
+            answer: Self.answer(sequence, job), fix: Fix(at: 1_790_000_000_000 + sequence, place: place),
+            receivedAt: 1_790_000_000_000, isRepeat: isRepeat)
+    }
+
+    /// A report is judged worth publishing.
+    private mutating func offer(_ sequence: Int64, _ job: JobID = Self.first, at now: UInt64 = 0)
+        -> ReportQueue.Decision
+    {
+        let report = Self.report(sequence, job)
+        return self.queue.judged(report.answer, .publish(report.fix), at: now, receivedAt: report.receivedAt)
+    }
+
+    @Test mutating func `what the rate allows goes out at once, and no timer is set`() {
+        #expect(self.offer(1) == .publish(Self.report(1), replaces: false))
+        #expect(self.queue.count == 0)
+        #expect(self.queue.due(at: 0).timer == nil)
+    }
+
+    @Test mutating func `of reports that come too fast the newest is published, as soon as the rate allows`() {
+        _ = self.offer(1)
+        #expect(self.offer(2) == .wait(timer: Self.oneSecond, replaces: false))
+        #expect(self.offer(3) == .wait(timer: nil, replaces: true))
+        let due = self.queue.due(at: Self.oneSecond)
+        #expect(due.reports == [Self.report(3)] && due.timer == nil)
+    }
+
+    @Test mutating func `a job whose newer report is allowed at once publishes that, and never the older`() {
+        _ = self.offer(1)
+        _ = self.offer(2)
+        #expect(self.offer(3, at: Self.oneSecond) == .publish(Self.report(3), replaces: true))
+        #expect(self.queue.due(at: 2 * Self.oneSecond).reports.isEmpty)
+    }
+
+    @Test mutating func `the job that has waited longest goes next, whatever came for it since`() {
+        _ = self.offer(1)
+        _ = self.offer(2, Self.second)
+        _ = self.offer(3, Self.first)
+        _ = self.offer(4, Self.second)
+        let due = self.queue.due(at: Self.oneSecond)
+        #expect(due.reports == [Self.report(4, Self.second)])
+        #expect(due.timer == Self.oneSecond)
+        #expect(self.queue.due(at: 2 * Self.oneSecond).reports == [Self.report(3)])
+    }
+
+    @Test mutating func `nobody overtakes a job that waits`() {
+        _ = self.offer(1)
+        _ = self.offer(2)
+        #expect(self.offer(3, Self.second, at: Self.oneSecond) == .wait(timer: nil, replaces: false))
+        #expect(self.queue.due(at: Self.oneSecond).reports == [Self.report(2)])
+    }
+
+    @Test mutating func `reports of no more jobs wait than may`() {
+        _ = self.offer(1)
+        _ = self.offer(2, Self.first)
+        _ = self.offer(3, Self.second)
+        #expect(self.offer(4, Self.third) == .refuseTooMany(Self.answer(4, Self.third)))
+        let lost = self.queue.settle(Self.report(1, Self.third), .away, at: 0)
+        #expect(lost == .refuseTooMany)
+        #expect(self.queue.count == 2)
+    }
+
+    @Test mutating func `while a report waits, its answer covers what is held, and what is older than it`() {
+        _ = self.offer(1)
+        _ = self.offer(2)
+        #expect(self.queue.judged(Self.answer(3), .held, at: 0, receivedAt: 0) == .covered)
+        #expect(self.queue.judged(Self.answer(4), .refused(.outOfOrder), at: 0, receivedAt: 0) == .covered)
+        let due = self.queue.due(at: Self.oneSecond).reports
+        #expect(due.map(\.answer) == [Self.answer(4)] && due.map(\.fix) == [Self.report(2).fix])
+    }
+
+    @Test(arguments: FixRefusal.allCases)
+    mutating func `what is held or refused while nothing waits is answered at once`(reason: FixRefusal) {
+        #expect(self.queue.judged(Self.answer(1), .held, at: 0, receivedAt: 0) == .accept(Self.answer(1)))
+        #expect(
+            self.queue.judged(Self.answer(2), .refused(reason), at: 0, receivedAt: 0)
+                == .refuse(Self.answer(2), reason))
+    }
+
+    @Test mutating func `an implausible report is refused although a report waits`() {
+        _ = self.offer(1)
+        _ = self.offer(2)
+        #expect(
+            self.queue.judged(Self.answer(3), .refused(.inaccurate), at: 0, receivedAt: 0)
+                == .refuse(Self.answer(3), .inaccurate))
+    }
+
+    @Test mutating func `what Redis could not take goes out again after a quarter of a second, as a repetition`() {
+        _ = self.offer(1)
+        let wait = ReportQueue.retryNanoseconds
+        #expect(self.queue.settle(Self.report(1), .away, at: Self.oneSecond) == .keep(timer: wait))
+        let due = self.queue.due(at: Self.oneSecond + wait)
+        #expect(due.reports == [Self.report(1, isRepeat: true)] && due.timer == nil)
+    }
+
+    @Test mutating func `a repetition that Redis has already is accepted, a first report is overruled`() {
+        #expect(self.queue.settle(Self.report(1, isRepeat: true), .notNewer, at: 0) == .accept(listeners: nil))
+        #expect(self.queue.settle(Self.report(1), .notNewer, at: 0) == .overrule(.outOfOrder))
+    }
+
+    @Test mutating func `of two reports that Redis could not take the newer is kept, whichever fails first`() {
+        _ = self.queue.settle(Self.report(2), .away, at: 0)
+        #expect(self.queue.settle(Self.report(1), .away, at: 0) == .covered)
+        #expect(self.queue.settle(Self.report(3), .away, at: 0) == .keep(timer: nil))
+        #expect(self.queue.due(at: 0).reports == [Self.report(3, isRepeat: true)])
+    }
+
+    @Test mutating func `a report that came later is answered although the one kept is newer by the phone's clock`() {
+        var late = Self.report(7)
+        late.fix.at -= 100
+        _ = self.queue.settle(Self.report(1), .away, at: 0)
+        #expect(self.queue.settle(late, .away, at: 0) == .covered)
+        #expect(self.queue.due(at: 0).reports.map(\.answer) == [late.answer])
+    }
+
+    @Test mutating func `an answer that the job is unknown opens travel mode again, and the report follows`() {
+        #expect(self.queue.settle(Self.report(1), .unknown, at: 0) == .reopen)
+        #expect(
+            self.queue.settle(Self.report(1), .reopened(true), at: 0) == .publish(Self.report(1, isRepeat: true)))
+        #expect(self.queue.settle(Self.report(1), .reopened(false), at: 0) == .overrule(.travelModeOff))
+        #expect(self.queue.settle(Self.report(1), .notShared, at: 0) == .overrule(.travelModeOff))
+        #expect(self.queue.settle(Self.report(1), .future, at: 0) == .overrule(.future))
+    }
+
+    @Test mutating func `another master is told what the last one took, and what waits goes at once`() {
+        _ = self.offer(1)
+        #expect(self.queue.settle(Self.report(1), .taken(listeners: 3), at: 0) == .accept(listeners: 3))
+        _ = self.queue.settle(Self.report(2, Self.second), .away, at: 0)
+        let returned = self.queue.masterReturned(at: Self.oneSecond, time: Self.report(1).receivedAt)
+        #expect(returned.again.mapValues(\.fix) == [Self.first: Self.report(1).fix])
+        #expect(returned.timer == 0)
+        // What waits is newer than what was taken.
+        _ = self.queue.settle(Self.report(3), .away, at: Self.oneSecond)
+        #expect(self.queue.masterReturned(at: Self.oneSecond, time: Self.report(1).receivedAt).again.isEmpty)
+    }
+
+    @Test mutating func `once travel mode is off, neither what waits nor what was taken is sent again`() {
+        _ = self.offer(1)
+        _ = self.queue.settle(Self.report(1), .taken(listeners: 0), at: 0)
+        _ = self.offer(2)
+        self.queue.travelStopped(Self.first)
+        #expect(self.queue.due(at: Self.oneSecond).reports.isEmpty)
+        #expect(self.queue.masterReturned(at: Self.oneSecond, time: Self.report(1).receivedAt).again.isEmpty)
+    }
+
+    @Test mutating func `the end of the time is told once, and again after travel mode was started again`() {
+        let over = ReportQueue.Outcome.timeIsOver(since: 5)
+        #expect(self.queue.settle(Self.report(1), over, at: 0) == .endTravel(since: 5, isNews: true))
+        #expect(self.queue.settle(Self.report(2), over, at: 0) == .endTravel(since: 5, isNews: false))
+        let repeated = self.queue.timeIsOver(of: Self.first)
+        #expect(!repeated)
+        self.queue.travelStarted(Self.first)
+        let anew = self.queue.timeIsOver(of: Self.first)
+        #expect(anew)
+    }
+}
+
+@Suite struct UnjudgedReportsTests {
+    private static func report(_ sequence: Int64, _ job: String = "a") -> LocationReport {
+        let fix = Fix(at: 1_790_000_000_000, place: Coordinate(latitude: 41.9, longitude: 12.5)!)
+        return LocationReport(job: JobID(job)!, sequence: sequence, fixes: [fix])
+    }
+
+    @Test func `only the first report of a job asks what followers have been shown`() {
+        var reports = UnjudgedReports(mostJobs: 2)
+        #expect(reports.add(Self.report(1)) == .read)
+        #expect(reports.add(Self.report(2)) == .waits)
+        #expect(reports.take(JobID("a")!) == [Self.report(1), Self.report(2)])
+        #expect(reports.add(Self.report(3)) == .read)
+    }
+
+    @Test func `the newest few of a job wait, in their order`() {
+        var reports = UnjudgedReports(mostJobs: 1)
+        let most = Int64(UnjudgedReports.mostOfJob)
+        for sequence in 1...most { #expect(reports.add(Self.report(sequence)) == (sequence == 1 ? .read : .waits)) }
+        #expect(reports.add(Self.report(most + 1)) == .replaces)
+        #expect(reports.take(JobID("a")!).map(\.sequence) == Array(2...most + 1))
+    }
+
+    @Test func `reports of no more jobs wait than a rider may follow`() {
+        var reports = UnjudgedReports(mostJobs: 1)
+        _ = reports.add(Self.report(1))
+        #expect(reports.add(Self.report(2, "b")) == .tooMany)
+        #expect(reports.take(JobID("b")!).isEmpty)
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import OutboundHTTP
+
+/// The client against servers on loopback that behave as one should not.
+@Suite struct OutboundHTTPTests {
+    private static func answer(
+        from behaviour: @escaping ProviderServer.Behaviour, wait: Duration = longestSettling, bytes: Int = 1000,
+        to question: (String) -> OutboundQuestion = { OutboundQuestion(url: $0) }
+    ) async throws -> (Result<OutboundAnswer, OutboundFailure>, questions: [ProviderServer.Question]) {
+        try await ProviderServer.running(behaviour) { server in
+            let http = try OutboundHTTP(longestWait: wait, longestAnswer: bytes)
+            do throws(OutboundFailure) {
+                return (.success(try await http.answer(to: question(server.url))), server.questions)
+            } catch {
+                return (.failure(error), server.questions)
+            }
+        }
+    }
+
+    @Test func `an answer comes whole, with its status and headers`() async throws {
+        let (result, questions) = try await Self.answer(
+            from: { _ in .json("{}", status: 404, headers: ["Retry-After": "7"]) },
+            to: { OutboundQuestion(method: .post, url: "\($0)/a?b", headers: ["x-key": "secret"], body: [1, 2]) })
+        let answer = try result.get()
+        #expect(answer.status == 404 && answer.body == Array("{}".utf8) && answer.header("retry-after") == "7")
+        let question = try #require(questions.first)
+        #expect(question.method == "POST" && question.uri == "/a?b" && question.body == [1, 2])
+        #expect(question.headers["x-key"] == ["secret"] && question.headers["user-agent"] == ["enroute"])
+    }
+
+    @Test func `a redirect is an answer like any other, and nobody follows it`() async throws {
+        let (result, questions) = try await Self.answer(from: { _ in
+            .json("", status: 302, headers: ["Location": "http://127.0.0.1:1/"])
+        })
+        #expect(try result.get().status == 302)
+        #expect(questions.count == 1)
+    }
+
+    @Test func `an answer that is too long is refused, and its status told`() async throws {
+        let (result, _) = try await Self.answer(from: { _ in .bytes(1001) })
+        #expect(throws: OutboundFailure.tooLong(status: 200)) { try result.get() }
+        #expect(try await Self.answer(from: { _ in .bytes(1000) }).0.get().body.count == 1000)
+    }
+
+    @Test(arguments: [ProviderServer.Answer.silence, .stuck("begun")])
+    func `one that says nothing, or stops in the middle, is late`(answer: ProviderServer.Answer) async throws {
+        let (result, questions) = try await Self.answer(from: { _ in answer }, wait: .milliseconds(200))
+        #expect(throws: OutboundFailure.late) { try result.get() }
+        #expect(questions.count <= 1)
+    }
+
+    @Test func `one that hangs up is asked once`() async throws {
+        let (result, questions) = try await Self.answer(from: { _ in .hangUp })
+        #expect {
+            try result.get()
+        } throws: {
+            if case .notReached? = $0 as? OutboundFailure { true } else { false }
+        }
+        #expect(questions.count == 1)
+    }
+
+    @Test func `what a log may say of a failure names nothing that was asked`() async throws {
+        let http = try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1)
+        do {
+            // Port 1 of loopback: nobody listens.
+            _ = try await http.answer(to: OutboundQuestion(url: "http://127.0.0.1:1/secret?key=secret"))
+            Issue.record("somebody listens at port 1")
+        } catch OutboundFailure.notReached(_, let withoutAddress) {
+            #expect(!withoutAddress.isEmpty && !withoutAddress.contains("secret"))
+        }
+        #expect("\(OutboundQuestion(url: "https://secret"))" == "<a question to another service>")
+        #expect(Mirror(reflecting: OutboundQuestion(url: "https://secret")).children.isEmpty)
+    }
+
+    @Test func `connections that were shut down are opened again for the next question`() async throws {
+        try await ProviderServer.running({ _ in .json("{}") }) { server in
+            let connections = OutboundConnections(
+                try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1000))
+            for _ in 0..<2 {
+                #expect(try await connections.answer(to: OutboundQuestion(url: server.url)).status == 200)
+                await connections.shutdown()
+            }
+        }
+    }
+
+    @Test func `a file without a certificate is named`() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "none-\(UUID()).pem").path
+        #expect {
+            try OutboundHTTP(authorities: path, longestWait: .seconds(1), longestAnswer: 1)
+        } throws: {
+            ($0 as? NoAuthorities)?.path == path
+        }
+    }
+}
