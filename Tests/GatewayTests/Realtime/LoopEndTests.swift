@@ -1,0 +1,61 @@
+import Access
+import Embedded
+import LiveState
+import Logging
+import NIOCore
+import NIOPosix
+import Redis
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// What is left of a gateway that has stopped: nothing. A process of many gateways, as that of these tests, would grow.
+@Suite struct LoopEndTests {
+    private struct Weak {
+        weak var state: LoopState?
+    }
+
+    @Test func `a loop that has stopped is given back with all that it owns`() async throws {
+        try await within {
+            let tokens = TokenVerifier(
+                keys: [try await .hs256(secret: "a secret of at least thirty-two bytes")], issuer: "test",
+                audience: "test")
+            try await RedisServer.running { redis in
+                let address = try RedisAddress(url: redis.url)
+                let settings = GatewaySettings(
+                    host: "127.0.0.1", port: 0, credentials: nil, live: address, ledger: address, tokens: tokens)
+                try await Self.startAndStop(settings)
+            }
+        }
+    }
+
+    private static func startAndStop(_ settings: GatewaySettings) async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let loop = group.next()
+        let owner = NIOLoopBoundBox.makeEmptyBox(valueType: LoopState.self, eventLoop: loop)
+        let witness = NIOLoopBoundBox.makeEmptyBox(valueType: Weak.self, eventLoop: loop)
+        try await loop.flatSubmit {
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let state = LoopState(
+                eventLoop: loop, index: 0, loops: 1, settings: settings, quotas: Quotas(limits: settings.limits),
+                load: SharedLoad(loops: 1), revocations: Revocations(), routing: .alone,
+                witnesses: RedisWitnesses(keyspace: settings.liveState.keyspace, logger: logger), logger: logger)
+            owner.value = state
+            witness.value = Weak(state: state)
+            return state.start()
+        }.get()
+        let isThere = try await loop.submit { witness.value?.state != nil }.get()
+        #expect(isThere)
+        try await loop.submit {
+            owner.value?.stop()
+            owner.value = nil
+        }.get()
+        await #expect(throws: Never.self) {
+            try await becomes("nobody owns the loop's state", within: .seconds(10)) {
+                try await loop.submit { witness.value?.state == nil }.get()
+            }
+        }
+        try await group.shutdownGracefully()
+    }
+}
