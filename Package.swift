@@ -143,50 +143,59 @@ let package = Package(
         .target(
             name: "HTTPValues",
             dependencies: [
-                "Access", "EnrouteWire", "Telemetry", nio("NIOCore"), hummingbird, crypto, httpTypes, logging,
-            ], swiftSettings: hot),
-        .target(name: "WebSocket", dependencies: ["EnrouteWire", "SecureSocket", nio("NIOCore")], swiftSettings: hot),
+                "Access", "EnrouteWire", "Telemetry", nio("NIOCore"), crypto, httpTypes, hummingbird, logging,
+            ],
+            swiftSettings: hot),
+        .target(
+            name: "WebSocket",
+            dependencies: ["EnrouteWire", "SecureSocket", nio("NIOCore")],
+            swiftSettings: hot),
         .target(
             name: "TrafficControl",
             dependencies: ["Access", "EnrouteWire", "Fanout", "HTTPValues", "Telemetry", nio("NIOCore")],
             swiftSettings: hot),
         .target(
-            name: "WebAssets", dependencies: ["CWebAssets", "CZlib", "EnrouteWire", "HTTPValues"],
+            name: "WebAssets",
+            dependencies: ["CWebAssets", "CZlib", "HTTPValues"],
             exclude: ["web", "api"], swiftSettings: strict),
         .target(
             name: "Jobs",
             dependencies: [
                 "Access", "EnrouteWire", "Events", "HTTPValues", "LiveState", "Redis", "Routing", "Telemetry",
-                "TrafficControl", nio("NIOCore"), crypto, logging,
-            ], swiftSettings: hot),
+                "Tracking", nio("NIOCore"), crypto, logging,
+            ],
+            swiftSettings: hot),
         .target(
             name: "ETA",
             dependencies: [
-                "EnrouteWire", "HTTPValues", "Jobs", "LiveState", "Redis", "Routing", "Telemetry", "Tracking",
-                "TrafficControl", "WebSocket", nio("NIOCore"), crypto, logging,
-            ], swiftSettings: hot),
+                "EnrouteWire", "HTTPValues", "Jobs", "LiveState", "Routing", "Telemetry", "Tracking",
+                "TrafficControl", "WebSocket", nio("NIOCore"), logging,
+            ],
+            swiftSettings: hot),
         .target(
             name: "Realtime",
             dependencies: [
                 "Access", "ETA", "EnrouteWire", "Fanout", "HTTPValues", "Jobs", "LiveState", "Redis", "Resilience",
-                "Routing", "SecureSocket", "Telemetry", "Tracking", "TrafficControl", "WebSocket", nio("NIOCore"),
-                logging,
-            ], swiftSettings: hot),
+                "SecureSocket", "Telemetry", "Tracking", "TrafficControl", "WebSocket", nio("NIOCore"), logging,
+            ],
+            swiftSettings: hot),
         .target(
             name: "REST",
             dependencies: [
-                "Access", "ETA", "EnrouteWire", "Events", "Fanout", "HTTPValues", "Jobs", "LiveState", "Realtime",
-                "Redis", "Routing", "SecureSocket", "Telemetry", "Tracking", "TrafficControl", "WebAssets",
-                nio("NIOCore"), hummingbird, crypto, httpTypes, logging,
-            ], swiftSettings: hot),
+                "Access", "EnrouteWire", "Events", "Fanout", "HTTPValues", "Jobs", "LiveState", "Realtime", "Redis",
+                "Routing", "SecureSocket", "Telemetry", "Tracking", "TrafficControl", "WebAssets", nio("NIOCore"),
+                httpTypes, hummingbird, logging,
+            ],
+            swiftSettings: hot),
         .target(
             name: "Gateway",
             dependencies: [
-                "Access", "ETA", "EnrouteWire", "Events", "HTTPValues", "Jobs", "LiveState", "REST", "Realtime",
-                "Redis", "SecureSocket", "Telemetry", "TrafficControl", "WebSocket", nio("NIOCore"), nio("NIOPosix"),
-                nio("NIOHTTP1"), hummingbird, .product(name: "HummingbirdCore", package: "hummingbird"), crypto,
-                httpTypes, logging, serviceLifecycle,
-            ], swiftSettings: hot),
+                "Access", "ETA", "EnrouteWire", "Events", "Fanout", "HTTPValues", "LiveState", "REST", "Realtime",
+                "Redis", "SecureSocket", "Telemetry", "TrafficControl", "WebSocket", nio("NIOCore"), nio("NIOHTTP1"),
+                nio("NIOPosix"), .product(name: "HummingbirdCore", package: "hummingbird"), crypto, httpTypes,
+                hummingbird, logging, serviceLifecycle,
+            ],
+            swiftSettings: hot),
 
         // aside: the client library
         .target(

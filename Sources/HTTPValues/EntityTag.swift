@@ -4,7 +4,6 @@
 internal import Crypto
 internal import EnrouteWire
 internal import FoundationEssentials
-internal import LiveState
 
 /// An entity tag (RFC 9110 section 8.8.3), `"<epoch>.<status event>.<digest>"`.
 package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
