@@ -9,6 +9,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
+import TrafficControl
 import OutboundHTTP
 
 /// Serves the panel and does what its buttons say.
