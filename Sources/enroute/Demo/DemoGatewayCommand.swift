@@ -12,6 +12,7 @@ import NIOPosix
 import Redis
 import SecureSocket
 import ServiceLifecycle
+import TrafficControl
 import UnixSignals
 
 struct DemoGatewayCommand: AsyncParsableCommand {

@@ -9,8 +9,8 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
-import TrafficControl
 import OutboundHTTP
+import TrafficControl
 
 /// Serves the panel and does what its buttons say.
 struct DemoPanel: Sendable {
