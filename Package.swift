@@ -328,7 +328,7 @@ for target in package.targets { target.exclude += texts[target.name] ?? [] }
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
 let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "ReportQueue", "RESP", "WebSocket"].map { "Fuzz\($0)" }
 let checked: [Target.Dependency] = [
-    "Access", "EnrouteWire", "Fanout", "Gateway", "HTTPValues", "LiveState", "REST", "Realtime", "Redis", "SecureSocket",
+    "Access", "ETA", "EnrouteWire", "Fanout", "Gateway", "HTTPValues", "LiveState", "REST", "Realtime", "Redis", "SecureSocket",
     "Tracking", "TrafficControl", "WebSocket",
     nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"), jwtKit,
     logging,
