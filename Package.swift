@@ -53,7 +53,8 @@ let secureSocket: Target =
             nio("NIOCore"), nio("NIOPosix"), nio("NIOTLS"), nioSSL,
         ], path: "benchmarks/NIOSSLTwin", swiftSettings: hot)
     : .target(
-        name: "SecureSocket", dependencies: ["COpenSSL", nio("NIOCore"), nio("NIOPosix")], swiftSettings: hot)
+        name: "SecureSocket", dependencies: ["COpenSSL", "HotPath", nio("NIOCore"), nio("NIOPosix")],
+        swiftSettings: hot)
 
 let package = Package(
     name: "enroute",
@@ -84,9 +85,11 @@ let package = Package(
         // 0 vocabulary
         // Without `hot`: a package of somebody else may not depend on a target with unsafe flags.
         .target(
-            name: "EnrouteWire", dependencies: ["CTexts"], exclude: ["PROTOCOL.md", "Texts"], swiftSettings: strict),
+            name: "EnrouteWire", dependencies: ["CTexts", "HotPath"], exclude: ["PROTOCOL.md", "Texts"],
+            swiftSettings: strict),
         .target(
             name: "Telemetry", swiftSettings: strict),
+        .target(name: "HotPath", swiftSettings: strict),
         .target(name: "Resilience", swiftSettings: quick),
 
         // 1 mechanisms
@@ -99,7 +102,10 @@ let package = Package(
         .target(
             name: "Redis",
             dependencies: [
-                "CHiredis", "Resilience", "Telemetry", nio("NIOCore"), nio("NIOPosix"), nioSSL, logging, crypto,
+                "CHiredis", "HotPath", "Resilience", "Telemetry", nio("NIOCore"), nio("NIOPosix"),
+                nioSSL,
+                logging,
+                crypto,
             ], swiftSettings: hot),
         secureSocket,
         .target(
@@ -135,7 +141,7 @@ let package = Package(
         .target(
             name: "LiveState",
             dependencies: [
-                "Access", "CScripts", "EnrouteWire", "OutboundHTTP", "Redis", nio("NIOCore"),
+                "Access", "CScripts", "EnrouteWire", "HotPath", "OutboundHTTP", "Redis", nio("NIOCore"),
                 crypto,
             ], swiftSettings: hot),
 
@@ -175,8 +181,9 @@ let package = Package(
         .target(
             name: "Realtime",
             dependencies: [
-                "Access", "ETA", "EnrouteWire", "Fanout", "HTTPValues", "Jobs", "LiveState", "Redis", "Resilience",
-                "SecureSocket", "Telemetry", "Tracking", "TrafficControl", "WebSocket", nio("NIOCore"), logging,
+                "Access", "ETA", "EnrouteWire", "Fanout", "HTTPValues", "HotPath", "Jobs", "LiveState", "Redis",
+                "Resilience", "SecureSocket", "Telemetry", "Tracking", "TrafficControl", "WebSocket", nio("NIOCore"),
+                logging,
             ],
             swiftSettings: hot),
         .target(
@@ -302,7 +309,7 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "HTTPValues", "Jobs", "Journeys", "LiveState", "REST", "Realtime", "TrafficControl", "WebAssets", "WebSocket",
+                "Gateway", "HotPath", "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "HTTPValues", "Jobs", "Journeys", "LiveState", "REST", "Realtime", "TrafficControl", "WebAssets", "WebSocket",
                 "Redis", "Routing", "SecureSocket", "Telemetry", "TestSupport", "Tracking", nio("NIOCore"),
                 nio("NIOHTTP1"), nio("NIOPosix"), crypto, nioSSL, logging, serviceLifecycle, subprocess,
                 systemPackage,

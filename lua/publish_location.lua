@@ -1,7 +1,8 @@
 #!lua
 -- publish_location: keep a rider's newest position for a job and tell the job's followers.
 --
--- Step 4 of 7 of the hot path. Before: LiveState/LocationPublisher.swift. Next: Redis/SubscriberConnection.swift.
+-- Step 6 of 10 of the hot path. Before: LiveState/Jobs/LocationPublisher.swift
+-- Next: Redis/RedisChannelHandler.swift
 --
 -- The message is '{"type":"location","id":"<16 digits>","at":<13 digits>' .. tail: the script gives the id, the gateway
 -- the rest, and the same bytes are stored, published and written to every follower. Because both numbers stand at a

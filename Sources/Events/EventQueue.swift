@@ -132,8 +132,7 @@ package struct EventQueue: Sendable {
     }
 
     private func ask(_ action: String, _ question: some Encodable, _ wait: Duration) async throws -> [UInt8] {
-        // Texts and numbers alone can not fail to encode.
-        let body = (try? JSONEncoder().encode(question)).map { Array($0) } ?? []
+        let body = Array(try JSONEncoder().encode(question))
         let headers = self.signature.signed(
             path: "/",
             headers: [

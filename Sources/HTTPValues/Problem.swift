@@ -95,18 +95,18 @@ package struct Problem: Error, HTTPResponseError {
     /// - Parameter trace: of the request it answers.
     package func json(_ trace: RequestTrace?) -> [UInt8] {
         struct Document: Encodable {
-            package var type: String
+            var type: String
             var title: String
-            package var status: Int
-            package var code: String
-            package var detail: String
+            var status: Int
+            var code: String
+            var detail: String
             var instance: String?
             var traceId: String?
-            package var retryable: Bool
-            package var jobStatus: String?
+            var retryable: Bool
+            var jobStatus: String?
             var jobStatusId: String?
-            package var tasks: [String]?
-            package var retryIn: Int64?
+            var tasks: [String]?
+            var retryInMs: Int64?
         }
         let document = Document(
             type: "urn:enroute:problem:\(self.code.rawValue)",
@@ -115,7 +115,7 @@ package struct Problem: Error, HTTPResponseError {
             instance: trace.map { "urn:enroute:trace:\($0.traceID)" }, traceId: trace?.traceID,
             retryable: self.isRetryable, jobStatus: self.jobStatus?.rawValue,
             jobStatusId: self.jobStatusID?.description, tasks: self.tasks.isEmpty ? nil : self.tasks.map(\.text),
-            retryIn: self.retryIn)
+            retryInMs: self.retryIn)
         // Of texts and whole numbers, all of which JSON can say.
         return (try? JSONDocument.bytes(document)) ?? Array(#"{"code":"internal","retryable":false,"status":500}"#.utf8)
     }

@@ -5,7 +5,6 @@
 
 internal import Access
 internal import EnrouteWire
-internal import FoundationEssentials
 internal import HTTPTypes
 internal import HTTPValues
 internal import Hummingbird
@@ -81,7 +80,8 @@ extension Routes {
         // What no replica is known to have is not the last word.
         if response.status != .accepted {
             let answer = try await KeptAnswer(&response)
-            outcome = .kept(answer.json)
+            // One that cannot be written stays open: it is asked for again, and never answered by nothing.
+            if let bytes = try? JSONDocument.bytes(answer) { outcome = .kept(bytes) }
         }
         await self.settle(claim, of: key, as: outcome)
         return response
@@ -112,17 +112,11 @@ struct KeptAnswer: Codable, Equatable {
         response.body = ResponseBody(byteBuffer: ByteBuffer(bytes: self.body))
     }
 
-    /// - Returns: `nil` for what was not written by `json`.
+    /// - Returns: `nil` for what is not an answer as it is kept.
     init?(json: [UInt8]) {
-        guard let answer = try? JSONDecoder().decode(KeptAnswer.self, from: Data(json)),
-            (200...599).contains(answer.status)
+        guard let answer = JSONDocument.value(KeptAnswer.self, of: json), (200...599).contains(answer.status)
         else { return nil }
         self = answer
-    }
-
-    var json: [UInt8] {
-        // Numbers and strings alone cannot fail to encode.
-        (try? JSONEncoder().encode(self)).map { Array($0) } ?? []
     }
 
     var response: Response {

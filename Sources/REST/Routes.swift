@@ -120,7 +120,7 @@ package struct Routes: Sendable {
 
     private struct TicketDocument: Encodable {
         var ticket: String
-        var expiresIn: Int64
+        var expiresInSeconds: Int64
     }
 
     @Sendable private func assign(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -186,7 +186,7 @@ package struct Routes: Sendable {
                         person: grant.person, role: grant.role.rawValue, job: grant.job, rider: grant.rider,
                         token: token.id, issuedAt: token.issuedAt, expiresAt: expiresAt)))
             let seconds = Tickets.lifetime.components.seconds
-            return try Self.json(TicketDocument(ticket: ticket, expiresIn: seconds), status: .created)
+            return try Self.json(TicketDocument(ticket: ticket, expiresInSeconds: seconds), status: .created)
         }
     }
 }

@@ -1,6 +1,10 @@
 // One connection: commands go out pipelined, one flush for all of a loop's tick; answers come back in the same order.
 // On a connection that subscribes, pushes come in between; they are told apart by their first word.
+//
+// Step 7 of 10 of the hot path. Before: lua/publish_location.lua
+// Next: Realtime/Relay/LoopRelay.swift
 
+internal import HotPath
 internal import NIOCore
 
 /// Carries commands and answers over one connection. Confined to its event loop.
@@ -114,6 +118,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
     private func received(_ tape: RESPTape) {
         if self.isSubscriber, tape.flatCount == 3 {
             if tape.isText(0, "smessage") || tape.isText(0, "message") {
+                HotPath.pass(.redisChannelHandler)
                 tape.withText(1) { channel in tape.withText(2) { payload in self.onMessage?(channel, payload) } }
                 return
             }

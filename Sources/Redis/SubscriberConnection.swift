@@ -1,7 +1,5 @@
 // Channels followed over one connection. What is asked for, acknowledged, lost and regained is decided by `Subscribing`;
 // here it is said to Redis, and messages go up the closure.
-//
-// Step 5 of 7 of the hot path. Before: lua/publish_location.lua. Next: Gateway/LoopRelay.swift.
 
 internal import Logging
 internal import NIOCore

@@ -1,14 +1,18 @@
 // The first handler of an accepted socket: ciphertext on one side, plaintext on the other, and a short way out.
 //
 // It joins the channel's events with `TLSConnection` (libssl, no socket) and `SocketDoor` (how bytes leave). Behind a
-// balancer that ends TLS there is no `TLSConnection`, and all the rest is the same. Step 7 of the hot path ends here:
-// `writeNow` encrypts into the loop's buffer and offers it to the kernel, with nothing allocated in between.
+// balancer that ends TLS there is no `TLSConnection`, and all the rest is the same.
+//
+// Step 10 of 10 of the hot path. Before: Realtime/Relay/FollowedJob.swift
+// Next: the follower's socket. `writeNow` encrypts into the loop's buffer and offers it to the kernel, with nothing
+// allocated in between.
 //
 // A connection ends in four ways. The peer says close_notify: we answer it and close, or, with half-closure allowed, tell
 // the pipeline that no more will come. The peer just goes: the channel tells that. We close: our close_notify follows what
 // was written, and the peer's is not waited for (RFC 8446, 6.1). Or the rules are broken: libssl's alert is sent, the error
 // fired once, the socket closed.
 
+internal import HotPath
 package import NIOCore
 
 /// TLS, or nothing, on an accepted socket, with a direct write. Must be the first handler. Confined to the channel's loop.
@@ -49,6 +53,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     package func writeNow(_ bytes: UnsafeRawBufferPointer) {
         self.door.loop?.preconditionInEventLoop()
         guard !self.isOutputOver else { return }
+        HotPath.pass(.secureSocketHandler)
         guard let tls = self.tls else {
             self.door.sendNow(bytes)
             return

@@ -1,6 +1,7 @@
 // The command line: one word for each thing the process can be.
 
 import ArgumentParser
+import EnrouteWire
 
 @main
 struct Enroute: AsyncParsableCommand {
@@ -22,7 +23,7 @@ struct Enroute: AsyncParsableCommand {
               enroute replay trip.gpx --job job-1   a rider on a recorded trip
               enroute score trip.gpx                how good arrival times were
             """),
-        version: "0.1.0",
+        version: EnrouteVersion.current,
         subcommands: [
             ServeCommand.self, CheckCommand.self, DemoCommand.self, ReplayCommand.self, TokenCommand.self,
             RevokeCommand.self, AuditCommand.self, ScoreCommand.self, DemoGatewayCommand.self,

@@ -48,7 +48,7 @@ class Job:
 
     def link(self, viewers: int = 5, expires_in: int = bounds.LINK_SECONDS) -> dict:
         """`{link, id, url, expiresAt, viewers}`; `url` begins at the site."""
-        answer = self.orders.ask("POST", f"jobs/{self.name}/links", {"viewers": viewers, "expiresIn": expires_in})
+        answer = self.orders.ask("POST", f"jobs/{self.name}/links", {"viewers": viewers, "expiresInSeconds": expires_in})
         return answer | {"url": f"{self.orders.site.url}/track/{self.name}#{answer['link']}"}
 
     @property

@@ -69,7 +69,7 @@ class Wire:
     def rate(self, seconds: int) -> None:
         """How often the rider's page is to report; what the gateway itself would ask for does not arrive."""
         self.hold_back("rate")
-        self.say("rate", interval=seconds)
+        self.say("rate", intervalSeconds=seconds)
 
     def position(self, job: str, place: tuple[float, float], accuracy: float) -> None:
         """The newest position of the rider, which no gateway of ours would let through."""

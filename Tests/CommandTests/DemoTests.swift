@@ -129,7 +129,7 @@ import Testing
     /// With TLS, as it runs by itself: a gateway that is killed ends a connection without a word of TLS.
     @Test func `its panel changes the trip, ends servers, and positions come again`() async throws {
         _ = try await Self.run(["--port", "20443"], ending: .interrupt) { running in
-            #expect(try await running.shows { $0["p95"] is Double })
+            #expect(try await running.shows { $0["p95Ms"] is Double })
             #expect(try await running.ask(.POST, "set", #"{"speed":4}"#)["speed"] as? Double == 4)
             #expect(try await running.ask(.POST, "set", #"{"speed":400}"#)["speed"] as? Double == 8)
             #expect(

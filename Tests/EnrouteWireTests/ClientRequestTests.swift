@@ -73,7 +73,7 @@ import Testing
             Welcome(session: "s", serverTime: 1, pingIntervalSeconds: 25, limits: limits))
         #expect(try serverMessage(String(decoding: welcome.encoded, as: UTF8.self)) == welcome)
         let old = try serverMessage(
-            #"{"type":"welcome","session":"s","serverTime":1,"pingInterval":25,"limits":{"subscriptions":9}}"#)
+            #"{"type":"welcome","session":"s","serverTime":1,"pingIntervalSeconds":25,"limits":{"subscriptions":9}}"#)
         guard case .welcome(let said) = old else {
             Issue.record("no welcome")
             return

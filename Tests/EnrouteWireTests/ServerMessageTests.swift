@@ -84,7 +84,7 @@ import Testing
             #"{"type":"status","job":"a","epoch":"e","prev":"","id":"1-0","status":"flying","at":1}"#,
             #"{"type":"status","job":"a","epoch":"e","prev":"","id":"1","status":"accepted","at":1}"#,
             #"{"type":"subscribed","job":"a"}"#, #"{"type":"subscribed","job":"a","snapshot":{}}"#,
-            #"{"type":"location","job":"a"}"#, #"{"type":"welcome","serverTime":1,"pingInterval":25}"#,
+            #"{"type":"location","job":"a"}"#, #"{"type":"welcome","serverTime":1,"pingIntervalSeconds":25}"#,
         ])
     func `a message without what it promises is refused`(json: String) {
         #expect(throws: BadMessage.self) { try serverMessage(json) }

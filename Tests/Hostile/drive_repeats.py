@@ -17,9 +17,9 @@ NAME = "repeats"
 AT_ONCE = 6
 AGAIN = 2
 # A number of the moment and not of the change; the trace is each request's own.
-MOMENTARY = {"positionAge", "traceId", "instance", "retryIn"}
+MOMENTARY = {"positionAgeMs", "traceId", "instance", "retryInMs"}
 # Of a type that no body has.
-WRONG = {"job": 1, "kind": 1, "status": 2, "viewers": "3", "expiresIn": "x"}
+WRONG = {"job": 1, "kind": 1, "status": 2, "viewers": "3", "expiresInSeconds": "x"}
 # What makes something must take a key.
 MAKING = {"createJob": "POST jobs", "makeLink": "POST links"}
 
@@ -92,7 +92,7 @@ def changes(number: int, chance: random.Random) -> list[tuple[list[Change], Chan
         (
             [],
             Change(
-                "makeSignInCode", "POST", "/api/v1/sign-ins", "customer", customer, {"expiresIn": 60}, {"expiresIn": 61}
+                "makeSignInCode", "POST", "/api/v1/sign-ins", "customer", customer, {"expiresInSeconds": 60}, {"expiresInSeconds": 61}
             ),
         ),
         (

@@ -70,7 +70,7 @@ export function playedSockets() {
     says(...messages) { for (const message of messages) this.onmessage?.({data: JSON.stringify(message)}); }
     welcomes(serverTime = 0) {
       this.opens();
-      this.says({type: 'welcome', session: 's', serverTime, pingInterval: 25, limits: {}});
+      this.says({type: 'welcome', session: 's', serverTime, pingIntervalSeconds: 25, limits: {}});
     }
     closes(code, reason = '') { this.readyState = 3; this.onclose?.({code, reason}); }
     /** What was said since it was asked for the last time. */

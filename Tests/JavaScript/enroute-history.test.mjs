@@ -69,10 +69,10 @@ class History {
       {type: 'status', job, epoch: 'e', prev: '', id: `${at}-0`, status: 'y', at},
       {type: 'ended', job, reason: 'completed'}, {type: 'ok', re: 'travel', job, deadline: at},
       {type: 'pong', serverTime: at},
-      {type: 'error', re: 'subscribe', job, code: 'unavailable', message: '', retry: true, retryIn: 500},
+      {type: 'error', re: 'subscribe', job, code: 'unavailable', message: '', retry: true, retryInMs: 500},
       {type: 'error', re: 'travel', job, code: 'forbidden', message: '', retry: false},
-      {type: 'goaway', retryIn: this.random() * 5_000}, {type: 'degraded'}, {type: 'restored'},
-      {type: 'rate', interval: 4},
+      {type: 'goaway', retryInMs: this.random() * 5_000}, {type: 'degraded'}, {type: 'restored'},
+      {type: 'rate', intervalSeconds: 4},
     ]));
   }
 

@@ -53,7 +53,9 @@ test('it signs in with the first message, and is open with the welcome', async (
   assert.deepEqual([sockets.last.url, sockets.last.protocol], ['wss://gw.example/v1', 'enroute.v1']);
   sockets.last.opens();
   assert.deepEqual(sockets.last.heard(), [{type: 'auth', token: 't1'}]);
-  sockets.last.says({type: 'welcome', session: 's', serverTime: clock.wall() + 7_000, pingInterval: 25, limits: {}});
+  sockets.last.says({
+    type: 'welcome', session: 's', serverTime: clock.wall() + 7_000, pingIntervalSeconds: 25, limits: {},
+  });
   assert.deepEqual(states, ['connecting', 'open']);
   assert.equal(Math.round(enroute.serverTime - clock.wall()), 7_000);
 });
@@ -138,7 +140,7 @@ test('where there is no room it comes back again and again, each time after a de
 
 test('goaway names the time: until then it is served, then it is opened again', async () => {
   const {clock, sockets, states} = await open();
-  sockets.last.says({type: 'goaway', retryIn: 5_000});
+  sockets.last.says({type: 'goaway', retryInMs: 5_000});
   await clock.pass(4_000);
   assert.equal(states.at(-1), 'open');
   sockets.last.closes(4000, 'going away');
@@ -150,7 +152,7 @@ test('goaway names the time: until then it is served, then it is opened again', 
 
 test('a gateway that does not close after its goaway is left', async () => {
   const {clock, sockets, states} = await open();
-  sockets.last.says({type: 'goaway', retryIn: 5_000});
+  sockets.last.says({type: 'goaway', retryInMs: 5_000});
   await clock.pass(7_000);
   assert.equal(sockets.all[0].closedWith, 1000);
   await clock.pass(200);
@@ -176,7 +178,7 @@ test('a silence is asked about, and one that does not answer is given up, whatev
 test('when the gateway was heard last is told by the wall clock, which goes on while a phone sleeps', async () => {
   const {enroute, clock, sockets} = await open();
   await clock.pass(5_000);
-  sockets.last.says({type: 'rate', interval: 1});
+  sockets.last.says({type: 'rate', intervalSeconds: 1});
   const heardAt = clock.wall();
   clock.epoch += 600_000;
   sockets.last.closes(1006);
@@ -361,7 +363,7 @@ test('messages that go on coming for 30 s say more than the system', async () =>
   for (let second = 0; second <= 30; second++) {
     assert.equal(states.at(-1), 'waiting');
     await clock.pass(1_000);
-    sockets.last.says({type: 'rate', interval: 1});
+    sockets.last.says({type: 'rate', intervalSeconds: 1});
   }
   assert.equal(states.at(-1), 'open');
 });

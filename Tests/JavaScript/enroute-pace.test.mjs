@@ -26,7 +26,7 @@ test('B3: 4500 to 4999 end it, everything else comes back', () => {
   for (const code of passing) assert.ok(closeMeaning(code).comesBack, `${code}`);
   for (const code of [4500, 4501, 4504, 4505, 4506, 4999]) assert.ok(!closeMeaning(code).comesBack, `${code}`);
   // Where there was no room there may be some once a dead session is noticed: 25 s until it is asked, 10 s to answer.
-  assert.deepEqual([4008, 4009].map((code) => closeMeaning(code).retryIn), [null, FULL_AGAIN]);
+  assert.deepEqual([4008, 4009].map((code) => closeMeaning(code).retryInMs), [null, FULL_AGAIN]);
   assert.ok(FULL_AGAIN > 35_000);
   assert.equal(closeMeaning(4009).error, 'limit_exceeded');
   assert.equal(closeMeaning(4777).error, 'unavailable');

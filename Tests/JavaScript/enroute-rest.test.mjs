@@ -31,7 +31,7 @@ test('a problem is thrown with its code, its members and when to come back', asy
   const {fetch} = answering(409, problem, {'Retry-After': '3'});
   const {enroute} = await open({fetch});
   await assert.rejects(enroute.rest('PATCH', '/riders/me/status', {body: {}}), {
-    name: 'EnrouteError', code: 'active_task', message: 'Not now.', retry: false, status: 409, retryIn: 3_000,
+    name: 'EnrouteError', code: 'active_task', message: 'Not now.', retry: false, status: 409, retryInMs: 3_000,
     tasks: ['order-1'],
   });
 });

@@ -40,7 +40,7 @@ test('positions are told at the pace that the gateway asks for', async () => {
   }
   const reports = peer.heard();
   assert.deepEqual(reports.map(({seq, fixes}) => [seq, fixes.length]), [[1, 1], [2, 1], [3, 1], [4, 1], [5, 1]]);
-  peer.says({type: 'rate', interval: 8});
+  peer.says({type: 'rate', intervalSeconds: 8});
   for (let second = 0; second < 16; second++) {
     enroute.publish(['j'], fixAt(clock));
     await clock.pass(1_000);
@@ -48,7 +48,7 @@ test('positions are told at the pace that the gateway asks for', async () => {
   // What is not answered in time is asked about.
   const told = peer.heard().filter(({type}) => type !== 'ping');
   assert.deepEqual(told.map(({seq, fixes}) => [seq, fixes.length]), [[6, 5], [7, 5]]);
-  peer.says({type: 'rate', interval: 1});
+  peer.says({type: 'rate', intervalSeconds: 1});
   assert.equal(peer.heard().length, 1);
 });
 

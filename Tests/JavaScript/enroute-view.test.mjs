@@ -18,7 +18,8 @@ const positionAt = (id, seconds, north = 0, more = {}) => ({
 });
 const snapshotWith = (more = {}) => ({
   kind: 'service', status: 'on_the_way', statusAt: 1, steps, epoch: 'e1', id: '1795248617000-0', tracking: 'live',
-  text: 'live', destination: {lat: 41.9, lon: 12.6}, position: positionAt(1, 0), positionAge: 800, missed: [], ...more,
+  text: 'live', destination: {lat: 41.9, lon: 12.6}, position: positionAt(1, 0), positionAgeMs: 800,
+  missed: [], ...more,
 });
 const subscribed = (more) => ({type: 'subscribed', job: JOB, snapshot: snapshotWith(more)});
 const reset = (more) => ({type: 'reset', job: JOB, snapshot: snapshotWith(more)});

@@ -92,7 +92,7 @@ test('a subscription that is refused for now is asked for again when it was said
   const {enroute, peer, clock} = await open();
   const follow = enroute.follow('j');
   peer.heard();
-  peer.says(refusal('subscribe', 'unavailable', {job: 'j', retry: true, retryIn: 2_000}));
+  peer.says(refusal('subscribe', 'unavailable', {job: 'j', retry: true, retryInMs: 2_000}));
   assert.equal(follow.view.refused, null);
   await clock.pass(1_999);
   assert.deepEqual(peer.heard(), []);
@@ -118,7 +118,7 @@ test('a connection that is refused takes everybody away, and beginning again bri
 test('when a position came is noted by both clocks', async () => {
   const {enroute, peer, clock} = await open();
   const follow = enroute.follow('j');
-  peer.says(subscribed('j', {tracking: 'live', positionAge: 800, position: {
+  peer.says(subscribed('j', {tracking: 'live', positionAgeMs: 800, position: {
     type: 'location', id: '1795248617626123', at: 1, job: 'j', received: 1, lat: 1, lon: 2}}));
   const {positionReceivedAt, positionReceivedAtWall} = follow.view;
   assert.deepEqual([positionReceivedAt, positionReceivedAtWall], [clock.now() - 800, clock.wall() - 800]);
@@ -130,7 +130,7 @@ test('a message that was lost to the limit is said again, where it was a questio
   enroute.follow('b');
   enroute.watch('rome');
   peer.heard();
-  peer.says(subscribed('a'), refusal('', 'rate_limited', {retry: true, retryIn: 70}));
+  peer.says(subscribed('a'), refusal('', 'rate_limited', {retry: true, retryInMs: 70}));
   await clock.pass(70);
   assert.deepEqual(peer.heard(), [{type: 'subscribe', job: 'b'}, {type: 'watch', zone: 'rome'}]);
   assert.equal(errors[0].code, 'rate_limited');
@@ -257,7 +257,7 @@ test('an answer that comes too late is not given to the next question about the 
 test('a question that the gateway never took leaves the next one its answer', async () => {
   const {enroute, peer, clock} = await open();
   const first = assert.rejects(enroute.travel('j', true), {code: 'network'});
-  peer.says(refusal('', 'rate_limited', {retry: true, retryIn: 100}));
+  peer.says(refusal('', 'rate_limited', {retry: true, retryInMs: 100}));
   await clock.pass(15_000);
   await first;
   const second = enroute.travel('j', false);

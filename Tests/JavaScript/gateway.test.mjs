@@ -67,7 +67,7 @@ claim('a customer sees a rider travel, arrive and be done', async () => {
   const changes = [];
   const follow = anna.follow(job, (view, change) => changes.push(change));
   const rates = [];
-  rider.on('rate', ({interval}) => rates.push(interval));
+  rider.on('rate', ({intervalSeconds}) => rates.push(intervalSeconds));
   await until('the visit is known', () => follow.view.known);
   assert.deepEqual([follow.view.status, follow.view.tracking], ['on_the_way', 'waiting']);
   await isOpen(rider);
@@ -195,7 +195,7 @@ claim('a gateway that stops says when to come back, and is come back to', async 
   const follow = anna.follow(job);
   await until('the visit is known', () => follow.view.known);
   const told = [];
-  anna.on('goaway', ({retryIn}) => told.push(retryIn));
+  anna.on('goaway', ({retryInMs}) => told.push(retryInMs));
   anna.on('connection', ({close}) => { if (close) told.push(close.code); });
   stage.signal('SIGTERM');
   await stage.gatewayEnds();

@@ -114,17 +114,17 @@ const HEARING = {
   ended: [({view}) => [view.ended, view.position]],
   approach: [({view}) => [view.approach]],
   dark: [({view, told}) => [view.dark, told.reason], ({view}) => [view.dark]],
-  rate: [({told}) => [told.interval], ({told}) => [told.interval]],
+  rate: [({told}) => [told.intervalSeconds], ({told}) => [told.intervalSeconds]],
   pool: [({pool}) => [pool.version, pool.count, [...pool.riders.keys()]], ({pool}) => [pool.version, pool.count]],
   rider: [({pool}) => [pool.version, pool.riders.get('rider-7').tasks, pool.count]],
   welcome: [({told, enroute}) => [told.session, enroute.connection.state]],
   degraded: [({enroute}) => [enroute.connection.degraded]], restored: [({enroute}) => [enroute.connection.degraded]],
   ok: [({answer}) => [answer.deadline], ({told}) => [told.seq], ({answer}) => [answer.re]],
   error: [
-    ({foreign}) => [foreign.refused.code], ({error}) => [error.code, error.message, error.retry, error.retryIn],
+    ({foreign}) => [foreign.refused.code], ({error}) => [error.code, error.message, error.retry, error.retryInMs],
     ({error}) => [error.code, error.tasks], ({pool}) => [pool.refused.code], ({told}) => [told.code, told.reason],
   ],
-  pong: [({enroute}) => [enroute.serverTime > 0]], goaway: [({told}) => [told.retryIn]],
+  pong: [({enroute}) => [enroute.serverTime > 0]], goaway: [({told}) => [told.retryInMs]],
 };
 
 const HEARD = {

@@ -37,7 +37,7 @@ function viewOf(kind, status, more = {}) {
   return reduce(unknownView('job-1'), {type: 'subscribed', snapshot}, 1_000).view;
 }
 const underway = (kind = 'service', more = {}) => viewOf(kind, kind === 'service' ? 'on_the_way' : 'in_transit', {
-  tracking: 'live', text: 'live', position: {id: '1', at: 1, ...onward(HOME, 200, 4_023)}, positionAge: 0,
+  tracking: 'live', text: 'live', position: {id: '1', at: 1, ...onward(HOME, 200, 4_023)}, positionAgeMs: 0,
   eta: {state: 'ok', arrivesAt: WALL + 12 * 60_000, at: WALL}, ...more,
 });
 const seen = (view, {language = 'en', locale = 'en-US', now = 1_000, wall = WALL, ...more} = {}) => {
@@ -84,7 +84,7 @@ test('US-072 AC-005: 29 s without a position are no news, 31 s are', () => {
 });
 
 test('US-072 AC-005: what the gateway calls stale is stale, whatever our clock says', () => {
-  const view = underway('service', {tracking: 'stale', text: 'stale', positionAge: 12_000, dark: 'dark_network'});
+  const view = underway('service', {tracking: 'stale', text: 'stale', positionAgeMs: 12_000, dark: 'dark_network'});
   const {isStale, detail} = seen(view);
   assert.equal(isStale, true);
   assert.match(detail, /no connection to the phone/);

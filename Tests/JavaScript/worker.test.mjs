@@ -76,7 +76,7 @@ const bearer = (person, jti = '1') => {
 const ANNA = bearer('anna');
 const snapshot = {
   job: 'j1', kind: 'service', status: 'on_the_way', tracking: 'live', text: 'live', steps: [], epoch: 'e', id: '1-0',
-  position: {lat: 41.9123, lon: 12.5456, id: '1795248617611000'}, positionAge: 12, missed: [],
+  position: {lat: 41.9123, lon: 12.5456, id: '1795248617611000'}, positionAgeMs: 12, missed: [],
   destination: {lat: 41.8765, lon: 12.4321}, eta: {state: 'ok', seconds: 60, at: 1}, travelDeadline: 5,
 };
 const page = (first = snapshot) => new Response(

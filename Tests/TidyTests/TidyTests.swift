@@ -5,7 +5,7 @@ import Testing
 @Suite struct TidyTests {
     /// Layers of ARCHITECTURE.md, from the bottom; a target may import those below its own, never beside or above.
     private static let layers = [
-        ["EnrouteWire", "Telemetry"],
+        ["HotPath", "Telemetry"], ["EnrouteWire"],
         ["CHiredis", "COpenSSL", "CScripts", "CWebAssets", "CZlib", "Resilience"], ["OutboundHTTP"],
         [
             "Redis", "SecureSocket", "Fanout", "Access", "Journeys", "Events", "Routing", "Tracking", "Embedded",
@@ -94,28 +94,42 @@ import Testing
         }
     }
 
+    @Test func `the version is spelled once in the sources`() throws {
+        let version = try #require(
+            try Project.file("Sources/EnrouteWire/EnrouteVersion.swift").text.firstMatch(of: /current = "([0-9.]+)"/)
+        ).1
+        for file in try Project.files("Sources", ".swift") where file.name != "EnrouteVersion.swift" {
+            #expect(!file.text.contains("\"\(version)\""), "\(file.path)")
+        }
+    }
+
     // MARK: the hot path
 
-    private static let steps = [
-        "Sources/Realtime/Trips/RiderSession.swift", "Sources/EnrouteWire/Location/LocationReport.swift",
-        "Sources/LiveState/Jobs/LocationPublisher.swift", "lua/publish_location.lua",
-        "Sources/Redis/SubscriberConnection.swift", "Sources/Realtime/Relay/LoopRelay.swift",
-        "Sources/Realtime/Relay/FollowedJob.swift",
-    ]
+    /// Files of the stations, as HotPath lists them; HotPathTests sends a location along them.
+    private static func stations() throws -> [String] {
+        try Project.file("Sources/HotPath/HotPath.swift").text.matches(of: /case (\w+) = "([^"]+)"/).map { match in
+            let name = match.2.split(separator: "/").last.map { $0.split(separator: ".")[0].filter { $0 != "_" } }
+            #expect(name?.lowercased() == match.1.lowercased(), "\(match.1) is not named after \(match.2)")
+            return String(match.2)
+        }
+    }
 
-    @Test func `the seven steps name their number and their neighbours`() throws {
-        for (index, path) in Self.steps.enumerated() {
+    @Test func `each station of the hot path names its step and its neighbours`() throws {
+        let stations = try Self.stations()
+        #expect(stations.count >= 10)
+        for (index, path) in stations.enumerated() {
             let opening = try Project.file(path).lines.prefix(16).joined(separator: "\n")
-            #expect(opening.contains("Step \(index + 1) of 7"), "\(path)")
-            for neighbour in [index - 1, index + 1] where Self.steps.indices.contains(neighbour) {
-                let name = Self.steps[neighbour].replacing("Sources/", with: "")
-                #expect(opening.contains(name), "\(path) does not name \(name)")
+            #expect(opening.contains("Step \(index + 1) of \(stations.count) of the hot path. Before: "), "\(path)")
+            for (word, neighbour) in [("Before", index - 1), ("Next", index + 1)]
+            where stations.indices.contains(neighbour) {
+                let name = stations[neighbour].replacing("Sources/", with: "")
+                #expect(opening.contains("\(word): \(name)"), "\(path) does not name \(name)")
             }
         }
     }
 
-    @Test func `the seven steps await nothing`() throws {
-        for path in Self.steps where path.hasSuffix(".swift") {
+    @Test func `the stations of the hot path await nothing`() throws {
+        for path in try Self.stations() where path.hasSuffix(".swift") {
             let code = try Project.file(path).lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }
             #expect(
                 !code.contains { $0.contains("await ") || $0.contains(" async ") || $0.contains("Task {") }, "\(path)")

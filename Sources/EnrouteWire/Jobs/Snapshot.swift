@@ -97,7 +97,7 @@ extension Snapshot: CustomReflectable {
                 "kind": self.kind, "status": self.status, "statusAt": self.statusAt, "epoch": self.epoch,
                 "id": self.id, "tracking": self.tracking, "travelDeadline": self.travelDeadline as Any,
                 "position": self.position == nil ? "none" : "<a place>",
-                "positionAge": self.positionAgeMilliseconds as Any, "eta": self.eta as Any, "missed": self.missed,
+                "positionAgeMs": self.positionAgeMilliseconds as Any, "eta": self.eta as Any, "missed": self.missed,
             ], displayStyle: .struct)
     }
 }
@@ -164,7 +164,7 @@ extension Snapshot {
         writer.field("dark", self.dark?.rawValue)
         writer.field("travelDeadline", self.travelDeadline)
         writer.raw("position", self.position)
-        writer.field("positionAge", self.positionAgeMilliseconds)
+        writer.field("positionAgeMs", self.positionAgeMilliseconds)
         if let eta = self.eta { writer.object("eta") { eta.write(into: &$0) } }
         writer.array("missed", self.missed) { writer, event in
             writer.object { event.write(into: &$0) }
@@ -211,7 +211,7 @@ extension Snapshot {
             case "dark": dark = TrackingTextKey(rawValue: try reader.string())
             case "travelDeadline": deadline = try reader.integer()
             case "position": position = reader.null() ? nil : Array(try reader.value())
-            case "positionAge": age = try reader.integer()
+            case "positionAgeMs": age = try reader.integer()
             case "eta": eta = try ArrivalEstimate(from: &reader)
             case "missed":
                 try reader.array { (reader) throws(BadMessage) in missed.append(try StatusEvent(from: &reader)) }

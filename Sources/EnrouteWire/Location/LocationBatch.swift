@@ -58,15 +58,7 @@ extension LocationBatch {
                 }
             } else if name.equals("fixes") {
                 try members.once(2)
-                try reader.array { (reader) throws(BadMessage) in
-                    guard fixes.count + strays.count < LocationReport.mostFixes else {
-                        throw BadMessage("a batch holds at most \(LocationReport.mostFixes) fixes")
-                    }
-                    switch try SentFix(from: &reader) {
-                    case .fix(let fix): fixes.append(fix)
-                    case .stray(let stray): strays.append(stray)
-                    }
-                }
+                (fixes, strays) = try reader.fixes(of: "a batch")
             } else if name.equals("battery") {
                 try members.once(3)
                 battery = try reader.batteryLevel()

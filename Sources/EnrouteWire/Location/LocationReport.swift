@@ -1,6 +1,9 @@
 // What a rider's phone sends, and what every follower gets: bytes to a validated value, and back to bytes once.
 //
-// Step 2 of 7 of the hot path. Before: Gateway/RiderSession.swift. Next: LiveState/LocationPublisher.swift.
+// Step 2 of 10 of the hot path. Before: Realtime/Session/SessionInput.swift
+// Next: Realtime/Trips/RiderSession.swift
+
+internal import HotPath
 
 /// One reading of a rider's position.
 public struct Fix: Hashable, Sendable {
@@ -77,6 +80,7 @@ public struct LocationReport: Hashable, Sendable {
 
 extension LocationReport {
     init(from reader: inout JSONReader) throws(BadMessage) {
+        HotPath.pass(.locationReport)
         var members = Members("location")
         var job: JobID?
         var others: [JobID] = []
@@ -107,15 +111,7 @@ extension LocationReport {
                 sequence = try reader.integer()
             } else if name.equals("fixes") {
                 try members.once(2)
-                try reader.array { (reader) throws(BadMessage) in
-                    guard fixes.count + strays.count < Self.mostFixes else {
-                        throw BadMessage("a location message holds at most \(Self.mostFixes) fixes")
-                    }
-                    switch try SentFix(from: &reader) {
-                    case .fix(let fix): fixes.append(fix)
-                    case .stray(let stray): strays.append(stray)
-                    }
-                }
+                (fixes, strays) = try reader.fixes(of: "a location message")
             } else if name.equals("battery") {
                 try members.once(3)
                 battery = try reader.batteryLevel()

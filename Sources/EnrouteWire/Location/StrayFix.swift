@@ -76,3 +76,22 @@ enum SentFix {
         }
     }
 }
+
+extension JSONReader {
+    /// The array `fixes` of a message or a batch: those that say a place, and the strays.
+    ///
+    /// - Parameter message: what holds them, in the words of its refusal.
+    mutating func fixes(of message: StaticString) throws(BadMessage) -> (fixes: [Fix], strays: [StrayFix]) {
+        var (fixes, strays) = ([Fix](), [StrayFix]())
+        try self.array { (reader) throws(BadMessage) in
+            guard fixes.count + strays.count < LocationReport.mostFixes else {
+                throw BadMessage("\(message) holds at most \(LocationReport.mostFixes) fixes")
+            }
+            switch try SentFix(from: &reader) {
+            case .fix(let fix): fixes.append(fix)
+            case .stray(let stray): strays.append(stray)
+            }
+        }
+        return (fixes, strays)
+    }
+}

@@ -17,7 +17,7 @@ extension ServerMessage {
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "job": job = try reader.identifier("job")
-            case "interval": interval = try reader.double()
+            case "intervalSeconds": interval = try reader.double()
             case "text": text = TrackingTextKey(rawValue: try reader.string())
             case "state": state = ApproachState(rawValue: try reader.string())
             case "reason": reason = DarkReason(rawValue: try reader.string())
@@ -25,7 +25,7 @@ extension ServerMessage {
             }
         }
         switch type {
-        case "rate": return .rate(seconds: try members.required(interval, "interval"))
+        case "rate": return .rate(seconds: try members.required(interval, "intervalSeconds"))
         case "approach":
             return .approach(job: try members.required(job, "job"), try members.required(state, "state"))
         default: return .dark(job: try members.required(job, "job"), try members.required(text, "text"), reason)
@@ -35,7 +35,7 @@ extension ServerMessage {
     /// The same as a gateway sends it.
     var guidance: [UInt8] {
         switch self {
-        case .rate(let seconds): JSONWriter.message("rate") { $0.field("interval", seconds, decimals: 1) }
+        case .rate(let seconds): JSONWriter.message("rate") { $0.field("intervalSeconds", seconds, decimals: 1) }
         case .approach(let job, let state):
             JSONWriter.message("approach") { writer in
                 writer.field("job", job.text)

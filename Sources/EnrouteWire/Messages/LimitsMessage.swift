@@ -19,8 +19,7 @@ extension Limits {
         self = limits
     }
 
-    // Key paths to properties of a value hold nothing that could be shared.
-    private nonisolated(unsafe) static let said: [(name: StaticString, path: WritableKeyPath<Limits, Int>)] = [
+    private static let said: [(name: StaticString, path: any WritableKeyPath<Limits, Int> & Sendable)] = [
         ("messageBytes", \.messageBytes), ("messagesPerSecond", \.messagesPerSecond),
         ("messagesBurst", \.messagesBurst), ("subscriptions", \.subscriptions), ("watchedZones", \.watchedZones),
         ("positionsPerSecond", \.positionsPerSecond),

@@ -87,7 +87,7 @@ extension ServerMessage {
             return JSONWriter.message("welcome") { writer in
                 writer.field("session", welcome.session)
                 writer.field("serverTime", welcome.serverTime)
-                writer.field("pingInterval", Int64(welcome.pingIntervalSeconds))
+                writer.field("pingIntervalSeconds", Int64(welcome.pingIntervalSeconds))
                 writer.object("limits") { welcome.limits.write(into: &$0) }
             }
         case .subscribed(let job, let snapshot): return Self.state("subscribed", job, snapshot)
@@ -137,12 +137,12 @@ extension ServerMessage {
                 writer.field("code", refusal.code.rawValue)
                 writer.field("message", refusal.message)
                 writer.field("retry", refusal.code.isRetryable)
-                writer.field("retryIn", refusal.retryInMilliseconds)
+                writer.field("retryInMs", refusal.retryInMilliseconds)
                 writer.field("reason", refusal.reason)
                 if !refusal.tasks.isEmpty { writer.texts("tasks", refusal.tasks.map(\.text)) }
             }
         case .pong(let serverTime): return JSONWriter.message("pong") { $0.field("serverTime", serverTime) }
-        case .goaway(let retryIn): return JSONWriter.message("goaway") { $0.field("retryIn", retryIn) }
+        case .goaway(let retryIn): return JSONWriter.message("goaway") { $0.field("retryInMs", retryIn) }
         }
     }
 
@@ -183,7 +183,7 @@ extension ServerMessage {
                 Welcome(
                     session: try fields.required(fields.session, "session"),
                     serverTime: try fields.required(fields.serverTime, "serverTime"),
-                    pingIntervalSeconds: Int(try fields.required(fields.pingInterval, "pingInterval")),
+                    pingIntervalSeconds: Int(try fields.required(fields.pingInterval, "pingIntervalSeconds")),
                     limits: fields.limits ?? Limits()))
         case "subscribed": self = .subscribed(job: try job(), try fields.required(fields.snapshot, "snapshot"))
         case "reset": self = .reset(job: try job(), try fields.required(fields.snapshot, "snapshot"))
@@ -205,7 +205,7 @@ extension ServerMessage {
                     retryInMilliseconds: fields.retryIn, tasks: fields.tasks, reason: fields.reasonText, ref: fields.ref
                 ))
         case "pong": self = .pong(serverTime: try fields.required(fields.serverTime, "serverTime"))
-        case "goaway": self = .goaway(retryInMilliseconds: try fields.required(fields.retryIn, "retryIn"))
+        case "goaway": self = .goaway(retryInMilliseconds: try fields.required(fields.retryIn, "retryInMs"))
         default: throw BadMessage("the type is not known")
         }
     }
@@ -235,10 +235,10 @@ private struct ServerFields {
             case "ref": fields.ref = MessageRef(try reader.string())
             case "message": fields.message = try reader.string()
             case "serverTime": fields.serverTime = try reader.integer()
-            case "pingInterval": fields.pingInterval = try reader.integer()
+            case "pingIntervalSeconds": fields.pingInterval = try reader.integer()
             case "seq": fields.sequence = try reader.integer()
             case "deadline": fields.deadline = try reader.integer()
-            case "retryIn": fields.retryIn = try reader.integer()
+            case "retryInMs": fields.retryIn = try reader.integer()
             case "state": fields.state = TrackingState(rawValue: try reader.string())
             case "reason":
                 fields.reasonText = try reader.string()

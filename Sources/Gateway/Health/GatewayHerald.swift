@@ -32,8 +32,8 @@ package actor GatewayHerald {
 
         var latency: GatewayHealth.Latency {
             GatewayHealth.Latency(
-                last: self.last.map { Double($0.nanoseconds) / 1_000_000 },
-                median: self.window.percentile(50), p95: self.window.percentile(95))
+                lastMs: self.last.map { Double($0.nanoseconds) / 1_000_000 },
+                medianMs: self.window.percentile(50), p95Ms: self.window.percentile(95))
         }
     }
 
@@ -68,9 +68,9 @@ package actor GatewayHerald {
             load.isDraining ? .draining : load.isShedding ? .overloaded : census.isDegraded ? .degraded : .serving
         let lag = load.loopLag(now: NIODeadline.now().uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         let health = GatewayHealth(
-            name: self.name, version: GatewayHealth.ownVersion, state: state, startedAt: self.startedAt,
+            name: self.name, version: EnrouteVersion.current, state: state, startedAt: self.startedAt,
             sessions: census.sessions, connections: load.openSockets, followedJobs: census.jobs,
-            followers: census.followed.values.reduce(0, +), loopLag: lag, memoryBytes: ProcessLoad.residentBytes,
+            followers: census.followed.values.reduce(0, +), loopLagMs: lag, memoryBytes: ProcessLoad.residentBytes,
             live: self.live.latency, ledger: self.ledger.latency)
         return (health, census.followed)
     }

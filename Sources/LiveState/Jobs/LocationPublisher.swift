@@ -1,8 +1,10 @@
 // Where a location enters Redis: keys, channel and lifetime are decided here, what is newest in the script.
 //
-// Step 3 of 7 of the hot path. Before: EnrouteWire/LocationReport.swift. Next: lua/publish_location.lua.
+// Step 5 of 10 of the hot path. Before: Realtime/Trips/JudgedTrips.swift
+// Next: lua/publish_location.lua
 
 package import EnrouteWire
+internal import HotPath
 package import NIOCore
 package import Redis
 
@@ -46,7 +48,8 @@ package struct LocationPublisher: Sendable {
     /// - Throws: (in the future) `RedisError`.
     package func publish(_ fix: Fix, for job: JobID, by rider: PersonID, receivedAt: Int64) -> EventLoopFuture<Verdict>
     {
-        self.live.evaluate(
+        HotPath.pass(.locationPublisher)
+        return self.live.evaluate(
             Scripts.publishLocation,
             keys: [self.keyspace.travel(of: job), self.keyspace.position(of: job), self.keyspace.feed(of: job)],
             arguments: [

@@ -15,7 +15,7 @@ extension Routes {
     private struct LinkBody: Decodable {
         var viewers: Int?
         /// s
-        var expiresIn: Int?
+        var expiresInSeconds: Int?
     }
 
     /// The secret is in this answer and nowhere else; under an Idempotency-Key the answer is kept, encrypted under that key.
@@ -67,12 +67,14 @@ extension Routes {
         request.body = RequestBody(buffer: bytes)
         let body = bytes.readableBytes == 0 ? LinkBody() : try await self.body(LinkBody.self, request, context)
         let longest = Int(TrackingLinks.longestLifetime.components.seconds)
-        let (viewers, seconds) = (body.viewers ?? TrackingLinks.defaultViewers, body.expiresIn ?? longest)
+        let (viewers, seconds) = (body.viewers ?? TrackingLinks.defaultViewers, body.expiresInSeconds ?? longest)
         guard TrackingLinks.viewers.contains(viewers) else {
             throw Self.impossible(
                 "viewers must be \(TrackingLinks.viewers.lowerBound) to \(TrackingLinks.viewers.upperBound).")
         }
-        guard (1...longest).contains(seconds) else { throw Self.impossible("expiresIn must be 1 to \(longest) s.") }
+        guard (1...longest).contains(seconds) else {
+            throw Self.impossible("expiresInSeconds must be 1 to \(longest) s.")
+        }
         return (viewers, .seconds(seconds))
     }
 }

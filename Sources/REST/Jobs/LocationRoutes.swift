@@ -54,8 +54,8 @@ private struct BatchAnswer: Encodable {
     var refuted: [String]?
     var refused: [Refusal]
     var approach: [Approach]?
-    /// s from one position to the next.
-    var rate: Int?
+    /// From one position to the next.
+    var intervalSeconds: Int?
 }
 
 extension Routes {
@@ -112,7 +112,7 @@ extension Routes {
                 approach: guidance.approaches.isEmpty
                     ? nil : guidance.approaches.map { .init(job: $0.job.text, state: $0.state.rawValue) },
                 // Whole seconds, all of them.
-                rate: guidance.rate.map { Int($0) }))
+                intervalSeconds: guidance.rate.map { Int($0) }))
     }
 
     private static func batch(_ request: Request) async throws -> LocationBatch {

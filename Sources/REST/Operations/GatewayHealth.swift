@@ -10,16 +10,13 @@ package struct GatewayHealth: Codable, Sendable, Hashable {
 
     /// How long an instance of Redis took to answer lately, as this gateway saw it; without times it does not answer.
     package struct Latency: Codable, Sendable, Hashable {
-        /// ms
-        package var last: Double?
-        /// ms, of the last minutes.
-        package var median: Double?
-        package var p95: Double?
+        package var lastMs: Double?
+        /// Of the last minutes.
+        package var medianMs: Double?
+        package var p95Ms: Double?
 
-        package init(last: Double? = nil, median: Double? = nil, p95: Double? = nil) {
-            self.last = last
-            self.median = median
-            self.p95 = p95
+        package init(lastMs: Double? = nil, medianMs: Double? = nil, p95Ms: Double? = nil) {
+            (self.lastMs, self.medianMs, self.p95Ms) = (lastMs, medianMs, p95Ms)
         }
     }
 
@@ -35,15 +32,15 @@ package struct GatewayHealth: Codable, Sendable, Hashable {
     /// `GatewayRegistry.mostFollowed` jobs.
     package var followedJobs: Int
     package var followers: Int
-    /// How late the latest of its event loops is, ms.
-    package var loopLag: Int
+    /// How late the latest of its event loops is.
+    package var loopLagMs: Int
     package var memoryBytes: Int
     package var live: Latency
     package var ledger: Latency
 
     package init(
         name: String, version: String, state: State, startedAt: Int64, sessions: Int, connections: Int, followedJobs: Int,
-        followers: Int, loopLag: Int, memoryBytes: Int, live: Latency, ledger: Latency
+        followers: Int, loopLagMs: Int, memoryBytes: Int, live: Latency, ledger: Latency
     ) {
         self.name = name
         self.version = version
@@ -53,11 +50,9 @@ package struct GatewayHealth: Codable, Sendable, Hashable {
         self.connections = connections
         self.followedJobs = followedJobs
         self.followers = followers
-        self.loopLag = loopLag
+        self.loopLagMs = loopLagMs
         self.memoryBytes = memoryBytes
         self.live = live
         self.ledger = ledger
     }
-
-    package static let ownVersion = "0.1.0"
 }

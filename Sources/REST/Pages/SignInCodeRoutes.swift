@@ -18,7 +18,7 @@ extension Routes {
 
     private struct CodeWish: Decodable {
         /// s
-        var expiresIn: Int?
+        var expiresInSeconds: Int?
     }
 
     @Sendable private func makeSignInCode(
@@ -37,18 +37,19 @@ extension Routes {
         for token: String, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
         let wish = try await self.optionalBody(CodeWish.self, request, context)
-        let seconds = wish?.expiresIn ?? SignInCodes.usualLifetime
+        let seconds = wish?.expiresInSeconds ?? SignInCodes.usualLifetime
         guard SignInCodes.lifetimes.contains(seconds) else {
             throw Self.impossible(
-                "expiresIn must be \(SignInCodes.lifetimes.lowerBound) to \(SignInCodes.lifetimes.upperBound) s.")
+                "expiresInSeconds must be \(SignInCodes.lifetimes.lowerBound) to \(SignInCodes.lifetimes.upperBound) s."
+            )
         }
         let code = try await self.answer(self.signInCodes.issue(for: token, seconds: seconds))
-        return try Self.json(MadeCode(code: code, expiresIn: seconds), status: .created)
+        return try Self.json(MadeCode(code: code, expiresInSeconds: seconds), status: .created)
     }
 
     private struct MadeCode: Encodable {
         var code: String
-        var expiresIn: Int
+        var expiresInSeconds: Int
     }
 
     private struct ShownCode: Decodable { var code: String }

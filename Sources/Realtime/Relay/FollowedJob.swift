@@ -1,10 +1,12 @@
 // One session's following of one job: what comes is compared with what the follower has seen, and written to its socket.
 //
-// Step 7 of 7 of the hot path. Before: Realtime/Relay/LoopRelay.swift. This is where it ends: one frame, TLS, one send.
+// Step 9 of 10 of the hot path. Before: Realtime/Relay/LoopRelay.swift
+// Next: SecureSocket/SecureSocketHandler.swift (by `Session.send`, which lets a frame wait where the socket is slow)
 
 internal import Access
 internal import EnrouteWire
 internal import Fanout
+internal import HotPath
 internal import Jobs
 internal import LiveState
 internal import WebSocket
@@ -68,6 +70,7 @@ final class FollowedJob {
         guard self.isUnderway, self.isTracking || !self.following.isLive, self.following.position(id, frame) else {
             return false
         }
+        HotPath.pass(.followedJob)
         self.session.send(frame, .replaceable(self.job))
         return true
     }

@@ -1,11 +1,13 @@
 // From Redis to the followers on one loop: a message becomes one frame, and every follower of its job is offered it.
 // A job is subscribed when its first follower comes and left when its last one goes.
 //
-// Step 6 of 7 of the hot path. Before: Redis/SubscriberConnection.swift. Next: Realtime/Relay/FollowedJob.swift.
+// Step 8 of 10 of the hot path. Before: Redis/RedisChannelHandler.swift
+// Next: Realtime/Relay/FollowedJob.swift
 
 package import EnrouteWire
 internal import ETA
 internal import Fanout
+internal import HotPath
 internal import HTTPValues
 internal import Jobs
 internal import LiveState
@@ -137,6 +139,7 @@ package final class LoopRelay {
         guard !followers.isEmpty else { return }
         self.onMessage()
         if let id = PublishedLocation.read(payload, of: job) {
+            HotPath.pass(.loopRelay)
             self.counts.add(.messagesRelayed, followers.count)
             self.freshness.heard(job)
             return self.offer(id, Frame.text(payload), of: job, to: followers)

@@ -1,8 +1,12 @@
 // Whose reports are judged on one loop, and by what: each trip of a rider begins with what its followers have been
 // shown already, by another gateway perhaps, so that the marker never goes back. Nothing waits for Redis but a trip's
 // first report; what was counted is noted there every few seconds, beside the work.
+//
+// Step 4 of 10 of the hot path. Before: Realtime/Trips/RiderSession.swift
+// Next: LiveState/Jobs/LocationPublisher.swift
 
 package import EnrouteWire
+internal import HotPath
 internal import HTTPValues
 internal import Jobs
 internal import LiveState
@@ -50,6 +54,7 @@ package final class JudgedTrips {
     /// - Returns: `nil` when what followers have been shown has to be read first.
     package func judge(_ fixes: [Fix], strays: [StrayFix], battery: Double?, _ key: Key) -> Judged? {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
+        HotPath.pass(.judgedTrips)
         let now = NIODeadline.now()
         self.entries.values[index].usedAt = now
         self.countLater(key)

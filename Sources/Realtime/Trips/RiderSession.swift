@@ -1,10 +1,12 @@
 // The travelling half of a session: a location comes off the socket and goes to Redis.
 //
-// Step 1 of 7 of the hot path. Before: a frame, unmasked, from Gateway/Session.swift. Next: EnrouteWire/LocationReport.swift.
+// Step 3 of 10 of the hot path. Before: EnrouteWire/Location/LocationReport.swift
+// Next: Realtime/Trips/JudgedTrips.swift
 
 internal import Access
 internal import EnrouteWire
 internal import Fanout
+internal import HotPath
 internal import HTTPValues
 internal import Jobs
 internal import LiveState
@@ -42,6 +44,7 @@ package final class RiderSession {
     }
 
     func report(_ report: LocationReport, _ grant: Grant) {
+        HotPath.pass(.riderSession)
         self.round.stops = [report.job] + report.alsoFor
         guard !report.alsoFor.isEmpty else { return self.reportOne(report, grant) }
         for one in report.forEachJob { self.reportOne(one, grant) }

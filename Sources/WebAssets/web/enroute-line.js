@@ -145,8 +145,8 @@ export class Line {
       case 'degraded': this.#degraded = true; break;
       case 'restored': this.#degraded = false; break;
       case 'goaway':
-        this.#notBefore = this.#options.now() + message.retryIn;
-        this.#plan('goodbye', message.retryIn + GOODBYE, () => this.#closed(4000, 'going away'));
+        this.#notBefore = this.#options.now() + message.retryInMs;
+        this.#plan('goodbye', message.retryInMs + GOODBYE, () => this.#closed(4000, 'going away'));
         break;
     }
     this.#believe();
@@ -269,8 +269,8 @@ export class Line {
     this.#close = Object.freeze({code, reason});
     // A newer token may be there: asked for at once.
     const isRenewal = code === 4005 && this.#failures === 0;
-    const {retryIn} = closeMeaning(code);
-    const notBefore = retryIn === null ? this.#notBefore : now + retryIn;
+    const {retryInMs} = closeMeaning(code);
+    const notBefore = retryInMs === null ? this.#notBefore : now + retryInMs;
     const delay = isRenewal ? 0 : reconnectDelay(this.#failures, notBefore, now, this.#options.random);
     this.#failures += 1;
     this.#notBefore = null;

@@ -42,7 +42,7 @@ export const FULL = 4009;
 export function closeMeaning(code) {
   return {
     comesBack: code < 4500 || code > 4999,
-    retryIn: code === FULL ? FULL_AGAIN : null,
+    retryInMs: code === FULL ? FULL_AGAIN : null,
     error: {
       4005: 'token_expired', 4500: 'unauthorized', 4502: 'revoked', 4503: 'unsupported_version',
       4009: 'limit_exceeded', 4505: 'bad_request', 4506: 'conflict',

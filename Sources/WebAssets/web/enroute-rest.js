@@ -5,11 +5,11 @@ export const ANSWER_WITHIN = 15_000;
 
 /** What was not done: `code` of PROTOCOL.md, or `network` when nobody could be asked or nobody answered. */
 export class EnrouteError extends Error {
-  /** @param {{code: string, message: string, retry?: boolean, retryIn?: number}} what and what else is known of it */
-  constructor({code, message, retry = false, retryIn, ...more}) {
+  /** @param {{code: string, message: string, retry?: boolean, retryInMs?: number}} what and what else is known of it */
+  constructor({code, message, retry = false, retryInMs, ...more}) {
     super(message);
     this.name = 'EnrouteError';
-    Object.assign(this, {code, retry, retryIn, ...more});
+    Object.assign(this, {code, retry, retryInMs, ...more});
   }
 }
 
@@ -58,6 +58,6 @@ export async function request({fetch, rest, timers, credential}, method, path, {
   throw new EnrouteError({
     ...problem, code: problem.code ?? 'internal', message: problem.detail ?? problem.title ?? `HTTP ${response.status}`,
     retry: problem.retryable ?? response.status >= 500, status: response.status,
-    ...(after > 0 && {retryIn: after * 1000}),
+    ...(after > 0 && {retryInMs: after * 1000}),
   });
 }

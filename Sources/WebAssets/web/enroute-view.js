@@ -78,7 +78,7 @@ function snapshot(view, state, {now, wall}, isReset) {
   const keepsOurs = goesOn && hasPositions && view.position && state.position
     && !isAfter(state.position.id, view.position.id);
   const position = keepsOurs ? view.position : freeze(offered);
-  const age = state.positionAge ?? 0;
+  const age = state.positionAgeMs ?? 0;
   return {
     known: true, ended: null, refused: null, kind: state.kind, epoch: state.epoch, ...heading,
     destination: freeze(state.destination), geocoding: state.geocoding ?? null, vendor: state.vendor ?? null,

@@ -168,7 +168,7 @@ export class EnrouteError extends Error {
   readonly code: string;
   /** The same may succeed later; in so many ms, where that is known. */
   readonly retry: boolean;
-  readonly retryIn?: number;
+  readonly retryInMs?: number;
   /** Of HTTP. */
   readonly status?: number;
   /** What a rider has to do first, with `active_task`. */
@@ -178,9 +178,9 @@ export class EnrouteError extends Error {
 
 export interface Events {
   connection: Connection;
-  welcome: {readonly session: string; readonly serverTime: number; readonly pingInterval: number};
+  welcome: {readonly session: string; readonly serverTime: number; readonly pingIntervalSeconds: number};
   /** s from one position to the next, from now on; `publish` keeps to it by itself. */
-  rate: {readonly interval: number};
+  rate: {readonly intervalSeconds: number};
   approach: {readonly job: string; readonly state: 'approaching' | 'arrived' | 'left'};
   dark: {readonly job: string; readonly text: string; readonly reason?: DarkReason};
   /** To riders too, who do not follow: `ended` by `time_limit`. */
@@ -189,8 +189,8 @@ export interface Events {
   ok: Ok & {readonly seq?: number};
   /** Nobody waits for it: above all of locations (`re`). */
   error: {readonly re: string; readonly job?: string; readonly code: string; readonly message: string;
-    readonly retry: boolean; readonly retryIn?: number; readonly reason?: string};
-  goaway: {readonly retryIn: number};
+    readonly retry: boolean; readonly retryInMs?: number; readonly reason?: string};
+  goaway: {readonly retryInMs: number};
   /** The gateway hears nothing from Redis, and hears it again: `connection` says so too. */
   degraded: object;
   restored: object;

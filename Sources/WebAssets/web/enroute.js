@@ -229,7 +229,7 @@ export class Enroute {
       case 'welcome': this.#welcomed(); break;
       case 'pong': this.#takeClock(); break;
       case 'rate':
-        this.#fixes.interval = message.interval;
+        this.#fixes.interval = message.intervalSeconds;
         this.#options.timers.clearTimeout(this.#report);
         this.#report = undefined;
         this.#reportWhenDue();
@@ -308,9 +308,9 @@ export class Enroute {
     for (const watched of this.#pools.values()) if (!watched.isAnswered) this.#watch(watched);
   }
 
-  #later(name, {retryIn = ASK_AGAIN_AFTER}, action) {
+  #later(name, {retryInMs = ASK_AGAIN_AFTER}, action) {
     this.#options.timers.clearTimeout(this.#retries.get(name));
-    this.#retries.set(name, this.#options.timers.setTimeout(action, retryIn));
+    this.#retries.set(name, this.#options.timers.setTimeout(action, retryInMs));
   }
 
   /** Positions are coming, or a report is to be answered: a gateway that says nothing for long stands still. */

@@ -99,8 +99,8 @@ export function ridersPanel(panel, answer, {words, now}) {
   ]);
 }
 
-const latency = (times, words) => (times.last === undefined
-  ? words.noAnswer : `${short.format(times.median)} / ${short.format(times.p95)} ms`);
+const latency = (times, words) => (times.lastMs === undefined
+  ? words.noAnswer : `${short.format(times.medianMs)} / ${short.format(times.p95Ms)} ms`);
 
 export function gatewaysPanel(panel, answer, {words}) {
   replace(panel, answer.gateways.map(({at, ...rest}) => (rest.health ? rest : {...rest, at})).concat(answer.complete), () => [
@@ -117,7 +117,7 @@ export function gatewaysPanel(panel, answer, {words}) {
         [words.sessions, words.follows(number.format(health.sessions), number.format(health.followers))],
         [`${words.redis}, ${words.live}`, latency(health.live, words)],
         [`${words.redis}, ${words.ledger}`, latency(health.ledger, words)],
-        [words.lag, `${number.format(health.loopLag)} ms`],
+        [words.lag, `${number.format(health.loopLagMs)} ms`],
         [words.memory, `${number.format(Math.round(health.memoryBytes / 1_048_576))} MB`],
       ];
       item.append(make('dl', {class: 'facts'}, ...facts.flatMap(([name, value]) => [

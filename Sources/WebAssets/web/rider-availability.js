@@ -18,7 +18,7 @@ function sentences(error, words) {
     case 'forbidden': return [words.notApproved];
     case 'not_found': return [words.noZone];
     case 'conflict': return [words.otherDevice];
-    case 'rate_limited': return [words.tooOften(Math.ceil((error.retryIn ?? 10_000) / 1000))];
+    case 'rate_limited': return [words.tooOften(Math.ceil((error.retryInMs ?? 10_000) / 1000))];
     default: return [words.notUpdated];
   }
 }

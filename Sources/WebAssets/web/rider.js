@@ -213,8 +213,8 @@ enroute.on('welcome', () => {
   if (rider?.status === 'online') enroute.presence({device: deviceName()});
   askForRider();
 });
-enroute.on('rate', ({interval}) => {
-  sharing.pace = interval;
+enroute.on('rate', ({intervalSeconds}) => {
+  sharing.pace = intervalSeconds;
   render();
 });
 

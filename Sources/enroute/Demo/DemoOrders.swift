@@ -141,7 +141,7 @@ struct DemoOrders: Sendable {
 
     /// A page for who signs in, by a code that is good once.
     func page(_ path: String, of party: Party) async throws -> String {
-        let signIn = try await self.ask(.POST, "sign-ins", ["expiresIn": 600], by: party)
+        let signIn = try await self.ask(.POST, "sign-ins", ["expiresInSeconds": 600], by: party)
         guard let code = signIn["code"] as? String else { throw Refusal(description: "The sign-in has no code.") }
         return "\(self.url)/\(path)#in.\(code)"
     }

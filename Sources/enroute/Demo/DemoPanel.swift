@@ -25,9 +25,8 @@ struct DemoPanel: Sendable {
         var plot: String
         var speed: Double
         var darkness: String?
-        /// ms
-        var p50: Double?
-        var p95: Double?
+        var p50Ms: Double?
+        var p95Ms: Double?
         var measured: Int
         /// Positions that came to the follower, in all.
         var shown: Int
@@ -86,7 +85,7 @@ struct DemoPanel: Sendable {
         let (shown, latencies) = self.controls.measured
         return State(
             plot: self.controls.plot, speed: self.controls.speed, darkness: self.controls.darkness?.rawValue,
-            p50: latencies.percentile(50), p95: latencies.percentile(95), measured: min(shown, DemoControls.newest),
+            p50Ms: latencies.percentile(50), p95Ms: latencies.percentile(95), measured: min(shown, DemoControls.newest),
             shown: shown,
             redisRestarts: self.redis.map(\.ends).max() ?? 0, gatewaysUp: self.relay.ports.count,
             gatewayKills: self.gateways.map(\.ends).reduce(0, +))

@@ -229,7 +229,7 @@ import Testing
 
     private static func signIn(_ conversation: Conversation) async throws {
         let (make, redeem) = (try SampleRequest.good("makeSignInCode"), try SampleRequest.good("redeemSignInCode"))
-        try await conversation.ask(422, make.with { $0.body = #"{"expiresIn":601}"# })
+        try await conversation.ask(422, make.with { $0.body = #"{"expiresInSeconds":601}"# })
         try await Self.whileInProgress(make, conversation)
         try await conversation.ask(201, make.with { $0.body = nil })
         let code: String = try #require(try await conversation.ask(201, make).member("code"))

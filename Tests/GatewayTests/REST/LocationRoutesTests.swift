@@ -53,12 +53,13 @@ import Testing
                 #expect(first.status == 200)
                 #expect(
                     first.text == #"{"accepted":["job-1"],"approach":[{"job":"job-1","state":"approaching"}],"#
-                        + #""job":"job-1","rate":5,"refused":[],"seq":17,"stale":[]}"#)
+                        + #""intervalSeconds":5,"job":"job-1","refused":[],"seq":17,"stale":[]}"#)
                 let shown = try await messages.location()
                 #expect(shown.fix.at == now - 1 && shown.fix.accuracyMeters == 5)
                 let again = try await Self.send(gateway, batch)
                 #expect(
-                    again.text == #"{"accepted":[],"job":"job-1","rate":5,"refused":[],"seq":17,"stale":["job-1"]}"#)
+                    again.text == #"{"accepted":[],"intervalSeconds":5,"job":"job-1","refused":[],"seq":17,"#
+                        + #""stale":["job-1"]}"#)
             }
         }
     }
@@ -69,7 +70,7 @@ import Testing
             let answer = try await Self.send(gateway, Self.body([Self.now], jobs: ["job-1", "job-2", "job-3", "none"]))
             #expect(
                 answer.text == #"{"accepted":["job-1","job-2"],"approach":[{"job":"job-1","state":"approaching"},"#
-                    + #"{"job":"job-2","state":"approaching"}],"job":"job-1","rate":20,"refused":["#
+                    + #"{"job":"job-2","state":"approaching"}],"intervalSeconds":20,"job":"job-1","refused":["#
                     + #"{"code":"travel_mode_off","job":"job-3","reason":"travel_mode_off"},"#
                     + #"{"code":"travel_mode_off","job":"none","reason":"travel_mode_off"}],"stale":[]}"#)
             for name in ["job-1", "job-2"] {

@@ -44,7 +44,7 @@ import Testing
         ),
         (Ask("POST", "/api/v1/jobs/j-1/links", "anna", .customer), #"{"viewers":2}"#),
         (Ask("POST", "/api/v1/tickets", "anna", .customer), "{}"),
-        (Ask("POST", "/api/v1/sign-ins", "anna", .customer), #"{"expiresIn":60}"#),
+        (Ask("POST", "/api/v1/sign-ins", "anna", .customer), #"{"expiresInSeconds":60}"#),
         (
             Ask("PATCH", "/api/v1/riders/me/status", "rider-1", .rider, #"{"status":"online"}"#),
             #"{"status":"offline"}"#

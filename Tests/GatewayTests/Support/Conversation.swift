@@ -152,7 +152,7 @@ struct SampleRequest: Sendable {
         case "readZoneVerdicts": .init("GET", "/api/v1/zones/rome/verdicts", by: .ops)
         case "readZoneAudit": .init("GET", "/api/v1/zones/rome/audit?limit=10", by: .ops)
         case "readGateways": .init("GET", "/api/v1/gateways", by: .service)
-        case "makeLink": .init("POST", "\(Self.job)/links", by: .customer, #"{"viewers":2,"expiresIn":600}"#)
+        case "makeLink": .init("POST", "\(Self.job)/links", by: .customer, #"{"viewers":2,"expiresInSeconds":600}"#)
         case "makeTicket": .init("POST", "/api/v1/tickets", by: .customer)
         case "revokeUser": .init("DELETE", "/api/v1/grants/users/nobody", by: .ops)
         case "revokeToken": .init("DELETE", "/api/v1/grants/tokens/none", by: .service)
@@ -173,7 +173,7 @@ struct SampleRequest: Sendable {
         case "readTile": .init("GET", "/assets/tiles/1/1/0")
         case "readAsset": .init("GET", "/assets/track.css")
         case "navigate": .init("GET", "\(Self.job)/navigation?to=vendor", by: .rider)
-        case "makeSignInCode": .init("POST", "/api/v1/sign-ins", by: .rider, #"{"expiresIn":300}"#)
+        case "makeSignInCode": .init("POST", "/api/v1/sign-ins", by: .rider, #"{"expiresInSeconds":300}"#)
         case "redeemSignInCode":
             .init("POST", "/api/v1/sign-ins/redeem", by: nil, #"{"code":"\#(String(repeating: "0", count: 32))"}"#)
         case "streets": .init("GET", "/assets/streets.geojson")

@@ -27,6 +27,8 @@ struct RunningGateway: Sendable {
     let certificate: String
     let mint: TokenMint
     let client: RedisClient
+    /// The loops that it runs on.
+    let loops: [any EventLoop]
     /// Ends the gateway at once.
     let stop: @Sendable () -> Void
     /// Asks the gateway to end, as SIGTERM does.
@@ -107,7 +109,7 @@ struct RunningGateway: Sendable {
         if let ports = await ports.first(where: { _ in true }) {
             let gateway = RunningGateway(
                 port: ports.gateway, management: ports.management ?? 0, redis: redis, settings: settings,
-                certificate: certificate, mint: mint, client: client,
+                certificate: certificate, mint: mint, client: client, loops: Array(group.makeIterator()),
                 stop: { running.cancel() },
                 // Awaited by nobody: the gateway ends, or is ended below.
                 drain: { Task { await process.triggerGracefulShutdown() } })

@@ -114,7 +114,7 @@ import Testing
             let text = String(decoding: heard, as: UTF8.self)
             #expect(text.components(separatedBy: #""type":"pong""#).count == 4)
             #expect(text.components(separatedBy: #""code":"rate_limited""#).count >= 6)
-            #expect(text.contains(#""retryIn":"#))
+            #expect(text.contains(#""retryInMs":"#))
             #expect(heard.ends(with: Frame.close(4006, "more messages than may be sent, again and again")))
         }
         #expect(metrics.contains(#"enroute_sessions_closed_total{code="4006"} 1"#))

@@ -51,7 +51,7 @@ import Testing
                     try await gateway.eventually("/readyz") { $0.status == 503 && $0.text.contains("overloaded") })
                 for index in sessions.value.indices {
                     let heard = try await blocking { try sessions.value[index].readToEnd() }
-                    #expect(String(decoding: heard, as: UTF8.self).contains(#"{"type":"goaway","retryIn":"#))
+                    #expect(String(decoding: heard, as: UTF8.self).contains(#"{"type":"goaway","retryInMs":"#))
                     #expect(heard.ends(with: Frame.close(4004, "the gateway has no room at the moment")))
                 }
                 #expect(try await gateway.eventually("/metrics") { $0.text.contains("enroute_sessions_shed_total 2") })
@@ -77,7 +77,7 @@ import Testing
                         var heard = try session.readUntil(Array("}".utf8))
                         // Still served: an answer comes after the goaway.
                         let text = String(decoding: heard, as: UTF8.self)
-                        let retryIn = text.firstMatch(of: /"retryIn":(\d+)/).flatMap { Int($0.1) } ?? -1
+                        let retryIn = text.firstMatch(of: /"retryInMs":(\d+)/).flatMap { Int($0.1) } ?? -1
                         heard += try session.readToEnd()
                         return (
                             retryIn, String(decoding: heard, as: UTF8.self),
@@ -105,7 +105,7 @@ import Testing
                     return try sessions.map { try $0.readToEnd() }
                 }
                 for bytes in heard {
-                    #expect(String(decoding: bytes, as: UTF8.self).contains(#"{"type":"goaway","retryIn":"#))
+                    #expect(String(decoding: bytes, as: UTF8.self).contains(#"{"type":"goaway","retryInMs":"#))
                     #expect(bytes.ends(with: Frame.close(4000, "going away")))
                 }
                 #expect(

@@ -140,6 +140,32 @@ import Testing
         }
     }
 
+    @Test func `the package of the client library has the gateway's version`() throws {
+        let package = try JSONValue(json: Array(Data(contentsOf: Checkout.root.appending(path: "package.json"))))
+        #expect(package["version"] == .text(EnrouteVersion.current))
+    }
+
+    @Test func `every member that is a duration has its unit at the end of its name`() throws {
+        let duration =
+            /(?i)(age|delay|duration|every|expires|interval|lag|last|latency|lifetime|median|p95|retry|timeout|wait)(in)?$/
+        let saidInWords = /(?i)\b(ms|milliseconds|s|seconds)\b/
+        var durations: Set<String> = []
+        for document in try Self.documents() {
+            for properties in Self.all(document).compactMap({ $0["properties"]?.object }) {
+                for (name, schema) in properties {
+                    let types = schema["type"]?.text.map { [$0] } ?? schema["type"]?.texts ?? []
+                    guard types.contains(where: ["integer", "number"].contains) else { continue }
+                    if name.hasSuffix("Ms") || name.lowercased().hasSuffix("seconds") { durations.insert(name) }
+                    #expect(name.firstMatch(of: duration) == nil, "\(name) does not name its unit")
+                    let words = schema["description"]?.text ?? ""
+                    let isSpeed = words.contains("m/s")
+                    #expect(isSpeed || words.firstMatch(of: saidInWords) == nil, "\(name) says its unit elsewhere")
+                }
+            }
+        }
+        #expect(durations.isSuperset(of: ["expiresInSeconds", "intervalSeconds", "loopLagMs", "retryInMs"]))
+    }
+
     @Test func `names, limits and lists are those of the code`() throws {
         for document in try Self.documents() {
             let schemas = try #require(document.at("#/components/schemas"))
@@ -154,7 +180,7 @@ import Testing
             #expect(schemas["ErrorCode"]?["enum"]?.texts == ErrorCode.allCases.map(\.rawValue))
             #expect(schemas["Milliseconds"]?["minimum"] == .number(Double(Fix.times.lowerBound)))
             #expect(schemas["Milliseconds"]?["maximum"] == .number(Double(Fix.times.upperBound - 1)))
-            #expect(document.at("#/info/version") == .text("0.1.0"))
+            #expect(document.at("#/info/version") == .text(EnrouteVersion.current))
         }
         let rest = try #require(try Self.documents()[0].at("#/components/schemas"))
         #expect(rest["JobTracking"]?["enum"]?.texts == JobTracking.allCases.map(\.rawValue))
@@ -163,9 +189,9 @@ import Testing
         #expect(rest.at("#/LinkWish/properties/viewers/maximum") == .number(Double(TrackingLinks.viewers.upperBound)))
         #expect(rest.at("#/LinkWish/properties/viewers/default") == .number(Double(TrackingLinks.defaultViewers)))
         let lifetime = TrackingLinks.longestLifetime.components.seconds
-        #expect(rest.at("#/LinkWish/properties/expiresIn/maximum") == .number(Double(lifetime)))
-        #expect(
-            rest.at("#/Ticket/properties/expiresIn/maximum") == .number(Double(Tickets.lifetime.components.seconds)))
+        #expect(rest.at("#/LinkWish/properties/expiresInSeconds/maximum") == .number(Double(lifetime)))
+        let ticketLifetime = Double(Tickets.lifetime.components.seconds)
+        #expect(rest.at("#/Ticket/properties/expiresInSeconds/maximum") == .number(ticketLifetime))
         let (limits, answers) = (Limits(), try #require(try Self.documents()[0].at("#/components/responses")))
         let tooMany = try #require(answers["TooManyRequests"]?["description"]?.text)
         #expect(

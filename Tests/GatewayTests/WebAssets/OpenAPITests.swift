@@ -5,7 +5,7 @@ import Testing
 /// What holds answers to the document: above all, that it refuses.
 @Suite struct OpenAPITests {
     private static let trace = "traceresponse: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    private static let ticket = #"{"ticket":"5f0c2e7a91b34d6688e0c1a2b3d4e5f6","expiresIn":60}"#
+    private static let ticket = #"{"ticket":"5f0c2e7a91b34d6688e0c1a2b3d4e5f6","expiresInSeconds":60}"#
     private static let json = "content-type: application/json; charset=utf-8"
 
     private static func faults(_ status: Int, _ headers: [String], _ body: String) throws -> [String] {
@@ -26,8 +26,8 @@ import Testing
             (201, [trace, json, "ETag: \"a\""], ticket, "the header ETag is not documented"),
             (201, [trace, "content-type: text/plain"], ticket, "the media type text/plain is not documented"),
             (201, [trace, json], "{", "is no JSON"),
-            (201, [trace, json], #"{"expiresIn":60}"#, "ticket is missing"),
-            (201, [trace, json], ticket.replacing("60", with: "61"), "expiresIn: maximum is"),
+            (201, [trace, json], #"{"expiresInSeconds":60}"#, "ticket is missing"),
+            (201, [trace, json], ticket.replacing("60", with: "61"), "expiresInSeconds: maximum is"),
             (201, [trace, json], ticket.replacing("}", with: #","more":1}"#), "more is not documented"),
         ] as [(Int, [String], String, String)])
     func `an answer that differs from the document is told how`(

@@ -32,8 +32,8 @@ function show(state) {
   for (const radio of document.getElementsByName('darkness')) radio.checked = radio.value === (state.darkness ?? '');
   element('redis').textContent = `restarted ${state.redisRestarts} times`;
   element('gateways').textContent = `${state.gatewaysUp} serve, killed ${state.gatewayKills} times`;
-  element('p50').textContent = ms(state.p50);
-  element('p95').textContent = ms(state.p95);
+  element('p50').textContent = ms(state.p50Ms);
+  element('p95').textContent = ms(state.p95Ms);
   element('measured').textContent = state.measured;
 }
 

@@ -252,13 +252,14 @@ import Testing
                     try await JobRoutesTests.ask(
                         gateway, "POST", "/api/v1/jobs/\(job)/links", as: gateway.token(person, role), body)
                 }
-                let made = try await ask("orders", .service, #"{"viewers":100,"expiresIn":60}"#)
+                let made = try await ask("orders", .service, #"{"viewers":100,"expiresInSeconds":60}"#)
                 #expect(made.status == 201 && made.text.contains(#""viewers":100"#))
                 let expires = try #require(made.text.firstMatch(of: /"expiresAt":(\d{13})/).flatMap { Int64($0.1) })
                 #expect((30...61).contains(expires / 1000 - Int64(Date.now.timeIntervalSince1970)))
                 for (body, word) in [
                     (#"{"viewers":0}"#, "viewers must be 1 to 100"), (#"{"viewers":101}"#, "viewers must be"),
-                    (#"{"expiresIn":0}"#, "expiresIn must be 1 to 14400 s"), (#"{"expiresIn":14401}"#, "expiresIn"),
+                    (#"{"expiresInSeconds":0}"#, "expiresInSeconds must be 1 to 14400 s"),
+                    (#"{"expiresInSeconds":14401}"#, "expiresInSeconds"),
                     (#"{"viewers":"a"}"#, "viewers has the wrong type"), ("[]", "JSON object"),
                 ] {
                     let answer = try await ask("anna", .customer, body)

@@ -65,7 +65,7 @@ import Testing
     {
         try await Self.run { gateway in
             let token = try await gateway.token("anna", .customer)
-            let code = try await Self.make(gateway, as: token, #"{"expiresIn":300}"#)
+            let code = try await Self.make(gateway, as: token, #"{"expiresInSeconds":300}"#)
             let kept = try await gateway.client.dump().filter { $0.key.hasPrefix("signin:") }
             let (name, value) = try #require(kept.first)
             #expect(kept.count == 1 && !name.contains(code))
@@ -107,7 +107,7 @@ import Testing
         } _: { gateway in
             let token = try await gateway.token("anna", .customer)
             for wish in [0, 601, -1] {
-                let refused = try await gateway.rest("POST", Self.path, as: token, #"{"expiresIn":\#(wish)}"#)
+                let refused = try await gateway.rest("POST", Self.path, as: token, #"{"expiresInSeconds":\#(wish)}"#)
                 #expect(refused.status == 422)
             }
             try await becomes("guesses are refused") {

@@ -250,7 +250,7 @@ extension GatewayConnection.Messages.AsyncIterator {
                 let token = try await gateway.token("anna", .customer)
                 let made = try await JobRoutesTests.ask(gateway, "POST", "/api/v1/tickets", as: token)
                 #expect(made.status == 201)
-                let ticket = try #require(made.text.firstMatch(of: /"expiresIn":60,"ticket":"([0-9a-f]{32})"/)).1
+                let ticket = try #require(made.text.firstMatch(of: /"expiresInSeconds":60,"ticket":"([0-9a-f]{32})"/)).1
                 let first = try await Self.upgrade(gateway, ticket: String(ticket))
                 #expect(first.contains("sec-websocket-protocol: enroute.v1\r\n"))
                 #expect(first.contains(#"{"type":"welcome""#))

@@ -69,17 +69,17 @@ import Testing
     {
         try await Self.run { gateway in
             let alone = try await Self.send(gateway, Self.fix(south: 400, ago: 50_000))
-            #expect(alone.member("rate") == 20, "\(alone)")
+            #expect(alone.member("intervalSeconds") == 20, "\(alone)")
             try await gateway.connect("anna", .customer) { customer, seen in
                 try await customer.send(.subscribe(job: JobID("job-1")!, since: nil))
                 _ = try await seen.subscribed()
                 let weak = try await Self.send(
                     gateway, Self.fix(south: 100, ago: 40_000, speed: 10), others: #""battery":0.04,"#)
-                #expect(weak.member("rate") == 3, "\(weak)")
+                #expect(weak.member("intervalSeconds") == 3, "\(weak)")
                 let near = try await Self.send(gateway, Self.fix(south: 50, ago: 30_000, speed: 10))
-                #expect(near.member("rate") == 1, "\(near)")
+                #expect(near.member("intervalSeconds") == 1, "\(near)")
                 let stale = try await Self.send(gateway, Self.fix(south: 50, ago: 31_000))
-                #expect(stale.member("rate") == 1, "\(stale)")
+                #expect(stale.member("intervalSeconds") == 1, "\(stale)")
                 let charged = try await Self.send(gateway, Self.fix(south: 50, ago: 1000), others: #""battery":2,"#)
                 #expect(charged.status == 422 && charged.text.contains("battery is a level of 0 to 1"))
             }

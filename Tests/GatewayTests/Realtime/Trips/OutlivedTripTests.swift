@@ -75,13 +75,13 @@ import Testing
                 try await anna.send(.subscribe(job: JobID("job-1")!, since: nil))
                 _ = try await seen.subscribed()
                 let door = try await Self.send(gateway, "job-1", south: 50, ago: 50_000, speed: 10)
-                #expect(door.member("rate") == 1, "\(door)")
+                #expect(door.member("intervalSeconds") == 1, "\(door)")
             }
             try await Self.end(gateway, "job-1", by: .completed)
             var ago: Int64 = 50_000
             try await becomes("nobody watching means slow", every: .milliseconds(20)) {
                 ago -= 1
-                return try await Self.send(gateway, "job-2", ago: ago).member("rate") == 20
+                return try await Self.send(gateway, "job-2", ago: ago).member("intervalSeconds") == 20
             }
         }
     }

@@ -1,0 +1,55 @@
+import EnrouteClient
+import EnrouteWire
+import HotPath
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// The tour of the hot path is walked: a map that nobody can walk is worse than none.
+@Suite struct HotPathTests {
+    @Test(arguments: [true, false])
+    func `one location passes the stations of the hot path, in order, from the rider's socket to the follower's`(
+        isSecure: Bool
+    ) async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: isSecure) { gateway in
+                let job = try await gateway.travellingJob()
+                try await gateway.connect("anna", .customer) { customer, seen in
+                    try await customer.send(.subscribe(job: job, since: nil))
+                    _ = try await seen.subscribed()
+                    try await gateway.connect("rider-1", .rider) { rider, answers in
+                        try await rider.send(.travel(job: job, active: true))
+                        _ = try await answers.travelAnswer()
+                        _ = try await seen.first { if case .tracking = $0 { true } else { nil } }
+
+                        let recording = HotPathRecording()
+                        defer { recording.end() }
+                        for loop in gateway.loops { try await loop.submit { recording.hearThisThread() }.get() }
+                        try await rider.report(job, step: 1)
+                        let location = try await seen.location()
+                        try Self.compare(recording.stations)
+                        // The script runs in Redis: it gave the id, and kept what the follower was sent.
+                        let settings = gateway.settings.liveState
+                        let kept = try await gateway.client.send([
+                            "GET", .text(settings.keyspace.position(of: job)),
+                        ]).get()
+                        #expect(kept.text?.contains(#""id":"\#(location.id)""#) == true)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func compare(_ passed: [HotPath]) throws {
+        // The rider's answer is written to a socket too, before or after the follower's frame.
+        #expect(
+            passed.filter { $0 != .secureSocketHandler }
+                == HotPath.allCases.filter { $0 != .publishLocation && $0 != .secureSocketHandler })
+        let followed = try #require(passed.firstIndex(of: .followedJob))
+        #expect(passed.dropFirst(followed + 1).first == .secureSocketHandler)
+    }
+}
