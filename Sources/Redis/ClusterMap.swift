@@ -20,7 +20,8 @@ struct ClusterMap: Hashable, Sendable {
         guard let ranges = answer.array else { return nil }
         for range in ranges {
             guard let parts = range.array, parts.count >= 3, let first = parts[0].integer, let last = parts[1].integer,
-                let master = parts[2].array, master.count >= 2, let port = master[1].integer, (1...65_535).contains(port),
+                let master = parts[2].array, master.count >= 2, let port = master[1].integer,
+                (1...65_535).contains(port),
                 0 <= first, first <= last, last < HashSlot.count
             else { return nil }
             let host = master[0].text ?? ""

@@ -24,7 +24,9 @@ import Testing
         }
 
         func eventually(_ path: String, _ text: String) async throws -> Bool {
-            while try await !self.get(path).contains(text) { try Task.checkCancellation() }
+            try await becomes("\(path) says \(text)", every: .milliseconds(10)) {
+                try await self.get(path).contains(text)
+            }
             return true
         }
     }

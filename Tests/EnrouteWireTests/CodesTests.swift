@@ -25,7 +25,8 @@ import Testing
 
 @Suite struct ErrorCodeTests {
     @Test func `only what passes by itself is worth trying again`() {
-        #expect(ErrorCode.allCases.filter(\.isRetryable) == [.rateLimited, .requestInProgress, .unavailable, .internal])
+        #expect(
+            ErrorCode.allCases.filter(\.isRetryable) == [.rateLimited, .requestInProgress, .unavailable, .internal])
     }
 
     @Test func `the names are words joined by underscores`() {

@@ -73,7 +73,10 @@ import Testing
     @Test func `a decoded location does not say where it is`() throws {
         let message = try serverMessage(Self.published)
         self.isRedacted(message)
-        guard case .location(let location) = message else { return #expect(Bool(false), "not a location") }
+        guard case .location(let location) = message else {
+            Issue.record("not a location")
+            return
+        }
         #expect(location.fix.place == .somewhere)
         self.isRedacted(location)
     }

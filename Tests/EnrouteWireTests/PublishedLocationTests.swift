@@ -16,7 +16,10 @@ import Testing
 
     @Test func `head and tail together are a message that comes back whole`() throws {
         let message = try self.published().withUnsafeBytes { try ServerMessage($0) }
-        guard case .location(let location) = message else { return #expect(Bool(false), "not a location") }
+        guard case .location(let location) = message else {
+            Issue.record("not a location")
+            return
+        }
         #expect(location.id == 1_700_000_000_456_789)
         #expect(location.job == .job7)
         #expect(location.fix == Self.fix)

@@ -79,7 +79,10 @@ import Testing
                 case .published(let event) = try await stage.ledger.publish(
                     .accepted, of: Stage.job, by: Stage.rider, source: "rest"
                 ).get()
-            else { return #expect(Bool(false), "not published") }
+            else {
+                Issue.record("not published")
+                return
+            }
             let again = try await self.create(stage)
             #expect(again == .answer(0, "epoch-1", event.id))
         }

@@ -135,7 +135,8 @@ import Testing
         let names = list.matches(of: /[~&]([a-z:]+)/).map { $0.1 }.filter { $0 != "__sentinel__:hello" }
         #expect(names.count >= 6)
         let kinds = [
-            "job:", "link:", "ticket:", "signin:", "idempotency:", "budget:", "rider:", "riders:", "request:", "home:", "zones",
+            "job:", "link:", "ticket:", "signin:", "idempotency:", "budget:", "rider:", "riders:", "request:", "home:",
+            "zones",
             "zone:", "gateway", "control", "access", "audit",
         ]
         #expect(names.allSatisfy { name in kinds.contains { name.hasPrefix("staging:" + $0) } })
@@ -158,7 +159,8 @@ import Testing
             let client = try await RedisClient.made(at: server.address)
             defer { client.stop() }
             guard case .authenticationRefused? = await failure(of: client.start()) else {
-                return #expect(Bool(false), "somebody without a name was let in")
+                Issue.record("somebody without a name was let in")
+                return
             }
         }
     }

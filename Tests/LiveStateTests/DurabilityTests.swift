@@ -57,7 +57,10 @@ import Testing
                 #expect(first.isUnknown)
                 try await replica.thaw()
                 let again = try await Self.accept(ledger, request: "r")
-                guard case .published(let event) = first.value else { return #expect(Bool(false), "\(first.value)") }
+                guard case .published(let event) = first.value else {
+                    Issue.record("\(first.value)")
+                    return
+                }
                 #expect(again.value == .repeated(event))
             }
         }

@@ -10,7 +10,8 @@ import Testing
         try await Stage.set { stage in
             let new = NewJob(job: Stage.job, kind: .service, customer: Stage.customer, actor: Stage.rider)
             guard case .created("epoch-1", let id) = try await stage.ledger.create(new, epoch: "epoch-1").get() else {
-                return #expect(Bool(false), "not created")
+                Issue.record("not created")
+                return
             }
             let again = try await stage.ledger.create(new, epoch: "epoch-2").get()
             #expect(again == .exists(epoch: "epoch-1", head: id))
@@ -31,7 +32,8 @@ import Testing
             // The first status follows nothing.
             #expect(try await publish(.pendingVendorAcceptance) == .notAllowed(from: .pendingVendorAcceptance))
             guard case .published(let event) = try await publish(.accepted) else {
-                return #expect(Bool(false), "not published")
+                Issue.record("not published")
+                return
             }
             #expect(event.epoch == "epoch-1")
             #expect(event.previous == first)
@@ -68,7 +70,10 @@ import Testing
             #expect(try await start() == .notInStatus(.readyForPickup))
             #expect(try await start(Stage.customer) == .otherRider)
             try await stage.publish(.inTransit)
-            guard case .on(let deadline, let fence) = try await start() else { return #expect(Bool(false), "not on") }
+            guard case .on(let deadline, let fence) = try await start() else {
+                Issue.record("not on")
+                return
+            }
             #expect(try await start() == .on(deadline: deadline, fence: fence + 1))
             try await stage.client.run("HSET", stage.jobKey, "travel_deadline", "1700000000000")
             #expect(try await start() == .timeLimit(deadline: 1_700_000_000_000))

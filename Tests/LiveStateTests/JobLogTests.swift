@@ -14,7 +14,10 @@ import Testing
             let transition = try await stage.ledger.publish(
                 .accepted, of: Stage.job, by: Stage.rider, source: "event", occurredAt: occurred, request: "r-1"
             ).get()
-            guard case .published(let event) = transition else { return #expect(Bool(false), "\(transition)") }
+            guard case .published(let event) = transition else {
+                Issue.record("\(transition)")
+                return
+            }
             let log = try await stage.ledger.log(of: Stage.job).get()
             #expect(
                 log.first

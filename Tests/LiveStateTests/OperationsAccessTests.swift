@@ -112,7 +112,7 @@ import Testing
             ] {
                 let error = await failure(of: client.send(RedisCommand(words.map { .text($0) })))
                 guard case .refused("NOPERM", _)? = error else {
-                    #expect(Bool(false), "\(words): \(error as Any)")
+                    Issue.record("\(words): \(error as Any)")
                     continue
                 }
             }

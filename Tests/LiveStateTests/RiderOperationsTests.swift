@@ -81,7 +81,8 @@ import Testing
             let call = client.evaluate(
                 Scripts.zoneSnapshot, keys: ["riders:{a}:available", "riders:{b}:audit"], arguments: ["", 10])
             guard case .refused("CROSSSLOT", _)? = await failure(of: call) else {
-                return #expect(Bool(false), "two slots were one")
+                Issue.record("two slots were one")
+                return
             }
         }
     }

@@ -19,10 +19,16 @@ import Testing
     @Test func `a silent rider leaves the pool and stays online, then is set offline`() async throws {
         try await ZoneStage.set(ZoneStage.hasty) { stage in
             try await stage.online()
-            guard case .unreachable? = try await self.found(stage).first else { return #expect(Bool(false)) }
+            guard case .unreachable? = try await self.found(stage).first else {
+                Issue.record("not the expected answer")
+                return
+            }
             #expect(try await stage.members() == [])
             #expect(try await stage.record()?.status == .online)
-            guard case .offline? = try await self.found(stage).first else { return #expect(Bool(false)) }
+            guard case .offline? = try await self.found(stage).first else {
+                Issue.record("not the expected answer")
+                return
+            }
             let record = try #require(try await stage.record())
             #expect(record.status == .offline && record.reason == "expired")
             #expect(try await stage.riders.sweep(ZoneStage.zone).get().isEmpty)
@@ -43,7 +49,8 @@ import Testing
                 return expiry != .nothing
             }
             guard case .unreachableWithTasks([ZoneStage.jobs[0]], _) = expiry else {
-                return #expect(Bool(false), "\(expiry)")
+                Issue.record("\(expiry)")
+                return
             }
             #expect(try await stage.record()?.status == .online)
             for _ in 0..<3 {
@@ -56,7 +63,10 @@ import Testing
             _ = try await stage.release(ZoneStage.jobs[0])
             #expect(try await stage.members() == [])
             let swept = try await hasty.sweep(ZoneStage.zone).get()
-            guard case .offline? = swept.first?.expiry else { return #expect(Bool(false), "\(swept)") }
+            guard case .offline? = swept.first?.expiry else {
+                Issue.record("\(swept)")
+                return
+            }
             let kinds = try await stage.told(6).map(\.kind)
             #expect(kinds == [.created, .online, .assigned, .unreachableWithTask, .released, .offline])
         }
@@ -73,7 +83,10 @@ import Testing
             #expect(try await stage.members() == [])
             #expect(try await stage.record()?.isReachable == false)
             let beat = try await stage.riders.heartbeat(of: ZoneStage.rider, in: ZoneStage.zone).get()
-            guard case .heard(_, isNews: true) = beat else { return #expect(Bool(false), "\(beat)") }
+            guard case .heard(_, isNews: true) = beat else {
+                Issue.record("\(beat)")
+                return
+            }
             #expect(try await stage.members() == [ZoneStage.rider])
             #expect(try await stage.told(4).map(\.kind) == [.created, .online, .unreachable, .reachable])
         }
@@ -89,7 +102,10 @@ import Testing
                 case .heard(before.version, isNews: false) = try await stage.riders.heartbeat(
                     of: ZoneStage.rider, in: ZoneStage.zone
                 ).get()
-            else { return #expect(Bool(false)) }
+            else {
+                Issue.record("not the expected answer")
+                return
+            }
             let after = try #require(try await stage.record())
             #expect(after.version == before.version)
             #expect(try #require(after.heartbeat) >= before.heartbeat ?? .max)

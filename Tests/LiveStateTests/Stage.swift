@@ -105,7 +105,7 @@ struct GoodCall: Sendable {
             let error = await failure(of: stage.client.evaluate(self.script, keys: keys, arguments: words))
             let start = "ERR \(self.script.name): \(reason)"
             guard case .refused("ERR", let message)? = error, message.hasPrefix(start) else {
-                #expect(Bool(false), "\(arguments) of \(keys.count) keys: \(error as Any)")
+                Issue.record("\(arguments) of \(keys.count) keys: \(error as Any)")
                 return
             }
         }

@@ -63,7 +63,10 @@ import Testing
             let client = try await Self.client(server.address, ear)
             defer { client.stop() }
             let error = await failure(of: client.send(["GET", "a"]))
-            guard case .protocolViolation? = error else { return #expect(Bool(false), "\(error as Any)") }
+            guard case .protocolViolation? = error else {
+                Issue.record("\(error as Any)")
+                return
+            }
             #expect(ear.heard.errors == [error])
         }
     }

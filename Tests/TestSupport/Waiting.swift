@@ -21,7 +21,7 @@ package func eventually(
 
 /// Leaves the processor to what is waited for: the one place where time passes in a test. A canceled task gets no further
 /// than the next question.
-func pause(_ pace: Duration) async {
+package func pause(_ pace: Duration) async {
     try? await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: TimeAmount(pace)) {}.futureResult.get()
 }
 

@@ -9,7 +9,9 @@ import Testing
             var (rounds, waiting, inside) = (MachineRounds(), [MachineUse: Int](), [MachineUse: Int]())
             var toCome = (0..<20).map { _ in MachineUse.allCases.randomElement(using: &random)! }
             func isInOrder() -> Bool { inside.filter { $0.value > 0 }.count <= 1 }
-            while !toCome.isEmpty || inside.values.contains(where: { $0 > 0 }) || waiting.values.contains(where: { $0 > 0 }) {
+            while !toCome.isEmpty || inside.values.contains(where: { $0 > 0 })
+                || waiting.values.contains(where: { $0 > 0 })
+            {
                 switch Int.random(in: 0...2, using: &random) {
                 case 0:
                     guard let use = toCome.popLast() else { continue }

@@ -113,8 +113,8 @@ extension AuditTrail {
     /// Somebody is shown a job from now on.
     ///
     /// - Returns: what to give `left` in the end; `nil` when the session ended meanwhile.
-    package func followed(_ job: JobID, by session: Session) -> FollowedAccess? {
-        guard case .signedIn(let admitted) = session.state else { return nil }
+    func followed(_ job: JobID, by session: Session) -> FollowedAccess? {
+        guard let admitted = session.life.admitted else { return nil }
         let access = FollowedAccess(
             job: job, person: admitted.grant.person, role: admitted.grant.role.rawValue, way: admitted.way,
             link: admitted.grant.link, session: session.id)

@@ -56,8 +56,6 @@ package final class LoopState {
     package let counts: LoopCounts
     /// Ticks since the loop began: a clock that costs nothing to read.
     private(set) var ticks: UInt64 = 0
-    /// The time, as it was when something last came in: read once for all that it is sent to.
-    var recent = NIODeadline.now()
     private let pulse: SharedLoad.Pulse
     private(set) var sessions: [UInt64: Session] = [:]
     private var ridingSessions: [UInt64: RiderSession] = [:]
@@ -150,11 +148,13 @@ package final class LoopState {
                 eventLoop: eventLoop, arrivals: JobArrivals(live: self.live, settings: state),
                 before: StopsBefore(rounds: self.rounds, ledger: self.jobs.ledger), settings: settings.arrivals,
                 freshness: settings.freshness, routing: routing, logger: logger),
-            freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness), logger: logger)
-        self.relay.isBlind = { [unowned watch = self.watch] in watch.isBlind }
-        self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
-        self.watch.onSight = { [unowned self] in self.relay.release() }
-        self.live.onReturned { [unowned self] in
+            freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness),
+            isBlind: { [watch = self.watch] in watch.isBlind }, logger: logger)
+        // Each may still be called by what was asked of Redis before the loop stopped.
+        self.watch.onRevoked = { [weak self] in self?.apply($0, isFirst: $1) }
+        self.watch.onSight = { [weak self] in self?.relay.release() }
+        self.live.onReturned { [weak self] in
+            guard let self else { return }
             for rider in self.ridingSessions.values { rider.publishAgain() }
             self.backgroundRiders.publishAgain()
         }
@@ -168,8 +168,7 @@ package final class LoopState {
         return EventLoopFuture.andAllSucceed(
             [self.live.start(), self.ledger.start(), self.writes.start()], on: self.eventLoop
         ).flatMap {
-            bound.value.relay.onMessage = { bound.value.recent = .now() }
-            return bound.value.relay.start()
+            bound.value.relay.start()
         }.flatMap { bound.value.watch.start() }.map { bound.value.sweep?.start() }
     }
 
@@ -254,7 +253,6 @@ package final class LoopState {
     private func tick() {
         self.ticks += 1
         let now = NIODeadline.now()
-        self.recent = now
         self.pulse.beat(now: now.uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         self.deadlines.advance(to: now)
         self.relay.tick()

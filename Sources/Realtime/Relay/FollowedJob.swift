@@ -9,6 +9,7 @@ internal import Fanout
 internal import HotPath
 internal import Jobs
 internal import LiveState
+internal import NIOCore
 internal import WebSocket
 
 /// One session's following of one job. Confined to the session's loop.
@@ -63,15 +64,16 @@ final class FollowedJob {
         return true
     }
 
+    /// - Parameter now: read once for all followers.
     /// - Returns: whether it is shown, and so is news.
     @discardableResult
-    func offerPosition(_ id: UInt64, _ frame: [UInt8]) -> Bool {
+    func offerPosition(_ id: UInt64, _ frame: [UInt8], at now: NIODeadline) -> Bool {
         // What comes before the snapshot waits for it, and is shown by it or not at all.
         guard self.isUnderway, self.isTracking || !self.following.isLive, self.following.position(id, frame) else {
             return false
         }
         HotPath.pass(.followedJob)
-        self.session.send(frame, .replaceable(self.job))
+        self.session.send(frame, .replaceable(self.job), at: now)
         return true
     }
 

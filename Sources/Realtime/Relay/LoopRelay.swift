@@ -39,17 +39,16 @@ package final class LoopRelay {
     private let arrivals: ArrivalTimes
     private let freshness: FreshnessWatch
 
-    /// A message came from Redis. Called before it is relayed.
-    var onMessage: () -> Void = {}
     private var withheld = WithheldPositions()
 
     /// Whether it may be unknown who may see what: no position is shown then.
-    var isBlind: () -> Bool = { false }
+    private let isBlind: () -> Bool
 
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: Subscriptions,
         events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, bounds: Rereading<JobID>.Bounds,
-        limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessWatch, logger: Logger
+        limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessWatch, isBlind: @escaping () -> Bool,
+        logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.keyspace = keyspace
@@ -62,6 +61,7 @@ package final class LoopRelay {
         self.limits = limits
         self.arrivals = arrivals
         self.freshness = freshness
+        self.isBlind = isBlind
         self.repairs = JobRepairs(
             eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: bounds, limits: limits, logger: logger)
         self.repairs.followers = { [unowned self] in self.table.followers(of: $0) }
@@ -137,7 +137,6 @@ package final class LoopRelay {
         guard let job = self.keyspace.job(ofChannel: channel) else { return }
         let followers = self.table.followers(of: job)
         guard !followers.isEmpty else { return }
-        self.onMessage()
         if let id = PublishedLocation.read(payload, of: job) {
             HotPath.pass(.loopRelay)
             self.counts.add(.messagesRelayed, followers.count)
@@ -216,7 +215,8 @@ package final class LoopRelay {
             return self.withheld.keep(id, frame, of: job)
         }
         var (isNews, isTold) = (false, true)
-        for follower in followers where follower.offerPosition(id, frame) {
+        let now = NIODeadline.now()
+        for follower in followers where follower.offerPosition(id, frame, at: now) {
             isNews = true
             if follower.told != .live { isTold = false }
         }
@@ -243,7 +243,6 @@ package final class LoopRelay {
 
     private func relayEvent(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
         guard let job = self.keyspace.job(ofChannel: channel) else {
-            self.onMessage()
             return self.zones.relay(channel, payload)
         }
         // Who may see the job may have changed: until it is read again nothing of it is shown.
@@ -252,7 +251,6 @@ package final class LoopRelay {
         let status = Following<StatusID>.Status(
             id: event.id, previous: event.previous, epoch: event.epoch, frame: Frame.text(payload))
         var isGap = false
-        self.onMessage()
         if let reason = event.status.endOfTravel { self.arrivals.ended(job, because: reason) }
         let followers = self.table.followers(of: job)
         self.counts.add(.messagesRelayed, followers.count)
@@ -271,8 +269,11 @@ package final class LoopRelay {
     func release() {
         guard !self.withheld.isEmpty else { return }
         var arrivals = self.withheld.takeArrivals()
+        let now = NIODeadline.now()
         for (job, position) in self.withheld.takeAll() {
-            for follower in self.table.followers(of: job) { follower.offerPosition(position.id, position.frame) }
+            for follower in self.table.followers(of: job) {
+                follower.offerPosition(position.id, position.frame, at: now)
+            }
             arrivals.insert(job)
         }
         for job in arrivals { if let told = self.arrivals.told(of: job) { self.offer(told, of: job) } }

@@ -58,7 +58,7 @@ extension Session {
     /// hears of it (`RevocationWatch.pace`) it stays below a second.
     static let takingMilliseconds: Int64 = 300
 
-    package var admitted: Admitted? { if case .signedIn(let admitted) = self.state { admitted } else { nil } }
+    var admitted: Admitted? { self.life.admitted }
 
     /// Ends it: nothing that waits is sent any more, but for the close frame.
     package func revoke() {

@@ -3,7 +3,7 @@
 
 package import Access
 package import EnrouteWire
-package import Fanout
+internal import Fanout
 package import Jobs
 internal import LiveState
 package import Logging
@@ -11,20 +11,12 @@ package import NIOCore
 package import SecureSocket
 internal import Telemetry
 package import TrafficControl
-package import WebSocket
+internal import WebSocket
 
 /// A signed-in (or not yet signed-in) connection. Confined to its loop.
 package final class Session: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
-
-    package enum State {
-        case signingIn
-        case signedIn(Admitted)
-        /// Our close frame is out, or the peer's was answered.
-        case closing
-        case closed
-    }
 
     /// How messages are put on the wire.
     package enum Framing {
@@ -40,13 +32,13 @@ package final class Session: ChannelInboundHandler {
     /// Grows with every session of the loop: the newest has the greatest.
     package let number: UInt64
     /// Tells it from every other session of every gateway.
-    package let id: String
-    package let socket: SecureSocketHandler
-    package let address: ClientAddress?
-    package let logger: Logger
-    package var limits: Limits { self.loop.settings.limits }
-    package var state = State.signingIn
-    package var reader: WebSocketReader
+    let id: String
+    let socket: SecureSocketHandler
+    let address: ClientAddress?
+    let logger: Logger
+    var limits: Limits { self.loop.settings.limits }
+    var life = SessionLife()
+    var reader: WebSocketReader
     var outbox: Outbox<JobID>
     package var rate: MessageRate
     var keepalive: Keepalive
@@ -57,19 +49,9 @@ package final class Session: ChannelInboundHandler {
     private var entry: Entry
     /// Tick of the loop in which a message last came or went.
     var lastActive: UInt64
-    /// Signing in, then silence, then the answer to our close frame: one after the other.
-    var life: Deadline?
-    var expiry: Deadline?
-    /// Nothing is sent from then on.
-    var endsAt = NIODeadline.distantFuture
-    /// Set while the socket has something to take.
-    private var stall: Deadline?
-    var leaving: Deadline?
-    /// Set where sessions have a greatest age.
-    var age: Deadline?
+    var timers = Timers()
     /// Set while something was taken away from this peer that the kernel may still hold for it (LoopRevocations).
     var taking: Taking?
-    private var isOver = false
     /// Of a tracking link, when it came by one.
     package var place: GuestPlace?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
@@ -118,6 +100,24 @@ package final class Session: ChannelInboundHandler {
 
     package static var newID: String { String(UInt64.random(in: .min ... .max), radix: 36) }
 
+    /// What ends the session, or a step of its life, when its time has come.
+    struct Timers {
+        /// Signing in, then silence, then the answer to our close frame: one after the other.
+        var step: Deadline?
+        /// The end of its token.
+        var expiry: Deadline?
+        /// Set while the socket has something to take.
+        var stall: Deadline?
+        /// It was told to come back elsewhere.
+        var leaving: Deadline?
+        /// Set where sessions have a greatest age.
+        var age: Deadline?
+
+        func cancel() {
+            for deadline in [self.step, self.expiry, self.stall, self.leaving, self.age] { deadline?.cancel() }
+        }
+    }
+
     // MARK: life
 
     package func handlerAdded(context: ChannelHandlerContext) {
@@ -149,15 +149,12 @@ package final class Session: ChannelInboundHandler {
 
     /// Gives back, once, all that the session has, whichever way it hears first that the connection is gone.
     private func ended() {
-        guard !self.isOver else { return }
-        self.isOver = true
-        if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
+        guard let departure = self.life.disconnect() else { return }
+        if case .known(let admitted) = departure { self.giveBack(admitted) }
         if let address { self.loop.addressBuckets.leave(address) }
-        self.state = .closed
-        self.heard.waiting = []
         if self.context != nil { self.socket.onDrained = nil }
         self.context = nil
-        for deadline in [self.life, self.expiry, self.stall, self.leaving, self.age] { deadline?.cancel() }
+        self.timers.cancel()
         // In the next tick: the relay may be walking its followers now, and one of them may be this session's.
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.eventLoop.execute {
@@ -174,8 +171,8 @@ package final class Session: ChannelInboundHandler {
         self.place = nil
     }
 
-    package func watch(until time: NIODeadline) {
-        self.life = self.loop.deadlines.at(time) { [weak self] in self?.watch() }
+    func watch(until time: NIODeadline) {
+        self.timers.step = self.loop.deadlines.at(time) { [weak self] in self?.watch() }
     }
 
     private func watch() {
@@ -193,14 +190,9 @@ package final class Session: ChannelInboundHandler {
     }
 
     /// What it may see and do; `nil` before it is signed in, and after its end.
-    package var grant: Grant? { if case .signedIn(let admitted) = self.state { admitted.grant } else { nil } }
+    package var grant: Grant? { self.life.admitted?.grant }
 
-    package var isOpen: Bool {
-        switch self.state {
-        case .signingIn, .signedIn: true
-        case .closing, .closed: false
-        }
-    }
+    var isOpen: Bool { self.life.isOpen }
 
     // MARK: out
 
@@ -236,14 +228,14 @@ package final class Session: ChannelInboundHandler {
                     tasks: refused.tasks, ref: ref)))
     }
 
+    func send(_ frame: [UInt8], _ kind: Outbox<JobID>.Kind) { self.send(frame, kind, at: .now()) }
+
     /// Sends now, or when the socket has taken what waits. Never ends the session at once: its caller may be walking
     /// the sessions.
-    package func send(_ frame: [UInt8], _ kind: Outbox<JobID>.Kind) {
-        switch self.state {
-        case .closing, .closed: return
-        case .signingIn, .signedIn: break
-        }
-        guard self.loop.recent < self.endsAt else { return }
+    ///
+    /// - Parameter now: read once for all that one message goes to, when it came.
+    func send(_ frame: [UInt8], _ kind: Outbox<JobID>.Kind, at now: NIODeadline) {
+        guard now < self.life.sendsUntil else { return }
         self.lastActive = self.loop.ticks
         if !self.socket.isWaiting, self.outbox.isEmpty {
             self.write(frame)
@@ -278,10 +270,10 @@ package final class Session: ChannelInboundHandler {
 
     /// The socket took what waited for it: on with the rest.
     private func drained() {
-        self.stall?.cancel()
-        self.stall = nil
-        self.loop.recent = .now()
-        while !self.socket.isWaiting, self.loop.recent < self.endsAt,
+        self.timers.stall?.cancel()
+        self.timers.stall = nil
+        let now = NIODeadline.now()
+        while !self.socket.isWaiting, now < self.life.sendsUntil,
             let frame = self.outbox.take({ self.follower.showsPositions(of: $0) })
         {
             self.write(frame)
@@ -290,8 +282,8 @@ package final class Session: ChannelInboundHandler {
     }
 
     func watchStall() {
-        guard self.stall == nil else { return }
-        self.stall = self.loop.deadlines.after(.seconds(Int64(self.limits.stallSeconds))) { [weak self] in
+        guard self.timers.stall == nil else { return }
+        self.timers.stall = self.loop.deadlines.after(.seconds(Int64(self.limits.stallSeconds))) { [weak self] in
             guard let self, let context = self.context else { return }
             self.loop.counts.add(.writesStalled)
             self.logger.debug("closing: the peer takes nothing")

@@ -1,7 +1,7 @@
 // How a session ends: it is asked to go elsewhere, let go, closed with a reason, or its peer says goodbye. Whoever it is, the
 // socket takes what was written last before it is closed, for as long as that may take.
 
-package import EnrouteWire
+internal import EnrouteWire
 internal import Fanout
 internal import Logging
 internal import NIOCore
@@ -13,9 +13,9 @@ internal import WebSocket
 extension Session {
     /// Tells the client to come back elsewhere, and closes when it is this client's turn to do so.
     func goAway(retryInMilliseconds: Int64) {
-        guard self.leaving == nil else { return }
+        guard self.timers.leaving == nil else { return }
         self.send(.goaway(retryInMilliseconds: retryInMilliseconds))
-        self.leaving = self.loop.deadlines.after(.milliseconds(retryInMilliseconds)) { [weak self] in
+        self.timers.leaving = self.loop.deadlines.after(.milliseconds(retryInMilliseconds)) { [weak self] in
             self?.close(.goingAway, "going away")
         }
     }
@@ -24,7 +24,7 @@ extension Session {
     /// restarted last has no sessions, and nothing else would ever even that out.
     func watchAge() {
         guard let age = SessionAge(limit: self.limits.sessionAgeSeconds) else { return }
-        self.age = self.loop.deadlines.after(.milliseconds(age.milliseconds)) { [weak self] in
+        self.timers.age = self.loop.deadlines.after(.milliseconds(age.milliseconds)) { [weak self] in
             guard let self, self.isOpen else { return }
             self.loop.counts.add(.sessionsAged)
             self.goAway(retryInMilliseconds: age.retryInMilliseconds)
@@ -38,19 +38,17 @@ extension Session {
     }
 
     /// - Parameter takesBack: what the kernel still holds for the peer is not to reach it either, but for a moment.
-    package func close(_ code: CloseCode, _ reason: String, takesBack: Bool = false) {
-        guard self.isOpen else { return }
-        if case .signedIn(let admitted) = self.state { self.giveBack(admitted) }
+    func close(_ code: CloseCode, _ reason: String, takesBack: Bool = false) {
+        guard let departure = self.life.close() else { return }
+        if case .known(let admitted) = departure { self.giveBack(admitted) }
         self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
         self.loop.counts.closed(code)
         self.outbox.removeAll()
         self.write(Frame.close(code.rawValue, reason))
-        self.state = .closing
-        self.heard.waiting = []
         if takesBack { self.resetUnlessTaken() }
         if self.framing == .events { return self.finish() }
-        self.life?.cancel()
-        self.life = self.loop.deadlines.after(.seconds(Int64(self.limits.closeSeconds))) { [weak self] in
+        self.timers.step?.cancel()
+        self.timers.step = self.loop.deadlines.after(.seconds(Int64(self.limits.closeSeconds))) { [weak self] in
             self?.loop.counts.add(.closesTimedOut)
             self?.context?.close(promise: nil)
         }
@@ -58,19 +56,15 @@ extension Session {
 
     /// Answers the peer's close frame with its own code, and closes (RFC 6455 section 5.5.1).
     func peerCloses(_ frame: CloseFrame) {
-        switch self.state {
-        case .closing, .closed: break
-        case .signedIn(let admitted):
-            self.giveBack(admitted)
+        if let departure = self.life.close() {
+            if case .known(let admitted) = departure { self.giveBack(admitted) }
             self.socket.writeNow(answerTo: frame)
-        case .signingIn: self.socket.writeNow(answerTo: frame)
         }
-        self.state = .closing
         self.finish()
     }
 
-    /// Closes as soon as the socket has taken what was written last; `life` or the stall bounds how long that may take.
-    package func finish() {
+    /// Closes as soon as the socket has taken what was written last; `timers` bound how long that may take.
+    func finish() {
         // Closed now, the connection would be out of sight, and the kernel would send on what it holds.
         guard self.taking == nil else {
             self.outbox.removeAll()

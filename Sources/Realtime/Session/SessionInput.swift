@@ -19,10 +19,6 @@ extension Session {
     package struct Heard {
         /// Messages that could not be understood.
         var badMessages = 0
-        /// Somebody is being looked up: messages wait until it is known who they are from.
-        var isVerifying = false
-        /// In the order in which they came; `Limits.signInMessages` at most.
-        var waiting: [ClientRequest] = []
         /// More was said than may be, again and again: it is closed as soon as what was asked before is answered.
         var isOverRate = false
         /// It broke the rules of frames, or the rate: nothing is to come any more but the answer to our close.
@@ -35,8 +31,7 @@ extension Session {
         // One more request, before this one's answer is whole: nobody reads it.
         guard self.framing == .webSocket else { return }
         let bytes = self.unwrapInboundIn(data)
-        self.loop.recent = .now()
-        self.keepalive.heard(self.loop.recent)
+        self.keepalive.heard(.now())
         guard self.bearsWith(bytes.readableBytes) else { return context.close(promise: nil) }
         self.reader.add(bytes)
         while let event = self.reader.next() {
@@ -51,7 +46,7 @@ extension Session {
                 self.heard.isUnwelcome = true
                 self.close(code, reason)
             }
-            if case .closed = self.state { return }
+            if self.life.isClosed { return }
         }
     }
 
@@ -153,14 +148,12 @@ extension Session {
     private static let jobsPerMessage = 10
 
     /// Acts upon what came before it was known who it is from.
-    func handleWaiting() {
-        let waiting = self.heard.waiting
-        self.heard.waiting = []
+    func handle(_ waiting: [ClientRequest]) {
         for request in waiting where self.grant != nil { self.handle(request) }
     }
 
     private func handle(_ request: ClientRequest) {
-        guard case .signedIn(let admitted) = self.state else { return self.handleUnsigned(request) }
+        guard let admitted = self.life.admitted else { return self.handleUnsigned(request) }
         let (grant, ref) = (admitted.grant, request.ref)
         switch request.message {
         case .location(let report): self.rider.report(report, grant)
@@ -182,11 +175,11 @@ extension Session {
     }
 
     private func handleUnsigned(_ request: ClientRequest) {
-        guard !self.heard.isVerifying else {
-            guard self.heard.waiting.count < self.limits.signInMessages else {
-                return self.close(.rateLimited, "too many messages before the sign-in was over: wait for welcome")
-            }
-            return self.heard.waiting.append(request)
+        switch self.life.wait(request, most: self.limits.signInMessages) {
+        case .waits: return
+        case .tooMany:
+            return self.close(.rateLimited, "too many messages before the sign-in was over: wait for welcome")
+        case .notNow: break
         }
         guard case .auth(let credential) = request.message else {
             return self.close(.invalidToken, "the first message must be auth")

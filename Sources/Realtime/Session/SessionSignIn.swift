@@ -15,8 +15,7 @@ extension Session {
     package func signIn(_ admitted: EventLoopFuture<Admitted>) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         // The client has done its part; what it waits for now, Redis or the issuer of keys, has a time of its own.
-        if case .signingIn = self.state { self.watchSignIn() }
-        self.heard.isVerifying = true
+        if self.life.beginSignIn() { self.watchSignIn() }
         admitted.whenComplete { result in
             switch result {
             case .success(let admitted): bound.value.signedIn(admitted)
@@ -26,16 +25,16 @@ extension Session {
     }
 
     func watchSignIn() {
-        self.life?.cancel()
-        self.life = self.loop.deadlines.after(.seconds(Int64(self.limits.signInSeconds))) { [weak self] in
+        self.timers.step?.cancel()
+        self.timers.step = self.loop.deadlines.after(.seconds(Int64(self.limits.signInSeconds))) { [weak self] in
             guard let self else { return }
             self.loop.counts.add(.signInsTimedOut)
             self.close(.signInTimeout, "sign in within \(self.limits.signInSeconds) s")
         }
     }
 
-    package func signedIn(_ admitted: Admitted) {
-        guard case .signingIn = self.state else { return self.giveUp(admitted) }
+    func signedIn(_ admitted: Admitted) {
+        guard self.life.awaitsSignIn else { return self.giveUp(admitted) }
         // Now, not when it was looked up: it may have been revoked since.
         guard !self.loop.isRevoked(admitted) else {
             self.giveUp(admitted)
@@ -49,10 +48,10 @@ extension Session {
             let whose = error == .person ? "this person" : "this address"
             return self.close(.connectionLimit, "\(whose) has as many connections as it may")
         }
-        self.state = .signedIn(admitted)
+        guard let waiting = self.life.signIn(admitted) else { return }
         self.loop.counts.add(.sessionsOpened)
         self.rate.signedIn(self.loop.personBuckets.join(admitted.grant.person))
-        self.life?.cancel()
+        self.timers.step?.cancel()
         self.watch(until: self.keepalive.first)
         if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
         self.watchAge()
@@ -69,13 +68,13 @@ extension Session {
         self.send(.welcome(Welcome(session: self.id, serverTime: .now, pingIntervalSeconds: ping, limits: limits)))
         if self.loop.isDegraded { self.send(.degraded) }
         if admitted.grant.allows(.beAvailable), self.framing == .webSocket { self.rider.presence.begin() }
-        self.handleWaiting()
+        self.handle(waiting)
     }
 
     func refresh(_ token: String, _ admitted: Admitted, _ ref: MessageRef?) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.renew(admitted, by: token, from: self.address).whenComplete { result in
-            guard case .signedIn = bound.value.state else { return }
+            guard bound.value.grant != nil else { return }
             switch result {
             case .success(let renewed): bound.value.renewed(renewed, ref)
             case .failure(let error): bound.value.refuse("refresh", nil, bound.value.refused(error), ref)
@@ -84,9 +83,8 @@ extension Session {
     }
 
     private func renewed(_ admitted: Admitted, _ ref: MessageRef?) {
-        self.state = .signedIn(admitted)
-        self.expiry?.cancel()
-        self.endsAt = .distantFuture
+        guard self.life.renew(admitted) else { return }
+        self.timers.expiry?.cancel()
         self.follower.authorizeAgain()
         self.watcher.authorizeAgain()
         if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
@@ -101,8 +99,8 @@ extension Session {
         guard left > Self.expiryMargin else {
             return self.close(.tokenExpired, "the token has expired", takesBack: true)
         }
-        self.endsAt = .now() + .milliseconds(left)
-        self.expiry = self.loop.deadlines.after(.milliseconds(left - Self.expiryMargin)) { [weak self] in
+        guard self.life.end(at: .now() + .milliseconds(left)) else { return }
+        self.timers.expiry = self.loop.deadlines.after(.milliseconds(left - Self.expiryMargin)) { [weak self] in
             self?.watch(expiry: seconds)
         }
     }
@@ -111,8 +109,8 @@ extension Session {
     private static let expiryMargin: Int64 = 300
 
     /// The place that came with it is free again, unless this session sits on it.
-    package func giveUp(_ admitted: Admitted) {
-        if case .signedIn(let current) = self.state, current.grant.link == admitted.grant.link { return }
+    func giveUp(_ admitted: Admitted) {
+        if let current = self.life.admitted, current.grant.link == admitted.grant.link { return }
         if let link = admitted.grant.link { _ = self.loop.links.leave(link, as: self.id) }
     }
 

@@ -123,7 +123,9 @@ import Testing
                 _ = stage.value.arrivals.saw(view.value, of: Self.job)
                 stage.value.passSecond()
             }.get()
-            while try await feed.read(Self.job).get().eta == nil {}
+            try await becomes("an arrival is known", every: .milliseconds(10)) {
+                try await feed.read(Self.job).get().eta != nil
+            }
             let text = try await client.eventLoop.submit {
                 stage.value.clock.seconds += 300
                 stage.value.arrivals.ended(Self.job, because: .cancelled)
@@ -161,7 +163,9 @@ import Testing
                 _ = stage.value.arrivals.saw(view.value, of: Self.job)
                 stage.value.passSecond()
             }.get()
-            while try await feed.read(Self.job).get().eta == nil {}
+            try await becomes("an arrival is known", every: .milliseconds(10)) {
+                try await feed.read(Self.job).get().eta != nil
+            }
             let first = try #require(try await feed.read(Self.job).get().eta)
             // 20 and 40 s later; then 60, of which the last second may or may not be counted, and 80.
             for north in [0.0149, 0.0148] {

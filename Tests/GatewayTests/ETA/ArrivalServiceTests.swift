@@ -88,7 +88,7 @@ import Testing
                     let eta = try await messages.knownETA()
                     #expect(eta.source == source.rawValue && eta.confidence == confidence)
                     #expect(try abs(#require(eta.seconds) - seconds) <= 1)
-                    try gateway.waitForMetric(
+                    try await gateway.waitForMetric(
                         "enroute_eta_calls_total{provider=\"\(source.rawValue)\",outcome=\"answered\"} ")
                 }
             }
@@ -190,8 +190,9 @@ import Testing
                         sources.append(try await messages.knownETA().source)
                     }
                     #expect(sources == ["osrm", "built_in"] && server.questions.count == 1)
-                    try gateway.waitForMetric(#"enroute_eta_calls_total{provider="osrm",outcome="over_budget"} 1"#)
-                    try gateway.waitForMetric(#"enroute_eta_budget_left{provider="osrm"} 0"#)
+                    try await gateway.waitForMetric(
+                        #"enroute_eta_calls_total{provider="osrm",outcome="over_budget"} 1"#)
+                    try await gateway.waitForMetric(#"enroute_eta_budget_left{provider="osrm"} 0"#)
                 }
             }
         }

@@ -192,7 +192,9 @@ import Testing
                 let bert = try await gateway.token("bert", .customer)
                 _ = try await RevocationLog(ledger: gateway.client, settings: gateway.settings.liveState)
                     .revoke(.user(PersonID("bert")!), by: PersonID("olga")!, because: "").get()
-                while try await gateway.rest("GET", "/api/v1/jobs/none", as: bert).status != 401 {}
+                try await becomes("the revocation is known", every: .milliseconds(10)) {
+                    try await gateway.rest("GET", "/api/v1/jobs/none", as: bert).status == 401
+                }
                 #expect(try await gateway.rest("GET", "/api/v1/jobs/none", as: anna).status == 404)
             }
         }

@@ -106,7 +106,7 @@ struct Moto: Sendable {
                             #expect(status == expected)
                         }
                     }
-                    while try await moto.count(url) > 0 { try Task.checkCancellation() }
+                    try await becomes("the queue is empty") { try await moto.count(url) == 0 }
                 }
             }
         }

@@ -186,7 +186,7 @@ struct OutageStage: Sendable {
 
     /// Lets so much time pass: the length of a fault, or the pace of traffic, never a wait for an outcome.
     func wait(_ time: TimeAmount) async throws {
-        try await self.gateway.client.eventLoop.scheduleTask(in: time) {}.futureResult.get()
+        await pause(.nanoseconds(time.nanoseconds))
         try Task.checkCancellation()
     }
 

@@ -134,22 +134,26 @@ struct RunningGateway: Sendable {
         return (Int(answer.dropFirst(9).prefix(3)) ?? 0, parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// Asks until `isSo`, within the test's own bound.
+    /// Asks until `isSo`, at a pace that leaves the gateway its processor.
     func eventually(
         _ path: String, _ isSo: ((status: Int, text: String)) -> Bool
     ) async throws -> Bool {
-        while try await !isSo(self.manage(path)) { try Task.checkCancellation() }
+        try await becomes("what \(path) should say", within: Self.patience, every: Self.pace) {
+            try await isSo(self.manage(path))
+        }
         return true
     }
 
-    /// Blocks until the metrics say so.
-    func waitForMetric(_ line: String) throws {
-        while true {
-            let socket = try RawSocket(port: self.management)
-            try socket.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            if String(decoding: try socket.readToEnd(), as: UTF8.self).contains(line) { return }
+    /// Waits until the metrics have such a line.
+    func waitForMetric(_ line: String) async throws {
+        try await becomes("the metrics have \(line)", within: Self.patience, every: Self.pace) {
+            try await self.manage("/metrics").text.contains(line)
         }
     }
+
+    /// Some of what is waited for comes once a minute.
+    private static let patience = Duration.seconds(240)
+    private static let pace = Duration.milliseconds(10)
 
     func token(_ person: String, _ role: Role, lifetime: Int64 = 900) async throws -> String {
         try await self.mint.token(

@@ -149,7 +149,10 @@ import Testing
                     }
                     try await connection.send(.ping)
                     let next = try await messages.next()
-                    guard case .pong? = next else { return #expect(Bool(false), "\(next as Any)") }
+                    guard case .pong? = next else {
+                        Issue.record("\(next as Any)")
+                        return
+                    }
                     #expect(try await Self.assign(gateway, job, "", "DELETE").status == 200)
                     #expect(try await refusal == .travelModeOff)
                 }

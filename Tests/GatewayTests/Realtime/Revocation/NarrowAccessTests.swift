@@ -68,7 +68,9 @@ import Testing
                 ]
                 #expect(
                     try await gateway.rest("DELETE", "/api/v1/grants/jobs/\(job)", by: "olga", .ops).status == 204)
-                while try await gateway.rest("GET", path, by: "anna", .customer).status != 404 {}
+                try await becomes("the revocation is known", every: .milliseconds(10)) {
+                    try await gateway.rest("GET", path, by: "anna", .customer).status == 404
+                }
                 for (person, role, method, path, body) in asked {
                     let answer = try await gateway.rest(method, path, by: person, role, body)
                     #expect(

@@ -3,6 +3,7 @@ import EnrouteClient
 import EnrouteWire
 import Foundation
 import LiveState
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -65,7 +66,9 @@ import Testing
         _ gateway: RunningGateway, _ job: JobID, _ wanted: [String: Int]
     ) async throws {
         let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
-        while try await notes.read(job).get().counts != wanted { try Task.checkCancellation() }
+        try await becomes("the counts are \(wanted)", every: .milliseconds(10)) {
+            try await notes.read(job).get().counts == wanted
+        }
     }
 
     @Test func `US-072: a session's readings get their verdicts, and the marker goes on or stays`() async throws {
@@ -120,7 +123,7 @@ import Testing
             #expect(forAnother.status == 404)
             let forCustomer = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "anna", .customer)
             #expect(forCustomer.status == 403)
-            try gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="inaccurate"} 1"#)
+            try await gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="inaccurate"} 1"#)
         }
     }
 
@@ -248,7 +251,7 @@ import Testing
             #expect(partly.text.contains(#""accepted":["job-1"]"#), "\(partly)")
             try await Self.counts(
                 gateway, job, ["accepted": 2, "duplicate": 1, "out_of_range": 2, "zero_zero": 4])
-            try gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="zero_zero"} 4"#)
+            try await gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="zero_zero"} 4"#)
         }
     }
 
@@ -259,7 +262,7 @@ import Testing
                 let answer = try await Self.answer(&answers)
                 #expect(answer == "travel_mode_off travel_mode_off")
             }
-            try gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="travel_mode_off"} 1"#)
+            try await gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="travel_mode_off"} 1"#)
             let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
             #expect(try await notes.read(job).get().counts == [:])
         }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a rider declares, and what follows from it for the pool.
-@Suite struct AvailabilityTests {
+@Suite struct AvailabilityScriptTests {
     private static let phone = DeviceID("phone-1")!
     private static let tablet = DeviceID("tablet-1")!
 
@@ -16,7 +16,8 @@ import Testing
             let online = try #require(try await stage.record())
             #expect(online.status == .online && online.isReachable && online.isAvailable && online.reason == nil)
             guard case .offline(let version) = try await stage.goOffline(because: "lunch") else {
-                return #expect(Bool(false), "not offline")
+                Issue.record("not offline")
+                return
             }
             #expect(try await stage.members() == [])
             let offline = try #require(try await stage.record())
@@ -46,7 +47,10 @@ import Testing
         try await ZoneStage.set { stage in
             try await stage.online(capacity: 2)
             for job in ZoneStage.jobs.prefix(2) {
-                guard case .assigned = try await stage.assign(job) else { return #expect(Bool(false), "\(job)") }
+                guard case .assigned = try await stage.assign(job) else {
+                    Issue.record("\(job)")
+                    return
+                }
             }
             for asker in [ZoneStage.rider, PersonID("ops-1")!] {
                 try await stage.base.leavesAllAsItIs {
@@ -57,7 +61,10 @@ import Testing
             _ = try await stage.release(ZoneStage.jobs[0])
             #expect(try await stage.goOffline() == .activeTasks([ZoneStage.jobs[1]]))
             _ = try await stage.release(ZoneStage.jobs[1])
-            guard case .offline = try await stage.goOffline() else { return #expect(Bool(false), "not offline") }
+            guard case .offline = try await stage.goOffline() else {
+                Issue.record("not offline")
+                return
+            }
         }
     }
 
@@ -99,21 +106,31 @@ import Testing
                     of: ZoneStage.rider, in: ZoneStage.zone, device: device, takesOver: takesOver
                 ).get()
             }
-            guard case .heard(_, isNews: false) = try await beat(Self.phone) else { return #expect(Bool(false)) }
+            guard case .heard(_, isNews: false) = try await beat(Self.phone) else {
+                Issue.record("not the expected answer")
+                return
+            }
             let before = try await stage.record()
             #expect(try await beat(Self.tablet) == .otherDevice(Self.phone))
             #expect(try await stage.record() == before)
             guard case .heard(_, isNews: true) = try await beat(Self.tablet, takesOver: true) else {
-                return #expect(Bool(false))
+                Issue.record("not the expected answer")
+                return
             }
             #expect(try await stage.record()?.device == Self.tablet)
             #expect(try await beat(Self.phone) == .otherDevice(Self.tablet))
-            guard case .heard(_, isNews: false) = try await beat(nil) else { return #expect(Bool(false)) }
+            guard case .heard(_, isNews: false) = try await beat(nil) else {
+                Issue.record("not the expected answer")
+                return
+            }
             // A switch that is tapped is newer than any heartbeat.
             let tapped = try await stage.riders.setOnline(
                 ZoneStage.rider, in: ZoneStage.zone, device: Self.phone, by: .init(ZoneStage.rider)
             ).get().value
-            guard case .online = tapped else { return #expect(Bool(false), "\(tapped)") }
+            guard case .online = tapped else {
+                Issue.record("\(tapped)")
+                return
+            }
             #expect(try await stage.record()?.device == Self.phone)
             let log = try await stage.client.run("XRANGE", stage.keys[3], "-", "+").array ?? []
             let devices = log.compactMap { entry -> String? in
@@ -159,7 +176,10 @@ import Testing
             #expect(try await move("1") == .activeTasks([ZoneStage.jobs[0]], in: ZoneStage.zone))
             #expect(try await stage.riders.zone(of: ZoneStage.rider).get() == ZoneStage.zone)
             _ = try await stage.release(ZoneStage.jobs[0])
-            guard case .created = try await move("2") else { return #expect(Bool(false), "not moved") }
+            guard case .created = try await move("2") else {
+                Issue.record("not moved")
+                return
+            }
             #expect(try await stage.riders.zone(of: ZoneStage.rider).get() == hamburg)
             #expect(try await stage.members() == [])
             #expect(try await stage.record() == nil)
@@ -170,17 +190,29 @@ import Testing
                 ZoneStage.rider, in: ZoneStage.zone, isApproved: true, capacity: 1,
                 by: .init(PersonID("s")!, request: "3")
             ).get().value
-            guard case .created(let version) = back else { return #expect(Bool(false), "\(back)") }
-            guard case .created = try await move("2") else { return #expect(Bool(false), "another answer") }
+            guard case .created(let version) = back else {
+                Issue.record("\(back)")
+                return
+            }
+            guard case .created = try await move("2") else {
+                Issue.record("another answer")
+                return
+            }
             #expect(try await stage.riders.zone(of: ZoneStage.rider).get() == ZoneStage.zone)
             #expect(try await stage.record()?.version == version)
-            guard case .created = try await move("4") else { return #expect(Bool(false), "not moved") }
+            guard case .created = try await move("4") else {
+                Issue.record("not moved")
+                return
+            }
             // Whoever was interrupted between the two says it again.
             _ = try await stage.riders.remove(
                 ZoneStage.rider, from: hamburg, because: "left", by: .init(ZoneStage.rider)
             )
             .get()
-            guard case .created = try await move("5") else { return #expect(Bool(false), "not described") }
+            guard case .created = try await move("5") else {
+                Issue.record("not described")
+                return
+            }
         }
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tracking
 
-@Suite struct ViewStateTests {
+@Suite struct ViewStateRuleTests {
     private static let now = UInt64.seconds(1000)
 
     private static func state(end: EndReason? = nil, travelling: Bool = true, age: Double? = 1) -> ViewState {

@@ -8,7 +8,7 @@ import Testing
 
 /// What happens to one Redis, or two. Nobody is disconnected, and in the end everybody has seen everything: `OutageStage`
 /// claims it in each of these.
-@Suite(.serialized, .needsMachine(for: .faults)) struct OutageTests {
+@Suite(.serialized, .needsMachine(for: .faults)) struct GatewayOutageTests {
     private static func withOne(
         options: [String] = [], _ fault: @escaping @Sendable (OutageStage, RestartableRedis) async throws -> Void,
         afterwards: @escaping @Sendable ([Witness.Seen]) throws -> Void = { _ in }
@@ -85,7 +85,7 @@ import Testing
         try await Self.withOne { stage, redis in
             let before = await stage.traffic.refused
             _ = try await redis.run("CONFIG", "SET", setting[0], setting[1])
-            while await stage.traffic.refused < before + 3 { try await stage.wait(.milliseconds(100)) }
+            try await becomes("three changes were refused") { await stage.traffic.refused >= before + 3 }
             _ = try await redis.run("CONFIG", "SET", setting[0], setting[2])
         }
     }
@@ -114,7 +114,10 @@ import Testing
                     }
                     let kept = try await gateway.feed.read(job).get().position
                     let location = try kept.map { try $0.withUnsafeBytes { try ServerMessage($0) } }
-                    guard case .location(let location)? = location else { return #expect(Bool(false), "no position") }
+                    guard case .location(let location)? = location else {
+                        Issue.record("no position")
+                        return
+                    }
                     #expect(location.fix.place.latitude == 41.9 + 3.0 / 100_000)
                 }
             }
@@ -141,8 +144,8 @@ import Testing
                 try await OutageStage.run(live: live.address, ledger: ledger.address) { stage in
                     await ledger.crash()
                     try await ledger.start(.empty)
-                    while await Result({ try await stage.makeJobs() }).isFailure {
-                        try await stage.wait(.milliseconds(100))
+                    try await becomes("the jobs are made anew") {
+                        await !Result({ try await stage.makeJobs() }).isFailure
                     }
                     _ = try await stage.gateway.ledger.startTravel(for: OutageStage.visit, by: OutageStage.rider).get()
                 } afterwards: { seen in
@@ -158,11 +161,11 @@ import Testing
                 let address = try proxy.address
                 try await OutageStage.run(live: address, ledger: address) { stage in
                     try await proxy.lose(.channel("job:{order-1}:events"))
-                    while try await proxy.lostCount == 0 { try await stage.wait(.milliseconds(50)) }
+                    try await becomes("a message is lost", every: .milliseconds(50)) { try await proxy.lostCount > 0 }
                     try await proxy.lose(.none)
                     let lost = try await proxy.lostCount
                     try await proxy.lose(.push(number: 3))
-                    while try await proxy.lostCount == lost { try await stage.wait(.milliseconds(50)) }
+                    try await becomes("another is lost", every: .milliseconds(50)) { try await proxy.lostCount > lost }
                 }
             }
         }

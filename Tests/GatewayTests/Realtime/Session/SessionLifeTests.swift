@@ -1,0 +1,147 @@
+import Access
+import EnrouteWire
+import NIOCore
+import Testing
+
+@testable import Gateway
+@testable import Realtime
+
+/// Every step of a session's life, from every stage: what is not possible changes nothing.
+@Suite struct SessionLifeTests {
+    private enum Stage: CaseIterable {
+        case opening, signingIn, signedIn, closing, closed
+    }
+
+    private static let anna = Admitted(Grant(person: PersonID("anna")!, role: .customer))
+    private static let ben = Admitted(Grant(person: PersonID("ben")!, role: .customer))
+    private static let request = ClientRequest(.ping)
+    private static let end = NIODeadline.uptimeNanoseconds(1_000)
+
+    /// A life that has come to a stage; signed in is anna.
+    private static func life(_ stage: Stage) -> SessionLife {
+        var life = SessionLife()
+        switch stage {
+        case .opening: break
+        case .signingIn: _ = life.beginSignIn()
+        case .signedIn: _ = life.signIn(Self.anna)
+        case .closing: _ = life.close()
+        case .closed: _ = life.disconnect()
+        }
+        return life
+    }
+
+    private static func stage(of life: SessionLife) -> Stage {
+        switch life.stage {
+        case .opening: .opening
+        case .signingIn: .signingIn
+        case .signedIn: .signedIn
+        case .closing: .closing
+        case .closed: .closed
+        }
+    }
+
+    private static func name(_ departure: SessionLife.Departure?) -> String? {
+        switch departure {
+        case .known(let admitted): admitted.grant.person.text
+        case .unknown: "unknown"
+        case nil: nil
+        }
+    }
+
+    @Test(arguments: Stage.allCases)
+    private func `only a session of nobody begins to look somebody up`(stage: Stage) {
+        var life = Self.life(stage)
+        let begins = life.beginSignIn()
+        #expect(begins == (stage == .opening))
+        #expect(Self.stage(of: life) == (stage == .opening ? .signingIn : stage))
+    }
+
+    @Test(arguments: Stage.allCases)
+    private func `messages wait only while somebody is looked up`(stage: Stage) {
+        var life = Self.life(stage)
+        let patience = life.wait(Self.request, most: 1)
+        #expect(patience == (stage == .signingIn ? .waits : .notNow))
+        #expect(Self.stage(of: life) == stage)
+    }
+
+    @Test func `no more messages wait than may, and those that do are handed over with the sign-in, once`() throws {
+        var life = Self.life(.signingIn)
+        for _ in 0..<3 {
+            let patience = life.wait(Self.request, most: 3)
+            #expect(patience == .waits)
+        }
+        let patience = life.wait(Self.request, most: 3)
+        #expect(patience == .tooMany)
+        let waited = life.signIn(Self.anna)
+        #expect(waited?.count == 3)
+        let again = life.signIn(Self.ben)
+        #expect(again == nil)
+    }
+
+    @Test(arguments: Stage.allCases)
+    private func `somebody signs in where nobody has, and not into a session that ends`(stage: Stage) {
+        var life = Self.life(stage)
+        let isAwaited = stage == .opening || stage == .signingIn
+        #expect(life.awaitsSignIn == isAwaited)
+        let waited = life.signIn(Self.ben)
+        #expect((waited != nil) == isAwaited)
+        #expect(Self.stage(of: life) == (isAwaited ? .signedIn : stage))
+        let expected = isAwaited ? "ben" : stage == .signedIn ? "anna" : nil
+        #expect(life.admitted?.grant.person.text == expected)
+    }
+
+    @Test(arguments: Stage.allCases)
+    private func `a token is renewed only by somebody who is signed in`(stage: Stage) {
+        var life = Self.life(stage)
+        let isRenewed = life.renew(Self.ben)
+        #expect(isRenewed == (stage == .signedIn))
+        #expect(Self.stage(of: life) == stage)
+        #expect(life.admitted?.grant.person.text == (stage == .signedIn ? "ben" : nil))
+    }
+
+    @Test(arguments: Stage.allCases)
+    private func `only a token that somebody signed in with ends`(stage: Stage) {
+        var life = Self.life(stage)
+        let before = life.sendsUntil
+        let ends = life.end(at: Self.end)
+        #expect(ends == (stage == .signedIn))
+        #expect(life.sendsUntil == (ends ? Self.end : before))
+    }
+
+    @Test func `with a newer token the end of the old one does not count any more`() {
+        var life = Self.life(.signedIn)
+        _ = life.end(at: Self.end)
+        _ = life.renew(Self.anna)
+        #expect(life.sendsUntil == .distantFuture)
+    }
+
+    @Test(arguments: Stage.allCases)
+    private func `a close goes out once, from every open session, and nothing is sent after it`(stage: Stage) {
+        var life = Self.life(stage)
+        let isOpen = stage != .closing && stage != .closed
+        #expect(life.isOpen == isOpen)
+        let departure = life.close()
+        #expect(Self.name(departure) == (stage == .signedIn ? "anna" : isOpen ? "unknown" : nil))
+        #expect(Self.stage(of: life) == (stage == .closed ? .closed : .closing))
+        #expect(!life.isOpen && life.sendsUntil == .distantPast && life.admitted == nil)
+    }
+
+    @Test(arguments: Stage.allCases)
+    private func `a connection is gone once, whatever went before, and only whoever is signed in gives back`(
+        stage: Stage
+    ) {
+        var life = Self.life(stage)
+        let departure = life.disconnect()
+        #expect(Self.name(departure) == (stage == .signedIn ? "anna" : stage == .closed ? nil : "unknown"))
+        #expect(life.isClosed && life.sendsUntil == .distantPast && life.admitted == nil)
+        let again = life.disconnect()
+        #expect(Self.name(again) == nil)
+    }
+
+    @Test func `until its token ends, or it closes, an open session sends`() {
+        for stage in Stage.allCases {
+            let sends = Self.life(stage).sendsUntil > .now()
+            #expect(sends == (stage != .closing && stage != .closed), "\(stage)")
+        }
+    }
+}
