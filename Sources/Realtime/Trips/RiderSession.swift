@@ -5,15 +5,19 @@
 
 internal import Access
 internal import EnrouteWire
+internal import Fanout
 internal import HotPath
+internal import HTTPValues
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Redis
 internal import Telemetry
 internal import Tracking
+internal import TrafficControl
 
 /// Locations and travel mode of one rider. Confined to the session's loop.
-final class RiderSession {
+package final class RiderSession {
     private unowned let session: Session
     private let loop: LoopState
     /// What becomes of its reports; what follows from that is done here.
