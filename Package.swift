@@ -18,7 +18,7 @@ let testing: [SwiftSetting] = [
 ]
 
 /// The targets of the hot path: exclusivity is checked in debug and in tests, not once per message in release
-/// (10 to 17 % of the CPU of a delivered message, see ARCHITECTURE.md).
+/// (10 to 17 % of the CPU of a delivered message, see Sources/SecureSocket/decisions/direct-write.md).
 let hot: [SwiftSetting] =
     strict + [
         .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
@@ -29,6 +29,19 @@ let hot: [SwiftSetting] =
 let quick: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
+let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let swiftASN1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two
 /// (benchmarks/NIOSSLTwin).
@@ -37,7 +50,7 @@ let secureSocket: Target =
     ? .target(
         name: "SecureSocket",
         dependencies: [
-            nio("NIOCore"), nio("NIOPosix"), nio("NIOTLS"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            nio("NIOCore"), nio("NIOPosix"), nio("NIOTLS"), nioSSL,
         ], path: "benchmarks/NIOSSLTwin", swiftSettings: hot)
     : .target(
         name: "SecureSocket", dependencies: ["COpenSSL", "HotPath", nio("NIOCore"), nio("NIOPosix")],
@@ -90,9 +103,9 @@ let package = Package(
             name: "Redis",
             dependencies: [
                 "CHiredis", "HotPath", "Resilience", "Telemetry", nio("NIOCore"), nio("NIOPosix"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Crypto", package: "swift-crypto"),
+                nioSSL,
+                logging,
+                crypto,
             ], swiftSettings: hot),
         secureSocket,
         .target(
@@ -101,15 +114,15 @@ let package = Package(
         .target(
             name: "OutboundHTTP",
             dependencies: [
-                "Resilience", .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"), nio("NIOCore"), nio("NIOHTTP1"),
+                "Resilience", asyncHTTPClient,
+                nioSSL, nio("NIOCore"), nio("NIOHTTP1"),
             ], swiftSettings: strict),
         .target(
             name: "Access",
             dependencies: [
-                "EnrouteWire", "OutboundHTTP", .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
+                "EnrouteWire", "OutboundHTTP", jwtKit,
+                crypto,
+                cryptoExtras,
             ], swiftSettings: strict),
         .target(name: "Journeys", dependencies: ["CZlib"], swiftSettings: strict),
         .target(name: "Tracking", dependencies: ["EnrouteWire"], swiftSettings: quick),
@@ -119,9 +132,9 @@ let package = Package(
         .target(
             name: "Events",
             dependencies: [
-                "EnrouteWire", "OutboundHTTP", .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
+                "EnrouteWire", "OutboundHTTP", crypto,
+                swiftASN1,
+                x509,
             ], swiftSettings: strict),
 
         // 2 state
@@ -129,65 +142,94 @@ let package = Package(
             name: "LiveState",
             dependencies: [
                 "Access", "CScripts", "EnrouteWire", "HotPath", "OutboundHTTP", "Redis", nio("NIOCore"),
-                .product(name: "Crypto", package: "swift-crypto"),
+                crypto,
             ], swiftSettings: hot),
 
-        // 3 sockets
+        // 3 the gateway, from the bottom
+        .target(
+            name: "HTTPValues",
+            dependencies: [
+                "Access", "EnrouteWire", "Telemetry", nio("NIOCore"), crypto, httpTypes, hummingbird, logging,
+            ],
+            swiftSettings: hot),
+        .target(
+            name: "WebSocket",
+            dependencies: ["EnrouteWire", "SecureSocket", nio("NIOCore")],
+            swiftSettings: hot),
+        .target(
+            name: "TrafficControl",
+            dependencies: ["Access", "EnrouteWire", "Fanout", "HTTPValues", "Telemetry", nio("NIOCore")],
+            swiftSettings: hot),
+        .target(
+            name: "WebAssets",
+            dependencies: ["CWebAssets", "CZlib", "HTTPValues"],
+            exclude: ["web", "api"], swiftSettings: strict),
+        .target(
+            name: "Jobs",
+            dependencies: [
+                "Access", "EnrouteWire", "Events", "HTTPValues", "LiveState", "Redis", "Routing", "Telemetry",
+                "Tracking", nio("NIOCore"), crypto, logging,
+            ],
+            swiftSettings: hot),
+        .target(
+            name: "ETA",
+            dependencies: [
+                "EnrouteWire", "HTTPValues", "Jobs", "LiveState", "Routing", "Telemetry", "Tracking",
+                "TrafficControl", "WebSocket", nio("NIOCore"), logging,
+            ],
+            swiftSettings: hot),
+        .target(
+            name: "Realtime",
+            dependencies: [
+                "Access", "ETA", "EnrouteWire", "Fanout", "HTTPValues", "HotPath", "Jobs", "LiveState", "Redis",
+                "Resilience", "SecureSocket", "Telemetry", "Tracking", "TrafficControl", "WebSocket", nio("NIOCore"),
+                logging,
+            ],
+            swiftSettings: hot),
+        .target(
+            name: "REST",
+            dependencies: [
+                "Access", "EnrouteWire", "Events", "Fanout", "HTTPValues", "Jobs", "LiveState", "Realtime", "Redis",
+                "Routing", "SecureSocket", "Telemetry", "Tracking", "TrafficControl", "WebAssets", nio("NIOCore"),
+                httpTypes, hummingbird, logging,
+            ],
+            swiftSettings: hot),
         .target(
             name: "Gateway",
             dependencies: [
-                "Access", "CWebAssets", "CZlib", "EnrouteWire", "Events", "Fanout", "HotPath", "LiveState", "Redis",
-                "Resilience", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"), nio("NIOPosix"),
-                nio("NIOHTTP1"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "Access", "ETA", "EnrouteWire", "Events", "Fanout", "HTTPValues", "LiveState", "REST", "Realtime",
+                "Redis", "SecureSocket", "Telemetry", "TrafficControl", "WebSocket", nio("NIOCore"), nio("NIOHTTP1"),
+                nio("NIOPosix"), .product(name: "HummingbirdCore", package: "hummingbird"), crypto, httpTypes,
+                hummingbird, logging, serviceLifecycle,
             ],
-            path: "Sources", exclude: ["WebAssets/web", "WebAssets/api"],
-            sources: [
-                "HTTPValues", "WebSocket", "TrafficControl", "WebAssets", "Jobs", "ETA", "Realtime", "REST", "Gateway",
-            ], swiftSettings: hot),
+            swiftSettings: hot),
 
         // aside: the client library
         .target(
             name: "EnrouteClient",
             dependencies: [
                 "EnrouteWire", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-                nio("NIOWebSocket"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                nio("NIOWebSocket"), nioSSL,
             ], swiftSettings: strict),
 
         // aside: a redis-server and certificates of one's own, for the demo and the tests
         .target(
             name: "Embedded",
             dependencies: [
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                subprocess, x509, crypto, swiftASN1, systemPackage,
             ], swiftSettings: strict),
 
         // 4 process
         .executableTarget(
             name: "enroute",
             dependencies: [
-                "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "Journeys", "LiveState",
-                "OutboundHTTP", "Redis", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"),
+                "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "HTTPValues", "Journeys",
+                "LiveState", "OutboundHTTP", "REST", "Realtime", "TrafficControl", "WebAssets", "Redis", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"),
                 nio("NIOPosix"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "Subprocess", package: "swift-subprocess"), nio("NIOFoundationCompat"), nio("NIOHTTP1"),
+                .product(name: "Configuration", package: "swift-configuration"), logging, serviceLifecycle,
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"), systemPackage, asyncHTTPClient,
+                hummingbird, httpTypes, nioSSL, subprocess, nio("NIOFoundationCompat"), nio("NIOHTTP1"),
             ], exclude: ["Demo/Panel"], swiftSettings: strict),
 
         // tests: one target for each target, one for the commands, one for the project's own rules
@@ -195,12 +237,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "Embedded", "Redis", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
+                logging, nioSSL, x509, crypto, cryptoExtras, swiftASN1,
             ], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(
             name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], exclude: ["Golden"],
@@ -209,23 +246,22 @@ let package = Package(
             name: "RedisTests",
             dependencies: [
                 "Embedded", "Redis", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"),
-                nio("NIOPosix"), .product(name: "Logging", package: "swift-log"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
+                nio("NIOPosix"), logging, subprocess,
             ], swiftSettings: testing),
         .testTarget(
             name: "SecureSocketTests",
             dependencies: [
                 "COpenSSL", "SecureSocket", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
                 nio("NIOEmbedded"),
-                nio("NIOPosix"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
+                nio("NIOPosix"), nioSSL,
+                x509,
+                crypto,
+                swiftASN1,
             ], swiftSettings: testing),
         .testTarget(
             name: "TestSupportTests",
             dependencies: [
-                "Redis", "TestSupport", nio("NIOCore"), .product(name: "Subprocess", package: "swift-subprocess"),
+                "Redis", "TestSupport", nio("NIOCore"), subprocess,
             ], swiftSettings: testing),
         .testTarget(
             name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "TestSupport", nio("NIOConcurrencyHelpers")],
@@ -242,18 +278,13 @@ let package = Package(
         .testTarget(
             name: "AccessTests",
             dependencies: [
-                "Access", "EnrouteWire", .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
+                "Access", "EnrouteWire", crypto, cryptoExtras, jwtKit,
             ],
             swiftSettings: testing),
         .testTarget(
             name: "EventsTests",
             dependencies: [
-                "EnrouteWire", "Events", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
+                "EnrouteWire", "Events", "TestSupport", crypto, cryptoExtras, swiftASN1, x509,
             ], swiftSettings: testing),
         .testTarget(name: "JourneysTests", dependencies: ["CZlib", "Journeys"], swiftSettings: testing),
         .testTarget(
@@ -266,9 +297,7 @@ let package = Package(
             name: "LiveStateTests",
             dependencies: [
                 "Access", "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"),
-                nio("NIOPosix"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                nio("NIOPosix"), subprocess, systemPackage,
             ], swiftSettings: testing),
         .testTarget(
             name: "LinearizabilityTests",
@@ -280,26 +309,17 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "Access", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "HotPath", "Journeys",
-                "LiveState", "Redis", "Routing", "SecureSocket", "Telemetry", "TestSupport", "Tracking", nio("NIOCore"),
-                nio("NIOHTTP1"), nio("NIOPosix"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                "Gateway", "HotPath", "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "HTTPValues", "Jobs", "Journeys", "LiveState", "REST", "Realtime", "TrafficControl", "WebAssets", "WebSocket",
+                "Redis", "Routing", "SecureSocket", "Telemetry", "TestSupport", "Tracking", nio("NIOCore"),
+                nio("NIOHTTP1"), nio("NIOPosix"), crypto, nioSSL, logging, serviceLifecycle, subprocess,
+                systemPackage,
             ], swiftSettings: testing),
         .testTarget(
             name: "CommandTests",
             dependencies: [
                 "Access", "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", "enroute", nio("NIOCore"),
-                nio("NIOPosix"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"), nio("NIOFoundationCompat"),
-                nio("NIOHTTP1"), .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                nio("NIOPosix"), asyncHTTPClient, nio("NIOFoundationCompat"), nio("NIOHTTP1"), logging, nioSSL,
+                subprocess, systemPackage,
             ], swiftSettings: testing),
         .testTarget(name: "TidyTests", swiftSettings: testing),
     ],
@@ -307,17 +327,28 @@ let package = Package(
     cLanguageStandard: .c2x
 )
 
-/// Texts that stand beside the code they describe.
-let texts = ["Fanout": ["decisions"]]
-for target in package.targets { target.exclude += texts[target.name] ?? [] }
+/// Texts stand beside the code they describe: a README.md, and a folder of decisions with a record each.
+let withReadme = [
+    "ETA", "Gateway", "Jobs", "LiveState", "REST", "Realtime", "Redis", "Resilience", "SecureSocket", "TrafficControl",
+    "WebAssets", "WebSocket",
+]
+let withDecisions = [
+    "EnrouteWire", "Fanout", "Gateway", "Jobs", "LiveState", "REST", "Realtime", "Redis", "SecureSocket", "WebSocket",
+    "enroute",
+]
+for target in package.targets where target.path == nil {
+    if withReadme.contains(target.name) { target.exclude.append("README.md") }
+    if withDecisions.contains(target.name) { target.exclude.append("decisions") }
+}
 
 // Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make test-long LONG=fuzz` does: they are linked with libFuzzer. Their
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
 let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "ReportQueue", "RESP", "WebSocket"].map { "Fuzz\($0)" }
 let checked: [Target.Dependency] = [
-    "Access", "EnrouteWire", "Fanout", "Gateway", "LiveState", "Redis", "SecureSocket", "Tracking",
-    nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"), .product(name: "JWTKit", package: "jwt-kit"),
-    .product(name: "Logging", package: "swift-log"),
+    "Access", "ETA", "EnrouteWire", "Fanout", "Gateway", "HTTPValues", "LiveState", "REST", "Realtime", "Redis", "SecureSocket",
+    "Tracking", "TrafficControl", "WebSocket",
+    nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"), jwtKit,
+    logging,
 ]
 if Context.environment["ENROUTE_FUZZ"] == nil {
     package.targets += [

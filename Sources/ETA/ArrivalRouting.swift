@@ -1,20 +1,23 @@
 // What the loops of a gateway share to calculate arrivals: one chain of services, with their connections, breakers and cache,
 // and one count of what came of asking them.
 
-internal import LiveState
-internal import Logging
+internal import HTTPValues
+package import Jobs
+package import LiveState
+package import Logging
 internal import NIOCore
-internal import Routing
+package import Routing
 internal import Synchronization
-internal import Telemetry
+package import Telemetry
+package import TrafficControl
 
 /// Safe from any thread.
-struct ArrivalRouting: Sendable {
+package struct ArrivalRouting: Sendable {
     /// `nil` where no service is configured: the built-in estimator answers alone.
     let finder: RouteFinder?
-    let counts: ArrivalCounts
+    package let counts: ArrivalCounts
     /// `nil` where no place of an address is looked up.
-    let geocoder: (@Sendable (JobArrivals) -> Geocoder)?
+    package let geocoder: (@Sendable (JobArrivals) -> Geocoder)?
     /// What each service may be asked in a day by all gateways together; those without a bound are not named.
     private let budgets: [ArrivalSource: Int]
 
@@ -26,7 +29,7 @@ struct ArrivalRouting: Sendable {
     /// Runs `body` with the services of `settings`, and closes their connections however it ends.
     ///
     /// - Throws: `UnusableProvider`, and what `body` throws.
-    static func with<Result: Sendable>(
+    package static func with<Result: Sendable>(
         _ settings: ArrivalSettings, _ logger: Logger, _ body: (ArrivalRouting) async throws -> Result
     ) async throws -> Result {
         let counts = ArrivalCounts()
@@ -67,7 +70,7 @@ struct ArrivalRouting: Sendable {
     ///
     /// - Parameter arrivals: where gateways count what they ask.
     /// - Returns: `nil` when none has an answer.
-    func find(_ question: RouteQuestion, _ arrivals: JobArrivals) async -> SourcedRoute? {
+    package func find(_ question: RouteQuestion, _ arrivals: JobArrivals) async -> SourcedRoute? {
         guard let finder = self.finder else { return nil }
         return await finder.find(question) { source in await self.permit(source, arrivals) }
     }
@@ -114,12 +117,12 @@ private final class FailureLog: Sendable {
 }
 
 /// Counts of all loops.
-final class ArrivalCounts: Sendable {
+package final class ArrivalCounts: Sendable {
     private let state = Mutex(ArrivalMetrics())
     /// Whether each service answers, as it was when it was last asked.
-    let services = DependencyNotes()
+    package let services = DependencyNotes()
 
-    var text: String { self.state.withLock { $0.text } }
+    package var text: String { self.state.withLock { $0.text } }
 
     func budget(of source: ArrivalSource, left: Int) {
         self.state.withLock { $0.budget(of: source.rawValue, left: left) }
@@ -129,7 +132,7 @@ final class ArrivalCounts: Sendable {
         self.state.withLock { $0.erred(source.rawValue, minutes: minutes, seconds: seconds) }
     }
 
-    func note(_ event: RouteFinder.Event) {
+    package func note(_ event: RouteFinder.Event) {
         let (source, outcome): (ArrivalSource, ArrivalMetrics.Outcome) =
             switch event {
             case .answered(let source, _): (source, .answered)
@@ -146,7 +149,7 @@ final class ArrivalCounts: Sendable {
         }
     }
 
-    static func outcome(_ failure: ProviderFailure) -> ArrivalMetrics.Outcome {
+    package static func outcome(_ failure: ProviderFailure) -> ArrivalMetrics.Outcome {
         switch failure {
         case .late: .late
         case .notReached: .unreachable

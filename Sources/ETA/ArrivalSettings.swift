@@ -2,7 +2,7 @@
 
 internal import LiveState
 package import Routing
-internal import Tracking
+package import Tracking
 
 /// What a gateway is told of arrival times.
 package struct ArrivalSettings: Sendable {
@@ -27,7 +27,7 @@ package struct ArrivalSettings: Sendable {
     /// The bounds of one job's arrival, in proportion to the interval.
     ///
     /// - Parameter freshness: after how long without a position it is old.
-    func bounds(freshness: Duration = .seconds(30)) -> ArrivalTime.Bounds {
+    package func bounds(freshness: Duration = .seconds(30)) -> ArrivalTime.Bounds {
         var bounds = ArrivalTime.Bounds()
         let interval = UInt64(self.interval.milliseconds) * 1_000_000
         bounds.interval = interval
@@ -43,7 +43,7 @@ package struct ArrivalSettings: Sendable {
 
 /// A service of arrival times.
 package struct ArrivalService: Sendable {
-    let provider: any RouteProvider
+    package let provider: any RouteProvider
     /// Questions that all gateways together may ask in a day of UTC; `nil` for as many as they like.
     let dailyBudget: Int?
 

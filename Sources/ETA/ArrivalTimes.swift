@@ -2,16 +2,18 @@
 // calculated. Of all gateways one calculates: it holds the job's lease. What it finds comes back by the job's feed, to
 // itself as to the others, and is written to followers as the bytes that were published.
 
-internal import EnrouteWire
-internal import LiveState
-internal import Logging
-internal import NIOCore
+package import EnrouteWire
+internal import HTTPValues
+package import Jobs
+package import LiveState
+package import Logging
+package import NIOCore
 internal import Routing
 internal import Telemetry
 internal import Tracking
 
 /// The arrivals of one loop's followed jobs. Confined to it.
-final class ArrivalTimes {
+package final class ArrivalTimes {
     private let eventLoop: any EventLoop
     private let arrivals: JobArrivals
     private let before: StopsBefore
@@ -25,7 +27,7 @@ final class ArrivalTimes {
     private var ticks = 0
 
     /// Followers here are to be told something of a job that Redis does not tell.
-    var onNews: (ArrivalEstimate, JobID) -> Void = { _, _ in }
+    package var onNews: (ArrivalEstimate, JobID) -> Void = { _, _ in }
 
     /// `Deadlines.tick` is a tenth of a second.
     private static let ticksOfASecond = 10
@@ -35,7 +37,7 @@ final class ArrivalTimes {
     /// - Parameters:
     ///   - freshness: a rider unseen for longer makes its arrival doubtful, as it makes its position old.
     ///   - clock: ns of a clock that never goes back, and ms since the epoch.
-    init(
+    package init(
         eventLoop: any EventLoop, arrivals: JobArrivals, before: StopsBefore, settings: ArrivalSettings,
         freshness: Duration, routing: ArrivalRouting, logger: Logger,
         clock: @escaping () -> (monotonic: UInt64, wall: Int64) = { (NIODeadline.now().uptimeNanoseconds, .now) }
@@ -64,7 +66,7 @@ final class ArrivalTimes {
     /// The job was read for its followers.
     ///
     /// - Returns: the same with the newest that is known of its arrival.
-    func saw(_ view: JobView, of job: JobID) -> JobView {
+    package func saw(_ view: JobView, of job: JobID) -> JobView {
         guard let destination = view.record.destination, let rider = view.record.rider else {
             self[job] = nil
             return view
@@ -93,13 +95,13 @@ final class ArrivalTimes {
     }
 
     /// Of every location: changed where it lies.
-    func heard(position frame: [UInt8], of job: JobID) {
+    package func heard(position frame: [UInt8], of job: JobID) {
         self.parts[Self.part(of: job)][job]?.heard(position: frame)
     }
 
-    func heard(_ estimate: ArrivalEstimate, of job: JobID) { self[job]?.heard(estimate, now: self.now) }
+    package func heard(_ estimate: ArrivalEstimate, of job: JobID) { self[job]?.heard(estimate, now: self.now) }
 
-    func ended(_ job: JobID, because reason: EndReason?) {
+    package func ended(_ job: JobID, because reason: EndReason?) {
         if reason == .arrived || reason == .completed {
             for (source, minutes, seconds) in self[job]?.arrived(now: self.now) ?? [] {
                 self.routing.counts.erred(source, minutes: minutes, seconds: seconds)
@@ -108,15 +110,15 @@ final class ArrivalTimes {
         self[job]?.ended()
     }
 
-    func leave(_ job: JobID) { self[job] = nil }
+    package func leave(_ job: JobID) { self[job] = nil }
 
     /// What followers of the job were told last.
-    func told(of job: JobID) -> ArrivalEstimate? { self[job]?.told }
+    package func told(of job: JobID) -> ArrivalEstimate? { self[job]?.told }
 
     // MARK: what is due
 
     /// Every tick of the loop.
-    func tick() {
+    package func tick() {
         self.ticks = (self.ticks + 1) % Self.ticksOfASecond
         let part = self.ticks
         guard !self.parts[part].isEmpty else { return }

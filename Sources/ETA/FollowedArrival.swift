@@ -5,6 +5,7 @@
 internal import EnrouteWire
 internal import Routing
 internal import Tracking
+internal import WebSocket
 
 /// Learns from what is heard and decides. Times are ns of a clock that never goes back; `wall` is ms since the epoch.
 struct FollowedArrival {

@@ -1,9 +1,13 @@
 // All loops of a gateway together: what is asked of every one of them, from outside of any.
 
 internal import Access
+internal import ETA
 internal import LiveState
 internal import NIOCore
+internal import Realtime
+internal import REST
 internal import Telemetry
+internal import TrafficControl
 
 /// The loops of one gateway. Safe from any thread.
 struct Fleet: Sendable {

@@ -1,6 +1,8 @@
 // A gateway: one listener, as many loops as it is given, and an end that nobody has to notice.
 
 internal import Access
+internal import ETA
+internal import HTTPValues
 internal import Hummingbird
 internal import HummingbirdCore
 internal import EnrouteWire
@@ -8,8 +10,11 @@ internal import LiveState
 package import Logging
 package import NIOCore
 internal import NIOPosix
+internal import Realtime
+internal import REST
 internal import ServiceLifecycle
 internal import Telemetry
+internal import TrafficControl
 
 /// Accepts connections and serves them until it is told to stop.
 package struct GatewayServer: Service, CustomStringConvertible {
@@ -80,7 +85,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let quotas = Quotas(limits: self.settings.limits)
         let revocations = Revocations(
             retentionMilliseconds: self.settings.liveState.revocationRetention.milliseconds)
-        for file in Pages.missingFiles(self.settings) {
+        for file in Pages.missingFiles(self.settings.pages) {
             // Said here, and not with each page that asks for it.
             self.logger.error("a file of the pages is missing", metadata: [LogKey.path: "\(file)"])
         }
@@ -91,7 +96,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             states.append(
                 try await loop.submit {
                     let state = LoopState(
-                        eventLoop: loop, index: index, loops: loops.count, settings: settings, quotas: quotas,
+                        eventLoop: loop, index: index, loops: loops.count, settings: settings.realtime, quotas: quotas,
                         load: load, revocations: revocations, routing: routing, witnesses: witnesses, logger: logger)
                     return NIOLoopBound(state, eventLoop: loop)
                 }.get())
@@ -103,36 +108,44 @@ package struct GatewayServer: Service, CustomStringConvertible {
             issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts, arrivalCounts: routing.counts,
             redis: witnesses, requests: RequestCounts(loops: loops))
 
-        let (jobs, publisher, notes, tickets, codes, links, requests, riders, pool, revocationLog, geocoder) =
-            try await loops[0]
-            .submit {
-                [state = states[0]] in
-                (
-                    state.value.jobs, state.value.publisher, state.value.notes, state.value.tickets,
-                    state.value.signInCodes, state.value.links, state.value.requests, state.value.riders,
-                    state.value.pool, state.value.revocationLog, state.value.geocoder
-                )
-            }.get()
-        let isBlind: @Sendable () async throws -> Bool = { [state = states[0]] in
-            try await loops[0].submit { state.value.isBlind }.get()
+        var services: [LoopServices] = []
+        for (loop, state) in zip(loops, states) {
+            services.append(try await loop.submit { state.value.services }.get())
         }
-        var lookout = try await loops[0].submit { [state = states[0]] in state.value.lookout(isBlind: isBlind) }.get()
+        // The zones that operations look at are read once for all who look, by the first loop.
+        var lookout = Lookout(services[0])
         let herald = GatewayHerald(name: self.settings.name, fleet: fleet, registry: lookout.registry)
-        lookout.herald = herald
-        let routes = Routes(
-            jobs: jobs, publisher: publisher, notes: notes, tickets: tickets, signInCodes: codes,
-            links: links, requests: requests, riders: riders, pool: pool, settings: self.settings, quotas: quotas,
-            revocations: revocations, revocationLog: revocationLog, eventCounts: eventCounts,
-            loops: LoopMap(states, loops: loops),
-            isBlind: isBlind, geocoder: geocoder, lookout: lookout, tiles: tiles)
+        lookout.herald = .init(id: herald.id) { await herald.health().health }
+        let shared = SharedServices(
+            settings: self.settings.realtime, pages: Pages(settings: self.settings.pages), topics: self.settings.topics,
+            quotas: quotas, revocations: revocations, eventCounts: eventCounts, loops: LoopMap(states, loops: loops),
+            lookout: lookout, tiles: tiles,
+            becomeStream: { channel in
+                let exchange = try channel.pipeline.syncOperations.handler(type: HTTPExchange.self)
+                try exchange.becomesStream()
+                return exchange.isChunked
+            })
+        let routes = services.map { Routes($0, shared) }
+        let responders = Dictionary(
+            uniqueKeysWithValues: zip(loops, routes).map { loop, routes in
+                (
+                    ObjectIdentifier(loop),
+                    Self.responder(routes.router().buildResponder(), self.logger, fleet.requests)
+                )
+            })
         let connections = Connections(
-            responder: Self.responder(routes.router().buildResponder(), self.logger, fleet.requests),
-            settings: self.settings, loops: routes.loops)
+            responder: { request, writer, channel in
+                guard let respond = responders[ObjectIdentifier(channel.eventLoop)] else {
+                    preconditionFailure("a connection on a loop that is not the gateway's")
+                }
+                try await respond(request, writer, channel)
+            },
+            settings: self.settings, loops: shared.loops)
         let management = Connections(
             responder: Self.responder(ManagementRoutes(fleet: fleet).router().buildResponder(), self.logger, nil),
             settings: self.settings, loops: connections.loops, isManagement: true)
         let consumer = self.settings.queue.map {
-            QueueConsumer(queue: $0, routes: routes, notes: routing.counts.services, logger: self.logger)
+            QueueConsumer(queue: $0, routes: routes[0], notes: routing.counts.services, logger: self.logger)
         }
         try await self.serve(connections, management, fleet, herald, consumer)
     }

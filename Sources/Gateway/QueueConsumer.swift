@@ -5,9 +5,12 @@
 internal import Access
 internal import EnrouteWire
 internal import Events
+internal import HTTPValues
 internal import Logging
+internal import REST
 internal import ServiceLifecycle
 internal import Telemetry
+internal import TrafficControl
 
 /// Reads one queue until it is cancelled or the gateway drains. Messages are done one after the other.
 struct QueueConsumer: Sendable {

@@ -4,34 +4,24 @@
 internal import Crypto
 internal import EnrouteWire
 internal import FoundationEssentials
-internal import LiveState
 
 /// An entity tag (RFC 9110 section 8.8.3), `"<epoch>.<status event>.<digest>"`.
-struct EntityTag: Hashable, Sendable, CustomStringConvertible {
+package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     /// With its quotes, as it stands in a header.
-    let description: String
+    package let description: String
 
     /// Bytes of the digest: what a chance of one in 2^64 is enough for.
     private static let digestBytes = 8
 
-    init(_ view: JobView) {
-        let (record, snapshot) = (view.record, view.snapshot)
-        func text(_ place: Coordinate?) -> String { place.map { String(decoding: $0.json, as: UTF8.self) } ?? "" }
-        let eta = snapshot.eta.map { "\($0.state.rawValue) \($0.at)" } ?? ""
-        let parts = [
-            record.kind.rawValue, record.customer.text, record.rider?.text ?? "", record.zone?.text ?? "",
-            text(record.destination), text(record.vendor?.place), record.vendor?.name ?? "",
-            record.vendor?.address ?? "", String(record.fence), snapshot.tracking.rawValue,
-            snapshot.reason?.rawValue ?? "",
-            snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
-            eta, snapshot.geocoding?.rawValue ?? "", snapshot.dark?.rawValue ?? "",
-        ]
-        let digits = Self.digest(of: Data(parts.joined(separator: "\n").utf8))
-        self.description = "\"\(record.epoch).\(record.head).\(digits)\""
+    /// - Parameters:
+    ///   - state: what the tag says in the clear.
+    ///   - parts: of which a digest is made.
+    package init(_ state: String, digestOf parts: [String]) {
+        self.description = "\"\(state).\(Self.digest(of: Data(parts.joined(separator: "\n").utf8)))\""
     }
 
     /// Of what is the same until the gateway is another.
-    init(digestOf bytes: [UInt8]) { self.description = "\"\(Self.digest(of: bytes))\"" }
+    package init(digestOf bytes: [UInt8]) { self.description = "\"\(Self.digest(of: bytes))\"" }
 
     private static func digest(of bytes: some DataProtocol) -> String {
         SHA256.hash(data: bytes).prefix(Self.digestBytes)
@@ -40,7 +30,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether an `If-None-Match` names it (RFC 9110 section 13.1.2): weakly compared, a list, or `*` for whatever there
     /// is.
-    func isNamed(by header: String) -> Bool {
+    package func isNamed(by header: String) -> Bool {
         header.split(separator: ",").contains { part in
             let tag = part.trimmed
             return tag == "*" || tag == self.description || tag.hasPrefix("W/") && tag.dropFirst(2) == self.description
@@ -48,68 +38,9 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What an `If-Match` header asks for (RFC 9110 section 13.1.1).
-enum Precondition: Hashable, Sendable {
-    case none
-    /// The job's newest status event is this one.
-    case head(ExpectedHead)
-    /// A tag that no state of a job has.
-    case never
-    /// Not one entity tag.
-    case malformed
-
-    /// - Parameter header: a job's `ETag`, of which the digest does not count, or the id of its newest status event in
-    ///   quotes, which may be missing.
-    init(ifMatch header: String?) {
-        guard let header else {
-            self = .none
-            return
-        }
-        let tag = header.trimmed
-        if tag == "*" {
-            self = .none
-            return
-        }
-        let isWeak = tag.hasPrefix("W/")
-        // Quotes are often lost on the way through a shell or a client's own idea of the header.
-        let isBare = !tag.isEmpty && tag.utf8.allSatisfy(Self.standsInATag)
-        let quoted = isWeak ? tag.dropFirst(2) : isBare ? Substring("\"\(tag)\"") : tag
-        guard quoted.count >= 2, quoted.first == "\"", quoted.last == "\"",
-            !quoted.dropFirst().dropLast().contains("\"")
-        else {
-            self = .malformed
-            return
-        }
-        let parts = quoted.dropFirst().dropLast().split(separator: ".", omittingEmptySubsequences: false)
-        // A weak tag never fits: RFC 9110 section 8.8.3.2.
-        guard !isWeak, (1...3).contains(parts.count), let id = StatusID(parts[min(1, parts.count - 1)]) else {
-            self = .never
-            return
-        }
-        guard parts.count > 1 else {
-            self = .head(ExpectedHead(epoch: nil, id: id))
-            return
-        }
-        // An epoch is written like a name.
-        guard let epoch = Identifier<Void>(String(parts[0])) else {
-            self = .never
-            return
-        }
-        self = .head(ExpectedHead(epoch: epoch.text, id: id))
-    }
-
-    /// Letters, digits, `.`, `_` and `-`, of which our tags are made.
-    private static func standsInATag(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 48...57, 65...90, 97...122, UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
-        default: false
-        }
-    }
-}
-
 extension StringProtocol {
     /// Without white space around it (RFC 9110 section 5.6.3).
-    fileprivate var trimmed: SubSequence {
+    package var trimmed: SubSequence {
         let isSpace = { (character: Character) in character == " " || character == "\t" }
         guard let end = self.lastIndex(where: { !isSpace($0) }) else { return self[self.endIndex...] }
         return self[...end].drop(while: isSpace)

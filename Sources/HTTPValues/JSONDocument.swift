@@ -2,16 +2,16 @@
 
 internal import FoundationEssentials
 
-enum JSONDocument {
+package enum JSONDocument {
     /// - Throws: `EncodingError` for a number that JSON has no form for. Every other value can be written.
-    static func bytes(_ value: some Encodable) throws -> [UInt8] {
+    package static func bytes(_ value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return Array(try encoder.encode(value))
     }
 
     /// - Returns: `nil` when it is no such document.
-    static func value<Value: Decodable>(_ type: Value.Type, of bytes: [UInt8]) -> Value? {
+    package static func value<Value: Decodable>(_ type: Value.Type, of bytes: [UInt8]) -> Value? {
         try? JSONDecoder().decode(type, from: Data(bytes))
     }
 }

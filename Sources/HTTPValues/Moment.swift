@@ -3,16 +3,16 @@
 internal import EnrouteWire
 
 /// A moment, in ms since the epoch. Decoding fails with the reason.
-struct Moment: Hashable, Sendable, Decodable {
-    let milliseconds: Int64
+package struct Moment: Hashable, Sendable, Decodable {
+    package let milliseconds: Int64
 
     /// September 2001 to November 2286, as everywhere (`Fix.times`).
-    init?(milliseconds: Int64) {
+    package init?(milliseconds: Int64) {
         guard Fix.times.contains(milliseconds) else { return nil }
         self.milliseconds = milliseconds
     }
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
         let moment =
             if let number = try? value.decode(Int64.self) {
@@ -34,7 +34,7 @@ struct Moment: Hashable, Sendable, Decodable {
 
 extension Moment {
     /// A time of RFC 3339, with a `T` or a space.
-    init?(rfc3339 text: String) {
+    package init?(rfc3339 text: String) {
         guard let milliseconds = Timestamp.milliseconds(text, allowsSpace: true) else { return nil }
         self.init(milliseconds: milliseconds)
     }

@@ -1,66 +1,54 @@
 // What REST answers when it refuses: a problem document (RFC 9457).
 
-internal import Access
-internal import EnrouteWire
+package import Access
+package import EnrouteWire
 internal import FoundationEssentials
-internal import HTTPTypes
-internal import Hummingbird
-internal import Logging
+package import HTTPTypes
+package import Hummingbird
+package import Logging
 internal import NIOCore
 internal import Telemetry
 
 /// A problem document; as an error it is what a route answers.
-struct Problem: Error, HTTPResponseError {
-    static let mediaType = "application/problem+json"
+package struct Problem: Error, HTTPResponseError {
+    package static let mediaType = "application/problem+json"
 
-    let code: ErrorCode
-    var statusCode: Int
-    let detail: String
+    /// Bytes of a request's body, at most.
+    package static let longestBody = 65_536
+
+    package let code: ErrorCode
+    package var statusCode: Int
+    package let detail: String
     /// Current status of the job, where the request did not fit it.
-    var jobStatus: JobStatus?
+    package var jobStatus: JobStatus?
     /// Id of the job's newest status event, where the request was for another.
-    var jobStatusID: StatusID?
+    package var jobStatusID: StatusID?
     /// What stands in the way.
-    var tasks: [JobID] = []
+    package var tasks: [JobID] = []
     /// When the same request may succeed, in ms.
-    var retryIn: Int64?
+    package var retryIn: Int64?
     /// Why it failed on our side: for the log, and for nobody else.
-    var cause: String?
+    package var cause: String?
 
-    init(_ code: ErrorCode, status: Int, detail: String) {
+    package init(_ code: ErrorCode, status: Int, detail: String) {
         self.code = code
         self.statusCode = status
         self.detail = detail
     }
 
-    init(_ refused: Refused) {
-        self.init(refused.code, status: refused.code.httpStatus, detail: refused.message)
-        self.jobStatus = refused.status
-        self.jobStatusID = refused.head
-        self.tasks = refused.tasks
-        self.cause = refused.cause
-        if refused.code == .unavailable { self.retryIn = .random(in: 500...3000) }
-    }
-
-    /// What nobody expected.
-    init(causedBy error: any Error) {
-        self.init(.internal, status: 500, detail: "Something went wrong on our side.")
-        self.cause = Refused.cause(of: error)
-    }
-
     /// Too many tokens were refused.
-    init(guessesFor wait: Int64) {
+    package init(guessesFor wait: Int64) {
         self.init(.rateLimited, status: 429, detail: "Too many tokens from this address were refused.")
         self.retryIn = wait
     }
 
     /// More requests than a person may make.
-    init(rateFor wait: Int64) {
+    package init(rateFor wait: Int64) {
         self.init(.rateLimited, status: 429, detail: "More requests than may be made.")
         self.retryIn = wait
     }
 
-    init(_ refusal: TokenRefusal) {
+    package init(_ refusal: TokenRefusal) {
         let reason =
             switch refusal {
             case .keyNotFetched: "Its key is not known, and its issuer cannot be asked at the moment."
@@ -85,16 +73,16 @@ struct Problem: Error, HTTPResponseError {
             refusal == .expired ? .tokenExpired : .unauthorized, status: 401, detail: "The token is refused. \(reason)")
     }
 
-    static let revoked = Problem(.unauthorized, status: 401, detail: "The token is refused. It was revoked.")
+    package static let revoked = Problem(.unauthorized, status: 401, detail: "The token is refused. It was revoked.")
 
     /// What the router refuses by itself.
-    init(_ status: HTTPResponse.Status) {
+    package init(_ status: HTTPResponse.Status) {
         switch status {
         case .notFound: self.init(.notFound, status: 404, detail: "There is nothing at this path.")
         case .contentTooLarge:
             self.init(
                 .contentTooLarge, status: 413,
-                detail: "The body is too large: it may have at most \(Routes.longestBody) bytes.")
+                detail: "The body is too large: it may have at most \(Self.longestBody) bytes.")
         case _ where status.kind == .serverError:
             self.init(.internal, status: status.code, detail: "Something went wrong on our side.")
         default: self.init(.badRequest, status: status.code, detail: "The request cannot be understood.")
@@ -102,10 +90,10 @@ struct Problem: Error, HTTPResponseError {
     }
 
     /// Who is told when may also try again.
-    var isRetryable: Bool { self.code.isRetryable || self.retryIn != nil }
+    package var isRetryable: Bool { self.code.isRetryable || self.retryIn != nil }
 
     /// - Parameter trace: of the request it answers.
-    func json(_ trace: RequestTrace?) -> [UInt8] {
+    package func json(_ trace: RequestTrace?) -> [UInt8] {
         struct Document: Encodable {
             var type: String
             var title: String
@@ -137,7 +125,7 @@ struct Problem: Error, HTTPResponseError {
     /// - Parameters:
     ///   - message: the same each time.
     ///   - logger: of a request it names the trace, which the answer names too.
-    func log(_ message: Logger.Message, _ logger: Logger, route: String? = nil) {
+    package func log(_ message: Logger.Message, _ logger: Logger, route: String? = nil) {
         guard self.code == .internal else { return }
         var metadata: Logger.Metadata = [
             LogKey.status: "\(self.statusCode)", LogKey.reason: "\(self.cause ?? "unknown")",
@@ -148,9 +136,9 @@ struct Problem: Error, HTTPResponseError {
 
     // MARK: HTTPResponseError
 
-    var status: HTTPResponse.Status { HTTPResponse.Status(code: self.statusCode) }
+    package var status: HTTPResponse.Status { HTTPResponse.Status(code: self.statusCode) }
 
-    func response(from request: Request, context: some RequestContext) throws -> Response {
+    package func response(from request: Request, context: some RequestContext) throws -> Response {
         self.log("a request failed on our side", context.logger, route: context.endpointPath)
         var headers: HTTPFields = [.contentType: Self.mediaType]
         if let retryIn { headers[.retryAfter] = String((retryIn + 999) / 1000) }
@@ -161,7 +149,7 @@ struct Problem: Error, HTTPResponseError {
 }
 
 extension ErrorCode {
-    var httpStatus: Int {
+    package var httpStatus: Int {
         switch self {
         case .badRequest: 400
         case .unauthorized, .tokenExpired: 401

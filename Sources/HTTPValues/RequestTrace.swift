@@ -1,16 +1,10 @@
 // Which request is which, across systems: W3C Trace Context. A caller's trace goes on here, a request without one begins
 // one; answers, problem documents and log lines name it, so that a report of a failure leads to its lines.
 
-internal import HTTPTypes
-internal import Hummingbird
-internal import Logging
-internal import NIOCore
-internal import Telemetry
-
 /// The trace that a request is part of, and this gateway's part of it (www.w3.org/TR/trace-context, section 3.2).
-struct RequestTrace: Hashable, Sendable {
+package struct RequestTrace: Hashable, Sendable {
     /// 32 of [0-9a-f], not all zero.
-    let traceID: String
+    package let traceID: String
     /// 16 of [0-9a-f], not all zero: of what is done here.
     let spanID: String
     /// The caller writes its part down.
@@ -18,7 +12,7 @@ struct RequestTrace: Hashable, Sendable {
 
     /// - Parameter traceparents: values of the header `traceparent`. What is not one that the standard allows begins a
     ///   new trace.
-    init(_ traceparents: [String]) {
+    package init(_ traceparents: [String]) {
         let parent = traceparents.count == 1 ? Self.parse(traceparents[0]) : nil
         self.traceID = parent?.traceID ?? Self.digits(.random(in: .min ... .max)) + Self.digits(.random(in: 1 ... .max))
         self.spanID = Self.digits(.random(in: 1 ... .max))
@@ -26,7 +20,7 @@ struct RequestTrace: Hashable, Sendable {
     }
 
     /// Value of the header `traceresponse` (Trace Context Level 2).
-    var traceresponse: String { "00-\(self.traceID)-\(self.spanID)-\(self.isSampled ? "01" : "00")" }
+    package var traceresponse: String { "00-\(self.traceID)-\(self.spanID)-\(self.isSampled ? "01" : "00")" }
 
     /// Bytes of a header of version 00: `00-<32 digits>-<16 digits>-<2 digits>`.
     private static let bytesOfFirstVersion = 55
@@ -54,35 +48,4 @@ struct RequestTrace: Hashable, Sendable {
 
 extension UInt8 {
     fileprivate var isSmallHexDigit: Bool { (48...57).contains(self) || (97...102).contains(self) }
-}
-
-/// What a route knows of a request's connection, and of the request as a whole.
-struct GatewayRequestContext: RequestContext {
-    var coreContext: CoreRequestContextStorage
-    let channel: any Channel
-    var peer: SocketAddress? { self.channel.remoteAddress }
-    private(set) var trace: RequestTrace?
-
-    init(source: ApplicationRequestContextSource) {
-        self.coreContext = .init(source: source)
-        self.channel = source.channel
-    }
-
-    /// From here on log lines name the trace.
-    mutating func begin(_ trace: RequestTrace) {
-        self.trace = trace
-        self.logger[metadataKey: LogKey.trace] = "\(trace.traceID)"
-    }
-
-    /// The request is answered.
-    func end(_ response: inout Response) {
-        if let trace { response.headers[.traceresponse] = trace.traceresponse }
-        let level: Logger.Level = response.status.kind == .serverError ? .debug : .trace
-        self.logger.log(level: level, "answered", metadata: [LogKey.status: "\(response.status.code)"])
-    }
-}
-
-extension HTTPField.Name {
-    static let traceparent = HTTPField.Name("traceparent")!
-    static let traceresponse = HTTPField.Name("traceresponse")!
 }

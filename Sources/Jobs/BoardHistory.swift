@@ -1,10 +1,10 @@
 // The open jobs of a zone from one reading to the next: each row with the version at which it last changed, so that who looks
 // on is told what changed, and not thousands of rows again.
 
-internal import EnrouteWire
+package import EnrouteWire
 
 /// What is shown of a zone's jobs, and what of it changed since when. A value: it knows no clock and reads nothing.
-struct BoardHistory: Sendable {
+package struct BoardHistory: Sendable {
     /// Tells this history from any other, another gateway's say.
     let epoch: String
     /// Of the last change; 0 before the first reading.
@@ -22,7 +22,7 @@ struct BoardHistory: Sendable {
 
     var count: Int { self.rows.count }
 
-    func contains(_ job: JobID) -> Bool { self.rows[job] != nil }
+    package func contains(_ job: JobID) -> Bool { self.rows[job] != nil }
 
     /// Takes a new reading in. Of two rows of one job the last counts.
     mutating func take(_ reading: [JobRow]) {
@@ -54,7 +54,7 @@ struct BoardHistory: Sendable {
     /// What is to be shown of `zone` to who has seen `seen`: what changed since, or all where that is not known.
     ///
     /// - Parameter seen: a version of `rows`; `nil`: none.
-    func rows(of zone: ZoneID, since seen: String?) -> JobRows {
+    package func rows(of zone: ZoneID, since seen: String?) -> JobRows {
         guard let seen = seen.flatMap({ self.known($0) }) else {
             return self.page(of: zone, limit: self.rows.count) { _ in true }
         }
@@ -70,7 +70,7 @@ struct BoardHistory: Sendable {
     /// - Parameters:
     ///   - last: those after this one.
     ///   - limit: so many at most.
-    func page(of zone: ZoneID, after last: JobID? = nil, limit: Int, _ isWanted: (JobRow) -> Bool) -> JobRows {
+    package func page(of zone: ZoneID, after last: JobID? = nil, limit: Int, _ isWanted: (JobRow) -> Bool) -> JobRows {
         let wanted = self.rows.values.map(\.row).filter { row in
             (last.map { row.job.text > $0.text } ?? true) && isWanted(row)
         }.sorted { $0.job.text < $1.job.text }

@@ -2,12 +2,14 @@
 // have the job, and no service is to be asked for the same place each time.
 
 internal import EnrouteWire
-internal import Events
-internal import NIOCore
+package import Events
+package import NIOCore
 internal import Synchronization
 
 /// What was found for events that are to come again. May be used from any thread.
-final class EarlyEvents: Sendable {
+package final class EarlyEvents: Sendable {
+
+    package init() {}
     private struct Kept {
         let job: CreatedJob
         let until: NIODeadline
@@ -16,16 +18,16 @@ final class EarlyEvents: Sendable {
     private let kept = Mutex<[String: Kept]>([:])
 
     /// Events, at most; of more, the one that would be kept for the shortest time is forgotten.
-    static let most = 1_000
+    package static let most = 1_000
     /// How long it is kept, and how long where something was not found or nobody could be asked.
-    static let lifetime = (found: TimeAmount.minutes(10), missing: TimeAmount.minutes(1))
+    package static let lifetime = (found: TimeAmount.minutes(10), missing: TimeAmount.minutes(1))
 
     /// - Parameter event: as the ledger knows it.
-    func job(of event: String, now: NIODeadline) -> CreatedJob? {
+    package func job(of event: String, now: NIODeadline) -> CreatedJob? {
         self.kept.withLock { kept in kept[event].flatMap { $0.until > now ? $0.job : nil } }
     }
 
-    func keep(_ job: CreatedJob, of event: String, now: NIODeadline) {
+    package func keep(_ job: CreatedJob, of event: String, now: NIODeadline) {
         let isMissing = [job.geocoded, job.vendor?.geocoded].contains { $0?.state == .nothing }
         let lifetime = isMissing ? Self.lifetime.missing : Self.lifetime.found
         self.kept.withLock { kept in

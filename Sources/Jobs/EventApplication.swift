@@ -2,14 +2,14 @@
 // decides, and once to change it, from exactly there. The second also says whether the event was there before, which goes
 // before whatever was decided.
 
-internal import EnrouteWire
-internal import Events
+package import EnrouteWire
+package import Events
 internal import LiveState
-internal import NIOCore
+package import NIOCore
 internal import Redis
 
 /// What became of an event.
-enum EventOutcome: Sendable, Hashable {
+package enum EventOutcome: Sendable, Hashable {
     /// Done. `isRepeat`: it had been done already.
     case applied(StatusID?, isUnknown: Bool, isRepeat: Bool)
     /// The job stands further, or something newer was decided.
@@ -31,7 +31,7 @@ extension JobControl {
 
     /// - Parameter actor: who sent it.
     /// - Returns: fails with `Refused` when Redis does not answer.
-    func apply(_ event: JobEvent, of cloudEvent: CloudEvent, by actor: PersonID) -> EventLoopFuture<EventOutcome> {
+    package func apply(_ event: JobEvent, of cloudEvent: CloudEvent, by actor: PersonID) -> EventLoopFuture<EventOutcome> {
         switch event {
         case .created(let created): self.create(created, cloudEvent, actor)
         case .reached(let job, let status): self.reach(job, status, cloudEvent, actor)

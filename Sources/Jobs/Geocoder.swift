@@ -2,35 +2,46 @@
 // longer than for any service, and a job is written whatever comes of it.
 
 internal import Crypto
-internal import EnrouteWire
+package import EnrouteWire
 internal import FoundationEssentials
-internal import LiveState
-internal import Logging
+internal import HTTPValues
+package import LiveState
+package import Logging
 internal import NIOCore
-internal import Routing
+package import Routing
 internal import Telemetry
 
 /// Asks for places. Safe from any thread.
-struct Geocoder: Sendable {
-    let service: MapboxGeocoding
-    let client: ProviderClient
+package struct Geocoder: Sendable {
+    package let service: MapboxGeocoding
+    package let client: ProviderClient
     /// Questions of all gateways in a day of UTC; `nil` for no bound.
-    let dailyBudget: Int?
-    let arrivals: JobArrivals
-    let logger: Logger
+    package let dailyBudget: Int?
+    package let arrivals: JobArrivals
+    package let logger: Logger
+
+    package init(
+        service: MapboxGeocoding, client: ProviderClient, dailyBudget: Int?, arrivals: JobArrivals, logger: Logger
+    ) {
+        self.service = service
+        self.client = client
+        self.dailyBudget = dailyBudget
+        self.arrivals = arrivals
+        self.logger = logger
+    }
 
     /// Its name where questions are counted.
     private static let name = "mapbox_geocoding"
     /// Bytes of an address' digest: two addresses of a job are as good as never the same.
     private static let digestBytes = 8
 
-    static func digest(of address: String) -> String {
+    package static func digest(of address: String) -> String {
         SHA256.hash(data: Data(address.utf8)).prefix(Self.digestBytes)
             .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
     /// - Returns: a place that a rider may be sent to, and what to say of it.
-    func find(_ address: String) async -> (place: Coordinate?, state: GeocodingState) {
+    package func find(_ address: String) async -> (place: Coordinate?, state: GeocodingState) {
         guard let request = self.service.request(address: address), await self.mayAsk() else { return (nil, .nothing) }
         do throws(ProviderFailure) {
             let found = try self.service.answer(try await self.client.ask(request))

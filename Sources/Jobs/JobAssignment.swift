@@ -3,10 +3,11 @@
 // is taken back at the other. Riders that the service never put into a zone have no availability, and are given what it says.
 
 internal import Access
-internal import EnrouteWire
-internal import LiveState
-internal import NIOCore
-internal import Redis
+package import EnrouteWire
+internal import HTTPValues
+package import LiveState
+package import NIOCore
+package import Redis
 
 /// A task that was taken for a rider, and may have to be given back.
 private struct TakenTask {
@@ -19,7 +20,7 @@ private struct TakenTask {
 
 extension JobControl {
     /// Who may have the job now, for it to be given to another.
-    enum Holder: Sendable, Hashable {
+    package enum Holder: Sendable, Hashable {
         case whoever
         /// Nobody, or this rider: of two who give the same job to different riders one is refused.
         case only(PersonID?)
@@ -38,7 +39,7 @@ extension JobControl {
     ///   - occurredAt: when it was decided, ms since the epoch; `nil` for now. Fails with `Superseded` when something newer
     ///     has been decided.
     ///   - outcome: what becomes of the task of whoever has it now.
-    func assign(
+    package func assign(
         _ job: JobID, to rider: PersonID??, of customer: PersonID?, by actor: PersonID, from holder: Holder = .whoever,
         occurredAt: Int64? = nil, outcome: TaskOutcome = .reassigned, attempt: Int = 1
     ) -> EventLoopFuture<Durable<Assigned>> {
@@ -99,7 +100,7 @@ extension JobControl {
     }
 
     /// Creates a job; it is its rider's task from the beginning. Safe to repeat.
-    func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
+    package func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
         self.take(new.job, for: new.rider, from: nil, by: new.actor).flatMap { task in
             self.ledger.createDurably(new, epoch: epoch).flatMap { creation in
                 self.list(new.job)
@@ -184,7 +185,7 @@ extension JobControl {
     }
 
     /// A task is its rider's no more; does nothing where it was none.
-    func release(
+    package func release(
         _ job: JobID, of rider: PersonID, because outcome: TaskOutcome, by actor: PersonID
     ) -> EventLoopFuture<Void> {
         self.riders.zone(of: rider).flatMap { zone in
@@ -199,7 +200,7 @@ extension JobControl {
     /// and the job after, so a rider that changed lately is left alone.
     ///
     /// - Returns: how many.
-    func releaseDone(_ jobs: [JobID], of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Int> {
+    package func releaseDone(_ jobs: [JobID], of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Int> {
         self.riders.read(rider, in: zone).flatMap { record in
             guard let record, .now - record.version / 1000 > Self.longestDecision else {
                 return self.loop.makeSucceededFuture(0)
@@ -225,19 +226,19 @@ extension JobControl {
 }
 
 /// Whose a job is now, and the number of that decision: of two the later one has the greater.
-struct Assigned: Sendable, Hashable {
-    var parties: Parties
-    var fence: Int64
+package struct Assigned: Sendable, Hashable {
+    package var parties: Parties
+    package var fence: Int64
 }
 
 extension Riders.Asker {
     /// What nobody asked for.
-    static let gateway = Self(PersonID("enroute")!)
+    package static let gateway = Self(PersonID("enroute")!)
 }
 
 extension TaskOutcome {
     /// What the end of a job makes of its task; `nil` where it has not ended.
-    init?(of status: JobStatus?) {
+    package init?(of status: JobStatus?) {
         switch status?.end {
         case .completed: self = .completed
         case .cancelled: self = .cancelled

@@ -1,78 +1,47 @@
 // What people and services do to a job, in the order that keeps the promises: a position is never visible longer than
 // the ledger allows, so the live half closes as early as it can and opens last. WebSocket and REST both come here.
 
-internal import Access
-internal import EnrouteWire
-internal import LiveState
-internal import NIOCore
-internal import Redis
-
-/// A refusal with the sentence that goes with it.
-struct Refused: Error {
-    let code: ErrorCode
-    let message: String
-    var status: JobStatus?
-    /// Id of the newest status event, where the caller has to know it to go on.
-    var head: StatusID?
-    /// What stands in the way of a rider, or for it.
-    var tasks: [JobID] = []
-    /// Why it failed on our side: for the log, and for nobody else.
-    var cause: String?
-
-    static let noSuchJob = Refused(code: .notFound, message: "There is no such job, or it is not yours.")
-
-    /// What a failure of Redis means to a caller.
-    init(_ error: any Error) {
-        switch error {
-        case let refused as Refused: self = refused
-        case let error as RedisError where error.isOutage:
-            self.init(code: .unavailable, message: "The service is not available at the moment. Try again shortly.")
-        default:
-            self.init(code: .internal, message: "Something went wrong on our side.")
-            self.cause = Self.cause(of: error)
-        }
-    }
-
-    /// For the log: what an error says of itself may repeat what somebody sent, so of others than ours only the type is named.
-    static func cause(of error: any Error) -> String {
-        (error as? RedisError)?.withoutArguments ?? "\(type(of: error))"
-    }
-
-    init(code: ErrorCode, message: String, status: JobStatus? = nil) {
-        self.code = code
-        self.message = message
-        self.status = status
-    }
-
-    /// The change was to be made on top of another event.
-    init(overtakenBy status: JobStatus, _ head: StatusID) {
-        self.init(
-            code: .preconditionFailed,
-            message: "The job has changed since, it is \(status.rawValue): read it, and ask again if that is right.",
-            status: status)
-        self.head = head
-    }
-}
+package import Access
+package import EnrouteWire
+internal import HTTPValues
+package import LiveState
+package import NIOCore
+package import Redis
 
 /// Reading and changing jobs. May be used from any thread.
-struct JobControl: Sendable {
-    let ledger: JobLedger
-    let feed: JobFeed
-    let riders: Riders
-    let revocations: Revocations
+package struct JobControl: Sendable {
+    package let ledger: JobLedger
+    package let feed: JobFeed
+    package let riders: Riders
+    package let revocations: Revocations
     /// What is known of the rider's readings.
-    let notes: VerdictNotes
+    package let notes: VerdictNotes
     /// Positions older than this are stale.
-    var freshness: Duration = .seconds(30)
+    package var freshness: Duration = .seconds(30)
     /// How long a position is kept, and may be shared.
-    var settings = LiveStateSettings()
+    package var settings = LiveStateSettings()
     /// What was erased, and why: keys that held something.
-    let onErased: @Sendable (JobID, Int, EndReason) -> Void
+    package let onErased: @Sendable (JobID, Int, EndReason) -> Void
+
+    package init(
+        ledger: JobLedger, feed: JobFeed, riders: Riders, revocations: Revocations, notes: VerdictNotes,
+        freshness: Duration = .seconds(30), settings: LiveStateSettings = LiveStateSettings(),
+        onErased: @escaping @Sendable (JobID, Int, EndReason) -> Void
+    ) {
+        self.ledger = ledger
+        self.feed = feed
+        self.riders = riders
+        self.revocations = revocations
+        self.notes = notes
+        self.freshness = freshness
+        self.settings = settings
+        self.onErased = onErased
+    }
 
     /// The whole state of a job: what a subscription starts with and what REST answers.
     ///
     /// - Returns: `nil` when there is no such job.
-    func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
+    package func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
         let recovery = self.ledger.recover(job, since: since)
         return recovery.and(self.feed.read(job).and(self.notes.read(job))).map { recovery, live in
             recovery.map { JobView($0, live.0, live.1, now: .now, freshness: self.freshness) }
@@ -82,7 +51,7 @@ struct JobControl: Sendable {
     /// What followers have to agree with: the newest status, and whether and where the rider is.
     ///
     /// - Returns: `nil` when there is no such job.
-    func check(_ job: JobID) -> EventLoopFuture<JobCheck?> {
+    package func check(_ job: JobID) -> EventLoopFuture<JobCheck?> {
         self.ledger.head(job).and(self.feed.read(job)).map { head, feed in
             head.map { JobCheck($0, feed) }
         }
@@ -90,7 +59,7 @@ struct JobControl: Sendable {
 
     /// - Parameter request: with the same id the same change may be asked for again, by who does not know whether it was
     ///   made.
-    func change(
+    package func change(
         _ job: JobID, to status: JobStatus, by actor: PersonID, source: String, occurredAt: Int64? = nil,
         request: String = "", expected: ExpectedHead? = nil, party: JobParty = .service
     ) -> EventLoopFuture<Durable<StatusEvent>> {
@@ -118,7 +87,7 @@ struct JobControl: Sendable {
     }
 
     /// What ends with a status: the rider's positions, and with the job its task. Safe to repeat.
-    func finish(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
+    package func finish(_ job: JobID, as status: JobStatus, by actor: PersonID) -> EventLoopFuture<Void> {
         guard let end = status.endOfTravel else { return self.loop.makeSucceededVoidFuture() }
         return self.close(job, because: end).flatMap { _ in
             guard let outcome = TaskOutcome(of: status) else { return self.loop.makeSucceededVoidFuture() }
@@ -130,7 +99,7 @@ struct JobControl: Sendable {
     }
 
     /// - Returns: until when travel mode is on, ms since the epoch.
-    func startTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Int64> {
+    package func startTravel(_ job: JobID, by rider: PersonID) -> EventLoopFuture<Int64> {
         guard !self.revocations.isRevoked(job) else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
         return self.ledger.startTravel(for: job, by: rider).flatMap { travel in
             let loop = self.loop
@@ -160,7 +129,7 @@ struct JobControl: Sendable {
     /// is on for this rider.
     ///
     /// - Returns: whether positions may be published.
-    func reopen(_ job: JobID, for rider: PersonID) -> EventLoopFuture<Bool> {
+    package func reopen(_ job: JobID, for rider: PersonID) -> EventLoopFuture<Bool> {
         self.ledger.recover(job).flatMap { recovery in
             guard let record = recovery?.record, record.isTravelling, record.rider == rider,
                 record.status.endOfTravel == nil, !self.revocations.isRevoked(job), let deadline = record.travelDeadline
@@ -177,7 +146,7 @@ struct JobControl: Sendable {
         return self.close(job, because: .revoked).flatMapThrowing { _ in throw Refused.noSuchJob }
     }
 
-    func stopTravel(
+    package func stopTravel(
         _ job: JobID, by rider: PersonID, because reason: EndReason = .deactivated
     ) -> EventLoopFuture<Void> {
         self.close(job, of: rider, because: reason).flatMap { closing in
@@ -189,14 +158,14 @@ struct JobControl: Sendable {
     }
 
     /// Ends a job's positions, and says what that erased.
-    func close(
+    package func close(
         _ job: JobID, of rider: PersonID? = nil, because reason: EndReason, fence: Int64? = nil
     ) -> EventLoopFuture<JobFeed.Closing> {
         self.erasing(job, reason, self.feed.close(job, of: rider, because: reason, fence: fence))
     }
 
     /// The same when the time is over in which its rider may share its position.
-    func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<JobFeed.Closing> {
+    package func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<JobFeed.Closing> {
         self.erasing(job, .timeLimit, self.feed.close(job, atLimit: deadline))
     }
 
@@ -213,8 +182,8 @@ struct JobControl: Sendable {
     private static let timeLimit = Refused(
         code: .forbidden, message: "The time for which this job's rider may share its position is used up.")
 
-    var loop: any EventLoop { self.ledger.eventLoop }
+    package var loop: any EventLoop { self.ledger.eventLoop }
 
     /// After each change of a job, for operations to find it. Nobody waits for it: what fails is made good by the next change.
-    func list(_ job: JobID) { _ = self.ledger.listing.heed(job, now: .now) }
+    package func list(_ job: JobID) { _ = self.ledger.listing.heed(job, now: .now) }
 }

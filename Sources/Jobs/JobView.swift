@@ -1,52 +1,52 @@
 // A job as it is read from both instances at once: whole for who begins to follow, or only what tells whether a follower is
 // up to date.
 
-internal import Access
-internal import EnrouteWire
-internal import LiveState
+package import Access
+package import EnrouteWire
+package import LiveState
 internal import Tracking
 
 /// Whom a job concerns.
-struct Parties: Sendable, Hashable {
-    var customer: PersonID
-    var rider: PersonID?
+package struct Parties: Sendable, Hashable {
+    package var customer: PersonID
+    package var rider: PersonID?
 }
 
 /// A job as it is read for a follower.
-struct JobView: Sendable {
-    var record: JobRecord
-    var snapshot: Snapshot
+package struct JobView: Sendable {
+    package var record: JobRecord
+    package var snapshot: Snapshot
     /// Id of the position in the snapshot.
-    var positionID: UInt64?
+    package var positionID: UInt64?
     /// What the follower saw last is not in the log any more.
-    var isReset: Bool
+    package var isReset: Bool
     /// Both instances say that the rider shares its position, whether or not there is one.
-    var isTracking: Bool
+    package var isTracking: Bool
     /// Until when, ms since the epoch; `nil` when it does not.
-    var deadline: Int64?
+    package var deadline: Int64?
     /// Why nothing is seen of the rider, as was noted last.
-    var dark: DarkReason?
+    package var dark: DarkReason?
     /// When a position of the rider was last accepted, and when it began to share, ms since the epoch, as was noted.
     var seenAt: Int64?
     var sharingAt: Int64?
 
-    var parties: Parties { Parties(customer: self.record.customer, rider: self.record.rider) }
+    package var parties: Parties { Parties(customer: self.record.customer, rider: self.record.rider) }
 }
 
 /// What a follower should have seen by now.
-struct JobCheck: Sendable {
-    var head: JobLedger.Head
+package struct JobCheck: Sendable {
+    package var head: JobLedger.Head
     /// Both instances say that the rider shares its position.
-    var isTracking: Bool
+    package var isTracking: Bool
     /// The live instance lets positions through that the ledger does not allow: a word to it was lost.
-    var isOpenInVain: Bool
+    package var isOpenInVain: Bool
     /// The last position as it was published, and its id.
-    var position: (id: UInt64, message: [UInt8])?
+    package var position: (id: UInt64, message: [UInt8])?
     /// Until when positions may come, ms since the epoch; `nil` when they may not.
-    var deadline: Int64?
-    var parties: Parties
+    package var deadline: Int64?
+    package var parties: Parties
 
-    init(_ head: JobLedger.Head, _ feed: JobFeed.State) {
+    package init(_ head: JobLedger.Head, _ feed: JobFeed.State) {
         self.head = head
         self.parties = Parties(customer: head.customer, rider: head.rider)
         let isAllowed = head.isTravelling && feed.rider == head.rider
@@ -62,14 +62,14 @@ struct JobCheck: Sendable {
 
 extension JobView {
     /// What a person is shown: where the vendor is, is for those who go there or send somebody.
-    func snapshot(for role: Role?) -> Snapshot {
+    package func snapshot(for role: Role?) -> Snapshot {
         var snapshot = self.snapshot
         if let role, role != .customer { snapshot.vendorAddress = self.record.vendor?.address }
         return snapshot
     }
 
     /// The same for who may not be shown where the rider is at the moment.
-    var withoutPosition: JobView {
+    package var withoutPosition: JobView {
         guard self.positionID != nil else { return self }
         var view = self
         view.positionID = nil
@@ -82,7 +82,7 @@ extension JobView {
     /// - Parameters:
     ///   - now: ms since the epoch.
     ///   - freshness: a position that is older is called stale.
-    init(
+    package init(
         _ recovery: JobLedger.Recovery, _ feed: JobFeed.State, _ notes: VerdictSummary = VerdictSummary(), now: Int64,
         freshness: Duration
     ) {
@@ -123,7 +123,7 @@ extension JobView {
     /// - Parameters:
     ///   - now: ms since the epoch.
     ///   - settings: how long a position is kept, and for how long it may be shared.
-    func tracking(now: Int64, _ settings: LiveStateSettings) -> JobTracking {
+    package func tracking(now: Int64, _ settings: LiveStateSettings) -> JobTracking {
         let state = JobTracking(self.snapshot.tracking)
         guard self.isTracking, state == .waiting else { return state }
         let known = [self.seenAt, self.sharingAt].compactMap { $0 }.max()
@@ -149,7 +149,7 @@ extension JobView {
 
 extension ViewState {
     /// As clients are told.
-    var tracking: TrackingState {
+    package var tracking: TrackingState {
         switch self {
         case .waiting: .waiting
         case .live: .live

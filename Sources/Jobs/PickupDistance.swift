@@ -1,17 +1,21 @@
 // How far an order may be carried. Two places that lie on different continents are most often one place with its latitude and
 // longitude swapped, and a rider who is sent there finds out too late.
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import LiveState
 internal import Tracking
 
 /// What is wrong with a pickup place, given where the order goes.
-struct PickupDistance {
+package struct PickupDistance {
     /// Kilometres; 0: any.
-    let bound: Int
+    package let bound: Int
+
+    package init(bound: Int) {
+        self.bound = bound
+    }
 
     /// - Returns: a sentence for whoever wrote it; `nil` where nothing is wrong, or one of the places is not known.
-    func fault(from vendor: Coordinate?, to destination: Coordinate?) -> String? {
+    package func fault(from vendor: Coordinate?, to destination: Coordinate?) -> String? {
         guard self.bound > 0, let vendor, let destination else { return nil }
         let kilometers = Self.kilometers(vendor, destination)
         guard kilometers > Double(self.bound) else { return nil }
@@ -38,7 +42,7 @@ extension Coordinate {
 extension JobRecord {
     /// Where the order is picked up and brought, as far as somebody gave coordinates; what a service found for an address is
     /// its own to answer for.
-    var givenPlaces: (vendor: Coordinate?, destination: Coordinate?) {
+    package var givenPlaces: (vendor: Coordinate?, destination: Coordinate?) {
         (
             self.vendor?.geocoded == nil ? self.vendor?.place : nil,
             self.geocoded == nil ? self.destination : nil

@@ -2,25 +2,32 @@
 // zone's scripts decide; here are the words for what they answer.
 
 internal import Access
-internal import EnrouteWire
-internal import LiveState
-internal import NIOCore
-internal import Redis
+package import EnrouteWire
+package import LiveState
+package import NIOCore
+package import Redis
 
 /// A rider, and the zone that keeps it.
-struct KnownRider: Sendable, Hashable {
-    let rider: PersonID
-    let zone: ZoneID
-    let record: RiderRecord
+package struct KnownRider: Sendable, Hashable {
+    package let rider: PersonID
+    package let zone: ZoneID
+    package let record: RiderRecord
 }
 
 /// Reading and changing riders. May be used from any thread.
-struct RiderControl: Sendable {
-    let riders: Riders
-    let places: GeoIndex
-    let jobs: JobControl
+package struct RiderControl: Sendable {
+    package let riders: Riders
+    package let places: GeoIndex
+    package let jobs: JobControl
     /// A rider with a task was not let go.
-    let onKept: @Sendable () -> Void
+    package let onKept: @Sendable () -> Void
+
+    package init(riders: Riders, places: GeoIndex, jobs: JobControl, onKept: @escaping @Sendable () -> Void) {
+        self.riders = riders
+        self.places = places
+        self.jobs = jobs
+        self.onKept = onKept
+    }
 
     /// The story's own words (RDR-009-AC-03).
     static let activeTask = "You cannot go offline during an active delivery."
@@ -28,7 +35,7 @@ struct RiderControl: Sendable {
     private var loop: any EventLoop { self.riders.eventLoop }
 
     /// - Returns: fails with `Refused` when no zone keeps this rider.
-    func read(_ rider: PersonID) -> EventLoopFuture<KnownRider> {
+    package func read(_ rider: PersonID) -> EventLoopFuture<KnownRider> {
         self.zone(of: rider).flatMap { zone in
             self.riders.read(rider, in: zone).flatMapThrowing { record in
                 guard let record else { throw Refused.noSuchRider }
@@ -50,7 +57,7 @@ struct RiderControl: Sendable {
     ///   - device: is the rider's from now on; `nil` leaves the one it was.
     ///   - reason: for people; at most `longestReason` bytes.
     /// - Returns: the rider after it; fails with `Refused`.
-    func declare(
+    package func declare(
         _ status: Availability, of rider: PersonID, device: DeviceID? = nil, because reason: String = "",
         by asker: Riders.Asker
     ) -> EventLoopFuture<Durable<KnownRider>> {
@@ -66,7 +73,7 @@ struct RiderControl: Sendable {
     }
 
     /// Bytes of a reason.
-    static let longestReason = 200
+    package static let longestReason = 200
 
     /// - Returns: how many replicas have it; `nil` where that is not asked.
     private func goOnline(
@@ -112,7 +119,7 @@ struct RiderControl: Sendable {
     /// The service puts a rider into a zone, and says what it may.
     ///
     /// - Returns: the rider after it, and whether it is new there; fails with `Refused`.
-    func describe(
+    package func describe(
         _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by asker: Riders.Asker
     ) -> EventLoopFuture<(rider: Durable<KnownRider>, isNew: Bool)> {
         self.riders.zone(of: rider).flatMap { former in
@@ -136,7 +143,7 @@ struct RiderControl: Sendable {
     }
 
     /// The service takes a rider out of its zone.
-    func remove(_ rider: PersonID, by asker: Riders.Asker) -> EventLoopFuture<Durable<Void>> {
+    package func remove(_ rider: PersonID, by asker: Riders.Asker) -> EventLoopFuture<Durable<Void>> {
         self.zone(of: rider).flatMap { zone in
             self.riders.remove(rider, from: zone, because: "", by: asker).flatMap { answer in
                 switch answer.value {
@@ -156,7 +163,7 @@ struct RiderControl: Sendable {
     ///   - place: for whoever looks for the nearest; kept as long as a heartbeat counts.
     ///   - takesOver: the device has just signed in.
     /// - Returns: `nil` when it was counted, or the device that is the rider's instead.
-    func heard(
+    package func heard(
         from rider: PersonID, at place: Coordinate?, device: DeviceID?, takesOver: Bool = false
     ) -> EventLoopFuture<DeviceID?> {
         self.riders.zone(of: rider).flatMap { zone in
@@ -176,11 +183,11 @@ struct RiderControl: Sendable {
 
 extension Refused {
     /// The same for the rider itself: whoever is in no zone is approved in none.
-    var ofItself: Refused { self.code == .notFound ? Refused(code: .forbidden, message: self.message) : self }
+    package var ofItself: Refused { self.code == .notFound ? Refused(code: .forbidden, message: self.message) : self }
 
     static let noSuchRider = Refused(
         code: .notFound, message: "There is no such rider in any zone: the service puts riders into one.")
-    static let otherRequest = Refused(
+    package static let otherRequest = Refused(
         code: .idempotencyKeyReused,
         message: "This Idempotency-Key was used for another request. Use a new key for a new request.")
 

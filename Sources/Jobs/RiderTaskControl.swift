@@ -2,13 +2,13 @@
 // The order goes first, since it may refuse; who is interrupted in between asks again, and what is so already is passed over.
 
 internal import Access
-internal import EnrouteWire
+package import EnrouteWire
 internal import LiveState
-internal import NIOCore
+package import NIOCore
 internal import Redis
 
 /// What a rider says of a task.
-enum TaskStep: String, Sendable, CaseIterable {
+package enum TaskStep: String, Sendable, CaseIterable {
     case accepted
     case arrivedAtStore = "arrived_at_store"
     case pickedUp = "picked_up"
@@ -17,10 +17,10 @@ enum TaskStep: String, Sendable, CaseIterable {
     case completed, cancelled
 
     /// The state of an active task; `nil` at its end.
-    var state: TaskState? { TaskState(rawValue: self.rawValue) }
+    package var state: TaskState? { TaskState(rawValue: self.rawValue) }
 
     /// What it makes of the job; `nil`: nothing.
-    func status(of kind: JobKind) -> JobStatus? {
+    package func status(of kind: JobKind) -> JobStatus? {
         switch (self, kind) {
         case (.pickedUp, .delivery), (.inTransit, .delivery): .inTransit
         case (.inTransit, .service): .onTheWay
@@ -33,7 +33,7 @@ enum TaskStep: String, Sendable, CaseIterable {
 
 extension RiderControl {
     /// - Returns: the rider after it; fails with `Refused`.
-    func take(
+    package func take(
         _ step: TaskStep, with job: JobID, by rider: PersonID, source: String, request: String = ""
     ) -> EventLoopFuture<KnownRider> {
         self.jobs.ledger.recover(job).flatMap { recovery in

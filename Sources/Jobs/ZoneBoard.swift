@@ -2,12 +2,13 @@
 // once for all who look at it through this gateway, piece by piece, when somebody asks, and then not again for nine times as
 // long as that took, or 5 s. Nobody looks: nothing is read.
 
-internal import EnrouteWire
-internal import LiveState
+package import EnrouteWire
+internal import HTTPValues
+package import LiveState
 internal import NIOCore
 
 /// What a gateway knows of the zones that are looked at.
-actor ZoneBoard {
+package actor ZoneBoard {
     private let jobs: JobControl
     private let registry: GatewayRegistry
     private let isBlind: @Sendable () async throws -> Bool
@@ -21,17 +22,17 @@ actor ZoneBoard {
     static let readAtOnce = 250
     /// A zone that nobody has asked for so long is forgotten; and of more than so many the one that was asked for first.
     static let interest: TimeAmount = .seconds(60)
-    static let mostZones = 64
+    package static let mostZones = 64
 
-    init(jobs: JobControl, registry: GatewayRegistry, isBlind: @escaping @Sendable () async throws -> Bool) {
+    package init(jobs: JobControl, registry: GatewayRegistry, isBlind: @escaping @Sendable () async throws -> Bool) {
         (self.jobs, self.registry, self.isBlind) = (jobs, registry, isBlind)
     }
 
     /// A zone's jobs at one moment, and how they came to be.
-    struct Board: Sendable {
-        var history = BoardHistory()
+    package struct Board: Sendable {
+        package var history = BoardHistory()
         /// Of jobs whose riders have shared their positions.
-        var verdicts: [JobID: VerdictSummary] = [:]
+        package var verdicts: [JobID: VerdictSummary] = [:]
     }
 
     private struct Kept {
@@ -43,11 +44,11 @@ actor ZoneBoard {
     /// One job, as it was read.
     private struct Seen: Sendable {
         var row: JobRow
-        var verdicts: VerdictSummary
+        package var verdicts: VerdictSummary
     }
 
     /// - Throws: what Redis throws.
-    func board(of zone: ZoneID) async throws -> Board {
+    package func board(of zone: ZoneID) async throws -> Board {
         self.forget(except: zone)
         self.boards[zone]?.askedAt = .now()
         if let kept = self.boards[zone], .now() < kept.restsUntil { return kept.board }

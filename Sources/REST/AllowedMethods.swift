@@ -3,6 +3,7 @@
 
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
 
 /// Sees what no route has answered, when it is added after all of them.

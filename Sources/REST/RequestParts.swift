@@ -1,14 +1,18 @@
 // What every route does with a request before and after its own work: who asks and whether they may, what the body holds,
 // what a failure of Redis means, and how an answer is written.
 
-internal import Access
-internal import EnrouteWire
+package import Access
+package import EnrouteWire
 internal import FoundationEssentials
-internal import HTTPTypes
-internal import Hummingbird
+package import HTTPTypes
+package import HTTPValues
+package import Hummingbird
+internal import Jobs
 internal import LiveState
-internal import NIOCore
+package import NIOCore
+internal import Realtime
 internal import Redis
+internal import TrafficControl
 
 extension Routes {
     func view(_ job: JobID, _ grant: Grant) async throws -> JobView {
@@ -31,7 +35,7 @@ extension Routes {
     }
 
     /// Who asks, if they may.
-    func grant(_ request: Request, _ context: GatewayRequestContext, _ verb: Verb) throws -> Grant {
+    package func grant(_ request: Request, _ context: GatewayRequestContext, _ verb: Verb) throws -> Grant {
         guard let header = request.headers[.authorization] else {
             throw Problem(
                 .unauthorized, status: 401, detail: "Send a token: Authorization: Bearer <JWT>.")
@@ -59,7 +63,7 @@ extension Routes {
     }
 
     /// - Throws: 400 for what is no JSON, 422 for JSON that is not of this form.
-    func body<Body: Decodable>(
+    package func body<Body: Decodable>(
         _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Body {
         let bytes = try await request.body.collect(upTo: Self.longestBody)
@@ -80,7 +84,7 @@ extension Routes {
         }
     }
 
-    func answer<Value: Sendable>(_ future: EventLoopFuture<Value>) async throws -> Value {
+    package func answer<Value: Sendable>(_ future: EventLoopFuture<Value>) async throws -> Value {
         do {
             return try await future.get()
         } catch {
@@ -96,21 +100,21 @@ extension Routes {
     }
 
     /// The same for what stands in a body.
-    static func name<Kind>(_ text: String, _ what: String) throws -> Identifier<Kind> {
+    package static func name<Kind>(_ text: String, _ what: String) throws -> Identifier<Kind> {
         guard let identifier = Identifier<Kind>(text) else {
             throw Self.impossible("\(what) must be 1 to \(Identifier<Kind>.longest) of [A-Za-z0-9_-].")
         }
         return identifier
     }
 
-    static func place(_ latitude: Double, _ longitude: Double) throws -> Coordinate {
+    package static func place(_ latitude: Double, _ longitude: Double) throws -> Coordinate {
         guard let place = Coordinate(latitude: latitude, longitude: longitude) else {
             throw Self.impossible("lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0.")
         }
         return place
     }
 
-    static func bad(_ detail: String) -> Problem { Problem(.badRequest, status: 400, detail: detail) }
+    package static func bad(_ detail: String) -> Problem { Problem(.badRequest, status: 400, detail: detail) }
 
     /// The body can be read, and what it says can not be.
     static func impossible(_ detail: String) -> Problem { Problem(.unprocessable, status: 422, detail: detail) }
@@ -132,7 +136,7 @@ extension Routes {
     }
 
     /// - Parameter isUnknown: accepted, but no replica is known to have it: a failover may lose it. 202, and a header.
-    static func json(
+    package static func json(
         _ bytes: [UInt8], status: HTTPResponse.Status = .ok, isUnknown: Bool = false
     ) -> Response {
         var headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]

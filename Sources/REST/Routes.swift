@@ -1,47 +1,57 @@
 // The REST half of the gateway: jobs, probes and pages behind one router. The rules are JobControl's; here are the paths.
 
-internal import Access
+package import Access
 internal import EnrouteWire
 internal import FoundationEssentials
 internal import HTTPTypes
-internal import Hummingbird
-internal import LiveState
+package import HTTPValues
+package import Hummingbird
+package import Jobs
+package import LiveState
 internal import NIOCore
+package import Realtime
 internal import Redis
+package import TrafficControl
+internal import WebAssets
 
-/// Routes of one gateway.
-struct Routes: Sendable {
-    let jobs: JobControl
-    let publisher: LocationPublisher
-    let notes: VerdictNotes
-    let tickets: Tickets
-    let signInCodes: SignInCodes
-    let links: TrackingLinks
-    /// What was asked for under an Idempotency-Key.
-    let requests: IdempotencyRecords
-    let riders: RiderControl
-    let pool: ZonePool
-    let settings: GatewaySettings
-    let quotas: Quotas
-    let revocations: Revocations
-    let revocationLog: RevocationLog
-    let eventCounts: EventCounts
-    let loops: LoopMap
+/// The routes of one event loop. Each loop has its own, so that a request uses the connections to Redis of the loop it
+/// arrived on.
+package struct Routes: Sendable {
+    package let services: LoopServices
+    package let shared: SharedServices
+
+    package var jobs: JobControl { self.services.jobs }
+    var publisher: LocationPublisher { self.services.publisher }
+    package var notes: VerdictNotes { self.services.notes }
+    var tickets: Tickets { self.services.tickets }
+    var signInCodes: SignInCodes { self.services.signInCodes }
+    var links: TrackingLinks { self.services.links }
+    package var requests: IdempotencyRecords { self.services.requests }
+    var riders: RiderControl { self.services.riders }
+    var pool: ZonePool { self.services.pool }
+    var revocationLog: RevocationLog { self.services.revocationLog }
+    var geocoder: Geocoder? { self.services.geocoder }
+
+    package var settings: RealtimeSettings { self.shared.settings }
+    package var quotas: Quotas { self.shared.quotas }
+    package var revocations: Revocations { self.shared.revocations }
+    package var eventCounts: EventCounts { self.shared.eventCounts }
+    package var loops: LoopMap { self.shared.loops }
+    package var lookout: Lookout { self.shared.lookout }
+    var earlyEvents: EarlyEvents { self.shared.earlyEvents }
+    package var tiles: TileProxy? { self.shared.tiles }
+
+    package init(_ services: LoopServices, _ shared: SharedServices) { (self.services, self.shared) = (services, shared) }
+
     /// It may be unknown who may see what: no position is shown.
-    let isBlind: @Sendable () async throws -> Bool
-    /// `nil` where none is configured.
-    var geocoder: Geocoder?
-    let lookout: Lookout
-    let earlyEvents = EarlyEvents()
-    /// `nil` where none are configured.
-    var tiles: TileProxy?
+    func isBlind() async throws -> Bool { try await self.services.isBlind() }
 
     /// Bytes of a request's body, at most.
-    static let longestBody = 65_536
+    package static var longestBody: Int { Problem.longestBody }
 
-    func router() -> Router<GatewayRequestContext> {
+    package func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
-        let pages = Pages(settings: self.settings)
+        let pages = self.shared.pages
         router.add(middleware: SecurityHeaders())
         router.add(middleware: NoticesForPeople(pages: pages))
         if let keys = self.settings.issuerKeys { router.add(middleware: KeysAwaited(keys: keys, routes: self)) }

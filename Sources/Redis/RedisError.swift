@@ -90,3 +90,10 @@ extension RedisError: CustomStringConvertible {
         }
     }
 }
+
+extension RedisError {
+    /// For the log: of what Redis answered the code alone, since the rest may repeat what was sent.
+    package var withoutArguments: String {
+        if case .refused(let code, _) = self { "Redis answered \(code)" } else { "\(self)" }
+    }
+}

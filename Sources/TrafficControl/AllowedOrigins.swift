@@ -6,7 +6,7 @@ package struct AllowedOrigins: Sendable, Hashable {
     private let named: Set<String>
 
     /// Characters of an origin in a log line: it comes from whoever asks.
-    static let mostLogged = 200
+    package static let mostLogged = 200
 
     /// Pages of the gateway's own alone.
     package static let own = AllowedOrigins(unchecked: [])
@@ -27,7 +27,7 @@ package struct AllowedOrigins: Sendable, Hashable {
     /// - Parameters:
     ///   - origins: the request's `Origin` headers; none comes from an app that is no browser.
     ///   - host: the request's `Host`.
-    func allows(_ origins: [String], host: String?) -> Bool {
+    package func allows(_ origins: [String], host: String?) -> Bool {
         guard let origin = origins.first else { return true }
         guard origins.count == 1 else { return false }
         guard self.named.isEmpty else { return self.named.contains(origin) }

@@ -1,26 +1,26 @@
 // Where somebody comes from, as far as limits care, and through whom: behind a balancer the socket's other end is the
 // balancer, and the client is who it says it forwards for.
 
-internal import NIOCore
+package import NIOCore
 
 /// An address as limits see it: IPv4 whole, IPv6 by its /64, which is what one household or phone has.
-struct ClientAddress: Hashable, Sendable {
+package struct ClientAddress: Hashable, Sendable {
     private let network: UInt64
 
     /// `nil` for what is no IP address (a unix socket).
-    init?(_ address: SocketAddress?) {
+    package init?(_ address: SocketAddress?) {
         guard let bytes = address?.networkBytes else { return nil }
         self.network = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     /// As text, for example of `X-Forwarded-For`.
-    init?(_ text: String) { self.init(try? SocketAddress(ipAddress: text, port: 0)) }
+    package init?(_ text: String) { self.init(try? SocketAddress(ipAddress: text, port: 0)) }
 }
 
 /// Balancers whose word for a client's address is taken, as addresses or networks in CIDR form (RFC 4632).
 package struct TrustedProxies: Sendable {
     private struct Network {
-        var bytes: [UInt8]
+        package var bytes: [UInt8]
         var bits: Int
     }
 
@@ -28,7 +28,7 @@ package struct TrustedProxies: Sendable {
 
     /// What is no address and no network.
     package struct Malformed: Error, CustomStringConvertible {
-        let text: String
+        package let text: String
         package var description: String { "\(self.text) is not an address or a network such as 10.0.0.0/8." }
     }
 
@@ -46,7 +46,7 @@ package struct TrustedProxies: Sendable {
         }
     }
 
-    func trusts(_ address: SocketAddress?) -> Bool {
+    package func trusts(_ address: SocketAddress?) -> Bool {
         guard !self.networks.isEmpty, let bytes = address?.networkBytes else { return false }
         return self.networks.contains { network in
             guard network.bytes.count == bytes.count else { return false }
@@ -58,7 +58,7 @@ package struct TrustedProxies: Sendable {
 
     /// Who is limited for a request: the peer, or the last address before trusted ones that `X-Forwarded-For` names. What is
     /// no address there counts for the peer: it may be anybody behind it. `nil`: nobody, a trusted proxy asks for itself.
-    func client(of peer: SocketAddress?, forwardedFor headers: [String]) -> ClientAddress? {
+    package func client(of peer: SocketAddress?, forwardedFor headers: [String]) -> ClientAddress? {
         guard self.trusts(peer) else { return ClientAddress(peer) }
         let hops = headers.joined(separator: ",").split(separator: ",").map { hop in
             hop.filter { $0 != " " && $0 != "\t" }

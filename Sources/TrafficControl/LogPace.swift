@@ -1,7 +1,9 @@
 // What may happen at any rate is logged at a pace: a line now and then, with how often it has happened since the last one.
 
 /// When the next line may be written.
-struct LogPace {
+package struct LogPace {
+
+    package init() {}
     /// Between two lines, ns.
     private static let between: UInt64 = 60_000_000_000
 
@@ -12,7 +14,7 @@ struct LogPace {
     ///
     /// - Parameter now: ns of a clock that does not go back.
     /// - Returns: how often it happened without a line since the last one; `nil`: no line now.
-    mutating func next(at now: UInt64) -> Int? {
+    package mutating func next(at now: UInt64) -> Int? {
         if let lastAt, now < lastAt + Self.between {
             self.unsaid += 1
             return nil

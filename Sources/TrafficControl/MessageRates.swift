@@ -1,11 +1,11 @@
 // How fast one session, one person and one address may speak, on one event loop. A session holds its three buckets, so
 // that a message costs three subtractions and no look-up.
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import Fanout
 
 /// A bucket that the sessions of a person, or of an address, take from together. Confined to its loop.
-final class SharedBucket {
+package final class SharedBucket {
     fileprivate var bucket: TokenBucket
     fileprivate var holders = 0
 
@@ -13,12 +13,12 @@ final class SharedBucket {
 }
 
 /// Buckets of the people and addresses that have sessions on one event loop. Confined to it.
-final class SharedBuckets<Key: Hashable> {
+package final class SharedBuckets<Key: Hashable> {
     private var buckets: [Key: SharedBucket] = [:]
     private let perSecond: Int
     private let burst: Int
 
-    init(perSecond: Int, burst: Int) {
+    package init(perSecond: Int, burst: Int) {
         self.perSecond = perSecond
         self.burst = burst
     }
@@ -26,7 +26,7 @@ final class SharedBuckets<Key: Hashable> {
     /// To be given back with `leave`.
     ///
     /// - Returns: `nil` where there is no bound: a burst of 0.
-    func join(_ key: Key) -> SharedBucket? {
+    package func join(_ key: Key) -> SharedBucket? {
         guard self.burst > 0 else { return nil }
         let shared = self.buckets[key] ?? SharedBucket(TokenBucket(perSecond: self.perSecond, burst: self.burst))
         self.buckets[key] = shared
@@ -36,7 +36,7 @@ final class SharedBuckets<Key: Hashable> {
 
     /// Bounded by the sessions of the loop: who has none begins with a full bucket the next time, and how often
     /// somebody may come is bounded elsewhere.
-    func leave(_ key: Key) {
+    package func leave(_ key: Key) {
         guard let shared = self.buckets[key] else { return }
         shared.holders -= 1
         if shared.holders == 0 { self.buckets[key] = nil }
@@ -44,8 +44,8 @@ final class SharedBuckets<Key: Hashable> {
 }
 
 /// What one session may say. Confined to its loop.
-struct MessageRate {
-    enum Verdict: Hashable {
+package struct MessageRate {
+    package enum Verdict: Hashable {
         case allowed
         /// Try again after so many ms.
         case refused(retryInMilliseconds: Int64)
@@ -59,16 +59,16 @@ struct MessageRate {
     private let mostRefusals: Int
     private var refusals = 0
 
-    init(_ limits: Limits, address: SharedBucket?) {
+    package init(_ limits: Limits, address: SharedBucket?) {
         self.own = TokenBucket(perSecond: limits.messagesPerSecond, burst: limits.messagesBurst)
         self.ofAddress = address
         self.mostRefusals = 2 * limits.messagesBurst
     }
 
-    mutating func signedIn(_ person: SharedBucket?) { self.ofPerson = person }
+    package mutating func signedIn(_ person: SharedBucket?) { self.ofPerson = person }
 
     /// - Parameter now: ns of a clock that does not go back.
-    mutating func take(at now: UInt64) -> Verdict {
+    package mutating func take(at now: UInt64) -> Verdict {
         // All three are looked at before one is taken from: what is refused must not use up another's.
         let wait = max(
             self.own.wait(at: now), self.ofPerson?.bucket.wait(at: now) ?? 0, self.ofAddress?.bucket.wait(at: now) ?? 0)
@@ -84,7 +84,7 @@ struct MessageRate {
     }
 
     /// Takes as many as there are, `count` at most: of a message that is as much work as several, and was allowed.
-    mutating func charge(_ count: Int, at now: UInt64) {
+    package mutating func charge(_ count: Int, at now: UInt64) {
         for _ in 0..<count {
             _ = self.own.take(at: now)
             _ = self.ofPerson?.bucket.take(at: now)

@@ -22,31 +22,37 @@ package struct OverloadBounds: Hashable, Sendable {
     package init() {}
 
     /// Descriptors that may be open before accepting pauses, of a process that may have `most`.
-    func descriptors(of most: Int) -> Int {
+    package func descriptors(of most: Int) -> Int {
         max(1, min(most * self.descriptorPercent / 100, most - self.descriptorsKeptBack))
     }
 }
 
 /// Decides from what is measured. A value: it knows no clock and reads nothing.
-struct OverloadJudge {
-    struct Load: Hashable {
+package struct OverloadJudge {
+    package struct Load: Hashable {
         var loopLagMilliseconds = 0
         var descriptors = 0
         var memoryBytes = 0
+
+        package init(loopLagMilliseconds: Int = 0, descriptors: Int = 0, memoryBytes: Int = 0) {
+            self.loopLagMilliseconds = loopLagMilliseconds
+            self.descriptors = descriptors
+            self.memoryBytes = memoryBytes
+        }
     }
 
-    enum Reason: String, Hashable, CaseIterable {
+    package enum Reason: String, Hashable, CaseIterable {
         case loopLag = "loop_lag"
         case descriptors, memory
     }
 
-    let bounds: OverloadBounds
+    package let bounds: OverloadBounds
     let mostDescriptors: Int
     private var lag = LagHistory()
     /// Why nobody is taken at the moment; empty when all is well.
-    private(set) var reasons: Set<Reason> = []
+    package private(set) var reasons: Set<Reason> = []
 
-    init(bounds: OverloadBounds, descriptorLimit: Int) {
+    package init(bounds: OverloadBounds, descriptorLimit: Int) {
         self.bounds = bounds
         self.mostDescriptors = bounds.descriptors(of: descriptorLimit)
     }
@@ -56,7 +62,7 @@ struct OverloadJudge {
     static let shedPercent = 5
 
     /// - Returns: how many percent of the sessions to let go now.
-    mutating func hear(_ load: Load) -> Int {
+    package mutating func hear(_ load: Load) -> Int {
         switch self.lag.hear(load.loopLagMilliseconds, bound: self.bounds.loopLagMilliseconds) {
         case .lasting: self.reasons.insert(.loopLag)
         case .over: self.reasons.remove(.loopLag)
@@ -111,8 +117,10 @@ struct LagHistory {
 
 /// When overload is worth a line in the log: once it lasts, and once it has been over for a while. What flickers is only
 /// counted. A value; times are ns of a clock that never goes back.
-struct OverloadEpisode {
-    enum Line: Hashable {
+package struct OverloadEpisode {
+
+    package init() {}
+    package enum Line: Hashable {
         case began
         /// - Parameter seconds: from its beginning to the end of its last pause.
         case ended(seconds: Int)
@@ -128,7 +136,7 @@ struct OverloadEpisode {
     private var calmSince: UInt64?
     private var isSaid = false
 
-    mutating func hear(isPaused: Bool, now: UInt64) -> Line? {
+    package mutating func hear(isPaused: Bool, now: UInt64) -> Line? {
         guard let began = self.began else {
             if isPaused { self.began = now }
             return nil
@@ -148,48 +156,48 @@ struct OverloadEpisode {
 }
 
 /// What the loops tell each other of their load. Safe from any thread.
-final class SharedLoad: Sendable {
+package final class SharedLoad: Sendable {
     private let sockets = Atomic(0)
     private let isDrainingFlag = Atomic(false)
     private let isSheddingFlag = Atomic(false)
     private let hasReachedRedisFlag = Atomic(false)
-    let pulses: [Pulse]
+    package let pulses: [Pulse]
 
-    init(loops: Int) { self.pulses = (0..<loops).map { _ in Pulse() } }
+    package init(loops: Int) { self.pulses = (0..<loops).map { _ in Pulse() } }
 
-    var openSockets: Int { self.sockets.load(ordering: .relaxed) }
-    func socketOpened() { self.sockets.add(1, ordering: .relaxed) }
-    func socketClosed() { self.sockets.subtract(1, ordering: .relaxed) }
+    package var openSockets: Int { self.sockets.load(ordering: .relaxed) }
+    package func socketOpened() { self.sockets.add(1, ordering: .relaxed) }
+    package func socketClosed() { self.sockets.subtract(1, ordering: .relaxed) }
 
     /// Told to stop.
-    var isDraining: Bool { self.isDrainingFlag.load(ordering: .acquiring) }
-    func drain() { self.isDrainingFlag.store(true, ordering: .releasing) }
+    package var isDraining: Bool { self.isDrainingFlag.load(ordering: .acquiring) }
+    package func drain() { self.isDrainingFlag.store(true, ordering: .releasing) }
 
     /// Every loop has reached Redis, once.
-    var hasReachedRedis: Bool { self.hasReachedRedisFlag.load(ordering: .acquiring) }
-    func reachedRedis() { self.hasReachedRedisFlag.store(true, ordering: .releasing) }
+    package var hasReachedRedis: Bool { self.hasReachedRedisFlag.load(ordering: .acquiring) }
+    package func reachedRedis() { self.hasReachedRedisFlag.store(true, ordering: .releasing) }
 
     /// Takes nobody because of overload.
-    var isShedding: Bool { self.isSheddingFlag.load(ordering: .acquiring) }
-    func shed(_ isShedding: Bool) { self.isSheddingFlag.store(isShedding, ordering: .releasing) }
+    package var isShedding: Bool { self.isSheddingFlag.load(ordering: .acquiring) }
+    package func shed(_ isShedding: Bool) { self.isSheddingFlag.store(isShedding, ordering: .releasing) }
 
     /// How late the latest loop is, in ms: what it said at its last tick, or how long it has been silent.
-    func loopLag(now: UInt64, tick: UInt64) -> Int {
+    package func loopLag(now: UInt64, tick: UInt64) -> Int {
         self.pulses.map { $0.lag(now: now, tick: tick) }.max() ?? 0
     }
 
     /// How long the most silent loop has been silent beyond its tick, ms.
-    func silence(now: UInt64, tick: UInt64) -> Int { self.pulses.map { $0.silence(now: now, tick: tick) }.max() ?? 0 }
+    package func silence(now: UInt64, tick: UInt64) -> Int { self.pulses.map { $0.silence(now: now, tick: tick) }.max() ?? 0 }
 
     /// One loop's sign of life.
-    final class Pulse: Sendable {
+    package final class Pulse: Sendable {
         private let at = Atomic<UInt64>(0)
         private let lateMilliseconds = Atomic(0)
 
         /// - Parameters:
         ///   - now: ns of a clock that does not go back.
         ///   - tick: ns between two beats.
-        func beat(now: UInt64, tick: UInt64) {
+        package func beat(now: UInt64, tick: UInt64) {
             let last = self.at.exchange(now, ordering: .relaxed)
             let late = last == 0 ? 0 : now - min(now, last + tick)
             self.lateMilliseconds.store(Int(late / 1_000_000), ordering: .relaxed)

@@ -2,18 +2,18 @@
 // behind one lock, taken when a connection comes, signs in and goes; rates stand on each loop, where no lock is needed.
 
 internal import Access
-internal import EnrouteWire
+package import EnrouteWire
 internal import Fanout
 internal import Synchronization
-internal import Telemetry
+package import Telemetry
 
 /// Who a session counts for.
-enum SessionOwner: Hashable, Sendable {
+package enum SessionOwner: Hashable, Sendable {
     case person(PersonID)
 }
 
 /// Counts of one gateway. Safe from any thread.
-final class Quotas: Sendable {
+package final class Quotas: Sendable {
     private struct State {
         var sockets: [ClientAddress: Int] = [:]
         var sessionsOfAddress: [ClientAddress: Int] = [:]
@@ -32,26 +32,26 @@ final class Quotas: Sendable {
         var refused = Counts()
     }
 
-    enum Refusal: Error {
+    package enum Refusal: Error {
         case person, address
     }
 
     private let limits: Limits
     private let state = Mutex(State())
 
-    init(limits: Limits) { self.limits = limits }
+    package init(limits: Limits) { self.limits = limits }
 
     /// One more socket, to be given back with `leave`. `false` when there are as many as may be.
-    func enter(_ address: ClientAddress) -> Bool {
+    package func enter(_ address: ClientAddress) -> Bool {
         self.state.withLock { $0.sockets.take(address, atMost: self.limits.connectionsPerAddress) }
     }
 
-    func leave(_ address: ClientAddress) { self.state.withLock { $0.sockets.giveBack(address) } }
+    package func leave(_ address: ClientAddress) { self.state.withLock { $0.sockets.giveBack(address) } }
 
     /// One more session, to be given back with `end`.
     ///
     /// - Parameter address: `nil` where addresses are not limited.
-    func begin(_ owner: SessionOwner?, _ address: ClientAddress?) throws(Refusal) {
+    package func begin(_ owner: SessionOwner?, _ address: ClientAddress?) throws(Refusal) {
         let refusal: Refusal? = self.state.withLock { state in
             if let address, !state.sessionsOfAddress.take(address, atMost: self.limits.sessionsPerAddress) {
                 return .address
@@ -66,7 +66,7 @@ final class Quotas: Sendable {
     }
 
     /// Whether `begin` would do. By the time it is asked for somebody else may have come.
-    func hasRoom(for owner: SessionOwner?, _ address: ClientAddress?) -> Bool {
+    package func hasRoom(for owner: SessionOwner?, _ address: ClientAddress?) -> Bool {
         self.state.withLock { state in
             let (perAddress, perPerson) = (self.limits.sessionsPerAddress, self.limits.sessionsPerPerson)
             if let address, perAddress > 0, state.sessionsOfAddress[address, default: 0] >= perAddress { return false }
@@ -75,7 +75,7 @@ final class Quotas: Sendable {
         }
     }
 
-    func end(_ owner: SessionOwner?, _ address: ClientAddress?) {
+    package func end(_ owner: SessionOwner?, _ address: ClientAddress?) {
         self.state.withLock { state in
             if let address { state.sessionsOfAddress.giveBack(address) }
             if let owner { state.sessionsOfOwner.giveBack(owner) }
@@ -83,12 +83,12 @@ final class Quotas: Sendable {
     }
 
     /// Refusals so far, by reason.
-    var refused: Counts { self.state.withLock { $0.refused } }
+    package var refused: Counts { self.state.withLock { $0.refused } }
 
-    func add(_ metric: Metric) { self.state.withLock { $0.refused.add(metric) } }
+    package func add(_ metric: Metric) { self.state.withLock { $0.refused.add(metric) } }
 
     /// A REST request; the answer is how many ms to wait, or `nil` when it may go on.
-    func request(of person: PersonID, at now: UInt64) -> Int64? {
+    package func request(of person: PersonID, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.requestsPerPersonPerSecond, self.limits.requestsPerPersonBurst)
         return self.state.withLock { state in
             let wait = state.requests.take(.person(person), perSecond: rate, burst: burst, at: now)
@@ -98,13 +98,13 @@ final class Quotas: Sendable {
     }
 
     /// A batch of positions by REST, which counts like one position of a session; the answer is like that of `request`.
-    func positions(of person: PersonID, at now: UInt64) -> Int64? {
+    package func positions(of person: PersonID, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.positionsPerSecond, self.limits.positionsBurst)
         return self.state.withLock { $0.positions.take(.person(person), perSecond: rate, burst: burst, at: now) }
     }
 
     /// A rider declares whether it works, by session or REST; the answer is like that of `request`.
-    func availability(of person: PersonID, at now: UInt64) -> Int64? {
+    package func availability(of person: PersonID, at now: UInt64) -> Int64? {
         // A minute of this clock takes as long as a second of the bucket's, whose rates are whole numbers a second.
         let wait = self.state.withLock {
             $0.declarations.take(
@@ -115,7 +115,7 @@ final class Quotas: Sendable {
     }
 
     /// A request of somebody who has not said who it is; the answer is like that of `request`.
-    func visit(of address: ClientAddress, at now: UInt64) -> Int64? {
+    package func visit(of address: ClientAddress, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.visitsPerAddressPerSecond, self.limits.visitsPerAddressBurst)
         guard burst > 0 else { return nil }
         return self.state.withLock { state in
@@ -126,7 +126,7 @@ final class Quotas: Sendable {
     }
 
     /// A tile of the map; the answer is like that of `request`.
-    func tile(of address: ClientAddress, at now: UInt64) -> Int64? {
+    package func tile(of address: ClientAddress, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.tilesPerAddressPerSecond, self.limits.tilesPerAddressBurst)
         guard burst > 0 else { return nil }
         return self.state.withLock { state in
@@ -139,7 +139,7 @@ final class Quotas: Sendable {
     /// Whether this address has sent too many tokens that were refused: ms to wait, or `nil`.
     ///
     /// - Parameter refuses: what asks is refused for it, and is counted.
-    func isLockedOut(_ address: ClientAddress, at now: UInt64, refuses: Bool = true) -> Int64? {
+    package func isLockedOut(_ address: ClientAddress, at now: UInt64, refuses: Bool = true) -> Int64? {
         self.state.withLock { state in
             let wait = state.refusals.wait(address, at: now)
             if refuses, wait != nil { state.refused.add(.requestsLockedOut) }
@@ -148,7 +148,7 @@ final class Quotas: Sendable {
     }
 
     /// - Parameter address: `nil` where addresses are not limited: then it is only counted.
-    func tokenRefused(of address: ClientAddress?, at now: UInt64) {
+    package func tokenRefused(of address: ClientAddress?, at now: UInt64) {
         let (rate, burst) = (self.limits.refusalsPerAddressPerSecond, self.limits.refusalsPerAddressBurst)
         self.state.withLock { state in
             state.refused.add(.tokensRefused)

@@ -5,7 +5,7 @@
 // moving one later only changes its time, and when its old slot comes it is put where it belongs; cancelling only takes
 // its action away.
 
-internal import NIOCore
+package import NIOCore
 
 /// Items by the tick when they are due. A value: it knows no clock.
 struct TimingWheel<Item> {
@@ -42,7 +42,7 @@ struct TimingWheel<Item> {
 }
 
 /// Something that happens once, unless it is cancelled. Confined to its loop.
-final class Deadline {
+package final class Deadline {
     fileprivate var at: NIODeadline
     fileprivate var action: (() -> Void)?
 
@@ -51,41 +51,41 @@ final class Deadline {
         self.action = action
     }
 
-    func cancel() { self.action = nil }
+    package func cancel() { self.action = nil }
 }
 
 /// The deadlines of one event loop. Confined to it.
-final class Deadlines {
+package final class Deadlines {
     private var wheel: TimingWheel<Deadline>
     private let start: NIODeadline
 
     /// How exact a deadline is: it happens up to this much late.
-    static let tick: TimeAmount = .milliseconds(100)
+    package static let tick: TimeAmount = .milliseconds(100)
     /// Half a minute in one round: longer than every deadline but few.
     private static let slots = 300
 
-    init(now: NIODeadline) {
+    package init(now: NIODeadline) {
         self.start = now
         self.wheel = TimingWheel(slots: Self.slots)
     }
 
     /// - Parameter action: what happens then; must not own what owns the deadline.
-    func at(_ time: NIODeadline, _ action: @escaping () -> Void) -> Deadline {
+    package func at(_ time: NIODeadline, _ action: @escaping () -> Void) -> Deadline {
         let deadline = Deadline(at: time, action: action)
         self.wheel.add(deadline, due: self.tick(of: time))
         return deadline
     }
 
-    func after(_ delay: TimeAmount, _ action: @escaping () -> Void) -> Deadline { self.at(.now() + delay, action) }
+    package func after(_ delay: TimeAmount, _ action: @escaping () -> Void) -> Deadline { self.at(.now() + delay, action) }
 
     /// Cost: none when it moves later, until its old time has come.
-    func move(_ deadline: Deadline, to time: NIODeadline) {
+    package func move(_ deadline: Deadline, to time: NIODeadline) {
         let isEarlier = time < deadline.at
         deadline.at = time
         if isEarlier { self.wheel.add(deadline, due: self.tick(of: time)) }
     }
 
-    func advance(to now: NIODeadline) {
+    package func advance(to now: NIODeadline) {
         // A tick is over when all of it has passed: nothing happens early.
         let tick = UInt64(max(0, (now - self.start).nanoseconds) / Self.tick.nanoseconds)
         for deadline in self.wheel.advance(to: tick) {

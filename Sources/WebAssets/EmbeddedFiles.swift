@@ -4,7 +4,7 @@ internal import CWebAssets
 
 /// Bytes of embedded files by their names, without folders.
 package enum EmbeddedFiles {
-    static let pages = Self.files(enroute_page_files())
+    package static let pages = Self.files(enroute_page_files())
     static let documents = Self.files(enroute_document_parts())
 
     /// Of the demonstration's panel.

@@ -4,7 +4,7 @@
 internal import CZlib
 
 /// gzip (RFC 1952) for files of the pages.
-enum PageCompression {
+package enum PageCompression {
     /// Window of 32 KiB, with a gzip header.
     private static let windowBits: Int32 = 15 + 16
     private static let memoryLevel: Int32 = 8
@@ -12,7 +12,7 @@ enum PageCompression {
     static let shortest = 512
 
     /// - Returns: `nil` where it would not be shorter.
-    static func gzip(_ bytes: [UInt8]) -> [UInt8]? {
+    package static func gzip(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.count >= Self.shortest else { return nil }
         var stream = z_stream()
         let size = Int32(MemoryLayout<z_stream>.size)
@@ -39,7 +39,7 @@ enum PageCompression {
     }
 
     /// Whether an `Accept-Encoding` takes gzip (RFC 9110 section 12.5.3).
-    static func isTaken(by header: String) -> Bool {
+    package static func isTaken(by header: String) -> Bool {
         header.lowercased().split(separator: ",").contains { part in
             let words = part.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
             guard words.first == "gzip" || words.first == "x-gzip" else { return false }

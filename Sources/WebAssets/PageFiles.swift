@@ -2,33 +2,38 @@
 // one of its name: a logo, colours, words. The folder is read at each request, so that nothing is to be restarted.
 
 internal import FoundationEssentials
+package import HTTPValues
 
 /// Files by their names, without folders.
-struct PageFiles: Sendable {
+package struct PageFiles: Sendable {
     /// `nil`: all are the built-in ones.
-    let folder: String?
+    package let folder: String?
 
-    struct File: Sendable {
-        let bytes: [UInt8]
-        let mediaType: String
+    package init(folder: String?) {
+        self.folder = folder
+    }
+
+    package struct File: Sendable {
+        package let bytes: [UInt8]
+        package let mediaType: String
         /// Of a built-in file: changes with the gateway. `nil` for one of the folder, which may change at any time.
-        let tag: EntityTag?
+        package let tag: EntityTag?
         /// The same by gzip, with a tag of its own (RFC 9110 section 8.8.3.3); `nil` where that is no shorter.
-        var gzip: (bytes: [UInt8], tag: EntityTag)?
+        package var gzip: (bytes: [UInt8], tag: EntityTag)?
 
         /// One that is as it is until the gateway ends.
-        init(lasting bytes: [UInt8], mediaType: String) {
+        package init(lasting bytes: [UInt8], mediaType: String) {
             (self.bytes, self.mediaType, self.tag) = (bytes, mediaType, EntityTag(digestOf: bytes))
             self.gzip = PageCompression.gzip(bytes).map { ($0, EntityTag(digestOf: $0)) }
         }
 
         /// One that may be another at the next request.
-        init(passing bytes: [UInt8], mediaType: String) {
+        package init(passing bytes: [UInt8], mediaType: String) {
             (self.bytes, self.mediaType, self.tag, self.gzip) = (bytes, mediaType, nil, nil)
         }
 
         /// With its charset, where it is text.
-        var contentType: String {
+        package var contentType: String {
             self.mediaType.hasPrefix("image/") || self.mediaType.hasPrefix("font/")
                 ? self.mediaType : "\(self.mediaType); charset=utf-8"
         }
@@ -81,7 +86,7 @@ struct PageFiles: Sendable {
     }
 
     /// Scripts that pages name: each is sent with all that it imports in it.
-    static let entries: Set<String> = ["ops.js", "rider.js", "track.js"]
+    package static let entries: Set<String> = ["ops.js", "rider.js", "track.js"]
 
     private static let builtInBundles: [String: File] = Dictionary(
         uniqueKeysWithValues: Self.entries.compactMap { name in
@@ -91,7 +96,7 @@ struct PageFiles: Sendable {
         })
 
     /// `nil` when there is none.
-    subscript(name: String) -> File? {
+    package subscript(name: String) -> File? {
         Self.entries.contains(name) ? self.bundle(of: name) ?? self.single(name) : self.single(name)
     }
 

@@ -3,13 +3,13 @@
 // over.
 
 /// HTML of a page. What is filled in is HTML too: text from outside goes through `escaped`.
-struct PageTemplate: Sendable {
-    private(set) var bytes: [UInt8]
+package struct PageTemplate: Sendable {
+    package private(set) var bytes: [UInt8]
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Which language the page is in (WCAG 3.1.1), a tag of BCP 47.
-    mutating func setLanguage(_ language: String) {
+    package mutating func setLanguage(_ language: String) {
         guard let start = self.bytes.firstRange(of: Self.bytes("<html"))?.upperBound,
             let end = self.bytes[start...].firstIndex(of: UInt8(ascii: ">"))
         else { return }
@@ -22,7 +22,7 @@ struct PageTemplate: Sendable {
     }
 
     /// The content of the element with this id, which has no element of its own kind within; it is shown from now on.
-    mutating func fill(_ id: String, with html: String) {
+    package mutating func fill(_ id: String, with html: String) {
         guard let place = self.bytes.firstRange(of: Self.bytes(#" id="\#(id)""#)),
             let start = self.bytes[..<place.lowerBound].lastIndex(of: UInt8(ascii: "<")),
             let end = self.bytes[place.upperBound...].firstIndex(of: UInt8(ascii: ">")),
@@ -38,13 +38,13 @@ struct PageTemplate: Sendable {
     }
 
     /// At the beginning of the head: what the page itself says comes after it.
-    mutating func addToHead(_ html: String) {
+    package mutating func addToHead(_ html: String) {
         guard let head = self.bytes.firstRange(of: Self.bytes("<head>")) else { return }
         self.bytes.insert(contentsOf: Self.bytes("\n  \(html)"), at: head.upperBound)
     }
 
     /// Data for the page's script, as the last of its body. Nothing in it can end the element.
-    mutating func add(json: [UInt8], as id: String) {
+    package mutating func add(json: [UInt8], as id: String) {
         guard let end = self.bytes.firstRange(of: Self.bytes("</body>"))?.lowerBound else { return }
         let opening = Self.bytes(#"<script type="application/json" id="\#(id)">"#)
         self.bytes.insert(
@@ -52,13 +52,13 @@ struct PageTemplate: Sendable {
     }
 
     /// Where the page says the one, it says the other.
-    mutating func replace(_ old: String, with new: String) {
+    package mutating func replace(_ old: String, with new: String) {
         guard let place = self.bytes.firstRange(of: Self.bytes(old)) else { return }
         self.bytes.replaceSubrange(place, with: Self.bytes(new))
     }
 
     /// Whether the page says this somewhere.
-    func contains(_ html: String) -> Bool { self.bytes.firstRange(of: Self.bytes(html)) != nil }
+    package func contains(_ html: String) -> Bool { self.bytes.firstRange(of: Self.bytes(html)) != nil }
 
     /// The same JSON without a character that means something to HTML: such stand in texts alone, where JSON has another
     /// way to write them (RFC 8259 section 7).
@@ -86,7 +86,7 @@ struct PageTemplate: Sendable {
 
 extension String {
     /// As the content of an element, or of an attribute in double quotes.
-    var escaped: String {
+    package var escaped: String {
         self.reduce(into: "") { html, character in
             switch character {
             case "&": html += "&amp;"

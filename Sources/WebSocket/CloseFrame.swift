@@ -1,15 +1,15 @@
 // What a peer's close frame says, and whether bytes are text: rules of RFC 6455 that stand in a payload, not in a header.
 
 internal import EnrouteWire
-internal import NIOCore
+package import NIOCore
 
 /// What a peer's close frame says (RFC 6455 sections 5.5.1 and 7.4.1).
-enum CloseFrame: Hashable {
+package enum CloseFrame: Hashable {
     case empty
     case valid(UInt16)
     case malformed
 
-    init(_ payload: ByteBuffer) {
+    package init(_ payload: ByteBuffer) {
         var payload = payload
         guard payload.readableBytes > 0 else {
             self = .empty

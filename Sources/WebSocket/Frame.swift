@@ -2,33 +2,33 @@
 // every follower.
 
 internal import EnrouteWire
-internal import NIOCore
+package import NIOCore
 internal import SecureSocket
 
 /// Bytes of whole frames.
-enum Frame {
-    static func text(_ message: [UInt8]) -> [UInt8] {
+package enum Frame {
+    package static func text(_ message: [UInt8]) -> [UInt8] {
         message.withUnsafeBytes { self.make(0x81, $0) }
     }
 
-    static func text(_ message: UnsafeRawBufferPointer) -> [UInt8] { self.make(0x81, message) }
+    package static func text(_ message: UnsafeRawBufferPointer) -> [UInt8] { self.make(0x81, message) }
 
-    static func text(_ message: ByteBuffer) -> [UInt8] { message.withUnsafeReadableBytes { self.make(0x81, $0) } }
+    package static func text(_ message: ByteBuffer) -> [UInt8] { message.withUnsafeReadableBytes { self.make(0x81, $0) } }
 
-    static func binary(_ message: ByteBuffer) -> [UInt8] { message.withUnsafeReadableBytes { self.make(0x82, $0) } }
+    package static func binary(_ message: ByteBuffer) -> [UInt8] { message.withUnsafeReadableBytes { self.make(0x82, $0) } }
 
-    static let ping: [UInt8] = [0x89, 0]
+    package static let ping: [UInt8] = [0x89, 0]
 
-    static func pong(_ payload: ByteBuffer) -> [UInt8] { payload.withUnsafeReadableBytes { self.make(0x8A, $0) } }
+    package static func pong(_ payload: ByteBuffer) -> [UInt8] { payload.withUnsafeReadableBytes { self.make(0x8A, $0) } }
 
     /// A close frame: the code and a reason of at most 123 bytes (section 5.5.1).
-    static func close(_ code: UInt16, _ reason: String) -> [UInt8] {
+    package static func close(_ code: UInt16, _ reason: String) -> [UInt8] {
         let payload = [UInt8(code >> 8), UInt8(code & 0xFF)] + reason.utf8.prefix(123)
         return payload.withUnsafeBytes { self.make(0x88, $0) }
     }
 
     /// What a frame made here holds.
-    static func message(in frame: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    package static func message(in frame: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         let header = frame.count < 2 ? frame.count : frame[1] == 126 ? 4 : frame[1] == 127 ? 10 : 2
         return UnsafeRawBufferPointer(rebasing: frame.dropFirst(header))
     }
@@ -57,7 +57,7 @@ enum Frame {
 
 extension SecureSocketHandler {
     /// Answers a peer's close frame with its own code (RFC 6455 section 5.5.1).
-    func writeNow(answerTo frame: CloseFrame) {
+    package func writeNow(answerTo frame: CloseFrame) {
         let answer =
             switch frame {
             case .empty: Frame.close(CloseCode.normal.rawValue, "")

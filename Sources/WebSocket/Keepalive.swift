@@ -1,10 +1,10 @@
 // Whether a peer is still there: a ping after silence, and the end when nothing answers it. A value: it knows no clock.
 
-internal import NIOCore
+package import NIOCore
 
 /// Silence of one connection.
-struct Keepalive {
-    enum Step: Hashable {
+package struct Keepalive {
+    package enum Step: Hashable {
         /// Look again then.
         case wait(until: NIODeadline)
         /// Send a ping, and look again then.
@@ -17,22 +17,22 @@ struct Keepalive {
     private var lastHeard: NIODeadline
     private var pongDeadline: NIODeadline?
 
-    init(pingSeconds: Int, pongSeconds: Int, now: NIODeadline) {
+    package init(pingSeconds: Int, pongSeconds: Int, now: NIODeadline) {
         self.silence = .seconds(Int64(pingSeconds))
         self.patience = .seconds(Int64(pongSeconds))
         self.lastHeard = now
     }
 
     /// When to look for the first time.
-    var first: NIODeadline { self.lastHeard + self.silence }
+    package var first: NIODeadline { self.lastHeard + self.silence }
 
     /// Anything came from the peer.
-    mutating func heard(_ now: NIODeadline) {
+    package mutating func heard(_ now: NIODeadline) {
         self.lastHeard = now
         self.pongDeadline = nil
     }
 
-    mutating func step(_ now: NIODeadline) -> Step {
+    package mutating func step(_ now: NIODeadline) -> Step {
         if let pongDeadline {
             return now >= pongDeadline ? .gone : .wait(until: pongDeadline)
         }

@@ -5,22 +5,31 @@
 // order. A whole frame is unmasked where it lies and handed on without a copy; nothing is kept between frames but an
 // unfinished one, so an idle connection costs no buffer.
 
-internal import EnrouteWire
-internal import NIOCore
+package import EnrouteWire
+package import NIOCore
 
 /// Frames of one client. A value: bytes in, events out.
-struct WebSocketReader {
-    struct Bounds: Hashable, Sendable {
+package struct WebSocketReader {
+    package struct Bounds: Hashable, Sendable {
         /// Bytes of one message, all its fragments together.
-        var messageBytes: Int
+        package var messageBytes: Int
         /// Frames of one message.
-        var messageFragments: Int
-        var allowsBinary = false
+        package var messageFragments: Int
+        package var allowsBinary = false
         /// After a refusal the peer's close frame is still looked for; all else is passed over.
-        var awaitsClose = false
+        package var awaitsClose = false
+
+        package init(
+            messageBytes: Int, messageFragments: Int, allowsBinary: Bool = false, awaitsClose: Bool = false
+        ) {
+            self.messageBytes = messageBytes
+            self.messageFragments = messageFragments
+            self.allowsBinary = allowsBinary
+            self.awaitsClose = awaitsClose
+        }
     }
 
-    enum Event: Hashable {
+    package enum Event: Hashable {
         case text(ByteBuffer)
         case binary(ByteBuffer)
         case ping(ByteBuffer)
@@ -33,7 +42,7 @@ struct WebSocketReader {
     private struct Header {
         var opcode: UInt8
         var isFinal: Bool
-        var bytes: Int
+        package var bytes: Int
         var payloadBytes: Int
         var mask: UInt32
         var isControl: Bool { self.opcode >= 8 }
@@ -48,7 +57,7 @@ struct WebSocketReader {
         static let pong: UInt8 = 10
     }
 
-    let bounds: Bounds
+    package let bounds: Bounds
     /// What has not been read: at most one unfinished frame once `next` has said `nil`.
     private var rest = ByteBuffer()
     /// A message of which fragments are still to come.
@@ -57,19 +66,19 @@ struct WebSocketReader {
     /// Set after a refusal: bytes of a frame to be passed over, until the peer's close frame comes.
     private var passingOver: UInt64?
 
-    init(_ bounds: Bounds) { self.bounds = bounds }
+    package init(_ bounds: Bounds) { self.bounds = bounds }
 
     /// Bytes held for an unfinished frame or message.
     var heldBytes: Int { self.rest.readableBytes + (self.message?.bytes.readableBytes ?? 0) }
 
     /// What comes after the end is passed over.
-    mutating func add(_ bytes: ByteBuffer) {
+    package mutating func add(_ bytes: ByteBuffer) {
         guard !self.isOver else { return }
         if self.rest.readableBytes == 0 { self.rest = bytes } else { self.rest.writeImmutableBuffer(bytes) }
     }
 
     /// The next event, or `nil` until more bytes are added.
-    mutating func next() -> Event? {
+    package mutating func next() -> Event? {
         if let bytes = self.passingOver { return self.closeFrame(after: bytes) }
         while !self.isOver {
             let header: Header

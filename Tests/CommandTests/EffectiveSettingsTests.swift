@@ -1,6 +1,9 @@
 import Embedded
 import Foundation
 import Gateway
+import Realtime
+import REST
+import TrafficControl
 import Testing
 
 @testable import enroute

@@ -3,8 +3,10 @@
 
 internal import EnrouteWire
 internal import NIOCore
+internal import Realtime
 internal import SecureSocket
 internal import Telemetry
+internal import TrafficControl
 
 /// What a peer has taken between two looks.
 struct AnswerProgress {

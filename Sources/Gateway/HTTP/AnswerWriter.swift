@@ -7,6 +7,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypesHTTP1
+internal import REST
 internal import Telemetry
 
 /// A connection that asks for something plain, and the requests it makes, one after the other.

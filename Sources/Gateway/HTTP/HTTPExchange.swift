@@ -10,17 +10,21 @@
 
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
 internal import Logging
 internal import NIOCore
-internal import NIOHTTP1
+package import NIOHTTP1
 internal import NIOHTTPTypesHTTP1
+internal import Realtime
+internal import REST
 internal import SecureSocket
 internal import Telemetry
+internal import TrafficControl
 
 /// The last handler of a connection that is no session. Confined to the channel's loop.
-final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPServerRequestPart
+package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
+    package typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
     private enum State {
@@ -217,7 +221,7 @@ final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
         self.state = .body(head)
         if self.isUpgrade(head) {
             let address = self.address(of: head, context)
-            let admission = Admission(head, from: address, self.loop)
+            let admission = Admission(head, from: address, origins: self.connections.settings.origins, self.loop)
             if case .refused(let refusal) = admission { return self.refuse(refusal, of: head) }
             self.state = .upgrading(head, admission)
         } else if case .length(let length) = body, length > Routes.longestBody {
@@ -228,7 +232,7 @@ final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler {
     private func isUpgrade(_ head: HTTPRequestHead) -> Bool {
         !self.connections.isManagement
             && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
-            && Admission.isWebSocketPath(head.uri, self.loop.settings)
+            && Admission.isWebSocketPath(head.uri, self.connections.settings)
     }
 
     private func address(of head: HTTPRequestHead, _ context: ChannelHandlerContext) -> ClientAddress? {

@@ -3,12 +3,13 @@
 // peer closes its side. So a peer that sends requests and takes no answers costs what one request and one answer cost.
 
 internal import EnrouteWire
+internal import HTTPValues
 internal import NIOCore
 internal import NIOHTTP1
 
 /// Reads for `HTTPExchange`. Confined to the channel's loop.
 final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
-    typealias InboundIn = ByteBuffer
+    package typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -3,6 +3,7 @@
 // of us may be the other reader.
 
 internal import EnrouteWire
+internal import HTTPValues
 internal import NIOHTTP1
 
 /// Decides from a head how its body is framed, or why the request is refused.

@@ -1,71 +1,14 @@
-// What this gateway depends on, as it sees it now. Each event loop watches its own connections to Redis; services that are asked
-// now and then are noted when they are. `/healthz` and the metrics show all of it, readiness none of it (Readiness.swift).
+// What this gateway depends on, as it sees it now. Each event loop watches its own connections to Redis (RedisWatch); services
+// that are asked now and then are noted when they are (DependencyNotes). `/healthz` and the metrics show all of it, readiness
+// none of it (Readiness.swift).
 
 internal import Access
+internal import ETA
 internal import FoundationEssentials
-internal import Logging
 internal import NIOCore
-internal import Synchronization
+internal import Realtime
 internal import Telemetry
-
-/// What one event loop sees of both roles of Redis. A value.
-struct RedisWatch {
-    private(set) var live: DependencyState
-    private(set) var ledger: DependencyState
-
-    /// - Parameter now: ms since the epoch.
-    init(now: Int64) {
-        self.live = DependencyState(.redisLive, isUp: false, since: now)
-        self.ledger = DependencyState(.redisLedger, isUp: false, since: now)
-    }
-
-    /// - Parameters:
-    ///   - live: since when a connection to it has been silent; `nil` while all of them answer.
-    ///   - now: by the clock of `live` and `ledger`.
-    ///   - time: the same moment, ms since the epoch.
-    mutating func observe(live: NIODeadline?, ledger: NIODeadline?, now: NIODeadline, time: Int64) {
-        func since(_ silent: NIODeadline?) -> Int64 { time - (silent.map { (now - $0).nanoseconds / 1_000_000 } ?? 0) }
-        self.live.heard(isUp: live == nil, since: since(live))
-        self.ledger.heard(isUp: ledger == nil, since: since(ledger))
-    }
-
-    /// Roles that do not answer, for a line of the log.
-    var silent: [DependencyState] { [self.live, self.ledger].filter { !$0.isUp } }
-}
-
-extension Dependency {
-    /// The role's name in a line of the log; empty for what is no Redis.
-    var redisRole: String {
-        switch self {
-        case .redisLive: "live"
-        case .redisLedger: "ledger"
-        case .tokenKeys, .queue, .azureMaps, .mapbox, .osrm: ""
-        }
-    }
-}
-
-extension Logger {
-    /// The same for lines about one role of Redis, which they then name.
-    func of(_ redis: Dependency) -> Logger {
-        var logger = self
-        logger[metadataKey: LogKey.role] = "\(redis.redisRole)"
-        return logger
-    }
-}
-
-/// Services that are asked now and then: what came of asking last. Safe from any thread.
-final class DependencyNotes: Sendable {
-    private let states = Mutex([Dependency: DependencyState]())
-
-    /// - Parameter now: ms since the epoch.
-    func note(_ dependency: Dependency, isUp: Bool, now: Int64 = .now) {
-        self.states.withLock {
-            $0[dependency, default: DependencyState(dependency, isUp: isUp, since: now)].heard(isUp: isUp, since: now)
-        }
-    }
-
-    var all: [DependencyState] { self.states.withLock { Array($0.values) } }
-}
+internal import TrafficControl
 
 /// The body of `/healthz`.
 struct HealthReport: Encodable {

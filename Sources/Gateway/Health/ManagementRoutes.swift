@@ -1,8 +1,10 @@
 // What the balancer, the orchestrator and the metrics' collector ask, on a listener that the public does not reach.
 
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
 internal import NIOCore
+internal import REST
 internal import Telemetry
 
 /// Probes and metrics of one gateway.

@@ -6,11 +6,13 @@ internal import Fanout
 internal import Glibc
 internal import Logging
 internal import NIOCore
+internal import Realtime
 internal import Telemetry
+internal import TrafficControl
 
 /// First handler of the listening channel. Confined to that channel's loop.
 final class AcceptGate: ChannelDuplexHandler {
-    typealias InboundIn = any Channel
+    package typealias InboundIn = any Channel
     typealias InboundOut = any Channel
     typealias OutboundIn = Never
 

@@ -3,8 +3,11 @@
 
 internal import Access
 internal import EnrouteWire
+internal import HTTPValues
 internal import NIOCore
 internal import NIOHTTP1
+internal import Realtime
+internal import TrafficControl
 
 /// What an upgrade request is answered.
 enum Admission {
@@ -32,7 +35,9 @@ enum Admission {
     /// - Parameters:
     ///   - address: who is limited; `nil` for nobody.
     ///   - loop: of the connection.
-    init(_ head: HTTPRequestHead, from address: ClientAddress?, _ loop: LoopState) {
+    init(
+        _ head: HTTPRequestHead, from address: ClientAddress?, origins: AllowedOrigins, _ loop: LoopState
+    ) {
         if let refusal = Refusal(handshake: head) {
             self = .refused(refusal)
             return
@@ -46,7 +51,7 @@ enum Admission {
                 Refusal(bad: "Offer the subprotocol \(Limits.subprotocol) in Sec-WebSocket-Protocol."))
             return
         }
-        guard loop.settings.origins.allows(head.headers["origin"], host: head.headers["host"].first) else {
+        guard origins.allows(head.headers["origin"], host: head.headers["host"].first) else {
             loop.refused(origin: head.headers["origin"].first ?? "")
             let problem = Problem(
                 .forbidden, status: 403, detail: "Pages of this origin may not connect (ENROUTE_ORIGINS).")
@@ -135,18 +140,5 @@ extension UInt8 {
             true
         default: false
         }
-    }
-}
-
-extension TokenVerifier {
-    /// The grant of an `Authorization: Bearer` header (RFC 6750).
-    func verify(bearer header: String, now: Int64) throws(TokenRefusal) -> Grant {
-        guard let token = Self.token(bearer: header) else { throw .malformed }
-        return try self.verify(token, now: now)
-    }
-
-    static func token(bearer header: String) -> String? {
-        guard header.count > 7, header.prefix(7).lowercased() == "bearer " else { return nil }
-        return String(header.dropFirst(7))
     }
 }

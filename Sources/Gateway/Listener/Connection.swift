@@ -6,8 +6,10 @@ internal import Hummingbird
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
+internal import Realtime
 internal import SecureSocket
 internal import Telemetry
+internal import TrafficControl
 
 /// Answers a request. Throws when the connection is gone.
 typealias Responder = @Sendable (Request, AnswerWriter, any Channel) async throws -> Void
@@ -69,32 +71,5 @@ struct Connections: Sendable {
             throw TooMany()
         }
         channel.closeFuture.whenComplete { _ in quotas.leave(address) }
-    }
-}
-
-/// The state of each event loop, found by the loop.
-struct LoopMap: Sendable {
-    private let states: [ObjectIdentifier: NIOLoopBound<LoopState>]
-    private let all: [(loop: any EventLoop, state: NIOLoopBound<LoopState>)]
-
-    init(_ states: [NIOLoopBound<LoopState>], loops: [any EventLoop]) {
-        self.all = Array(zip(loops, states))
-        self.states = Dictionary(uniqueKeysWithValues: zip(loops.map { ObjectIdentifier($0) }, states))
-    }
-
-    /// Must be called on `eventLoop`, which must be one of the gateway's.
-    subscript(eventLoop: any EventLoop) -> LoopState {
-        guard let state = self.states[ObjectIdentifier(eventLoop)] else {
-            preconditionFailure("a connection on a loop that is not the gateway's")
-        }
-        return state.value
-    }
-
-    /// Runs on the loop that keeps what is known of a rider between its requests: always the same one.
-    func atHome<Value: Sendable>(
-        of rider: PersonID, _ body: @escaping @Sendable (LoopState) -> EventLoopFuture<Value>
-    ) -> EventLoopFuture<Value> {
-        let (loop, state) = self.all[Int(UInt(bitPattern: rider.hashValue) % UInt(self.all.count))]
-        return loop.flatSubmit { body(state.value) }
     }
 }

@@ -4,10 +4,11 @@
 internal import EnrouteWire
 internal import NIOCore
 internal import SecureSocket
+internal import WebSocket
 
 /// Sends every message back. Confined to its loop.
 final class EchoSession: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
+    package typealias InboundIn = ByteBuffer
 
     /// What conformance suites send at most.
     static let bounds = WebSocketReader.Bounds(

@@ -6,7 +6,9 @@ internal import EnrouteWire
 internal import FoundationEssentials
 internal import NIOCore
 internal import NIOHTTP1
+internal import Realtime
 internal import SecureSocket
+internal import TrafficControl
 
 /// What an upgrade request that is admitted is answered.
 enum WebSocketUpgrade {

@@ -2,17 +2,19 @@
 // any request; a batch is answered 200 with what became of each, in order, and stops at no refusal. What an event does to a
 // job is in EventApplication.
 
-internal import Access
+package import Access
 internal import EnrouteWire
-internal import Events
+package import Events
 internal import FoundationEssentials
 internal import HTTPTypes
+package import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Synchronization
-internal import Telemetry
+package import Telemetry
 
 extension Routes {
     @Sendable func takeEvents(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
@@ -78,7 +80,7 @@ extension Routes {
     }
 
     /// - Throws: `Problem`, and nothing else.
-    func take(_ event: CloudEvent, _ grant: Grant) async throws -> EventAnswer {
+    package func take(_ event: CloudEvent, _ grant: Grant) async throws -> EventAnswer {
         let meaning: JobEvent
         do throws(EventFault) { meaning = try JobEvent(event) } catch { throw self.problem(error) }
         guard grant.covers(meaning.job) else {
@@ -138,7 +140,7 @@ extension Routes {
     }
 
     /// What is no event, or none that can be done, is counted here.
-    func problem(_ fault: EventFault) -> Problem {
+    package func problem(_ fault: EventFault) -> Problem {
         self.eventCounts.add(fault.kind == .malformed ? .eventsMalformed : .eventsNever)
         return fault.kind == .malformed
             ? Problem(.badRequest, status: 400, detail: fault.reason)
@@ -158,16 +160,18 @@ extension EventOutcome {
 }
 
 /// Counts of events of one gateway. Safe from any thread.
-final class EventCounts: Sendable {
+package final class EventCounts: Sendable {
+
+    package init() {}
     private let state = Mutex(Counts())
 
-    var values: Counts { self.state.withLock { $0 } }
+    package var values: Counts { self.state.withLock { $0 } }
 
-    func add(_ metric: Metric) { self.state.withLock { $0.add(metric) } }
+    package func add(_ metric: Metric) { self.state.withLock { $0.add(metric) } }
 }
 
 /// What a sender is told of one event.
-struct EventAnswer: Encodable {
+package struct EventAnswer: Encodable {
     /// `nil` when it said none.
     private var id: String?
     private var source: String?

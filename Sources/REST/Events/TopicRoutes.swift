@@ -6,10 +6,13 @@ internal import Access
 internal import EnrouteWire
 internal import Events
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
 internal import Logging
 internal import NIOCore
+internal import Realtime
 internal import Telemetry
+internal import TrafficControl
 
 extension Routes {
     static let topicMessageType = HTTPField.Name("x-amz-sns-message-type")!
@@ -20,7 +23,7 @@ extension Routes {
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
         if let address, let wait = self.quotas.isLockedOut(address, at: now) { throw Problem(guessesFor: wait) }
-        guard let topics = self.settings.topics else {
+        guard let topics = self.shared.topics else {
             throw Problem(.forbidden, status: 403, detail: "No topic may send here: ENROUTE_SNS_TOPICS names none.")
         }
         let body = try await request.body.collect(upTo: Self.longestBody)

@@ -4,9 +4,12 @@
 internal import Access
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import Realtime
 internal import Tracking
 
 extension Routes {

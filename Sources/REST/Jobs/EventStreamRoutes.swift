@@ -3,10 +3,14 @@
 internal import Access
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import NIOCore
+package import Realtime
 internal import SecureSocket
+internal import TrafficControl
 
 extension Routes {
     func addEventStreams(to api: RouterGroup<GatewayRequestContext>) {
@@ -65,6 +69,7 @@ extension Routes {
 
     private func stream(_ wish: Wish, _ context: GatewayRequestContext) -> Response {
         let (loops, channel, logger) = (self.loops, context.channel, context.logger)
+        let becomeStream = self.shared.becomeStream
         self.giveUpWhenGone(wish, channel)
         let body = ResponseBody { writer in
             let retry = Int64.random(in: EventStream.retryMilliseconds)
@@ -77,9 +82,7 @@ extension Routes {
                 let session = Session(
                     loop: loops[channel.eventLoop], socket: socket, address: wish.address, framing: .events,
                     id: wish.session, admitted: wish.admitted, logger: logger)
-                let exchange = try sync.handler(type: HTTPExchange.self)
-                session.isChunked = exchange.isChunked
-                try exchange.becomesStream()
+                session.isChunked = try becomeStream(channel)
                 // Before HTTP, which keeps the end of the client's side to itself until an answer is whole.
                 try sync.addHandler(session, position: .after(socket))
                 guard let grant = session.grant else { return }
@@ -133,7 +136,7 @@ extension Routes {
 
 extension Problem {
     /// Why somebody may not come in, as REST says it.
-    init(_ refusal: SignInRefusal) {
+    package init(_ refusal: SignInRefusal) {
         switch refusal.code {
         case .tokenExpired: self.init(.tokenExpired, status: 401, detail: "Refused: \(refusal.reason).")
         case .connectionLimit: self.init(.limitExceeded, status: 429, detail: "Refused: \(refusal.reason).")

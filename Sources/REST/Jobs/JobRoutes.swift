@@ -1,9 +1,11 @@
 // Reading jobs by REST: the whole state, with a tag that says whether it is still the same, and the status log.
 
 internal import Access
-internal import EnrouteWire
+package import EnrouteWire
 internal import HTTPTypes
-internal import Hummingbird
+internal import HTTPValues
+package import Hummingbird
+package import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Redis
@@ -23,7 +25,7 @@ extension Routes {
     /// The state of a job and its tag; no body for who has it already.
     ///
     /// - Parameter request: whose `If-None-Match` is heeded; `nil`: whose is not.
-    static func json(
+    package static func json(
         _ view: JobView, of job: JobID, unlessNamedBy request: Request? = nil, status: HTTPResponse.Status = .ok,
         isUnknown: Bool = false
     ) -> Response {

@@ -2,11 +2,14 @@
 // send what it knows as often as it likes. Statuses have a way of their own (StatusRoutes.swift).
 
 internal import Access
-internal import EnrouteWire
+package import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import Realtime
 internal import Redis
 
 extension Routes {
@@ -101,7 +104,7 @@ extension Routes {
     }
 
     /// Looks an address up.
-    func place(of address: String) async -> (place: Coordinate?, geocoded: GeocodedAddress) {
+    package func place(of address: String) async -> (place: Coordinate?, geocoded: GeocodedAddress) {
         let (place, state) = await self.geocoder?.find(address) ?? (nil, .nothing)
         return (place, GeocodedAddress(state: state, digest: Geocoder.digest(of: address)))
     }

@@ -3,7 +3,9 @@
 internal import Access
 internal import EnrouteWire
 internal import FoundationEssentials
+internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Redis

@@ -6,11 +6,15 @@ internal import Access
 internal import EnrouteWire
 internal import FoundationEssentials
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import Realtime
 internal import Redis
 internal import Tracking
+internal import TrafficControl
 
 /// What became of a batch for one job.
 private enum Intake {
@@ -198,7 +202,7 @@ extension Routes {
 
 extension Problem {
     /// More batches than may be published.
-    init(positionsFor wait: Int64) {
+    package init(positionsFor wait: Int64) {
         self.init(
             .rateLimited, status: 429, detail: "More positions than may be published: gather them, and send a batch.")
         self.retryIn = wait

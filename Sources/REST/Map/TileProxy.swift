@@ -3,7 +3,7 @@
 // goes on without.
 
 internal import Fanout
-internal import Logging
+package import Logging
 internal import NIOCore
 package import Routing
 internal import Telemetry
@@ -22,7 +22,7 @@ package struct TileSettings: Sendable {
 }
 
 /// The tiles of one gateway.
-actor TileProxy {
+package actor TileProxy {
     /// Of all tiles that are kept, bytes.
     static let mostBytes = 33_554_432
     /// Questions to the service at the same time.
@@ -39,14 +39,14 @@ actor TileProxy {
     private var rate = TokenBucket(perSecond: TileProxy.questionsPerSecond, burst: TileProxy.questionBurst)
     private var questions: [Tile: Task<TileImage?, Never>] = [:]
 
-    init(source: TileSource, client: ProviderClient, logger: Logger) {
+    package init(source: TileSource, client: ProviderClient, logger: Logger) {
         (self.source, self.client, self.logger) = (source, client, logger)
     }
 
     /// Runs `body` with the tiles that are configured, and closes their connections however it ends.
     ///
     /// - Throws: `UnusableProvider`, and what `body` throws.
-    static func with<Result: Sendable>(
+    package static func with<Result: Sendable>(
         _ settings: TileSettings?, _ logger: Logger, _ body: (TileProxy?) async throws -> Result
     ) async throws -> Result {
         guard let settings else { return try await body(nil) }

@@ -3,9 +3,12 @@
 
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
 internal import NIOCore
+internal import Realtime
 internal import Routing
+internal import TrafficControl
 
 extension Routes {
     /// How long browsers keep a tile, s.

@@ -3,6 +3,7 @@
 internal import Access
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
 internal import LiveState
 internal import NIOCore

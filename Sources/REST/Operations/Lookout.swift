@@ -1,28 +1,39 @@
 // All that operations look at beside single jobs, in one place: what the routes of OperationsRoutes.swift ask.
 
 internal import EnrouteWire
-internal import LiveState
+internal import HTTPValues
+internal import Jobs
+package import LiveState
 internal import NIOCore
+package import Realtime
 internal import Redis
 
 /// Zones, their jobs and riders, what happened in them, and gateways. May be used from any thread.
-struct Lookout: Sendable {
+package struct Lookout: Sendable {
     let listing: ZoneJobs
-    let riders: Riders
+    package let riders: Riders
     let streams: AuditStreams
-    let registry: GatewayRegistry
+    package let registry: GatewayRegistry
     let board: ZoneBoard
     /// This gateway's own word; `nil` where none speaks.
-    var herald: GatewayHerald?
+    package var herald: Herald?
 
-    init(
-        jobs: JobControl, streams: AuditStreams, registry: GatewayRegistry,
-        isBlind: @escaping @Sendable () async throws -> Bool
-    ) {
-        self.listing = jobs.ledger.listing
-        self.riders = jobs.riders
-        (self.streams, self.registry) = (streams, registry)
-        self.board = ZoneBoard(jobs: jobs, registry: registry, isBlind: isBlind)
+    /// How this gateway is, as it says itself.
+    package struct Herald: Sendable {
+        package let id: String
+        package let health: @Sendable () async -> GatewayHealth
+
+        package init(id: String, health: @escaping @Sendable () async -> GatewayHealth) {
+            (self.id, self.health) = (id, health)
+        }
+    }
+
+    /// - Parameter services: of the loop that reads for it.
+    package init(_ services: LoopServices) {
+        self.listing = services.jobs.ledger.listing
+        self.riders = services.jobs.riders
+        (self.streams, self.registry) = (services.streams, services.registry)
+        self.board = ZoneBoard(jobs: services.jobs, registry: services.registry, isBlind: services.isBlind)
     }
 
     struct Zone: Sendable {
@@ -68,7 +79,7 @@ struct Lookout: Sendable {
     /// - Returns: `isComplete`: the others could be asked for too.
     func gateways() async -> (gateways: [Gateway], isComplete: Bool) {
         let own: Gateway? =
-            if let herald { Gateway(id: herald.id, at: .now, health: await herald.health().health) } else { nil }
+            if let herald { Gateway(id: herald.id, at: .now, health: await herald.health()) } else { nil }
         let heard = try? await self.registry.heard(now: .now).get()
         let others = (heard ?? []).filter { $0.id != own?.id }.map { heard in
             let health = heard.facts.flatMap { JSONDocument.value(GatewayHealth.self, of: $0) }

@@ -2,7 +2,9 @@
 
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
+internal import WebAssets
 
 extension Pages {
     /// The pages that can be installed.

@@ -3,8 +3,10 @@
 
 internal import EnrouteWire
 internal import HTTPTypes
-internal import Hummingbird
+package import HTTPValues
+package import Hummingbird
 internal import NIOCore
+internal import WebAssets
 
 /// Why there is no page.
 enum PageNotice: CaseIterable, Sendable {
@@ -71,7 +73,7 @@ extension Pages {
     /// The page of a problem that people may meet.
     ///
     /// - Returns: `nil` for one that they do not.
-    func notice(_ problem: Problem, _ request: Request, _ context: GatewayRequestContext) -> Response? {
+    package func notice(_ problem: Problem, _ request: Request, _ context: GatewayRequestContext) -> Response? {
         guard let notice = PageNotice(status: problem.statusCode), let file = self.files["notice.html"] else {
             return nil
         }

@@ -2,13 +2,15 @@
 
 internal import EnrouteWire
 internal import FoundationEssentials
-internal import HTTPTypes
-internal import Hummingbird
+package import HTTPTypes
+package import HTTPValues
+package import Hummingbird
 internal import NIOCore
+internal import WebAssets
 
 /// Pages and their assets.
-struct Pages: Sendable {
-    let settings: GatewaySettings
+package struct Pages: Sendable {
+    package let settings: PageSettings
     let files: PageFiles
     /// Files of Leaflet that pages may ask for; those that were there when the gateway began.
     private let leaflet: [String: PageFiles.File]
@@ -16,7 +18,7 @@ struct Pages: Sendable {
 
     private static let leafletTypes = ["leaflet.js": "text/javascript", "leaflet.css": "text/css"]
 
-    init(settings: GatewaySettings) {
+    package init(settings: PageSettings) {
         self.settings = settings
         self.files = PageFiles(folder: settings.pagesFolder)
         self.leaflet = Dictionary(
@@ -27,19 +29,19 @@ struct Pages: Sendable {
     }
 
     /// Files that pages ask for and that are not there: the maps of customers stay empty.
-    static func missingFiles(_ settings: GatewaySettings) -> [String] {
+    package static func missingFiles(_ settings: PageSettings) -> [String] {
         Self.leafletTypes.keys.sorted().map { "\(settings.leafletFolder)/\($0)" }
             .filter { !FileManager.default.isReadableFile(atPath: $0) }
     }
 
-    private static func leaflet(_ name: String, _ settings: GatewaySettings) -> PageFiles.File? {
+    private static func leaflet(_ name: String, _ settings: PageSettings) -> PageFiles.File? {
         guard let type = Self.leafletTypes[name] else { return nil }
         return FileManager.default.contents(atPath: "\(settings.leafletFolder)/\(name)").map {
             PageFiles.File(lasting: Array($0), mediaType: type)
         }
     }
 
-    func add(to router: Router<GatewayRequestContext>) {
+    package func add(to router: Router<GatewayRequestContext>) {
         for page in ["rider", "ops"] {
             router.get("\(page)") { request, _ in self.shell(page, request) }
         }
@@ -141,7 +143,7 @@ struct Pages: Sendable {
         return response
     }
 
-    static func answer(
+    package static func answer(
         _ bytes: [UInt8], _ contentType: String, caching: String = "max-age=300", status: HTTPResponse.Status = .ok
     ) -> Response {
         Response(
@@ -151,13 +153,15 @@ struct Pages: Sendable {
 }
 
 /// Headers that every answer carries: what a page may load, and that nobody is told where it came from.
-struct SecurityHeaders: RouterMiddleware {
+package struct SecurityHeaders: RouterMiddleware {
+
+    package init() {}
     /// Leaflet positions its panes and markers by inline styles, set from script; the policy allows no inline script.
     private static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
         + "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-    func handle(
+    package func handle(
         _ request: Request, context: GatewayRequestContext,
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {

@@ -3,9 +3,12 @@
 
 internal import Access
 internal import EnrouteWire
-internal import Hummingbird
+package import HTTPValues
+package import Hummingbird
 internal import LiveState
 internal import NIOCore
+internal import Realtime
+package import TrafficControl
 
 extension Routes {
     func addSignIns(to api: RouterGroup<GatewayRequestContext>) {
@@ -89,7 +92,7 @@ extension Routes {
     /// Where somebody comes from who has not said who it is, if they may ask at the moment.
     ///
     /// - Returns: `nil` where addresses are not limited.
-    func visitor(_ request: Request, _ context: GatewayRequestContext) throws -> ClientAddress? {
+    package func visitor(_ request: Request, _ context: GatewayRequestContext) throws -> ClientAddress? {
         let now = NIODeadline.now().uptimeNanoseconds
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])

@@ -5,9 +5,13 @@
 internal import Access
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import TrafficControl
+internal import WebAssets
 
 extension Routes {
     func addTrackingPage(_ pages: Pages, to router: Router<GatewayRequestContext>) {

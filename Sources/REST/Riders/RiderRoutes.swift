@@ -3,10 +3,13 @@
 internal import Access
 internal import EnrouteWire
 internal import HTTPTypes
+internal import HTTPValues
 internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Redis
+internal import TrafficControl
 
 extension Routes {
     func addRiders(to api: RouterGroup<GatewayRequestContext>) {

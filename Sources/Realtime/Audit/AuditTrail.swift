@@ -3,10 +3,12 @@
 
 internal import Access
 internal import EnrouteWire
+internal import HTTPValues
 internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Telemetry
+internal import TrafficControl
 
 /// The audit trail of one event loop. Confined to it.
 final class AuditTrail {

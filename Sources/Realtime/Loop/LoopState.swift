@@ -1,38 +1,42 @@
 // What one event loop owns: nothing here is shared with another loop, so nothing needs a lock.
 
-internal import Access
+package import Access
 internal import EnrouteWire
-internal import LiveState
-internal import Logging
-internal import NIOCore
+package import ETA
+internal import HTTPValues
+package import Jobs
+package import LiveState
+package import Logging
+package import NIOCore
 internal import Redis
 internal import Resilience
-internal import SecureSocket
-internal import Telemetry
+package import SecureSocket
+package import Telemetry
+package import TrafficControl
 
 /// Connections to Redis, follow table and sessions of one event loop. Confined to it.
-final class LoopState {
-    let eventLoop: any EventLoop
-    let settings: GatewaySettings
-    let logger: Logger
-    let sockets = TLSLoop()
-    let relay: LoopRelay
-    let publisher: LocationPublisher
-    let notes: VerdictNotes
+package final class LoopState {
+    package let eventLoop: any EventLoop
+    package let settings: RealtimeSettings
+    package let logger: Logger
+    package let sockets = TLSLoop()
+    package let relay: LoopRelay
+    package let publisher: LocationPublisher
+    package let notes: VerdictNotes
     /// Of riders who report by REST.
-    private(set) lazy var backgroundTrips = JudgedTrips(loop: self, most: Self.mostBackgroundTrips)
-    private(set) lazy var backgroundRiders = BackgroundRiders(loop: self, most: Self.mostBackgroundTrips)
-    let jobs: JobControl
-    let links: TrackingLinks
-    let tickets: Tickets
-    let signInCodes: SignInCodes
-    let riders: RiderControl
-    let pool: ZonePool
+    package private(set) lazy var backgroundTrips = JudgedTrips(loop: self, most: Self.mostBackgroundTrips)
+    package private(set) lazy var backgroundRiders = BackgroundRiders(loop: self, most: Self.mostBackgroundTrips)
+    package let jobs: JobControl
+    package let links: TrackingLinks
+    package let tickets: Tickets
+    package let signInCodes: SignInCodes
+    package let riders: RiderControl
+    package let pool: ZonePool
     let rounds: RiderRounds
     /// `nil` where no place of an address is looked up.
-    let geocoder: Geocoder?
+    package let geocoder: Geocoder?
     /// Shared with the other loops.
-    let revocations: Revocations
+    package let revocations: Revocations
     private let watch: RevocationWatch
     /// On one loop of a gateway.
     private let sweep: RiderSweep?
@@ -42,14 +46,14 @@ final class LoopState {
     private let writes: RedisClient
     private let witnesses: RedisWitnesses
     private var outage = Outage()
-    private(set) var redisWatch = RedisWatch(now: .now)
+    package private(set) var redisWatch = RedisWatch(now: .now)
     /// Shared with the other loops.
-    let quotas: Quotas
-    let load: SharedLoad
-    let deadlines = Deadlines(now: .now())
+    package let quotas: Quotas
+    package let load: SharedLoad
+    package let deadlines = Deadlines(now: .now())
     let personBuckets: SharedBuckets<PersonID>
     let addressBuckets: SharedBuckets<ClientAddress>
-    let counts: LoopCounts
+    package let counts: LoopCounts
     /// Ticks since the loop began: a clock that costs nothing to read.
     private(set) var ticks: UInt64 = 0
     private let pulse: SharedLoad.Pulse
@@ -70,8 +74,8 @@ final class LoopState {
     static let mostRereads = 500
 
     /// - Parameter index: of the loop among the gateway's `loops`, from 0.
-    init(
-        eventLoop: any EventLoop, index: Int, loops: Int, settings: GatewaySettings, quotas: Quotas, load: SharedLoad,
+    package init(
+        eventLoop: any EventLoop, index: Int, loops: Int, settings: RealtimeSettings, quotas: Quotas, load: SharedLoad,
         revocations: Revocations, routing: ArrivalRouting, witnesses: RedisWitnesses, logger: Logger
     ) {
         self.eventLoop = eventLoop
@@ -156,7 +160,7 @@ final class LoopState {
         }
     }
 
-    func start() -> EventLoopFuture<Void> {
+    package func start() -> EventLoopFuture<Void> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         self.timer = self.eventLoop.scheduleRepeatedTask(initialDelay: Deadlines.tick, delay: Deadlines.tick) { _ in
             bound.value.tick()
@@ -168,7 +172,7 @@ final class LoopState {
         }.flatMap { bound.value.watch.start() }.map { bound.value.sweep?.start() }
     }
 
-    func stop() {
+    package func stop() {
         self.timer?.cancel()
         self.relay.stop()
         self.watch.stop()
@@ -179,13 +183,13 @@ final class LoopState {
         self.writes.stop()
     }
 
-    var requests: IdempotencyRecords { IdempotencyRecords(writes: self.writes, settings: self.settings.liveState) }
+    package var requests: IdempotencyRecords { IdempotencyRecords(writes: self.writes, settings: self.settings.liveState) }
 
     /// For writing: as what is told has to be durable, it goes where writes wait for each other.
-    var revocationLog: RevocationLog { RevocationLog(ledger: self.writes, settings: self.settings.liveState) }
+    package var revocationLog: RevocationLog { RevocationLog(ledger: self.writes, settings: self.settings.liveState) }
 
     /// How long each of them takes to answer; `nil`: it does not.
-    func roundTrips() -> EventLoopFuture<(live: TimeAmount?, ledger: TimeAmount?)> {
+    package func roundTrips() -> EventLoopFuture<(live: TimeAmount?, ledger: TimeAmount?)> {
         let begun = NIODeadline.now()
         let trips = [self.live, self.ledger].map { client in
             client.send(["PING"]).map { _ -> TimeAmount? in .now() - begun }.flatMapErrorThrowing { _ in nil }
@@ -193,13 +197,8 @@ final class LoopState {
         return trips[0].and(trips[1]).map { (live: $0, ledger: $1) }
     }
 
-    /// What operations look at, as this loop reads it.
-    func lookout(isBlind: @escaping @Sendable () async throws -> Bool) -> Lookout {
-        let state = self.settings.liveState
-        return Lookout(
-            jobs: self.jobs, streams: AuditStreams(ledger: self.ledger, settings: state),
-            registry: GatewayRegistry(live: self.live, settings: state), isBlind: isBlind)
-    }
+    package var streams: AuditStreams { AuditStreams(ledger: self.ledger, settings: self.settings.liveState) }
+    package var registry: GatewayRegistry { GatewayRegistry(live: self.live, settings: self.settings.liveState) }
 
     // MARK: sessions
 
@@ -208,27 +207,27 @@ final class LoopState {
         return self.lastNumber
     }
 
-    func add(_ session: Session) {
+    package func add(_ session: Session) {
         self.sessions[session.number] = session
         if let retryIn = self.drainMilliseconds { session.goAway(retryInMilliseconds: .random(in: 0...retryIn)) }
     }
 
     /// The session has reported, travelled or declared its rider: what that came to is told when it ends.
-    func add(_ rider: RiderSession, of session: Session) { self.ridingSessions[session.number] = rider }
+    package func add(_ rider: RiderSession, of session: Session) { self.ridingSessions[session.number] = rider }
 
-    func remove(_ session: Session) {
+    package func remove(_ session: Session) {
         self.sessions[session.number] = nil
         self.ridingSessions.removeValue(forKey: session.number)?.guidance.left()
         self.left()
     }
 
-    func add(visitor channel: any Channel) {
+    package func add(visitor channel: any Channel) {
         self.visitors[ObjectIdentifier(channel)] = channel
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         channel.closeFuture.whenComplete { _ in bound.value.remove(visitor: channel) }
     }
 
-    func remove(visitor channel: any Channel) {
+    package func remove(visitor channel: any Channel) {
         guard self.visitors.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return }
         self.left()
     }
@@ -238,7 +237,7 @@ final class LoopState {
     }
 
     /// A page of this origin wanted to connect, and may not: an attack, or an origin that is missing in the configuration.
-    func refused(origin: String) {
+    package func refused(origin: String) {
         self.counts.add(.originsRefused)
         guard let unsaid = self.originNotices.next(at: NIODeadline.now().uptimeNanoseconds) else { return }
         self.logger.warning(
@@ -247,7 +246,7 @@ final class LoopState {
     }
 
     /// What is at the moment, for a scrape.
-    var census: (counts: Counts, sessions: Int, jobs: Int) {
+    package var census: (counts: Counts, sessions: Int, jobs: Int) {
         (self.counts.values, self.sessions.count, self.relay.followedJobs)
     }
 
@@ -298,17 +297,17 @@ final class LoopState {
     }
 
     /// It may be unknown who may see what.
-    var isBlind: Bool { self.watch.isBlind }
+    package var isBlind: Bool { self.watch.isBlind }
 
     /// Clients were told that what they see may be old.
-    var isDegraded: Bool { self.outage.isDegraded }
+    package var isDegraded: Bool { self.outage.isDegraded }
 
     /// Set once the gateway is stopping: within how many ms its sessions end.
     private var drainMilliseconds: Int64?
 
     /// Tells every session to come back elsewhere, each after a time of its own within `milliseconds`, and ends it then;
     /// lets every request be answered, and none follow it. Succeeds when all are gone.
-    func drain(milliseconds: Int64) -> EventLoopFuture<Void> {
+    package func drain(milliseconds: Int64) -> EventLoopFuture<Void> {
         self.drainMilliseconds = max(1, milliseconds)
         guard !self.sessions.isEmpty || !self.visitors.isEmpty else { return self.trail.settled() }
         let promise = self.whenEmpty ?? self.eventLoop.makePromise(of: Void.self)
@@ -327,7 +326,7 @@ final class LoopState {
     /// Lets go of idle sessions, the newest first.
     ///
     /// - Parameter percent: of all sessions of the loop; at least one.
-    func shed(percent: Int) {
+    package func shed(percent: Int) {
         let most = max(1, self.sessions.count * percent / 100)
         let idleTicks = UInt64(self.settings.overload.idleSeconds) * 10
         let newest = self.sessions.values.filter { $0.isOpen && self.ticks - $0.lastActive >= idleTicks }.sorted {
@@ -341,26 +340,4 @@ final class LoopState {
 
     /// When who was let go may try again.
     static let shedRetryMilliseconds: ClosedRange<Int64> = 5_000...30_000
-}
-
-/// Counts of one loop, which every part of it adds to. Confined to it.
-final class LoopCounts {
-    private(set) var values = Counts()
-
-    func add(_ metric: Metric) { self.values.add(metric) }
-
-    func add(_ metric: Metric, _ amount: Int) { self.values.add(metric, amount) }
-
-    /// A session was closed by us.
-    func closed(_ code: CloseCode) {
-        switch code {
-        case .goingAway: self.add(.closedGoingAway)
-        case .overloaded: self.add(.closedOverloaded)
-        case .rateLimited: self.add(.closedRateLimited)
-        case .tooManyBadRequests: self.add(.closedBadMessages)
-        case .messageTooBig: self.add(.closedTooBig)
-        case .protocolError: self.add(.closedProtocolError)
-        default: break
-        }
-    }
 }

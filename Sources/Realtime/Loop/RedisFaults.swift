@@ -2,15 +2,16 @@
 // somebody sees it, and not again and again. That writes are refused for want of memory or of a disk is an outage like any
 // other, although every read is answered: it is known here, and told to clients by the loops.
 
-internal import LiveState
-internal import Logging
+package import LiveState
+package import Logging
 internal import NIOCore
-internal import Redis
+package import Redis
 internal import Synchronization
 internal import Telemetry
+internal import TrafficControl
 
 /// Hears of the failures of one role's Redis, from all loops of a gateway. Safe from any thread.
-final class RedisFaults: RedisWitness {
+package final class RedisFaults: RedisWitness {
     private struct State {
         var metrics = RedisMetrics()
         var errors = SaidLately<RedisMetrics.Failure>(most: RedisMetrics.Failure.allCases.count)
@@ -43,7 +44,7 @@ final class RedisFaults: RedisWitness {
 
     // MARK: errors
 
-    func failed(_ error: RedisError) {
+    package func failed(_ error: RedisError) {
         let (failure, now) = (RedisMetrics.Failure(error), self.clock())
         let said = self.state.withLock { state in
             state.metrics.failed(failure, at: self.role)
@@ -66,7 +67,7 @@ final class RedisFaults: RedisWitness {
 
     // MARK: values that are not ours
 
-    func refused(_ names: [String], by command: String) {
+    package func refused(_ names: [String], by command: String) {
         let (name, now) = (names.first ?? "", self.clock())
         let kind = self.keyspace.kind(of: name)
         let said = self.state.withLock { state in
@@ -85,9 +86,9 @@ final class RedisFaults: RedisWitness {
 
     // MARK: refused writes
 
-    var isRefusingWrites: Bool { self.isRefusing.load(ordering: .relaxed) }
+    package var isRefusingWrites: Bool { self.isRefusing.load(ordering: .relaxed) }
 
-    func wrote() { self.state.withLock { self.end(&$0) } }
+    package func wrote() { self.state.withLock { self.end(&$0) } }
 
     /// Since when Redis refuses writes; `nil` while it takes them, as far as is known.
     var refusingSince: NIODeadline? {
@@ -108,11 +109,11 @@ final class RedisFaults: RedisWitness {
 }
 
 /// Both roles.
-struct RedisWitnesses: Sendable {
-    let live: RedisFaults
-    let ledger: RedisFaults
+package struct RedisWitnesses: Sendable {
+    package let live: RedisFaults
+    package let ledger: RedisFaults
 
-    init(keyspace: Keyspace, logger: Logger) {
+    package init(keyspace: Keyspace, logger: Logger) {
         self.live = RedisFaults(.live, keyspace: keyspace, logger: logger)
         self.ledger = RedisFaults(.ledger, keyspace: keyspace, logger: logger)
     }
@@ -121,44 +122,15 @@ struct RedisWitnesses: Sendable {
     var refusingSince: NIODeadline? { [self.live.refusingSince, self.ledger.refusingSince].compactMap { $0 }.min() }
 
     /// Prometheus' text format.
-    var text: String {
+    package var text: String {
         var metrics = self.live.metrics
         metrics.add(self.ledger.metrics)
         return metrics.text(kinds: Keyspace.Kind.allCases.map(\.rawValue))
     }
 }
 
-/// What was said, so that the same is not said again at once. A value.
-struct SaidLately<Subject: Hashable & Sendable>: Sendable {
-    private var said: [Subject: (at: NIODeadline, since: Int)] = [:]
-    private let most: Int
-
-    /// The same is not said again for so long.
-    static var silence: TimeAmount { .seconds(60) }
-
-    /// - Parameter most: subjects that are remembered.
-    init(most: Int) { self.most = most }
-
-    /// Something happened.
-    ///
-    /// - Returns: how often it happened since it was said last, if it is to be said now; `nil`: not now.
-    mutating func say(_ subject: Subject, now: NIODeadline) -> Int? {
-        if let known = self.said[subject], now - known.at < Self.silence {
-            self.said[subject]?.since += 1
-            return nil
-        }
-        let missed = self.said[subject]?.since ?? 0
-        if self.said[subject] == nil, self.said.count >= self.most {
-            self.said = self.said.filter { now - $0.value.at < Self.silence }
-            guard self.said.count < self.most else { return nil }
-        }
-        self.said[subject] = (now, 0)
-        return missed
-    }
-}
-
 extension RedisMetrics.Failure {
-    init(_ error: RedisError) {
+    package init(_ error: RedisError) {
         self =
             switch error {
             case .refused(let code, _): Self.codes[code] ?? .other
@@ -180,11 +152,4 @@ extension RedisMetrics.Failure {
 
     /// Reads are answered, and nothing new is taken.
     var refusesWrites: Bool { [.outOfMemory, .diskRefused, .tooFewReplicas].contains(self) }
-}
-
-extension RedisError {
-    /// For the log: of what Redis answered the code alone, since the rest may repeat what was sent.
-    var withoutArguments: String {
-        if case .refused(let code, _) = self { "Redis answered \(code)" } else { "\(self)" }
-    }
 }

@@ -7,11 +7,13 @@
 // a zone's go by their lifetime once none comes.
 
 internal import EnrouteWire
+internal import Jobs
 internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Redis
 internal import Telemetry
+internal import TrafficControl
 
 /// Sweeps every zone's silent riders, again and again. Confined to its event loop.
 final class RiderSweep {

@@ -7,8 +7,10 @@ internal import Access
 internal import EnrouteWire
 internal import Fanout
 internal import HotPath
+internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import WebSocket
 
 /// One session's following of one job. Confined to the session's loop.
 final class FollowedJob {

@@ -1,13 +1,15 @@
 // The jobs one session follows: subscribing without a gap, and leaving. What comes for one of them goes through
 // `FollowedJob`.
 
-internal import Access
-internal import EnrouteWire
+package import Access
+package import EnrouteWire
+internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import WebSocket
 
 /// The jobs one session follows. Confined to the session's loop.
-final class FollowerSession {
+package final class FollowerSession {
     unowned let session: Session
     private let loop: LoopState
     private var followed: [JobID: FollowedJob] = [:]
@@ -19,7 +21,7 @@ final class FollowerSession {
 
     /// The order that misses nothing: authorise, subscribe and have it acknowledged, read, show what was read, then what
     /// came meanwhile and is newer, then what comes.
-    func subscribe(_ job: JobID, since: ResumePoint?, _ grant: Grant, _ ref: MessageRef? = nil) {
+    package func subscribe(_ job: JobID, since: ResumePoint?, _ grant: Grant, _ ref: MessageRef? = nil) {
         guard self.followed[job] == nil else {
             return self.session.refuse("subscribe", job, .badRequest, "This connection follows the job already.", ref)
         }

@@ -5,6 +5,7 @@
 internal import EnrouteWire
 internal import LiveState
 internal import NIOCore
+internal import TrafficControl
 
 /// How old the last positions of the jobs are that one loop follows. Confined to it.
 final class FreshnessWatch {

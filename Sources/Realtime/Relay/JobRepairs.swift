@@ -4,11 +4,14 @@
 
 internal import Access
 internal import EnrouteWire
+internal import Jobs
 internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Resilience
 internal import Telemetry
+internal import TrafficControl
+internal import WebSocket
 
 /// Reads the jobs followed on one loop again. Confined to it.
 final class JobRepairs {
@@ -24,7 +27,7 @@ final class JobRepairs {
     private var openInVain: Set<JobID> = []
 
     /// Who follows a job here.
-    var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
+    package var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
     /// What of a view may be shown now.
     var showable: (JobView, JobID) -> JobView = { view, _ in view }
     /// A position was read that a message may have been lost of.

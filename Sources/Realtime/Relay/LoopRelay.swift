@@ -4,18 +4,23 @@
 // Step 8 of 10 of the hot path. Before: Redis/RedisChannelHandler.swift
 // Next: Realtime/Relay/FollowedJob.swift
 
-internal import EnrouteWire
+package import EnrouteWire
+internal import ETA
 internal import Fanout
 internal import HotPath
+internal import HTTPValues
+internal import Jobs
 internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import Redis
 internal import Resilience
 internal import Telemetry
+internal import TrafficControl
+internal import WebSocket
 
 /// Relays the messages of the jobs that are followed on one event loop. Confined to it.
-final class LoopRelay {
+package final class LoopRelay {
     private let eventLoop: any EventLoop
     private let keyspace: Keyspace
     private let jobs: JobControl
@@ -121,7 +126,7 @@ final class LoopRelay {
     var followedJobs: Int { self.table.topics.count }
 
     /// How many follow each job on this loop, of at most `most` jobs. Cost: O(most).
-    func followers(most: Int) -> [JobID: Int] {
+    package func followers(most: Int) -> [JobID: Int] {
         Dictionary(
             uniqueKeysWithValues: self.table.topics.prefix(most).map { ($0, self.table.followers(of: $0).count) })
     }

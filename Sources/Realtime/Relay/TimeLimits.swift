@@ -3,8 +3,11 @@
 // Redis would let nothing through in any case; here is who says so.
 
 internal import EnrouteWire
+internal import HTTPValues
+internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import TrafficControl
 
 /// Closes the feeds of jobs at their limits. Confined to its loop.
 final class TimeLimits {

@@ -5,8 +5,10 @@
 internal import Access
 internal import EnrouteWire
 internal import Fanout
+internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import WebSocket
 
 /// One session's view of one zone's pool. Confined to the session's loop.
 final class WatchedZone {

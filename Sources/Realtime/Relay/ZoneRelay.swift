@@ -2,14 +2,16 @@
 // is watched here, one frame for each change, offered to every watcher. A gap, a lost channel or a lost message lead
 // to the zone being read again (ZoneRereads).
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import Fanout
-internal import LiveState
+package import LiveState
 internal import Logging
 internal import NIOCore
 internal import Redis
 internal import Resilience
 internal import Telemetry
+internal import TrafficControl
+internal import WebSocket
 
 /// Relays the changes of the zones that are watched on one event loop. Confined to it.
 final class ZoneRelay {
@@ -99,7 +101,7 @@ final class ZoneRelay {
 }
 
 extension PoolView {
-    init(_ zone: ZoneID, _ reading: ZonePool.Reading) {
+    package init(_ zone: ZoneID, _ reading: ZonePool.Reading) {
         let members = reading.members.map { PoolMember(rider: $0.rider, heartbeat: $0.heartbeat) }
         self.init(
             zone: zone, version: reading.version,

@@ -8,6 +8,8 @@ internal import Logging
 internal import NIOCore
 internal import Resilience
 internal import Telemetry
+internal import TrafficControl
+internal import WebSocket
 
 /// Rereads and checks of one loop's zones. Confined to it.
 final class ZoneRereads {

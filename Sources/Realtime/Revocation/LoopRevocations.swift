@@ -1,17 +1,20 @@
 // What a revocation does on one loop: sessions that came by it end, followers of a revoked job are told and leave, and
 // what the kernel still holds for somebody who does not read is thrown away with the connection, in time.
 
-internal import Access
+package import Access
 internal import EnrouteWire
+internal import HTTPValues
+internal import Jobs
 internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import SecureSocket
 internal import Telemetry
+internal import TrafficControl
 
 extension LoopState {
     /// - Parameter isFirst: the gateway is starting: nobody is here yet.
-    func apply(_ revocations: [Revocation], isFirst: Bool) {
+    package func apply(_ revocations: [Revocation], isFirst: Bool) {
         let new = self.revocations.apply(revocations, now: .now)
         self.counts.add(.revocationsApplied, new.count)
         // The loop that learns it first does it for the gateway; every gateway does, since a rider of its own may just
@@ -42,7 +45,7 @@ extension LoopState {
     }
 
     /// Whether who signs in, or did, is not to be here any more.
-    func isRevoked(_ admitted: Admitted) -> Bool {
+    package func isRevoked(_ admitted: Admitted) -> Bool {
         if self.revocations.isRevoked(admitted.grant) { return true }
         // A link shows one job and nothing else.
         guard admitted.grant.link != nil, let job = admitted.grant.job else { return false }
@@ -58,7 +61,7 @@ extension Session {
     var admitted: Admitted? { self.life.admitted }
 
     /// Ends it: nothing that waits is sent any more, but for the close frame.
-    func revoke() {
+    package func revoke() {
         guard self.isOpen else { return }
         self.loop.counts.add(.sessionsRevoked)
         self.close(.forbidden, "revoked", takesBack: true)
@@ -105,7 +108,7 @@ extension Session {
 extension FollowedJob {
     /// The job is revoked: it is over for everybody but operations and services. Who was never shown it is answered as if
     /// there were none.
-    func revoke() {
+    package func revoke() {
         guard let role = self.session.admitted?.grant.role, role == .customer || role == .rider else { return }
         if self.isShown {
             self.end(.revoked)
@@ -120,36 +123,5 @@ extension FollowerSession {
     fileprivate func withdraw(_ followed: FollowedJob) {
         self.leave(followed)
         self.session.refuse("subscribe", followed.job, .noSuchJob, followed.ref)
-    }
-}
-
-/// The newest position of each followed job that came while its loop could not know what is revoked. A value.
-struct WithheldPositions {
-    private var newest: [JobID: (id: UInt64, frame: [UInt8])] = [:]
-    /// Jobs of whose arrival something was said.
-    private var arrivals: Set<JobID> = []
-
-    var isEmpty: Bool { self.newest.isEmpty && self.arrivals.isEmpty }
-
-    mutating func keep(_ id: UInt64, _ frame: [UInt8], of job: JobID) {
-        if let held = self.newest[job], held.id >= id { return }
-        self.newest[job] = (id, frame)
-    }
-
-    mutating func keepArrival(of job: JobID) { self.arrivals.insert(job) }
-
-    mutating func drop(_ job: JobID) {
-        self.newest[job] = nil
-        self.arrivals.remove(job)
-    }
-
-    mutating func takeAll() -> [JobID: (id: UInt64, frame: [UInt8])] {
-        defer { self.newest = [:] }
-        return self.newest
-    }
-
-    mutating func takeArrivals() -> Set<JobID> {
-        defer { self.arrivals = [] }
-        return self.arrivals
     }
 }

@@ -3,19 +3,20 @@
 // answer to the request (RFC 9112 section 7.1), written past the HTTP encoder as frames are.
 
 internal import EnrouteWire
+internal import HTTPValues
 internal import NIOCore
 
 /// How messages become events.
-enum EventStream {
-    static let mediaType = "text/event-stream"
+package enum EventStream {
+    package static let mediaType = "text/event-stream"
 
     /// When a client comes back whose stream has broken, ms: each is told a time of its own.
-    static let retryMilliseconds: ClosedRange<Int64> = 1_000...4_000
+    package static let retryMilliseconds: ClosedRange<Int64> = 1_000...4_000
 
     /// - Parameters:
     ///   - frame: a whole WebSocket frame as a server sends it.
     ///   - isChunked: `false` for HTTP/1.0, where the answer ends with the connection.
-    static func chunk(of frame: [UInt8], isChunked: Bool = true) -> [UInt8] {
+    package static func chunk(of frame: [UInt8], isChunked: Bool = true) -> [UInt8] {
         let header = frame[1] < 126 ? 2 : frame[1] == 126 ? 4 : 10
         let payload = frame[header...]
         var event: [UInt8] = []
@@ -85,7 +86,7 @@ private struct Closing: Encodable {
 
 extension ResumePoint {
     /// - Parameter id: of the last event that was seen, `<epoch>.<status event>`; `nil` when it is none of ours.
-    init?(lastEventID id: String) {
+    package init?(lastEventID id: String) {
         let parts = id.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let epoch = Identifier<Void>(String(parts[0])), let status = StatusID(parts[1]) else {
             return nil

@@ -3,11 +3,14 @@
 
 internal import Access
 internal import EnrouteWire
+internal import HTTPValues
+internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import TrafficControl
 
 /// One session's place. Confined to its loop.
-final class GuestPlace {
+package final class GuestPlace {
     private unowned let session: Session
     private let links: TrackingLinks
     private let link: String

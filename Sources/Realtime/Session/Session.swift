@@ -1,33 +1,36 @@
 // One WebSocket: its life from the upgrade to the close, and messages out. What comes in, what a rider does and what a
 // follower gets stand in files of their own.
 
-internal import Access
-internal import EnrouteWire
+package import Access
+package import EnrouteWire
 internal import Fanout
+package import Jobs
 internal import LiveState
-internal import Logging
-internal import NIOCore
-internal import SecureSocket
+package import Logging
+package import NIOCore
+package import SecureSocket
 internal import Telemetry
+package import TrafficControl
+internal import WebSocket
 
 /// A signed-in (or not yet signed-in) connection. Confined to its loop.
-final class Session: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
+package final class Session: ChannelInboundHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias OutboundOut = ByteBuffer
 
     /// How messages are put on the wire.
-    enum Framing {
+    package enum Framing {
         case webSocket
         /// Server-sent events, as the chunks of an answer to a request (EventStream).
         case events
     }
 
-    let loop: LoopState
-    let framing: Framing
+    package let loop: LoopState
+    package let framing: Framing
     /// Of events: whether each is a chunk, as HTTP/1.1 has it.
-    var isChunked = true
+    package var isChunked = true
     /// Grows with every session of the loop: the newest has the greatest.
-    let number: UInt64
+    package let number: UInt64
     /// Tells it from every other session of every gateway.
     let id: String
     let socket: SecureSocketHandler
@@ -37,11 +40,11 @@ final class Session: ChannelInboundHandler {
     var life = SessionLife()
     var reader: WebSocketReader
     var outbox: Outbox<JobID>
-    var rate: MessageRate
+    package var rate: MessageRate
     var keepalive: Keepalive
-    var context: ChannelHandlerContext?
+    package var context: ChannelHandlerContext?
     /// What came in, and was not acted upon yet.
-    var heard = Heard()
+    package var heard = Heard()
     /// What is to be verified, or was before the session began.
     private var entry: Entry
     /// Tick of the loop in which a message last came or went.
@@ -50,15 +53,15 @@ final class Session: ChannelInboundHandler {
     /// Set while something was taken away from this peer that the kernel may still hold for it (LoopRevocations).
     var taking: Taking?
     /// Of a tracking link, when it came by one.
-    var place: GuestPlace?
+    package var place: GuestPlace?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
-    private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
+    package private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
     private(set) lazy var watcher = WatcherSession(session: self, loop: self.loop)
 
     /// - Parameters:
     ///   - address: whom it counts for; `nil` where addresses are not limited.
     ///   - admitted: who signed in with the upgrade request; `nil` when the ticket or the first message has to.
-    init(
+    package init(
         loop: LoopState, socket: SecureSocketHandler, address: ClientAddress?, framing: Framing = .webSocket,
         id: String = Session.newID, admitted: Admitted? = nil, ticket: String? = nil, token: String? = nil,
         logger: Logger
@@ -95,7 +98,7 @@ final class Session: ChannelInboundHandler {
         case message
     }
 
-    static var newID: String { String(UInt64.random(in: .min ... .max), radix: 36) }
+    package static var newID: String { String(UInt64.random(in: .min ... .max), radix: 36) }
 
     /// What ends the session, or a step of its life, when its time has come.
     struct Timers {
@@ -117,7 +120,7 @@ final class Session: ChannelInboundHandler {
 
     // MARK: life
 
-    func handlerAdded(context: ChannelHandlerContext) {
+    package func handlerAdded(context: ChannelHandlerContext) {
         let entry = self.entry
         self.entry = .message
         // Whoever was looked up while the connection ended comes too late to hear of the end: nothing has begun.
@@ -137,12 +140,12 @@ final class Session: ChannelInboundHandler {
         }
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    package func channelInactive(context: ChannelHandlerContext) {
         self.ended()
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { self.ended() }
+    package func handlerRemoved(context: ChannelHandlerContext) { self.ended() }
 
     /// Gives back, once, all that the session has, whichever way it hears first that the connection is gone.
     private func ended() {
@@ -161,7 +164,7 @@ final class Session: ChannelInboundHandler {
         }
     }
 
-    func giveBack(_ admitted: Admitted) {
+    package func giveBack(_ admitted: Admitted) {
         self.loop.quotas.end(admitted.owner, self.address)
         self.loop.personBuckets.leave(admitted.grant.person)
         self.place?.leave()
@@ -187,16 +190,16 @@ final class Session: ChannelInboundHandler {
     }
 
     /// What it may see and do; `nil` before it is signed in, and after its end.
-    var grant: Grant? { self.life.admitted?.grant }
+    package var grant: Grant? { self.life.admitted?.grant }
 
     var isOpen: Bool { self.life.isOpen }
 
     // MARK: out
 
-    func send(_ message: ServerMessage) { self.send(Frame.text(message.encoded), .kept) }
+    package func send(_ message: ServerMessage) { self.send(Frame.text(message.encoded), .kept) }
 
     /// - Parameter ref: what the client called the message that is refused.
-    func refuse(
+    package func refuse(
         _ re: String, _ job: JobID?, _ code: ErrorCode, _ message: String, _ ref: MessageRef?, retryIn: Int64? = nil
     ) {
         let retryIn = code == .unavailable ? .random(in: 500...3000) : retryIn
@@ -206,7 +209,7 @@ final class Session: ChannelInboundHandler {
 
     /// What a failure means to the client. One that nobody expects is logged, with the session that the client knows it by,
     /// and counted.
-    func refused(_ error: any Error) -> Refused {
+    package func refused(_ error: any Error) -> Refused {
         let refused = Refused(error)
         guard refused.code == .internal else { return refused }
         self.loop.counts.add(.messagesFailed)
@@ -216,7 +219,7 @@ final class Session: ChannelInboundHandler {
         return refused
     }
 
-    func refuse(_ re: String, _ job: JobID?, _ refused: Refused, _ ref: MessageRef?) {
+    package func refuse(_ re: String, _ job: JobID?, _ refused: Refused, _ ref: MessageRef?) {
         self.send(
             .error(
                 Refusal(
@@ -250,7 +253,7 @@ final class Session: ChannelInboundHandler {
         }
     }
 
-    func write(_ frame: [UInt8]) {
+    package func write(_ frame: [UInt8]) {
         let bytes = self.framing == .webSocket ? frame : EventStream.chunk(of: frame, isChunked: self.isChunked)
         bytes.withUnsafeBytes { self.socket.writeNow($0) }
     }

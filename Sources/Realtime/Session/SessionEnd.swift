@@ -7,6 +7,8 @@ internal import Logging
 internal import NIOCore
 internal import SecureSocket
 internal import Telemetry
+internal import TrafficControl
+internal import WebSocket
 
 extension Session {
     /// Tells the client to come back elsewhere, and closes when it is this client's turn to do so.
@@ -30,7 +32,7 @@ extension Session {
     }
 
     /// Lets the session go because there is no memory for it.
-    func shed(retryInMilliseconds: Int64) {
+    package func shed(retryInMilliseconds: Int64) {
         self.send(.goaway(retryInMilliseconds: retryInMilliseconds))
         self.close(.overloaded, "the gateway has no room at the moment")
     }

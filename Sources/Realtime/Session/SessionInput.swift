@@ -7,13 +7,16 @@
 internal import EnrouteWire
 internal import Fanout
 internal import HotPath
+internal import HTTPValues
 internal import Logging
-internal import NIOCore
+package import NIOCore
 internal import Telemetry
+internal import TrafficControl
+internal import WebSocket
 
 extension Session {
     /// What a session has heard, besides what it did with it at once.
-    struct Heard {
+    package struct Heard {
         /// Messages that could not be understood.
         var badMessages = 0
         /// More was said than may be, again and again: it is closed as soon as what was asked before is answered.
@@ -24,7 +27,7 @@ extension Session {
         var lateBytes = 0
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // One more request, before this one's answer is whole: nobody reads it.
         guard self.framing == .webSocket else { return }
         let bytes = self.unwrapInboundIn(data)
@@ -47,7 +50,7 @@ extension Session {
         }
     }
 
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         // Who reads events has nothing more to say, but its end.
         if self.framing == .events, case ChannelEvent.inputClosed? = event as? ChannelEvent {
             return context.close(promise: nil)
@@ -55,7 +58,7 @@ extension Session {
         context.fireUserInboundEventTriggered(event)
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         self.logger.debug("socket failed", metadata: [LogKey.reason: "\(error)"])
         context.close(promise: nil)
     }

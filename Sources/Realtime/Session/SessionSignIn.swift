@@ -3,13 +3,16 @@
 
 internal import Access
 internal import EnrouteWire
+internal import HTTPValues
 internal import LiveState
 internal import Logging
-internal import NIOCore
+package import NIOCore
 internal import Telemetry
+internal import TrafficControl
+internal import WebSocket
 
 extension Session {
-    func signIn(_ admitted: EventLoopFuture<Admitted>) {
+    package func signIn(_ admitted: EventLoopFuture<Admitted>) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         // The client has done its part; what it waits for now, Redis or the issuer of keys, has a time of its own.
         if self.life.beginSignIn() { self.watchSignIn() }
@@ -111,7 +114,7 @@ extension Session {
         if let link = admitted.grant.link { _ = self.loop.links.leave(link, as: self.id) }
     }
 
-    func close(_ refusal: SignInRefusal) {
+    package func close(_ refusal: SignInRefusal) {
         // Those of a person and of an address are counted where they are met.
         if refusal.code == .connectionLimit { self.loop.counts.add(.sessionsRefusedByLink) }
         self.close(refusal.code, refusal.reason)

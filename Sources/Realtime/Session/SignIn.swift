@@ -1,22 +1,25 @@
 // From a credential to a grant: a token is checked here and now (or when its issuer has told its keys), a link is looked up.
 
-internal import Access
-internal import EnrouteWire
-internal import LiveState
-internal import NIOCore
+package import Access
+package import EnrouteWire
+internal import HTTPValues
+internal import Jobs
+package import LiveState
+package import NIOCore
 internal import Telemetry
+package import TrafficControl
 
 /// Who signed in, and whom the session counts for.
-struct Admitted {
-    let grant: Grant
+package struct Admitted {
+    package let grant: Grant
     /// `nil`: services may have as many sessions as they need.
-    let owner: SessionOwner?
+    package let owner: SessionOwner?
     let way: FollowedAccess.Way
     /// ms since the epoch; `nil` when it is no link that it came by.
     let linkExpiresAt: Int64?
 
     /// By a token, or the ticket that was made for one.
-    init(_ grant: Grant, by way: FollowedAccess.Way = .token) {
+    package init(_ grant: Grant, by way: FollowedAccess.Way = .token) {
         self.grant = grant
         self.owner = grant.role == .service ? nil : .person(grant.person)
         self.way = way
@@ -24,7 +27,7 @@ struct Admitted {
     }
 
     /// By a link to `job`, which is its customer's. A link has a cap of its own, across gateways.
-    init(link id: String, to job: JobID, customer: PersonID, expiresAt: Int64) {
+    package init(link id: String, to job: JobID, customer: PersonID, expiresAt: Int64) {
         self.grant = Grant(person: customer, role: .customer, job: job, link: id)
         self.owner = nil
         self.way = .link
@@ -33,18 +36,18 @@ struct Admitted {
 }
 
 /// Why somebody may not come in: the close code says what to do.
-struct SignInRefusal: Error {
-    let code: CloseCode
-    let reason: String
+package struct SignInRefusal: Error {
+    package let code: CloseCode
+    package let reason: String
     /// Counts against the address that tries.
     var isGuess = false
 
-    static let tokenExpired = SignInRefusal(code: .tokenExpired, reason: "the token has expired")
+    package static let tokenExpired = SignInRefusal(code: .tokenExpired, reason: "the token has expired")
     static let badToken = SignInRefusal(code: .invalidToken, reason: "the token is not accepted", isGuess: true)
     static let badLink = SignInRefusal(code: .invalidToken, reason: "the link is not valid any more", isGuess: true)
     static let badTicket = SignInRefusal(code: .invalidToken, reason: "the ticket is not valid any more", isGuess: true)
     static let tooManyGuesses = SignInRefusal(code: .rateLimited, reason: "too many tokens were refused")
-    static let unavailable = SignInRefusal(
+    package static let unavailable = SignInRefusal(
         code: .insufficientState, reason: "the service is not available at the moment")
 }
 
@@ -52,7 +55,7 @@ extension LoopState {
     /// Fails with `SignInRefusal`. Done at once for a token, but for one whose key the issuer is asked for.
     ///
     /// - Parameter session: who takes a place of a link; `nil` where only tokens are shown.
-    func signIn(
+    package func signIn(
         _ credential: Credential, from address: ClientAddress?, as session: String? = nil
     ) -> EventLoopFuture<Admitted> {
         let now = NIODeadline.now().uptimeNanoseconds
@@ -76,7 +79,7 @@ extension LoopState {
     }
 
     /// The same, with a ticket: it is gone with the first who shows it.
-    func signIn(ticket: String, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
+    package func signIn(ticket: String, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
         if let address, self.quotas.isLockedOut(address, at: NIODeadline.now().uptimeNanoseconds) != nil {
             return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyGuesses)
         }
@@ -129,7 +132,7 @@ extension LoopState {
         }
     }
 
-    func tokenRefused(_ address: ClientAddress?) {
+    package func tokenRefused(_ address: ClientAddress?) {
         self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds)
     }
 }

@@ -2,13 +2,15 @@
 // their requests. No end of a session says that one of them is gone, so its silence does: when nothing came for so long that
 // what is shown is old, and nobody else has shown anything, its connection is gone.
 
-internal import EnrouteWire
+package import EnrouteWire
+internal import HTTPValues
 internal import LiveState
-internal import NIOCore
+package import NIOCore
 internal import Tracking
+internal import TrafficControl
 
 /// The riders whose reports come in on one loop by requests. Confined to it.
-final class BackgroundRiders {
+package final class BackgroundRiders {
     private struct Entry {
         var rate = ReportRate()
         let round: RiderRound
@@ -31,11 +33,11 @@ final class BackgroundRiders {
     init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
 
     /// What an answer tells the rider of itself.
-    struct Guidance: Sendable {
+    package struct Guidance: Sendable {
         /// It is to report every so many s; `nil` before its first position.
-        var rate: Double?
+        package var rate: Double?
         /// What its place suggests, of the jobs whose destination it is near.
-        var approaches: [(job: JobID, state: ApproachState)] = []
+        package var approaches: [(job: JobID, state: ApproachState)] = []
     }
 
     /// A batch was judged.
@@ -43,7 +45,7 @@ final class BackgroundRiders {
     /// - Parameters:
     ///   - jobs: all that it was for, in the order of their stops.
     ///   - accepted: those of them whose followers are shown it.
-    func took(_ jobs: [JobID], accepted: [JobID], of rider: PersonID) -> Guidance {
+    package func took(_ jobs: [JobID], accepted: [JobID], of rider: PersonID) -> Guidance {
         self.heard(jobs, of: rider)
         guard let index = self.entries.index(forKey: rider) else { return Guidance() }
         self.entries.values[index].round.stops = jobs
@@ -64,14 +66,14 @@ final class BackgroundRiders {
     }
 
     /// Redis took a position.
-    func published(_ fix: Fix, of job: JobID, by rider: PersonID, receivedAt: Int64) {
+    package func published(_ fix: Fix, of job: JobID, by rider: PersonID, receivedAt: Int64) {
         var entry = self.entries[rider] ?? self.newEntry()
         entry.taken.remember(fix, of: job, receivedAt: receivedAt)
         self.entries[rider] = entry
     }
 
     /// Travel mode was switched off.
-    func stopped(_ job: JobID, of rider: PersonID) { self.entries[rider]?.taken.forget(job) }
+    package func stopped(_ job: JobID, of rider: PersonID) { self.entries[rider]?.taken.forget(job) }
 
     /// Another master of the live instance may lack what the last one took.
     func publishAgain() {
@@ -85,7 +87,7 @@ final class BackgroundRiders {
     /// The phone says why it has no position for a job, which is this rider's.
     ///
     /// - Returns: as `JudgedTrips.reported`.
-    func reported(_ reason: DarkReason, for job: JobID, of rider: PersonID) -> EventLoopFuture<Bool> {
+    package func reported(_ reason: DarkReason, for job: JobID, of rider: PersonID) -> EventLoopFuture<Bool> {
         self.heard([job], of: rider)
         return self.loop.backgroundTrips.reported(reason, self.trip(job, rider), isTheirs: true)
     }

@@ -1,12 +1,12 @@
 // What a rider is told of a reading that nobody is shown: the code for its client to act on, the reason as it is
 // counted, and a sentence for who builds the client.
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import Telemetry
 internal import Tracking
 
 extension FixRefusal {
-    var code: ErrorCode {
+    package var code: ErrorCode {
         switch self {
         case .outOfRange, .zeroZero: .badRequest
         case .future: .futurePosition
@@ -17,9 +17,9 @@ extension FixRefusal {
     }
 
     /// The same where a request holds it: its JSON can be read, and says what can not be.
-    var requestCode: ErrorCode { self.code == .badRequest ? .unprocessable : self.code }
+    package var requestCode: ErrorCode { self.code == .badRequest ? .unprocessable : self.code }
 
-    var sentence: String {
+    package var sentence: String {
         switch self {
         case .outOfRange, .zeroZero: "That is no place: lat is -90 to 90, lon -180 to 180 degrees, not both 0."
         case .future: "The position's time is in the future: check the phone's clock."
@@ -33,7 +33,7 @@ extension FixRefusal {
 }
 
 extension FixVerdictName {
-    var metric: Metric {
+    package var metric: Metric {
         switch self {
         case .accepted: .fixesAccepted
         case .held: .fixesHeld

@@ -5,19 +5,27 @@
 // Step 4 of 10 of the hot path. Before: Realtime/Trips/RiderSession.swift
 // Next: LiveState/Jobs/LocationPublisher.swift
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import HotPath
+internal import HTTPValues
+internal import Jobs
 internal import LiveState
 internal import Logging
-internal import NIOCore
+package import NIOCore
 internal import Telemetry
-internal import Tracking
+package import Tracking
+internal import TrafficControl
 
 /// The trips whose reports come in on one loop, by a session or by requests. Confined to it.
-final class JudgedTrips {
-    struct Key: Hashable, Sendable {
-        let rider: PersonID
-        let job: JobID
+package final class JudgedTrips {
+    package struct Key: Hashable, Sendable {
+        package let rider: PersonID
+        package let job: JobID
+
+        package init(rider: PersonID, job: JobID) {
+            self.rider = rider
+            self.job = job
+        }
     }
 
     private struct Entry {
@@ -41,10 +49,10 @@ final class JudgedTrips {
     private static let notesEvery = TimeAmount.seconds(5)
 
     /// - Parameter most: trips that are known at once; of more the one that was used longest ago is read anew.
-    init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
+    package init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
 
     /// - Returns: `nil` when what followers have been shown has to be read first.
-    func judge(_ fixes: [Fix], strays: [StrayFix], battery: Double?, _ key: Key) -> Judged? {
+    package func judge(_ fixes: [Fix], strays: [StrayFix], battery: Double?, _ key: Key) -> Judged? {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
         HotPath.pass(.judgedTrips)
         let now = NIODeadline.now()
@@ -64,7 +72,7 @@ final class JudgedTrips {
     /// accepted waits for Redis anyway.
     ///
     /// - Parameter again: also when that is known; somebody else may have reported since.
-    func read(_ key: Key, again: Bool = false) -> EventLoopFuture<Void> {
+    package func read(_ key: Key, again: Bool = false) -> EventLoopFuture<Void> {
         let entry = self.entry(key)
         if let reading = entry.reading { return reading }
         if entry.isRead, !again { return self.loop.eventLoop.makeSucceededVoidFuture() }
@@ -101,7 +109,7 @@ final class JudgedTrips {
     }
 
     /// Redis refused what was accepted here, so it knows more: what it knows is read before the next report.
-    func overrule(_ reason: FixRefusal, _ key: Key) {
+    package func overrule(_ reason: FixRefusal, _ key: Key) {
         self.entries[key]?.trip.overrule(reason)
         if reason == .travelModeOff { self.restart(key) } else { self.entries[key]?.isRead = false }
         self.countLater(key)
@@ -112,7 +120,7 @@ final class JudgedTrips {
     /// Redis took a position.
     ///
     /// - Returns: what its place suggests from now on; that was told to others, and is to be told to the rider.
-    func published(_ fix: Fix, _ key: Key, listeners: Int) -> ApproachState? {
+    package func published(_ fix: Fix, _ key: Key, listeners: Int) -> ApproachState? {
         let now = NIODeadline.now()
         // Changed where it lies, as in `judge`: a copy of a trip costs more than all that is done with it.
         guard let index = self.entries.index(forKey: key) else { return nil }
@@ -141,7 +149,7 @@ final class JudgedTrips {
     }
 
     /// What a rider's place suggests at the moment, of a job that is known to be its own.
-    func approach(of key: Key) -> ApproachState? {
+    package func approach(of key: Key) -> ApproachState? {
         self.entries[key].flatMap { $0.isTheirs ? $0.trip.approach : nil }
     }
 
@@ -173,7 +181,7 @@ final class JudgedTrips {
     }
 
     /// Travel mode was switched on.
-    func started(_ key: Key) {
+    package func started(_ key: Key) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.read(key).whenComplete { _ in
             let isNew = bound.value.entries[key]?.trip.begins(now: NIODeadline.now().uptimeNanoseconds) == true
@@ -195,7 +203,7 @@ final class JudgedTrips {
     /// - Returns: whether the job is the rider's, and shared, as far as that was asked. Fails when the reason could not
     ///   be noted.
     @discardableResult
-    func reported(_ reason: DarkReason, _ key: Key, isTheirs: Bool = false) -> EventLoopFuture<Bool> {
+    package func reported(_ reason: DarkReason, _ key: Key, isTheirs: Bool = false) -> EventLoopFuture<Bool> {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         return self.read(key).flatMap {
             let now = NIODeadline.now()
@@ -205,7 +213,7 @@ final class JudgedTrips {
         }
     }
 
-    var trips: [Key] { Array(self.entries.keys) }
+    package var trips: [Key] { Array(self.entries.keys) }
 
     /// Looks at every trip: a silence explains itself with time. One that is over is not looked at again.
     func tellDarkness() {
@@ -288,7 +296,7 @@ final class JudgedTrips {
     }
 
     /// Travel mode was switched off: nothing is shown any more.
-    func restart(_ key: Key) { self.entries[key]?.trip.restart() }
+    package func restart(_ key: Key) { self.entries[key]?.trip.restart() }
 
     // MARK: counting
 

@@ -3,8 +3,10 @@
 
 internal import Access
 internal import EnrouteWire
+internal import Jobs
 internal import NIOCore
 internal import Tracking
+internal import TrafficControl
 
 /// What one session's rider is told of itself. Confined to the session's loop.
 final class RiderGuidance {
@@ -28,7 +30,7 @@ final class RiderGuidance {
     }
 
     /// A position was taken, and so many connections heard it.
-    func published(_ fix: Fix, _ job: JobID, _ grant: Grant, _ listeners: Int) {
+    package func published(_ fix: Fix, _ job: JobID, _ grant: Grant, _ listeners: Int) {
         if let state = self.trips.published(fix, .init(rider: grant.person, job: job), listeners: listeners) {
             self.session.send(.approach(job: job, state))
         }
@@ -39,7 +41,7 @@ final class RiderGuidance {
     }
 
     /// The phone says why it has no position.
-    func reported(_ reason: DarkReason, for job: JobID?, _ grant: Grant, _ ref: MessageRef?) {
+    package func reported(_ reason: DarkReason, for job: JobID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse("dark", job, .forbidden, "Only riders report why they cannot be seen.", ref)
         }

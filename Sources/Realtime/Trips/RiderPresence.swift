@@ -3,9 +3,11 @@
 
 internal import Access
 internal import EnrouteWire
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Redis
+internal import TrafficControl
 
 /// The heartbeats of one session. Confined to its loop.
 final class RiderPresence {

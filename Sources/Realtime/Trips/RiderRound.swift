@@ -31,24 +31,3 @@ final class RiderRound {
         _ = self.rounds.tell(before, before: job)
     }
 }
-
-/// Where the stops before a job are. May be used from any thread.
-struct StopsBefore: Sendable {
-    let rounds: RiderRounds
-    let ledger: JobLedger
-
-    /// - Parameter rider: whose stops they must be; those of others, and those that have been made, do not count.
-    /// - Returns: in their order, `nil` for one of which it is not known where it is.
-    func stops(before job: JobID, of rider: PersonID) -> EventLoopFuture<[Coordinate?]> {
-        self.rounds.stops(before: job).flatMap { jobs in
-            EventLoopFuture.whenAllSucceed(jobs.map { self.ledger.recover($0) }, on: self.ledger.eventLoop)
-        }.map { recoveries in
-            recoveries.compactMap { recovery in
-                guard let record = recovery?.record, record.rider == rider, record.status.endOfTravel == nil else {
-                    return nil
-                }
-                return .some(record.destination)
-            }
-        }
-    }
-}

@@ -5,15 +5,19 @@
 
 internal import Access
 internal import EnrouteWire
+internal import Fanout
 internal import HotPath
+internal import HTTPValues
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Redis
 internal import Telemetry
 internal import Tracking
+internal import TrafficControl
 
 /// Locations and travel mode of one rider. Confined to the session's loop.
-final class RiderSession {
+package final class RiderSession {
     private unowned let session: Session
     private let loop: LoopState
     /// What becomes of its reports; what follows from that is done here.
@@ -22,7 +26,7 @@ final class RiderSession {
     /// When the queue's timer is due.
     private var release: Deadline?
     /// When travel mode, switched on by this session, ends by itself.
-    private var limits: [JobID: Deadline] = [:]
+    private var travelEnds: [JobID: Deadline] = [:]
     private lazy var trips = JudgedTrips(loop: self.loop, most: self.loop.settings.limits.subscriptions)
     private(set) lazy var guidance = RiderGuidance(session: self.session, loop: self.loop, trips: self.trips)
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
@@ -246,7 +250,7 @@ final class RiderSession {
         if !active {
             self.trips.restart(.init(rider: grant.person, job: job))
             self.queue.travelStopped(job)
-            self.limits.removeValue(forKey: job)?.cancel()
+            self.travelEnds.removeValue(forKey: job)?.cancel()
         }
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         let jobs = self.loop.jobs
@@ -272,8 +276,8 @@ final class RiderSession {
 
     private func watch(_ job: JobID, until deadline: Int64) {
         self.queue.travelStarted(job)
-        self.limits[job]?.cancel()
-        self.limits[job] = self.loop.deadlines.after(.until(deadline)) {
+        self.travelEnds[job]?.cancel()
+        self.travelEnds[job] = self.loop.deadlines.after(.until(deadline)) {
             [weak self, weak session = self.session] in
             guard let self, session?.isOpen == true else { return }
             self.loop.relay.limits.closeNow(job, deadline)
@@ -283,7 +287,7 @@ final class RiderSession {
 
     /// The time in which the rider may share its position is over.
     private func ended(_ job: JobID, isNews: Bool) {
-        self.limits.removeValue(forKey: job)?.cancel()
+        self.travelEnds.removeValue(forKey: job)?.cancel()
         if isNews { self.session.send(.tracking(job: job, .ended, .timeLimit)) }
     }
 }

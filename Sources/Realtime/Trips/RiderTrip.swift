@@ -1,12 +1,13 @@
 // One rider's trip for one job, as far as its reports tell: which of them may move the marker. A value; who asks Redis
 // and answers the rider is JudgedTrips, RiderSession and LocationRoutes.
 
-internal import EnrouteWire
+package import EnrouteWire
+internal import Jobs
 internal import LiveState
-internal import Tracking
+package import Tracking
 
 /// What becomes of one report.
-enum Judgement: Hashable, Sendable {
+package enum Judgement: Hashable, Sendable {
     /// This one goes on: the newest of its readings that count.
     case publish(Fix)
     /// Implausible by itself: nobody is shown it, nor is it refused. The next one decides.
@@ -16,10 +17,14 @@ enum Judgement: Hashable, Sendable {
 }
 
 /// The same, and what it says of a report before it.
-struct Judged: Hashable, Sendable {
-    var judgement: Judgement
+package struct Judged: Hashable, Sendable {
+    package var judgement: Judgement
     /// A reading that was held, before or in the same report, is refuted: nobody was there.
-    var refutes = false
+    package var refutes = false
+
+    package init(judgement: Judgement, refutes: Bool = false) {
+        (self.judgement, self.refutes) = (judgement, refutes)
+    }
 }
 
 /// What is known of a trip.
@@ -105,7 +110,7 @@ struct RiderTrip: Sendable {
     /// Redis took a position, and so many heard it.
     ///
     /// - Returns: what its place suggests from now on.
-    mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ApproachState? {
+    package mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ApproachState? {
         let reading = Reading(fix)
         self.isFollowed = listeners > 0
         self.speedMetersPerSecond = reading.speedMetersPerSecond ?? 0
@@ -137,7 +142,7 @@ struct RiderTrip: Sendable {
 
     private var isStarted = false
 
-    mutating func reported(_ reason: DarkReason, now: UInt64) {
+    package mutating func reported(_ reason: DarkReason, now: UInt64) {
         self.started(now: now)
         self.darkness.report(reason, now: now)
     }
@@ -189,7 +194,7 @@ struct RiderTrip: Sendable {
 }
 
 extension ApproachState {
-    init(_ approach: Approach) {
+    package init(_ approach: Approach) {
         self =
             switch approach {
             case .approaching: .approaching

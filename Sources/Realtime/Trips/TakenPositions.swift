@@ -2,6 +2,7 @@
 // the rider may report the next one only seconds later.
 
 internal import EnrouteWire
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 

@@ -4,6 +4,7 @@ import ArgumentParser
 import EnrouteWire
 import Foundation
 import Gateway
+import Realtime
 import LiveState
 import Logging
 import NIOCore

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Glibc
 import Gateway
+import Realtime
 import LiveState
 import Logging
 import NIOPosix

@@ -1,7 +1,9 @@
 // Services of arrival times: which, where they are, as whom they are asked and how often.
 
 import Foundation
+import ETA
 import Gateway
+import Realtime
 import Routing
 
 extension ProcessConfiguration {

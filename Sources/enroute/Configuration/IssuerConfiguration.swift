@@ -3,6 +3,7 @@
 
 import Access
 import Gateway
+import Realtime
 import Logging
 import Telemetry
 

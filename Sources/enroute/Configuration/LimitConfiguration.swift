@@ -2,6 +2,7 @@
 
 import EnrouteWire
 import Gateway
+import TrafficControl
 
 /// One limit that can be configured.
 struct LimitSetting: Sendable {

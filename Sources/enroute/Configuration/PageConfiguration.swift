@@ -2,6 +2,7 @@
 
 import Foundation
 import Gateway
+import REST
 import OutboundHTTP
 import Routing
 

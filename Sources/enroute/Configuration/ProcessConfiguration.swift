@@ -5,6 +5,9 @@ import Configuration
 import EnrouteWire
 import Foundation
 import Gateway
+import Realtime
+import REST
+import TrafficControl
 import Journeys
 import LiveState
 import Logging

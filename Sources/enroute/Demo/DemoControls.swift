@@ -2,6 +2,8 @@
 
 import EnrouteWire
 import Gateway
+import Realtime
+import TrafficControl
 import NIOCore
 import Synchronization
 

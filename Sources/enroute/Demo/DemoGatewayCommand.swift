@@ -5,11 +5,14 @@ import ArgumentParser
 import EnrouteWire
 import Foundation
 import Gateway
+import Realtime
+import REST
 import Logging
 import NIOPosix
 import Redis
 import SecureSocket
 import ServiceLifecycle
+import TrafficControl
 import UnixSignals
 
 struct DemoGatewayCommand: AsyncParsableCommand {

@@ -3,11 +3,14 @@
 import EnrouteWire
 import Foundation
 import Gateway
+import Realtime
+import WebAssets
 import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
 import OutboundHTTP
+import TrafficControl
 
 /// Serves the panel and does what its buttons say.
 struct DemoPanel: Sendable {

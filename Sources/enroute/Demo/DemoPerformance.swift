@@ -6,6 +6,7 @@ import EnrouteClient
 import EnrouteWire
 import Foundation
 import Gateway
+import HTTPValues
 import Journeys
 
 /// One job from its creation to the rider's arrival.

@@ -3,6 +3,9 @@
 import EnrouteWire
 import Foundation
 import Gateway
+import HTTPValues
+import Realtime
+import REST
 import Journeys
 
 /// A trip, and streets to draw.

@@ -4,6 +4,8 @@
 import EnrouteClient
 import EnrouteWire
 import Gateway
+import HTTPValues
+import Realtime
 import Journeys
 import Synchronization
 

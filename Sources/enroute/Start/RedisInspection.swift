@@ -1,6 +1,7 @@
 // Looking at both Redis before, or instead of, serving: connects as the configuration says, asks, and judges.
 
 import Gateway
+import Realtime
 import LiveState
 import Logging
 import NIOCore

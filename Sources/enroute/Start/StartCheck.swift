@@ -3,6 +3,7 @@
 // would have to be started by hand, since supervisors stop trying.
 
 import Gateway
+import Realtime
 import LiveState
 import Logging
 import NIOCore

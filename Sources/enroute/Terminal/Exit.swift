@@ -4,6 +4,7 @@ import Access
 import ArgumentParser
 import Foundation
 import Gateway
+import TrafficControl
 import Journeys
 import Redis
 import SecureSocket

@@ -13,12 +13,16 @@ import NIOEmbedded
 import Redis
 import SecureSocket
 
+@testable import ETA
 @testable import Gateway
+@testable import Realtime
+@testable import TrafficControl
 
 /// Confined to the thread that made it.
 final class EmbeddedGateway {
     let eventLoop = EmbeddedEventLoop()
     let state: LoopState
+    let settings: GatewaySettings
     private let connections: Connections
 
     /// Small, so that a short input reaches them.
@@ -37,8 +41,9 @@ final class EmbeddedGateway {
         settings.limits.availabilityPerMinute = rates
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (rates, rates)
         (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (rates, rates)
+        self.settings = settings
         self.state = LoopState(
-            eventLoop: self.eventLoop, index: 0, loops: 1, settings: settings, quotas: Quotas(limits: settings.limits),
+            eventLoop: self.eventLoop, index: 0, loops: 1, settings: settings.realtime, quotas: Quotas(limits: settings.limits),
             load: SharedLoad(loops: 1), revocations: Revocations(), routing: .alone,
             witnesses: RedisWitnesses(keyspace: settings.liveState.keyspace, logger: Self.logger), logger: Self.logger)
         self.connections = Connections(

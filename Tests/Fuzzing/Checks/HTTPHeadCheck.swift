@@ -8,6 +8,7 @@ import NIOCore
 import NIOEmbedded
 
 @testable import Gateway
+@testable import Realtime
 
 /// First byte: where to cut. The rest: the client's bytes.
 enum HTTPHeadCheck {
@@ -17,7 +18,7 @@ enum HTTPHeadCheck {
         guard let seed = input.first else { return }
         let stream = input.dropFirst()
         let gateway = EmbeddedGateway()
-        let expected = HTTPHeadReference(stream, gateway.state.settings).outcome
+        let expected = HTTPHeadReference(stream, gateway.settings).outcome
         for cut in Cut.all(seed: seed) {
             let outcome = try self.outcome(stream, gateway, cut)
             try require(outcome == expected, "cut \(cut): \(outcome), but it ought to be \(expected)")

@@ -10,6 +10,9 @@ import NIOEmbedded
 import NIOHTTP1
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
+@testable import REST
 
 struct HTTPHeadReference {
     enum Outcome: Hashable {

@@ -9,6 +9,7 @@ import EnrouteWire
 import Tracking
 
 @testable import Gateway
+@testable import Realtime
 
 /// First three bytes: the rate, the burst and how many jobs may wait. Then two for each step: what, and of which job.
 struct ReportQueueCheck {

@@ -5,6 +5,7 @@ import EnrouteWire
 import Tracking
 
 @testable import Gateway
+@testable import Realtime
 
 /// The reference of ReportQueueCheck.
 struct ReportQueueModel {

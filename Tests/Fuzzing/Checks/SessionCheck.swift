@@ -10,6 +10,8 @@ import NIOCore
 import NIOEmbedded
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 struct SessionCheck {
     fileprivate enum Answer: Hashable {

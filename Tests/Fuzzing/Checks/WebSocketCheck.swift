@@ -8,6 +8,8 @@ import EnrouteWire
 import NIOCore
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebSocket
 
 /// First byte: whose session. Second: where to cut. The rest: the client's bytes.
 enum WebSocketCheck {

@@ -7,7 +7,12 @@ import Redis
 import TestSupport
 import Testing
 
+@testable import ETA
 @testable import Gateway
+@testable import HTTPValues
+@testable import Jobs
+@testable import Realtime
+@testable import WebSocket
 
 /// The arrivals of one loop by a clock of the test's, with a real Redis: what takes minutes in a running gateway.
 @Suite struct ArrivalClockTests {

@@ -8,7 +8,10 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import ETA
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 /// Running gateways that ask services as they are documented, over HTTP: OSRM, Azure Maps, Mapbox, and what goes wrong.
 @Suite struct ArrivalServiceTests {

@@ -5,6 +5,7 @@ import LiveState
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// When the rider arrives, as followers of a running gateway are told.
 @Suite struct ArrivalTimesTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Arrivals on a gateway that can not know what is revoked: when somebody comes says where somebody is.
 @Suite(.needsMachine(for: .faults)) struct BlindArrivalTests {

@@ -3,6 +3,7 @@ import Routing
 import Testing
 import Tracking
 
+@testable import ETA
 @testable import Gateway
 
 /// One job's arrival, without sockets: what is heard, and what is to be done next.

@@ -10,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Redis is a peer like any other: nothing that lies there ends the process, and what is not ours is refused, said and
 /// counted.

@@ -4,6 +4,9 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import REST
+@testable import TrafficControl
 
 /// Plain HTTP over real sockets: one request at a time, on connections that serve many.
 @Suite struct HTTPExchangeTests {

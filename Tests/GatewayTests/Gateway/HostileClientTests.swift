@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Clients that want memory, time or a secret, over real sockets.
 @Suite struct HostileClientTests {

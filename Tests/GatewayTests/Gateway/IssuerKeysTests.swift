@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// A gateway whose keys an issuer publishes, by HTTPS and real sockets.
 @Suite struct IssuerKeysTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Behind proxies that keep connections to the gateway and send requests of many clients on each.
 @Suite(.needsMachine(for: .faults)) struct PoolingProxyFleetTests {

@@ -4,6 +4,9 @@ import Telemetry
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
+@testable import TrafficControl
 
 /// What a balancer is told, and what people and alerts are told instead.
 @Suite struct ReadinessTests {

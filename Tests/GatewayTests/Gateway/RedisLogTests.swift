@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// What a gateway's log says of Redis.
 @Suite struct RedisLogTests {

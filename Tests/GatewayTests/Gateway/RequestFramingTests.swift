@@ -3,6 +3,7 @@ import NIOHTTP1
 import Testing
 
 @testable import Gateway
+@testable import TrafficControl
 
 /// Where a request ends, what its head must say, and how fast an answer has to be taken: values, without a socket.
 @Suite struct RequestFramingTests {

@@ -9,6 +9,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import REST
 
 /// What goes wrong is said where somebody looks: once, under the trace that the caller was given, and in a metric.
 @Suite struct VisibleErrorTests {

@@ -6,7 +6,9 @@ import Routing
 import TestSupport
 import Testing
 
+@testable import ETA
 @testable import Gateway
+@testable import Realtime
 
 /// A fault outside the gateway is one error line that says what to do, and a metric: a disk that takes nothing, a service
 /// that answers nonsense.

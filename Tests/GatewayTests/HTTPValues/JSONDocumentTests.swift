@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
 
 @Suite struct JSONDocumentTests {
     @Test func `members stand in the order of their names, and slashes as they are`() throws {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
 
 @Suite struct MomentTests {
     @Test(arguments: [

@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 /// Traces across systems, and the problem documents that name them.
 @Suite struct RequestTraceTests {

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Giving jobs to riders of a zone: the service asks, the zone decides, and both records agree afterwards.
 @Suite struct AssignmentTests {

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Jobs
+@testable import Realtime
 
 /// RDR-009: a rider declares whether it works, over WebSocket and REST; never offline with an active task. What the switch
 /// looks like is the page's (Tests/Browser).

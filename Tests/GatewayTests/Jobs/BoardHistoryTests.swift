@@ -3,6 +3,9 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import Jobs
+@testable import Realtime
+@testable import TrafficControl
 
 /// What is told of a zone's jobs to who has seen an earlier version.
 @Suite struct BoardHistoryTests {

@@ -7,6 +7,8 @@ import Testing
 
 @testable import Events
 @testable import Gateway
+@testable import Jobs
+@testable import Realtime
 
 /// Jobs that are written with an address, and a geocoder as Mapbox documents it.
 @Suite struct GeocodingTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Jobs
 
 /// B13: a vendor on another continent is a vendor with its coordinates swapped.
 @Suite struct PickupDistanceTests {

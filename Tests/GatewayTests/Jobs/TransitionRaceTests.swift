@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// 1,000 who change one job at the same time, through two gateways.
 @Suite(.serialized, .needsMachine(for: .faults)) struct TransitionRaceTests {

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import REST
 
 /// Every status of every operation of the document, asked of a running gateway. Each answer is held to the document, and a
 /// documented one that nobody gave is a failure too.

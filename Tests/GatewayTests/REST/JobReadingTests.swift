@@ -6,6 +6,7 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Reading a job and its log by REST, over a real socket.
 @Suite struct JobReadingTests {

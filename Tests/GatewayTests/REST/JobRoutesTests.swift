@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

@@ -6,6 +6,7 @@ import LiveState
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// An order system that sends what it knows, as often as it likes.
 @Suite struct JobWritingTests {

@@ -6,6 +6,7 @@ import LiveState
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Positions of phones in the background: by REST, over a real socket.
 @Suite struct LocationRoutesTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Names from outside that mean something to Redis, to JSON or to a path.
 @Suite struct NameInjectionTests {

@@ -9,6 +9,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 /// What operations are shown of zones, jobs and gateways by a running gateway.
 @Suite struct OperationsRoutesTests {

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// B6: requests under an Idempotency-Key, over real sockets.
 @Suite struct RepeatedRequestTests {

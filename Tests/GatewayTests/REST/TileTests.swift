@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import REST
 
 /// Tiles of the pages' map, from a service on loopback.
 @Suite struct TileTests {

@@ -6,6 +6,9 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
+@testable import REST
 
 /// The customer's page as the server renders it.
 @Suite struct TrackingPageTests {

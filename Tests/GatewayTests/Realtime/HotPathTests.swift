@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// The tour of the hot path is walked: a map that nobody can walk is worse than none.
 @Suite struct HotPathTests {

@@ -8,7 +8,10 @@ import Redis
 import TestSupport
 import Testing
 
+@testable import ETA
 @testable import Gateway
+@testable import Realtime
+@testable import TrafficControl
 
 /// What is left of a gateway that has stopped: nothing. A process of many gateways, as that of these tests, would grow.
 @Suite struct LoopEndTests {
@@ -38,7 +41,7 @@ import Testing
         try await loop.flatSubmit {
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let state = LoopState(
-                eventLoop: loop, index: 0, loops: 1, settings: settings, quotas: Quotas(limits: settings.limits),
+                eventLoop: loop, index: 0, loops: 1, settings: settings.realtime, quotas: Quotas(limits: settings.limits),
                 load: SharedLoad(loops: 1), revocations: Revocations(), routing: .alone,
                 witnesses: RedisWitnesses(keyspace: settings.liveState.keyspace, logger: logger), logger: logger)
             owner.value = state

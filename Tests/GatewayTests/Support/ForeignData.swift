@@ -11,6 +11,7 @@ import Telemetry
 import TestSupport
 
 @testable import Gateway
+@testable import Realtime
 
 /// What is put where something of ours should be.
 enum HostileValue: String, CaseIterable, Sendable {

@@ -7,6 +7,7 @@ import Redis
 import TestSupport
 
 @testable import Gateway
+@testable import Realtime
 
 extension ForeignData {
     private static let fieldsOfJobs: [(name: String, tolerated: Set<HostileValue>)] = [

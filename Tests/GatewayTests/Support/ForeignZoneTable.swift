@@ -7,6 +7,8 @@ import Redis
 import TestSupport
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 extension ForeignData {
     /// What holds a rider and its zone.

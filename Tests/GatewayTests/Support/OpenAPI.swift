@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebAssets
 
 struct OpenAPI: Sendable {
     struct Operation: Sendable {

@@ -6,6 +6,7 @@ import EnrouteClient
 import EnrouteWire
 import Foundation
 import Gateway
+import Realtime
 import LiveState
 import NIOCore
 import Redis

@@ -11,6 +11,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 struct RevocationStage: Sendable {
     let gateways: [RunningGateway]

@@ -6,6 +6,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import REST
+@testable import TrafficControl
+@testable import WebSocket
 
 /// What happens at the bounds of an address, a person and a gateway, and what is counted there.
 @Suite struct BoundsTests {

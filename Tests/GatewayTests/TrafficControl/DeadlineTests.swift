@@ -2,6 +2,8 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import TrafficControl
+@testable import WebSocket
 
 @Suite struct TimingWheelTests {
     @Test func `each item is due in its tick, not before and not again`() {

@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebSocket
 
 /// What happens at each bound of a connection.
 @Suite struct LimitsTests {

@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebSocket
 
 /// A gateway that has more to do than it can.
 @Suite(.needsMachine(for: .volume)) struct OverloadTests {

@@ -3,6 +3,8 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import TrafficControl
 
 @Suite struct QuotaTests {
     private static func limits(_ change: (inout Limits) -> Void) -> Limits {

@@ -6,6 +6,8 @@ import Telemetry
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import TrafficControl
 
 /// How often the same failure is said.
 @Suite struct SaidLatelyTests {

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebAssets
 
 /// The document of the WebSocket, against the codec.
 @Suite struct AsyncAPITests {

@@ -3,6 +3,9 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import REST
+@testable import WebAssets
 
 /// What makes the pages ones that can be installed.
 @Suite struct InstallablePageTests {

@@ -6,6 +6,12 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Jobs
+@testable import Realtime
+@testable import REST
+@testable import TrafficControl
+@testable import WebAssets
 
 /// The documents as such; what the gateway answers is compared with them in InterfaceAnswerTests.
 @Suite struct InterfaceDocumentTests {
@@ -26,11 +32,9 @@ import Testing
             ledger: gateway.ledger, feed: gateway.feed, riders: riders, revocations: revocations,
             notes: VerdictNotes(live: client, settings: settings)
         ) { _, _, _ in }
-        return Routes(
-            jobs: jobs,
-            publisher: LocationPublisher(live: client, settings: settings),
-            notes: VerdictNotes(live: client, settings: settings),
-            tickets: Tickets(live: client, settings: settings),
+        let services = LoopServices(
+            jobs: jobs, publisher: LocationPublisher(live: client, settings: settings),
+            notes: VerdictNotes(live: client, settings: settings), tickets: Tickets(live: client, settings: settings),
             signInCodes: SignInCodes(live: client, settings: settings),
             links: TrackingLinks(ledger: client, settings: settings),
             requests: IdempotencyRecords(writes: client, settings: settings),
@@ -38,12 +42,15 @@ import Testing
                 riders: riders, places: GeoIndex(live: client, settings: settings), jobs: jobs
             ) {},
             pool: ZonePool(ledger: client, live: client, settings: settings),
-            settings: gateway.settings, quotas: Quotas(limits: Limits()), revocations: revocations,
-            revocationLog: RevocationLog(ledger: client, settings: settings), eventCounts: EventCounts(),
-            loops: LoopMap([], loops: []), isBlind: { false },
-            lookout: Lookout(
-                jobs: jobs, streams: AuditStreams(ledger: client, settings: settings),
-                registry: GatewayRegistry(live: client, settings: settings), isBlind: { false }))
+            revocationLog: RevocationLog(ledger: client, settings: settings), geocoder: nil,
+            streams: AuditStreams(ledger: client, settings: settings),
+            registry: GatewayRegistry(live: client, settings: settings), isBlind: { false })
+        return Routes(
+            services,
+            SharedServices(
+                settings: gateway.settings.realtime, pages: Pages(settings: gateway.settings.pages), topics: nil,
+                quotas: Quotas(limits: Limits()), revocations: revocations, eventCounts: EventCounts(),
+                loops: LoopMap([], loops: []), lookout: Lookout(services), tiles: nil, becomeStream: { _ in false }))
     }
 
     @Test func `the routes of the router and the paths of the document are the same`() async throws {

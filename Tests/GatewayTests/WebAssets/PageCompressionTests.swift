@@ -3,6 +3,8 @@ import Foundation
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebAssets
 
 /// Files of the pages as they come over the wire.
 @Suite struct PageCompressionTests {

@@ -1,6 +1,8 @@
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebAssets
 
 @Suite struct PageTemplateTests {
     private static func filled(_ html: String, _ change: (inout PageTemplate) -> Void) -> String {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Gateway
+@testable import WebAssets
 
 @Suite struct PageTextTests {
     private func sent(_ source: String) -> String {

@@ -3,6 +3,9 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import REST
+@testable import WebAssets
 
 /// The pages' files, and what a browser is told with each.
 @Suite struct PagesTests {

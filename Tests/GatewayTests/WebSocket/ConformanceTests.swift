@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebSocket
 
 /// RFC 6455 on a real socket: the handshake, frames, fragments, text, and how it ends.
 @Suite(.needsMachine(for: .volume)) struct ConformanceTests {

@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebSocket
 
 /// Frames without a message, and what comes after a close.
 @Suite struct ControlFrameTests {

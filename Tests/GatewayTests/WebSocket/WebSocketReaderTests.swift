@@ -3,6 +3,8 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebSocket
 
 /// RFC 6455's rules for what a client sends, without a socket.
 @Suite struct WebSocketReaderTests {

@@ -12,6 +12,9 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
+@testable import TrafficControl
 
 @Suite struct TrailQueueTests {
     private typealias Queue = TrailQueue<Int>

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// A gateway that can not know what is revoked, while it can read everything else.
 @Suite(.needsMachine(for: .faults)) struct BlindGatewayTests {

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Positions that one master of the live instance took and the next one lacks.
 @Suite(.serialized, .needsMachine(for: .faults)) struct FailoverPositionTests {

@@ -3,6 +3,7 @@ import EnrouteWire
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// The whole road: a rider's phone, TLS, Redis, TLS, a customer's phone.
 @Suite struct FirstRoadTests {

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Who may see a job is decided on every change of it, not only when somebody subscribes.
 @Suite struct GrantChangeTests {

@@ -5,6 +5,7 @@ import LiveState
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Who is shown where a rider is: the customer of the job that it shares for, while it shares, and nobody else.
 @Suite struct LocationSharingTests {

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// CUS-027: what a customer is shown of an order, by WebSocket and by REST. The pictures are the page's (Tests/Browser); here
 /// is all they are made from.

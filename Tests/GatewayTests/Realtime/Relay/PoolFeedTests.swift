@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 /// The pool of a zone, as the service that gives out tasks sees it.
 @Suite struct PoolFeedTests {

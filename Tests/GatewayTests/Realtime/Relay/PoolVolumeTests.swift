@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Many changes, from many hands, as fast as they can.
 @Suite(.serialized, .needsMachine(for: .volume)) struct PoolVolumeTests {

@@ -6,6 +6,7 @@ import LiveState
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// A gateway dies, changes go on, and its followers come back to another one: each gets exactly what it missed, or the
 /// whole state and the word that it is no replay.

@@ -3,6 +3,8 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import TrafficControl
 
 /// The recordings to the millisecond, which took up to five hours: through the values that decide in a gateway, by a clock
 /// of the test's. What becomes of them in a running one is in RecordedShapeTests.

@@ -5,6 +5,7 @@ import LiveState
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// What followers are told of whether positions come, derived by the gateway, so that no two clients disagree.
 @Suite struct ViewStateTests {

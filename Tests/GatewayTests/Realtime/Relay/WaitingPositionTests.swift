@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Row I3 of the threats for a position that waits for who does not read: it is not sent once it may not be seen.
 @Suite(.serialized, .needsMachine(for: .faults)) struct WaitingPositionTests {

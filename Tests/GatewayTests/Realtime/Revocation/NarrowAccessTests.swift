@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// What a narrowed token, a revoked job, or who can only read Redis may not do.
 @Suite struct NarrowAccessTests {

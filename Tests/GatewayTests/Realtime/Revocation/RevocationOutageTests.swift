@@ -10,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Revocations when what carries them fails: the channel, the stream, the ledger.
 @Suite(.serialized, .needsMachine(for: .faults)) struct RevocationOutageTests {

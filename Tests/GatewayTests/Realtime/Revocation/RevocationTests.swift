@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// What is revoked ends on every gateway, and does not come back.
 @Suite(.needsMachine(for: .faults)) struct RevocationTests {

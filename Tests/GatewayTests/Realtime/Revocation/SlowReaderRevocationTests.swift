@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Row I3 of the threats for those who do not read: what the kernel still holds for them goes with the connection.
 @Suite(.serialized, .needsMachine(for: .volume)) struct SlowReaderRevocationTests {

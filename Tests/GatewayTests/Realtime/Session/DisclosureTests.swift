@@ -10,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// What reaches somebody else than those it is for: nothing.
 @Suite(.serialized, .needsMachine(for: .faults)) struct DisclosureTests {

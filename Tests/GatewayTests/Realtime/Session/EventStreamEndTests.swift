@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// How event streams end whose clients go early, or may not see any more what they follow and do not read it.
 @Suite struct EventStreamEndTests {

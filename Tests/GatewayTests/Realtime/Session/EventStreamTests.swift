@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Following by server-sent events, over real sockets: what a WebSocket promises holds here too.
 @Suite struct EventStreamTests {

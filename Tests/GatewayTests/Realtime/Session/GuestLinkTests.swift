@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Tracking links at gateways: how many may follow by one, until when, and who may make one.
 @Suite struct GuestLinkTests {

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Which of its messages a client is answered, and how many it may send.
 @Suite struct MessageRefTests {

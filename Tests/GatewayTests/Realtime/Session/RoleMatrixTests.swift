@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Every verb by every role, over every way there is to ask for it, against a table that is written down here once more.
 @Suite struct RoleMatrixTests {

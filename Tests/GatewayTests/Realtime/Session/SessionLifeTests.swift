@@ -4,6 +4,7 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Every step of a session's life, from every stage: what is not possible changes nothing.
 @Suite struct SessionLifeTests {

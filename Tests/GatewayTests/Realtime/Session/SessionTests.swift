@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// The WebSocket as RFC 6455 has it, from the side of a client that does not.
 @Suite struct SessionTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Pages that are signed in by a code in the place of a token.
 @Suite struct SignInCodeTests {

@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import WebSocket
 
 /// What a client says before it is told that it is signed in.
 @Suite struct SignInOrderTests {

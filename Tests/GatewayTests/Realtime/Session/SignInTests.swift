@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import TrafficControl
 
 /// Ways in, and what keeps people out.
 @Suite struct SignInTests {

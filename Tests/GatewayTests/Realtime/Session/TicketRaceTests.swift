@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// One ticket, two gateways, at the same time.
 @Suite(.needsMachine(for: .faults)) struct TicketRaceTests {

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 /// Riders whose phones report by requests: what they are asked for, and what others are told of their silence.
 @Suite struct BackgroundRiderTests {

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 /// What becomes of a rider's readings, over both ways in: what followers see of them, what the rider is told, what is
 /// counted.

@@ -5,7 +5,9 @@ import LiveState
 import TestSupport
 import Testing
 
+@testable import ETA
 @testable import Gateway
+@testable import Realtime
 
 /// US-072 by its own criteria, as the customer of a running gateway lives it. AC-003, AC-004 and AC-007 are in
 /// ViewStateTests and ArrivalServiceTests, BR-001 in LocationSharingTests, BR-002 in RecordedShapeTests.

@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
+@testable import REST
 
 /// The way to the vendor and to the customer in the rider's own navigation app (RDR-014).
 @Suite struct NavigationTests {

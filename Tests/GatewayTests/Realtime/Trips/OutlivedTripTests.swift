@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Trips whose journey is over, by a status, another rider or travel mode: nothing of them is told any more, and nothing
 /// that comes after them is steered by them.

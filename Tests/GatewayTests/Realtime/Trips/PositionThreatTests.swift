@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 /// Riders that report what they should not, and what their followers see of it.
 @Suite struct PositionThreatTests {

@@ -6,6 +6,8 @@ import Testing
 import Tracking
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 /// The recordings by their names, through a running gateway in less time than they took: silences last as long as the
 /// gateway's `freshness` does, and all between them follows in one breath. What is exact to the second is in

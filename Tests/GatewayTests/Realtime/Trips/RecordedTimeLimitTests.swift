@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// A trip that is longer than a rider may share its position for one job, in seconds in the place of hours: each moment
 /// the reading is reported that was taken when so large a part of the four hours was over.

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 /// Recorded trips sent to a running gateway in one breath, as if they had ended now: what followers would have seen.
 @Suite struct RecordedVerdictTests {

@@ -3,6 +3,7 @@ import Testing
 import Tracking
 
 @testable import Gateway
+@testable import Realtime
 
 /// A rider's reports on their way to Redis, without Redis. Any history at all: ReportQueueCheck, which CorpusTests runs.
 @Suite struct ReportQueueTests {

@@ -5,6 +5,8 @@ import LiveState
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
+@testable import Realtime
 
 /// What follows from a rider's positions, and from their absence: how often it is to report, how near it is, why nothing is
 /// seen of it; and who is told.

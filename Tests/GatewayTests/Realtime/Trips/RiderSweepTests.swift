@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Riders that are heard from no more, looked for by every gateway at once.
 @Suite struct RiderSweepTests {

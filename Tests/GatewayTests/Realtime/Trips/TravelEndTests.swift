@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Realtime
 
 /// Positions end with travel mode, at the latest with its time, and both sides are told.
 @Suite(.needsMachine(for: .faults)) struct TravelEndTests {

@@ -1,44 +1,15 @@
-// How a gateway is, as it says itself: to the other gateways by way of Redis, and to operations by way of any of them.
+// Tells the other gateways, by way of Redis, and this one's operations how this gateway is.
 
 internal import EnrouteWire
+internal import HTTPValues
 internal import LiveState
 internal import NIOCore
-
-/// What is told of one gateway. What a later version adds is passed over.
-struct GatewayHealth: Codable, Sendable, Hashable {
-    enum State: String, Codable, Sendable {
-        case serving, degraded, overloaded, draining
-    }
-
-    /// How long an instance of Redis took to answer lately, as this gateway saw it; without times it does not answer.
-    struct Latency: Codable, Sendable, Hashable {
-        var lastMs: Double?
-        /// Of the last minutes.
-        var medianMs: Double?
-        var p95Ms: Double?
-    }
-
-    var name: String
-    var version: String
-    var state: State
-    /// ms since the epoch
-    var startedAt: Int64
-    /// WebSockets.
-    var sessions: Int
-    var connections: Int
-    /// Jobs that somebody follows here, once for each event loop, and by how many: of at most
-    /// `GatewayRegistry.mostFollowed` jobs.
-    var followedJobs: Int
-    var followers: Int
-    /// How late the latest of its event loops is.
-    var loopLagMs: Int
-    var memoryBytes: Int
-    var live: Latency
-    var ledger: Latency
-}
+internal import Realtime
+internal import REST
+internal import TrafficControl
 
 /// Says how this gateway is, every few seconds.
-actor GatewayHerald {
+package actor GatewayHerald {
     /// No other gateway's, nor that of this one when it starts again.
     nonisolated let id: String
     private let name: String

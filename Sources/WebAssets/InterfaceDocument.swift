@@ -1,25 +1,21 @@
 // What the two interfaces look like, for programs: OpenAPI 3.1 of REST and AsyncAPI 3.0 of the WebSocket. They are written by
-// hand in Documents/, in parts that are put together here as text; what both speak of stands once, in schemas.json. Tests
+// hand in api/, in parts that are put together here as text; what both speak of stands once, in schemas.json. Tests
 // hold them to what the gateway really answers.
 
-internal import Crypto
-internal import FoundationEssentials
-internal import HTTPTypes
-internal import Hummingbird
-internal import NIOCore
+package import HTTPValues
 
 /// A document, and the tag that changes when it does.
-struct InterfaceDocument: Sendable {
-    let json: [UInt8]
+package struct InterfaceDocument: Sendable {
+    package let json: [UInt8]
     /// With its quotes.
-    let tag: EntityTag
+    package let tag: EntityTag
 
     private init(_ json: [UInt8]) {
         self.json = json
         self.tag = EntityTag(digestOf: json)
     }
 
-    static let openAPI = Self(
+    package static let openAPI = Self(
         Self.object([
             (nil, Self.part("openapi")),
             (
@@ -46,7 +42,7 @@ struct InterfaceDocument: Sendable {
             ),
         ]))
 
-    static let asyncAPI = Self(
+    package static let asyncAPI = Self(
         Self.object([
             (nil, Self.part("asyncapi")),
             (
@@ -64,7 +60,7 @@ struct InterfaceDocument: Sendable {
             ),
         ]))
 
-    /// - Parameter name: of a file of Documents/, without its ending.
+    /// - Parameter name: of a file of api/, without its ending.
     private static func part(_ name: String) -> [UInt8] {
         guard let bytes = EmbeddedFiles.documents["\(name).json"] else {
             preconditionFailure("\(name).json is not embedded: add it to Sources/CWebAssets/web-assets.c")
@@ -87,29 +83,9 @@ struct InterfaceDocument: Sendable {
     private static func members(of json: [UInt8]) -> [UInt8] {
         guard let start = json.firstIndex(of: UInt8(ascii: "{")), let end = json.lastIndex(of: UInt8(ascii: "}")),
             let last = json[..<end].lastIndex(where: { !Self.isSpace($0) })
-        else { preconditionFailure("a file of Documents/ is no JSON object") }
+        else { preconditionFailure("a file of api/ is no JSON object") }
         return Array(json[json.index(after: start)...last])
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") }
-}
-
-extension InterfaceDocument {
-    /// For everybody: what may be asked is no secret.
-    static func add(to router: Router<GatewayRequestContext>) {
-        router.get("openapi.json") { request, _ in Self.openAPI.answer(request) }
-        router.get("asyncapi.json") { request, _ in Self.asyncAPI.answer(request) }
-    }
-
-    /// The document, or word that the caller has it.
-    private func answer(_ request: Request) -> Response {
-        let headers: HTTPFields = [.cacheControl: "max-age=300", .eTag: "\(self.tag)"]
-        guard !self.tag.isNamed(by: request.headers[values: .ifNoneMatch].joined(separator: ",")) else {
-            return Response(status: .notModified, headers: headers)
-        }
-        var response = Response(
-            status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.json)))
-        response.headers[.contentType] = "application/json"
-        return response
-    }
 }

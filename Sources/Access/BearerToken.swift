@@ -1,0 +1,14 @@
+// A token in an Authorization header (RFC 6750 section 2.1).
+
+extension TokenVerifier {
+    /// The grant of an `Authorization: Bearer` header (RFC 6750).
+    package func verify(bearer header: String, now: Int64) throws(TokenRefusal) -> Grant {
+        guard let token = Self.token(bearer: header) else { throw .malformed }
+        return try self.verify(token, now: now)
+    }
+
+    package static func token(bearer header: String) -> String? {
+        guard header.count > 7, header.prefix(7).lowercased() == "bearer " else { return nil }
+        return String(header.dropFirst(7))
+    }
+}

@@ -1,0 +1,22 @@
+// What a refusal or an unexpected error of ours is to a caller of REST.
+
+internal import EnrouteWire
+internal import HTTPValues
+package import Jobs
+
+extension Problem {
+    package init(_ refused: Refused) {
+        self.init(refused.code, status: refused.code.httpStatus, detail: refused.message)
+        self.jobStatus = refused.status
+        self.jobStatusID = refused.head
+        self.tasks = refused.tasks
+        self.cause = refused.cause
+        if refused.code == .unavailable { self.retryIn = .random(in: 500...3000) }
+    }
+
+    /// What nobody expected.
+    package init(causedBy error: any Error) {
+        self.init(.internal, status: 500, detail: "Something went wrong on our side.")
+        self.cause = Refused.cause(of: error)
+    }
+}
