@@ -4,7 +4,7 @@ scripts of lua/ take, and what a rider occupies. Both roles are one instance her
 
     riders.py [--riders 5000] [--questions 20000]
 """
-import argparse, random, socket, subprocess, tempfile, time
+import argparse, os, random, socket, subprocess, tempfile, time
 from recovery import answers, wait_for
 
 ZONE, REACH = "berlin", 90_000
