@@ -18,7 +18,7 @@ let testing: [SwiftSetting] = [
 ]
 
 /// The targets of the hot path: exclusivity is checked in debug and in tests, not once per message in release
-/// (10 to 17 % of the CPU of a delivered message, see ARCHITECTURE.md).
+/// (10 to 17 % of the CPU of a delivered message, see Sources/SecureSocket/decisions/direct-write.md).
 let hot: [SwiftSetting] =
     strict + [
         .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
@@ -331,9 +331,19 @@ let package = Package(
     cLanguageStandard: .c2x
 )
 
-/// Texts that stand beside the code they describe.
-let texts = ["Fanout": ["decisions"]]
-for target in package.targets { target.exclude += texts[target.name] ?? [] }
+/// Texts stand beside the code they describe: a README.md, and a folder of decisions with a record each.
+let withReadme = [
+    "ETA", "Gateway", "Jobs", "LiveState", "REST", "Realtime", "Redis", "Resilience", "SecureSocket", "TrafficControl",
+    "WebAssets", "WebSocket",
+]
+let withDecisions = [
+    "EnrouteWire", "Fanout", "Gateway", "Jobs", "LiveState", "REST", "Realtime", "Redis", "SecureSocket", "WebSocket",
+    "enroute",
+]
+for target in package.targets where target.path == nil {
+    if withReadme.contains(target.name) { target.exclude.append("README.md") }
+    if withDecisions.contains(target.name) { target.exclude.append("decisions") }
+}
 
 // Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make fuzz` does: they are linked with libFuzzer. Their
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
