@@ -223,8 +223,10 @@ let package = Package(
         .executableTarget(
             name: "enroute",
             dependencies: [
-                "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "HTTPValues", "Journeys",
-                "LiveState", "OutboundHTTP", "REST", "Realtime", "TrafficControl", "WebAssets", "Redis", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"),
+                "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "HTTPValues",
+                "Journeys",
+                "LiveState", "OutboundHTTP", "REST", "Realtime", "TrafficControl", "WebAssets", "Redis", "Routing",
+                "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"),
                 nio("NIOPosix"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"), logging, serviceLifecycle,
@@ -309,7 +311,9 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "HotPath", "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "HTTPValues", "Jobs", "Journeys", "LiveState", "REST", "Realtime", "TrafficControl", "WebAssets", "WebSocket",
+                "Gateway", "HotPath", "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events",
+                "HTTPValues", "Jobs", "Journeys", "LiveState", "REST", "Realtime", "TrafficControl", "WebAssets",
+                "WebSocket",
                 "Redis", "Routing", "SecureSocket", "Telemetry", "TestSupport", "Tracking", nio("NIOCore"),
                 nio("NIOHTTP1"), nio("NIOPosix"), crypto, nioSSL, logging, serviceLifecycle, subprocess,
                 systemPackage,
@@ -345,7 +349,8 @@ for target in package.targets where target.path == nil {
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
 let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "ReportQueue", "RESP", "WebSocket"].map { "Fuzz\($0)" }
 let checked: [Target.Dependency] = [
-    "Access", "ETA", "EnrouteWire", "Fanout", "Gateway", "HTTPValues", "LiveState", "REST", "Realtime", "Redis", "SecureSocket",
+    "Access", "ETA", "EnrouteWire", "Fanout", "Gateway", "HTTPValues", "LiveState", "REST", "Realtime", "Redis",
+    "SecureSocket",
     "Tracking", "TrafficControl", "WebSocket",
     nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"), jwtKit,
     logging,
