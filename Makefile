@@ -42,7 +42,7 @@ packages:
 build: packages ## builds for development: .build/debug/enroute
 	swift build
 
-# Exclusivity is checked in debug and in tests; the dependencies are part of the hot path too (ARCHITECTURE.md).
+# Exclusivity is checked in debug and in tests; the dependencies are part of the hot path too (Sources/SecureSocket/decisions).
 # Swift's standard library is linked in: machines that run gateways have no toolchain.
 RELEASE = -c release --product enroute -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib
 

@@ -18,7 +18,7 @@ let testing: [SwiftSetting] = [
 ]
 
 /// The targets of the hot path: exclusivity is checked in debug and in tests, not once per message in release
-/// (10 to 17 % of the CPU of a delivered message, see ARCHITECTURE.md).
+/// (10 to 17 % of the CPU of a delivered message, see Sources/SecureSocket/decisions/direct-write.md).
 let hot: [SwiftSetting] =
     strict + [
         .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
@@ -223,8 +223,10 @@ let package = Package(
         .executableTarget(
             name: "enroute",
             dependencies: [
-                "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "HTTPValues", "Journeys",
-                "LiveState", "OutboundHTTP", "REST", "Realtime", "TrafficControl", "WebAssets", "Redis", "Routing", "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"),
+                "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "HTTPValues",
+                "Journeys",
+                "LiveState", "OutboundHTTP", "REST", "Realtime", "TrafficControl", "WebAssets", "Redis", "Routing",
+                "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"),
                 nio("NIOPosix"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"), logging, serviceLifecycle,
@@ -309,7 +311,9 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "HotPath", "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "HTTPValues", "Jobs", "Journeys", "LiveState", "REST", "Realtime", "TrafficControl", "WebAssets", "WebSocket",
+                "Gateway", "HotPath", "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events",
+                "HTTPValues", "Jobs", "Journeys", "LiveState", "REST", "Realtime", "TrafficControl", "WebAssets",
+                "WebSocket",
                 "Redis", "Routing", "SecureSocket", "Telemetry", "TestSupport", "Tracking", nio("NIOCore"),
                 nio("NIOHTTP1"), nio("NIOPosix"), crypto, nioSSL, logging, serviceLifecycle, subprocess,
                 systemPackage,
@@ -327,15 +331,26 @@ let package = Package(
     cLanguageStandard: .c2x
 )
 
-/// Texts that stand beside the code they describe.
-let texts = ["Fanout": ["decisions"]]
-for target in package.targets { target.exclude += texts[target.name] ?? [] }
+/// Texts stand beside the code they describe: a README.md, and a folder of decisions with a record each.
+let withReadme = [
+    "ETA", "Gateway", "Jobs", "LiveState", "REST", "Realtime", "Redis", "Resilience", "SecureSocket", "TrafficControl",
+    "WebAssets", "WebSocket",
+]
+let withDecisions = [
+    "EnrouteWire", "Fanout", "Gateway", "Jobs", "LiveState", "REST", "Realtime", "Redis", "SecureSocket", "WebSocket",
+    "enroute",
+]
+for target in package.targets where target.path == nil {
+    if withReadme.contains(target.name) { target.exclude.append("README.md") }
+    if withDecisions.contains(target.name) { target.exclude.append("decisions") }
+}
 
-// Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make fuzz` does: they are linked with libFuzzer. Their
+// Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make test-long LONG=fuzz` does: they are linked with libFuzzer. Their
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
 let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "ReportQueue", "RESP", "WebSocket"].map { "Fuzz\($0)" }
 let checked: [Target.Dependency] = [
-    "Access", "ETA", "EnrouteWire", "Fanout", "Gateway", "HTTPValues", "LiveState", "REST", "Realtime", "Redis", "SecureSocket",
+    "Access", "ETA", "EnrouteWire", "Fanout", "Gateway", "HTTPValues", "LiveState", "REST", "Realtime", "Redis",
+    "SecureSocket",
     "Tracking", "TrafficControl", "WebSocket",
     nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"), jwtKit,
     logging,

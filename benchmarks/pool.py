@@ -7,7 +7,7 @@ standard library alone.
     pool.py ENROUTE [--riders 5000] [--rate 500] [--seconds 30] [--watchers 2]
 """
 import argparse, asyncio, hashlib, json, os, pathlib, subprocess, tempfile, time
-from recovery import SECRET, free_port, token, wait_for
+from recovery import SECRET, answers, free_port, token, wait_for
 
 ZONE = "rome"
 REACH = 90_000
@@ -157,7 +157,7 @@ def main():
         server = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "redis-server", "--port", "0", "--unixsocket", path, "--save", "",
              "--appendonly", "no", "--dir", folder], stdout=subprocess.DEVNULL)
-        wait_for("redis", lambda: os.path.exists(path))
+        wait_for("redis", lambda: answers(path))
         environment = dict(
             PATH=os.environ["PATH"], ENROUTE_REDIS_LIVE_URL=f"unix:{path}", ENROUTE_TLS="off", ENROUTE_PORT=str(port),
             ENROUTE_HOST="127.0.0.1", ENROUTE_MANAGEMENT="off", ENROUTE_TOKEN_SECRET=SECRET.decode(),

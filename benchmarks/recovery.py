@@ -118,6 +118,12 @@ def wait_for(what, is_so, seconds=120):
         time.sleep(0.01)
 
 
+def answers(path):
+    """Whether somebody listens: the file is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(path) == 0
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -135,7 +141,7 @@ def main():
         server = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "redis-server", "--port", "0", "--unixsocket", path, "--save", "",
              "--appendonly", "no", "--dir", folder], stdout=subprocess.DEVNULL)
-        wait_for("redis", lambda: os.path.exists(path))
+        wait_for("redis", lambda: answers(path))
         redis = Redis(path)
         for number in range(options.jobs):
             redis.socket.sendall(Redis.command(

@@ -5,6 +5,7 @@ scripts of lua/ take, and what a rider occupies. Both roles are one instance her
     riders.py [--riders 5000] [--questions 20000]
 """
 import argparse, os, random, socket, subprocess, tempfile, time
+from recovery import answers, wait_for
 
 ZONE, REACH = "berlin", 90_000
 LUA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lua")
@@ -103,8 +104,7 @@ def main():
             ["setpriv", "--pdeathsig", "KILL", "redis-server", "--port", "0", "--unixsocket", path, "--save", "",
              "--dir", folder], stdout=subprocess.DEVNULL)
         try:
-            while not os.path.exists(path):
-                time.sleep(0.01)
+            wait_for("redis", lambda: answers(path))
             measure(Redis(path), options.riders, options.questions)
         finally:
             server.kill()

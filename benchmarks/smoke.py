@@ -1,15 +1,32 @@
 #!/usr/bin/env python3
-"""Whether the benchmarks still run: each for a second, with a gateway that was built before. It says nothing about speed; it
-fails where a benchmark does not start, loses what it publishes, or measures nothing (found.md B21). Python's standard library alone.
+"""Whether the benchmarks still run: each for a second or two, with a gateway that was built before. It says nothing about
+speed; it fails where a benchmark does not start, loses a message, or measures nothing. Python's standard library alone.
 
-    smoke.py ENROUTE [--load ENROUTE_LOAD]
+    smoke.py ENROUTE --programs FOLDER        FOLDER: where enroute-load and the others were built
+    smoke.py --list                           what it runs, and what not and why
 """
 import argparse, base64, json, os, socket, ssl, subprocess, sys, tempfile, time
 from recovery import Redis, SECRET, free_port, wait_for
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-LONGEST_SECONDS = 120
+LONGEST_SECONDS = 240
 FOLLOWERS = 4
+
+# Every program of this folder is in one of these two; a test compares them with the folder.
+RUNS = [
+    "availability.py", "enroute-instructions", "enroute-load", "enroute-peers", "peers/node-ws", "pool.py", "recovery.py",
+    "riders.py", "status.py",
+]
+LEFT_OUT = {
+    "peers/install": "downloads the peers",
+    "peers/nats": "peers/install downloads it",
+    "peers/nchan": "peers/install builds it",
+    "peers/python-websockets": "peers/install downloads it",
+    "peers/socketio": "peers/install downloads it",
+    "peers/verify.py": "needs what peers/install downloads",
+    "peers/contract.py": "is a part of the Python peers",
+    "specialised.py": "reads a release build; make bench-gate runs it",
+}
 
 
 class Failed(Exception):
@@ -62,7 +79,7 @@ def scripts(enroute):
     script("riders.py", "--riders", "50", "--questions", "100")
 
 
-def load(enroute, program, folder):
+def load(enroute, programs, folder):
     """Both ways to publish, one follower each: everything that is published must arrive."""
     redis_port, port = free_port(), free_port()
     with redis(redis_port, folder):
@@ -76,7 +93,7 @@ def load(enroute, program, folder):
             for way in ("redis", "riders"):
                 report = f"{folder}/{way}.json"
                 said = run(
-                    f"enroute-load --publish {way}", program, "--url", f"ws://127.0.0.1:{port}", "--redis",
+                    f"enroute-load --publish {way}", f"{programs}/enroute-load", "--url", f"ws://127.0.0.1:{port}", "--redis",
                     f"127.0.0.1:{redis_port}", "--token-secret", SECRET.decode(), "--publish", way, "--connections",
                     str(FOLLOWERS), "--rate", str(FOLLOWERS), "--seconds", "1", "--warmup", "0", "--json", report)
                 with open(report) as file:
@@ -84,6 +101,35 @@ def load(enroute, program, folder):
                 figures = figures["messages"]
                 if figures["delivered"] < 1 or figures["missing"] > 0:
                     raise Failed(f"enroute-load --publish {way}: {figures['missing']} messages are missing:\n{said}")
+
+
+def peers(enroute, programs, folder):
+    """Ours beside node-ws, which needs nothing but Debian's packages: nobody is left out, and no message is missing."""
+    said = run(
+        "enroute-peers", f"{programs}/enroute-peers", "--enroute", enroute, "--peers", f"{FOLDER}/peers", "--only",
+        "enroute,node-ws", "--rounds", "1", "--connections", "20", "--works", "one-to-one,fan-out", "--rate", "200",
+        "--seconds", "1", "--results", folder)
+    with open(f"{folder}/latest.json") as file:
+        summary = json.load(file)
+    if summary["leftOut"]:
+        raise Failed(f"enroute-peers left out {summary['leftOut']}:\n{said}")
+    delivered = {
+        (record["contestant"], record["work"]): record["report"]["messages"] for record in summary["records"]
+        if record.get("report", {}).get("messages")}
+    if len(delivered) != 4:
+        raise Failed(f"enroute-peers measured {sorted(delivered)} and nothing else:\n{said}")
+    for measured, messages in delivered.items():
+        if messages["delivered"] < 1 or messages["missing"] > 0:
+            raise Failed(f"enroute-peers, {measured}: {messages['missing']} messages are missing:\n{said}")
+
+
+def instructions(enroute, programs):
+    """The counts of a debug build mean nothing; that there are any is the claim."""
+    said = run(
+        "enroute-instructions", f"{programs}/enroute-instructions", "--enroute", enroute, "--followers", "2", "--locations",
+        "50")
+    if "delivered message" not in said.lower():
+        raise Failed(f"enroute-instructions counted nothing:\n{said}")
 
 
 def certificate(folder):
@@ -130,15 +176,21 @@ def node_ws(folder):
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("enroute")
-    options.add_argument("--load", help="the enroute-load that was built; without it that part is left out")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("enroute", nargs="?")
+    options.add_argument("--programs", help="the folder of the benchmarks' own programs, built in debug")
+    options.add_argument("--list", action="store_true", help="says what is run, and what is left out and why")
     options = options.parse_args()
-    enroute = os.path.abspath(options.enroute)
+    if options.list:
+        print("\n".join([*RUNS, *(f"not {name}: {reason}" for name, reason in LEFT_OUT.items())]))
+        return
+    if not options.enroute or not options.programs:
+        sys.exit("what to run is missing: smoke.py ENROUTE --programs FOLDER")
+    enroute, programs = os.path.abspath(options.enroute), os.path.abspath(options.programs)
     try:
         for part in (
-            lambda folder: scripts(enroute), node_ws,
-            lambda folder: load(enroute, os.path.abspath(options.load), folder) if options.load else None,
+            lambda folder: scripts(enroute), node_ws, lambda folder: load(enroute, programs, folder),
+            lambda folder: peers(enroute, programs, folder), lambda folder: instructions(enroute, programs),
         ):
             with tempfile.TemporaryDirectory() as folder:
                 part(folder)

@@ -5,7 +5,7 @@ until its frame is here. One gateway over TLS-less loopback, one redis-server. P
     status.py ENROUTE [--jobs 1000] [--rate 200] [--seconds 30]
 """
 import argparse, asyncio, json, os, resource, socket, subprocess, tempfile, time
-from recovery import SECRET, free_port, token, wait_for
+from recovery import SECRET, answers, free_port, token, wait_for
 
 # From one to the next and back, as often as one likes.
 CIRCLE = ["allocation_failed", "preparing"]
@@ -125,7 +125,7 @@ def with_gateway(enroute, run, **limits):
         server = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "redis-server", "--port", "0", "--unixsocket", path, "--save", "",
              "--appendonly", "no", "--dir", folder], stdout=subprocess.DEVNULL)
-        wait_for("redis", lambda: os.path.exists(path))
+        wait_for("redis", lambda: answers(path))
         environment = dict(
             PATH=os.environ["PATH"], ENROUTE_REDIS_LIVE_URL=f"unix:{path}", ENROUTE_TLS="off", ENROUTE_PORT=str(port),
             ENROUTE_HOST="127.0.0.1", ENROUTE_MANAGEMENT="off", ENROUTE_TOKEN_SECRET=SECRET.decode(),

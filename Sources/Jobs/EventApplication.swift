@@ -31,7 +31,9 @@ extension JobControl {
 
     /// - Parameter actor: who sent it.
     /// - Returns: fails with `Refused` when Redis does not answer.
-    package func apply(_ event: JobEvent, of cloudEvent: CloudEvent, by actor: PersonID) -> EventLoopFuture<EventOutcome> {
+    package func apply(_ event: JobEvent, of cloudEvent: CloudEvent, by actor: PersonID) -> EventLoopFuture<
+        EventOutcome
+    > {
         switch event {
         case .created(let created): self.create(created, cloudEvent, actor)
         case .reached(let job, let status): self.reach(job, status, cloudEvent, actor)

@@ -41,7 +41,9 @@ package struct Routes: Sendable {
     var earlyEvents: EarlyEvents { self.shared.earlyEvents }
     package var tiles: TileProxy? { self.shared.tiles }
 
-    package init(_ services: LoopServices, _ shared: SharedServices) { (self.services, self.shared) = (services, shared) }
+    package init(_ services: LoopServices, _ shared: SharedServices) {
+        (self.services, self.shared) = (services, shared)
+    }
 
     /// It may be unknown who may see what: no position is shown.
     func isBlind() async throws -> Bool { try await self.services.isBlind() }

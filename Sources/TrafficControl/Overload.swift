@@ -187,7 +187,9 @@ package final class SharedLoad: Sendable {
     }
 
     /// How long the most silent loop has been silent beyond its tick, ms.
-    package func silence(now: UInt64, tick: UInt64) -> Int { self.pulses.map { $0.silence(now: now, tick: tick) }.max() ?? 0 }
+    package func silence(now: UInt64, tick: UInt64) -> Int {
+        self.pulses.map { $0.silence(now: now, tick: tick) }.max() ?? 0
+    }
 
     /// One loop's sign of life.
     package final class Pulse: Sendable {

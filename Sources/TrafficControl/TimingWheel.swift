@@ -76,7 +76,9 @@ package final class Deadlines {
         return deadline
     }
 
-    package func after(_ delay: TimeAmount, _ action: @escaping () -> Void) -> Deadline { self.at(.now() + delay, action) }
+    package func after(_ delay: TimeAmount, _ action: @escaping () -> Void) -> Deadline {
+        self.at(.now() + delay, action)
+    }
 
     /// Cost: none when it moves later, until its old time has come.
     package func move(_ deadline: Deadline, to time: NIODeadline) {

@@ -13,13 +13,19 @@ package enum Frame {
 
     package static func text(_ message: UnsafeRawBufferPointer) -> [UInt8] { self.make(0x81, message) }
 
-    package static func text(_ message: ByteBuffer) -> [UInt8] { message.withUnsafeReadableBytes { self.make(0x81, $0) } }
+    package static func text(_ message: ByteBuffer) -> [UInt8] {
+        message.withUnsafeReadableBytes { self.make(0x81, $0) }
+    }
 
-    package static func binary(_ message: ByteBuffer) -> [UInt8] { message.withUnsafeReadableBytes { self.make(0x82, $0) } }
+    package static func binary(_ message: ByteBuffer) -> [UInt8] {
+        message.withUnsafeReadableBytes { self.make(0x82, $0) }
+    }
 
     package static let ping: [UInt8] = [0x89, 0]
 
-    package static func pong(_ payload: ByteBuffer) -> [UInt8] { payload.withUnsafeReadableBytes { self.make(0x8A, $0) } }
+    package static func pong(_ payload: ByteBuffer) -> [UInt8] {
+        payload.withUnsafeReadableBytes { self.make(0x8A, $0) }
+    }
 
     /// A close frame: the code and a reason of at most 123 bytes (section 5.5.1).
     package static func close(_ code: UInt16, _ reason: String) -> [UInt8] {

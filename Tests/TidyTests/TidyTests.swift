@@ -3,43 +3,6 @@ import Testing
 
 /// The style that is checked rather than remembered.
 @Suite struct TidyTests {
-    /// Layers of ARCHITECTURE.md, from the bottom; a target may import those below its own, never beside or above.
-    private static let layers = [
-        ["HotPath", "Telemetry"], ["EnrouteWire"],
-        ["CHiredis", "COpenSSL", "CScripts", "CWebAssets", "CZlib", "Resilience"], ["OutboundHTTP"],
-        [
-            "Redis", "SecureSocket", "Fanout", "Access", "Journeys", "Events", "Routing", "Tracking", "Embedded",
-            "EnrouteClient",
-        ],
-        ["LiveState"], ["Gateway"], ["enroute"],
-    ]
-
-    @Test func `imports go down only`() throws {
-        let rank = Dictionary(
-            uniqueKeysWithValues: Self.layers.enumerated().flatMap { rank, targets in targets.map { ($0, rank) } })
-        let files = try Project.files("Sources", ".swift")
-        #expect(files.count > 60)
-        for file in files {
-            let target = String(file.path.split(separator: "/")[1])
-            let own = try #require(rank[target], "\(target) stands in no layer")
-            for line in file.lines where line.contains("import ") && !line.hasPrefix("//") {
-                guard let imported = line.split(separator: " ").last.map(String.init), let other = rank[imported] else {
-                    continue
-                }
-                #expect(other < own, "\(file.path) imports \(imported)")
-            }
-        }
-        let client = files.filter { $0.path.hasPrefix("Sources/EnrouteClient/") }
-        #expect(client.allSatisfy { !$0.text.contains("import Telemetry") })
-    }
-
-    @Test func `every target stands in a layer and in the manifest`() throws {
-        let folders = try FileManager.default.contentsOfDirectory(atPath: Project.root.appending(path: "Sources").path)
-        #expect(Set(folders) == Set(Self.layers.joined()))
-        let architecture = try Project.file("ARCHITECTURE.md").text
-        for target in folders { #expect(architecture.contains("`\(target)`"), "\(target) is not in ARCHITECTURE.md") }
-    }
-
     @Test func `no file is over 400 lines`() throws {
         let files = try ["Sources", "Tests"].flatMap { try Project.files($0, ".swift") } + Project.files("lua", ".lua")
         for file in files { #expect(file.lines.count <= 400, "\(file.path)") }
@@ -156,16 +119,6 @@ import Testing
                     "\(name) \(title)")
             }
             #expect(embedded.contains("Self.script(\"\(name)\")"), "\(name)")
-        }
-    }
-
-    @Test func `every link between documents leads somewhere`() throws {
-        let link = /\]\(([^)#:]+)\)/
-        for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"] {
-            for match in try Project.file(name).text.matches(of: link) {
-                let path = Project.root.appending(path: String(match.1)).path
-                #expect(FileManager.default.fileExists(atPath: path), "\(name) leads to \(match.1)")
-            }
         }
     }
 }

@@ -39,7 +39,7 @@ import Testing
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
-    /// ns of CPU a reading may cost, all that is decided of it together; held by `make bench-tracking`, on a quiet machine.
+    /// ns of CPU a reading may cost, all that is decided of it together; held by `make bench BENCH=tracking`, on a quiet machine.
     private static let most = 2000
 
     /// With ENROUTE_REPORT set it says what a reading costs, and fails when that is too much.

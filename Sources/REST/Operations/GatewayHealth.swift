@@ -39,7 +39,8 @@ package struct GatewayHealth: Codable, Sendable, Hashable {
     package var ledger: Latency
 
     package init(
-        name: String, version: String, state: State, startedAt: Int64, sessions: Int, connections: Int, followedJobs: Int,
+        name: String, version: String, state: State, startedAt: Int64, sessions: Int, connections: Int,
+        followedJobs: Int,
         followers: Int, loopLagMs: Int, memoryBytes: Int, live: Latency, ledger: Latency
     ) {
         self.name = name

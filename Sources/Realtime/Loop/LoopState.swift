@@ -183,7 +183,9 @@ package final class LoopState {
         self.writes.stop()
     }
 
-    package var requests: IdempotencyRecords { IdempotencyRecords(writes: self.writes, settings: self.settings.liveState) }
+    package var requests: IdempotencyRecords {
+        IdempotencyRecords(writes: self.writes, settings: self.settings.liveState)
+    }
 
     /// For writing: as what is told has to be durable, it goes where writes wait for each other.
     package var revocationLog: RevocationLog { RevocationLog(ledger: self.writes, settings: self.settings.liveState) }

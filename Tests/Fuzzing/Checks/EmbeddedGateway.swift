@@ -43,7 +43,8 @@ final class EmbeddedGateway {
         (settings.limits.refusalsPerAddressPerSecond, settings.limits.refusalsPerAddressBurst) = (rates, rates)
         self.settings = settings
         self.state = LoopState(
-            eventLoop: self.eventLoop, index: 0, loops: 1, settings: settings.realtime, quotas: Quotas(limits: settings.limits),
+            eventLoop: self.eventLoop, index: 0, loops: 1, settings: settings.realtime,
+            quotas: Quotas(limits: settings.limits),
             load: SharedLoad(loops: 1), revocations: Revocations(), routing: .alone,
             witnesses: RedisWitnesses(keyspace: settings.liveState.keyspace, logger: Self.logger), logger: Self.logger)
         self.connections = Connections(

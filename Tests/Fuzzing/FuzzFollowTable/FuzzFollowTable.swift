@@ -1,5 +1,5 @@
 // Who follows what, fuzzed: see Tests/Fuzzing/Checks/FollowTableCheck.swift. libFuzzer is asked to run, so that this
-// file has a `main` as any program; `make fuzz` gives it the folders of inputs.
+// file has a `main` as any program; `make test-long LONG=fuzz` gives it the folders of inputs.
 
 import CLibFuzzer
 import FuzzChecks

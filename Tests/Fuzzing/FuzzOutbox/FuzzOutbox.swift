@@ -1,5 +1,5 @@
 // What waits for a slow socket, fuzzed: see Tests/Fuzzing/Checks/OutboxCheck.swift. libFuzzer is asked to run, so
-// that this file has a `main` as any program; `make fuzz` gives it the folders of inputs.
+// that this file has a `main` as any program; `make test-long LONG=fuzz` gives it the folders of inputs.
 
 import CLibFuzzer
 import FuzzChecks

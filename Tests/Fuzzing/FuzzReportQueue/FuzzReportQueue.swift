@@ -1,5 +1,5 @@
 // A rider's reports on their way to Redis, fuzzed: see Tests/Fuzzing/Checks/ReportQueueCheck.swift. libFuzzer is asked to
-// run, so that this file has a `main` as any program; `make fuzz` gives it the folders of inputs.
+// run, so that this file has a `main` as any program; `make test-long LONG=fuzz` gives it the folders of inputs.
 
 import CLibFuzzer
 import FuzzChecks

@@ -41,7 +41,8 @@ import Testing
         try await loop.flatSubmit {
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let state = LoopState(
-                eventLoop: loop, index: 0, loops: 1, settings: settings.realtime, quotas: Quotas(limits: settings.limits),
+                eventLoop: loop, index: 0, loops: 1, settings: settings.realtime,
+                quotas: Quotas(limits: settings.limits),
                 load: SharedLoad(loops: 1), revocations: Revocations(), routing: .alone,
                 witnesses: RedisWitnesses(keyspace: settings.liveState.keyspace, logger: logger), logger: logger)
             owner.value = state

@@ -1,5 +1,5 @@
 // instructions.json: what a location and a delivered message may cost. Written when a change has been looked at and is
-// meant; compared on every `make check`.
+// meant; compared on every `make bench-gate`.
 
 import Foundation
 

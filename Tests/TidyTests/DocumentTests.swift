@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+/// Documents say where something is: what they name is there.
+@Suite struct DocumentTests {
+    /// Everything but what comes from elsewhere.
+    private static func documents() throws -> [Project.File] {
+        let top = try ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"].map {
+            try Project.file($0)
+        }
+        return try ["Sources", "Tests", "lua", "deploy"].reduce(top) { try $0 + Project.files($1, ".md") }
+            + [Project.file("benchmarks/README.md")]
+    }
+
+    private static func exists(_ path: String) -> Bool {
+        FileManager.default.fileExists(atPath: Project.root.appending(path: path).path)
+    }
+
+    @Test func `ARCHITECTURE.md is read in a single sitting`() throws {
+        #expect(try Project.file("ARCHITECTURE.md").lines.count <= 200)
+    }
+
+    @Test func `every link between documents leads somewhere`() throws {
+        let documents = try Self.documents()
+        #expect(documents.count > 30)
+        for document in documents {
+            let folder = document.path.split(separator: "/").dropLast().joined(separator: "/")
+            for match in document.text.matches(of: /\]\(([^)#:\s]+)(?:#[^)]*)?\)/) {
+                let path = folder.isEmpty ? String(match.1) : "\(folder)/\(match.1)"
+                #expect(Self.exists(path), "\(document.path) leads to \(match.1)")
+            }
+        }
+    }
+
+    /// Paths from the top, and `Target/Name`, which may leave out folders between and the ending.
+    @Test func `every file that ARCHITECTURE.md, CONTRIBUTING.md and a README beside code name is there`() throws {
+        let all = try FileManager.default.subpathsOfDirectory(atPath: Project.root.appending(path: "Sources").path)
+        let targets = Set(
+            try FileManager.default.contentsOfDirectory(atPath: Project.root.appending(path: "Sources").path))
+        var named = 0
+        for document in try Self.documents() where document.saysWhereCodeIs {
+            for match in document.text.matches(of: /`([\w.-]+(?:\/[\w.-]+)+)`/) {
+                let path = String(match.1)
+                let parts = path.split(separator: "/").map(String.init)
+                named += 1
+                if ["Sources", "Tests", "lua", "deploy", "benchmarks"].contains(parts[0]) {
+                    #expect(Self.exists(path), "\(document.path) names \(path)")
+                } else if targets.contains(parts[0]), let name = parts.last {
+                    let found = all.contains { other in
+                        guard other.hasPrefix(parts[0] + "/"), let last = other.split(separator: "/").last else {
+                            return false
+                        }
+                        return last == name || last.hasPrefix(name + ".")
+                    }
+                    #expect(found, "\(document.path) names \(path)")
+                }
+            }
+        }
+        #expect(named > 50)
+    }
+
+    @Test func `each decision has one record: dated, with its context, measurements and alternatives`() throws {
+        let records = try Project.files("Sources", ".md").filter { $0.path.contains("/decisions/") }
+        #expect(records.count >= 15)
+        for record in records {
+            #expect(record.lines.first?.hasPrefix("# ") == true, "\(record.path)")
+            #expect(record.text.firstMatch(of: /(?m)^20\d\d-\d\d-\d\d\b/) != nil, "\(record.path) has no date")
+            let titles = record.lines.filter { $0.hasPrefix("## ") }
+            #expect(
+                titles == ["## Context", "## Decision", "## Measurements", "## Alternatives"]
+                    || titles.starts(with: ["## Context", "## Decision", "## Measurements", "## Alternatives"]),
+                "\(record.path)")
+        }
+    }
+
+    @Test func `the manifest leaves out each README and each folder of decisions, so that SwiftPM does not warn`()
+        throws
+    {
+        let manifest = try Project.file("Package.swift").text
+        for (list, name) in [("withReadme", "README.md"), ("withDecisions", "decisions")] {
+            let targets = Set(
+                try FileManager.default.contentsOfDirectory(atPath: Project.root.appending(path: "Sources").path)
+                    .filter { Self.exists("Sources/\($0)/\(name)") })
+            let pattern = try Regex<(Substring, Substring)>("let \(list) = \\[([^\\]]+)\\]")
+            let listed = try #require(manifest.firstMatch(of: pattern)).output.1
+            #expect(Set(listed.matches(of: /"(\w+)"/).map { String($0.1) }) == targets, "\(list)")
+        }
+    }
+
+    @Test func `ten questions of newcomers have answers, in files that are there`() throws {
+        let text = try Project.file("CONTRIBUTING.md").text
+        let rows = text.matches(of: /(?m)^\| (Where [^|]+\?) \| ([^|]+) \|$/)
+        #expect(rows.count == 10)
+        for row in rows {
+            let files = row.2.matches(of: /`((?:Sources|lua|Tests)\/[^`]+)`/).map { String($0.1) }
+            #expect(!files.isEmpty, "\(row.1)")
+            for file in files { #expect(Self.exists(file), "\(row.1): \(file)") }
+        }
+    }
+}
+
+extension Project.File {
+    fileprivate var saysWhereCodeIs: Bool {
+        ["ARCHITECTURE.md", "CONTRIBUTING.md"].contains(self.path)
+            || self.path.hasPrefix("Sources/") && (self.name == "README.md" || self.path.contains("/decisions/"))
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+/// The layers are stated once, in the table of ARCHITECTURE.md: imports, manifest and folders are held to it.
+@Suite struct LayerTests {
+    private struct Row {
+        let layer: Int
+        let target: String
+        let purpose: String
+    }
+
+    private static func rows() throws -> [Row] {
+        try Project.file("ARCHITECTURE.md").text.matches(of: /(?m)^\| (\d+) \| `(\w+)` \| (.+) \|$/).compactMap {
+            match in
+            Int(match.1).map { Row(layer: $0, target: String(match.2), purpose: String(match.3)) }
+        }
+    }
+
+    private static func layers() throws -> [String: Int] {
+        Dictionary(try self.rows().map { ($0.target, $0.layer) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    @Test func `every target has a folder, a layer and one sentence that says what it is for`() throws {
+        let rows = try Self.rows()
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Project.root.appending(path: "Sources").path)
+        #expect(rows.map(\.target).sorted() == folders.sorted())
+        for row in rows {
+            #expect(row.purpose.hasSuffix(".") && row.purpose.firstMatch(of: /[.!?]\s/) == nil, "\(row.target)")
+        }
+    }
+
+    @Test func `imports go down only`() throws {
+        let layers = try Self.layers()
+        let files = try Project.files("Sources", ".swift")
+        #expect(files.count > 60)
+        for file in files {
+            let target = String(file.path.split(separator: "/")[1])
+            let own = try #require(layers[target], "\(target) stands in no layer")
+            for match in file.text.matches(of: /(?m)^(?:@\w+ )?(?:\w+ )?import (\w+)/) {
+                guard let other = layers[String(match.1)] else { continue }
+                #expect(other < own, "\(file.path) imports \(match.1)")
+            }
+        }
+    }
+
+    @Test func `the published client library brings nothing of ours but the wire`() throws {
+        let mine = try Self.layers().keys
+        for file in try Project.files("Sources/EnrouteClient", ".swift") {
+            let imports = file.text.matches(of: /(?m)^(?:\w+ )?import (\w+)/).map { String($0.1) }
+            #expect(Set(imports).intersection(mine).isSubset(of: ["EnrouteWire"]), "\(file.path)")
+        }
+    }
+
+    private struct Description: Decodable {
+        struct Target: Decodable {
+            let name: String
+            let path: String
+            let target_dependencies: [String]?
+        }
+
+        let targets: [Target]
+    }
+
+    @Test func `the manifest lets each target depend on lower layers only`() throws {
+        let layers = try Self.layers()
+        let described = try JSONDecoder().decode(Description.self, from: Self.describe())
+        let targets = described.targets.filter { $0.path.hasPrefix("Sources") }
+        #expect(targets.count >= 15)
+        for target in targets {
+            let own = try #require(layers[target.name], "\(target.name) stands in no layer")
+            for dependency in target.target_dependencies ?? [] {
+                let other = try #require(layers[dependency], "\(dependency) stands in no layer")
+                #expect(other < own, "\(target.name) depends on \(dependency)")
+            }
+        }
+    }
+
+    /// What SwiftPM makes of the manifest. It waits for no other SwiftPM: these tests may run under one, which has locked
+    /// the build folder, so this one has a folder of its own.
+    private static func describe() throws -> Data {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-describe-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [
+            "swift", "package", "--package-path", Project.root.path, "--scratch-path", folder.path, "--ignore-lock",
+            "describe", "--type", "json",
+        ]
+        process.standardOutput = output
+        try process.run()
+        let json = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+        return json
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+/// Rules for the tests themselves, and for what runs them.
+@Suite struct TestTidyTests {
+    /// Where time passes: by one function, and as bounds of what is waited for.
+    private static let clocks: Set = [
+        "Waiting.swift", "Inbox.swift", "ProxyConnection.swift", "Signal.swift", "SlowReaderRevocationTests.swift",
+        "RunningGateway.swift", "TestTidyTests.swift",
+    ]
+
+    @Test func `tests let time pass in one place`() throws {
+        let wait = /\.sleep\(|scheduleTask\(|Thread\.sleep|usleep\(|nanosleep\(/
+        for file in try Project.files("Tests", ".swift") where !Self.clocks.contains(file.name) {
+            #expect(file.text.firstMatch(of: wait) == nil, "\(file.path): use becomes, eventually or pause")
+        }
+    }
+
+    @Test func `no two suites have one name`() throws {
+        let suite = /(?m)^(?:@Suite.*\s)?(?:private |fileprivate )?struct (\w+Tests)\b/
+        let names = try Project.files("Tests", ".swift").flatMap { $0.text.matches(of: suite).map { String($0.1) } }
+        #expect(names.count > 200)
+        let twice = Dictionary(grouping: names) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
+        #expect(twice.isEmpty)
+    }
+
+    @Test func `what cannot be is recorded as an issue`() throws {
+        for file in try Project.files("Tests", ".swift") where file.name != "TestTidyTests.swift" {
+            #expect(!file.text.contains("#expect(Bool(false)"), "\(file.path)")
+        }
+    }
+
+    @Test func `every benchmark is run by the smoke test, or it says why not`() throws {
+        let smoke = try Project.file("benchmarks/smoke.py").text
+        let (runs, leftOut) = (
+            try #require(smoke.firstMatch(of: /(?s)\nRUNS = \[(.*?)\n\]/)?.1),
+            try #require(smoke.firstMatch(of: /(?s)\nLEFT_OUT = \{(.*?)\n\}/)?.1)
+        )
+        let named =
+            runs.matches(of: /"([^"]+)"/).map { String($0.1) } + leftOut.matches(of: /"([^"]+)":/).map { String($0.1) }
+        let manifest = try Project.file("benchmarks/Package.swift").text
+        let programs = manifest.matches(of: /\.executableTarget\(\s*name: "([^"]+)"/).map { String($0.1) }
+        let scripts = try Project.files("benchmarks", ".py").map { $0.path.dropFirst("benchmarks/".count) }
+            .filter { !$0.contains(".build") && $0 != "smoke.py" }.map(String.init)
+        let peers = Project.root.appending(path: "benchmarks/peers")
+        let started = try FileManager.default.contentsOfDirectory(atPath: peers.path).filter { name in
+            !name.contains(".") && FileManager.default.isExecutableFile(atPath: peers.appending(path: name).path)
+        }
+        .filter { name in (try? String(contentsOf: peers.appending(path: name), encoding: .utf8)) != nil }
+        .map { "peers/\($0)" }
+        #expect(programs.count >= 3 && scripts.count >= 5 && started.count >= 2)
+        #expect(Set(named) == Set(programs + scripts + started))
+        #expect(named.count == Set(named).count)
+    }
+
+    @Test func `make help lists at most fifteen targets, and every target that a document names is there`() throws {
+        let (top, bench) = (try Project.file("Makefile").text, try Project.file("benchmarks/Makefile").text)
+        func targets(_ text: String) -> Set<String> {
+            Set(text.matches(of: #/(?m)^([a-z][a-z-]*):/#).map { String($0.1) })
+        }
+        let listed = top.matches(of: #/(?m)^([a-z-]+):.*##\x20/#).map { String($0.1) }
+        #expect((10...15).contains(listed.count), "\(listed)")
+        let documents = [
+            "README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "benchmarks/README.md", ".ci/run",
+            "deploy/redis/README.md",
+        ]
+        for name in documents {
+            let text = try Project.file(name).text
+            for match in text.matches(of: #/(?:`|\n|=1 )make ([a-z-]+)/#) {
+                #expect(targets(top).contains(String(match.1)), "\(name) says make \(match.1)")
+            }
+            for match in text.matches(of: /make bench BENCH=([a-z]+)/) {
+                #expect(targets(bench).contains(String(match.1)), "\(name) says make bench BENCH=\(match.1)")
+            }
+        }
+    }
+}
