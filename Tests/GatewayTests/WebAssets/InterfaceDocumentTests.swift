@@ -148,7 +148,7 @@ import Testing
     @Test func `every member that is a duration has its unit at the end of its name`() throws {
         let duration =
             /(?i)(age|delay|duration|every|expires|interval|lag|last|latency|lifetime|median|p95|retry|timeout|wait)(in)?$/
-        let saidInWords = /(?i)\b(ms|milliseconds|s|seconds)\b/
+        let saidInWords = /(?i)(^|, |so many )(ms|milliseconds|s|seconds)\b/
         var durations: Set<String> = []
         for document in try Self.documents() {
             for properties in Self.all(document).compactMap({ $0["properties"]?.object }) {
