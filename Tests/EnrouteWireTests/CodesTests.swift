@@ -36,7 +36,7 @@ import Testing
     }
 }
 
-@Suite struct LimitsTests {
+@Suite struct DefaultLimitsTests {
     @Test func `the defaults are the ones the protocol states`() {
         let limits = Limits()
         #expect(limits.messageBytes == 4096)
