@@ -43,6 +43,21 @@ let swiftASN1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 
+/// A target of Sources/.
+func module(
+    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], path: String? = nil,
+    settings: [SwiftSetting] = strict
+) -> Target {
+    .target(name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: settings)
+}
+
+/// A target of Tests/.
+func tests(
+    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], settings: [SwiftSetting] = testing
+) -> Target {
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+}
+
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two
 /// (benchmarks/NIOSSLTwin).
 let secureSocket: Target =
@@ -84,13 +99,10 @@ let package = Package(
     targets: [
         // 0 vocabulary
         // Without `hot`: a package of somebody else may not depend on a target with unsafe flags.
-        .target(
-            name: "EnrouteWire", dependencies: ["CTexts", "HotPath"], exclude: ["PROTOCOL.md", "Texts"],
-            swiftSettings: strict),
-        .target(
-            name: "Telemetry", swiftSettings: strict),
-        .target(name: "HotPath", swiftSettings: strict),
-        .target(name: "Resilience", swiftSettings: quick),
+        module("EnrouteWire", ["CTexts", "HotPath"], exclude: ["PROTOCOL.md", "Texts"]),
+        module("Telemetry", []),
+        module("HotPath", []),
+        module("Resilience", [], settings: quick),
 
         // 1 mechanisms
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
@@ -99,233 +111,167 @@ let package = Package(
         .target(name: "CTexts"),
         .target(name: "CScripts"),
         .target(name: "CWebAssets"),
-        .target(
-            name: "Redis",
-            dependencies: [
-                "CHiredis", "HotPath", "Resilience", "Telemetry", nio("NIOCore"), nio("NIOPosix"),
+        module(
+            "Redis",
+            [
+                "CHiredis", "HotPath", "Resilience", "Telemetry", nio("NIOCore"), nio("NIOPosix"), crypto, logging,
                 nioSSL,
-                logging,
-                crypto,
-            ], swiftSettings: hot),
+            ], settings: hot),
         secureSocket,
-        .target(
-            name: "Fanout", dependencies: [],
-            swiftSettings: hot + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
-        .target(
-            name: "OutboundHTTP",
-            dependencies: [
-                "Resilience", asyncHTTPClient,
-                nioSSL, nio("NIOCore"), nio("NIOHTTP1"),
-            ], swiftSettings: strict),
-        .target(
-            name: "Access",
-            dependencies: [
-                "EnrouteWire", "OutboundHTTP", jwtKit,
-                crypto,
-                cryptoExtras,
-            ], swiftSettings: strict),
-        .target(name: "Journeys", dependencies: ["CZlib"], swiftSettings: strict),
-        .target(name: "Tracking", dependencies: ["EnrouteWire"], swiftSettings: quick),
-        .target(
-            name: "Routing",
-            dependencies: ["EnrouteWire", "OutboundHTTP"], swiftSettings: strict),
-        .target(
-            name: "Events",
-            dependencies: [
-                "EnrouteWire", "OutboundHTTP", crypto,
-                swiftASN1,
-                x509,
-            ], swiftSettings: strict),
+        module("Fanout", [], settings: hot + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+        module("OutboundHTTP", ["Resilience", nio("NIOCore"), nio("NIOHTTP1"), asyncHTTPClient, nioSSL]),
+        module("Access", ["EnrouteWire", "OutboundHTTP", crypto, cryptoExtras, jwtKit]),
+        module("Journeys", ["CZlib"]),
+        module("Tracking", ["EnrouteWire"], settings: quick),
+        module("Routing", ["EnrouteWire", "OutboundHTTP"]),
+        module("Events", ["EnrouteWire", "OutboundHTTP", crypto, swiftASN1, x509]),
 
         // 2 state
-        .target(
-            name: "LiveState",
-            dependencies: [
-                "Access", "CScripts", "EnrouteWire", "HotPath", "OutboundHTTP", "Redis", nio("NIOCore"),
-                crypto,
-            ], swiftSettings: hot),
+        module(
+            "LiveState",
+            [
+                "Access", "CScripts", "EnrouteWire", "HotPath", "OutboundHTTP", "Redis", nio("NIOCore"), crypto,
+            ], settings: hot),
 
         // 3 the gateway, from the bottom
-        .target(
-            name: "HTTPValues",
-            dependencies: [
+        module(
+            "HTTPValues",
+            [
                 "Access", "EnrouteWire", "Telemetry", nio("NIOCore"), crypto, httpTypes, hummingbird, logging,
-            ],
-            swiftSettings: hot),
-        .target(
-            name: "WebSocket",
-            dependencies: ["EnrouteWire", "SecureSocket", nio("NIOCore")],
-            swiftSettings: hot),
-        .target(
-            name: "TrafficControl",
-            dependencies: ["Access", "EnrouteWire", "Fanout", "HTTPValues", "Telemetry", nio("NIOCore")],
-            swiftSettings: hot),
-        .target(
-            name: "WebAssets",
-            dependencies: ["CWebAssets", "CZlib", "HTTPValues"],
-            exclude: ["web", "api"], swiftSettings: strict),
-        .target(
-            name: "Jobs",
-            dependencies: [
+            ], settings: hot),
+        module("WebSocket", ["EnrouteWire", "SecureSocket", nio("NIOCore")], settings: hot),
+        module(
+            "TrafficControl",
+            [
+                "Access", "EnrouteWire", "Fanout", "HTTPValues", "Telemetry", nio("NIOCore"),
+            ], settings: hot),
+        module("WebAssets", ["CWebAssets", "CZlib", "HTTPValues"], exclude: ["web", "api"]),
+        module(
+            "Jobs",
+            [
                 "Access", "EnrouteWire", "Events", "HTTPValues", "LiveState", "Redis", "Routing", "Telemetry",
                 "Tracking", nio("NIOCore"), crypto, logging,
-            ],
-            swiftSettings: hot),
-        .target(
-            name: "ETA",
-            dependencies: [
+            ], settings: hot),
+        module(
+            "ETA",
+            [
                 "EnrouteWire", "HTTPValues", "Jobs", "LiveState", "Routing", "Telemetry", "Tracking",
                 "TrafficControl", "WebSocket", nio("NIOCore"), logging,
-            ],
-            swiftSettings: hot),
-        .target(
-            name: "Realtime",
-            dependencies: [
-                "Access", "ETA", "EnrouteWire", "Fanout", "HTTPValues", "HotPath", "Jobs", "LiveState", "Redis",
+            ], settings: hot),
+        module(
+            "Realtime",
+            [
+                "Access", "EnrouteWire", "ETA", "Fanout", "HotPath", "HTTPValues", "Jobs", "LiveState", "Redis",
                 "Resilience", "SecureSocket", "Telemetry", "Tracking", "TrafficControl", "WebSocket", nio("NIOCore"),
                 logging,
-            ],
-            swiftSettings: hot),
-        .target(
-            name: "REST",
-            dependencies: [
+            ], settings: hot),
+        module(
+            "REST",
+            [
                 "Access", "EnrouteWire", "Events", "Fanout", "HTTPValues", "Jobs", "LiveState", "Realtime", "Redis",
                 "Routing", "SecureSocket", "Telemetry", "Tracking", "TrafficControl", "WebAssets", nio("NIOCore"),
                 httpTypes, hummingbird, logging,
-            ],
-            swiftSettings: hot),
-        .target(
-            name: "Gateway",
-            dependencies: [
-                "Access", "ETA", "EnrouteWire", "Events", "Fanout", "HTTPValues", "LiveState", "REST", "Realtime",
-                "Redis", "SecureSocket", "Telemetry", "TrafficControl", "WebSocket", nio("NIOCore"), nio("NIOHTTP1"),
-                nio("NIOPosix"), .product(name: "HummingbirdCore", package: "hummingbird"), crypto, httpTypes,
-                hummingbird, logging, serviceLifecycle,
-            ],
-            swiftSettings: hot),
+            ], settings: hot),
+        module(
+            "Gateway",
+            [
+                "Access", "EnrouteWire", "ETA", "Events", "Fanout", "HTTPValues", "LiveState", "Realtime", "Redis",
+                "REST", "SecureSocket", "Telemetry", "TrafficControl", "WebSocket", nio("NIOCore"), nio("NIOHTTP1"),
+                nio("NIOPosix"), crypto, httpTypes, hummingbird, logging, serviceLifecycle,
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+            ], settings: hot),
 
         // aside: the client library
-        .target(
-            name: "EnrouteClient",
-            dependencies: [
-                "EnrouteWire", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+        module(
+            "EnrouteClient",
+            [
+                "EnrouteWire", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
                 nio("NIOWebSocket"), nioSSL,
-            ], swiftSettings: strict),
+            ]),
 
         // aside: a redis-server and certificates of one's own, for the demo and the tests
-        .target(
-            name: "Embedded",
-            dependencies: [
-                subprocess, x509, crypto, swiftASN1, systemPackage,
-            ], swiftSettings: strict),
+        module("Embedded", [crypto, subprocess, swiftASN1, systemPackage, x509]),
 
         // 4 process
         .executableTarget(
             name: "enroute",
             dependencies: [
-                "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events", "Gateway", "HTTPValues",
-                "Journeys",
-                "LiveState", "OutboundHTTP", "REST", "Realtime", "TrafficControl", "WebAssets", "Redis", "Routing",
-                "SecureSocket", "Telemetry", "Tracking", nio("NIOCore"),
-                nio("NIOPosix"),
+                "Access", "Embedded", "EnrouteClient", "EnrouteWire", "ETA", "Events", "Gateway", "HTTPValues",
+                "Journeys", "LiveState", "OutboundHTTP", "Realtime", "Redis", "REST", "Routing", "SecureSocket",
+                "Telemetry", "Tracking", "TrafficControl", "WebAssets", nio("NIOCore"), nio("NIOFoundationCompat"),
+                nio("NIOHTTP1"), nio("NIOPosix"), asyncHTTPClient, httpTypes, hummingbird, logging, nioSSL,
+                serviceLifecycle, subprocess, systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"), logging, serviceLifecycle,
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"), systemPackage, asyncHTTPClient,
-                hummingbird, httpTypes, nioSSL, subprocess, nio("NIOFoundationCompat"), nio("NIOHTTP1"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], exclude: ["Demo/Panel"], swiftSettings: strict),
 
         // tests: one target for each target, one for the commands, one for the project's own rules
-        .target(
-            name: "TestSupport",
-            dependencies: [
+        module(
+            "TestSupport",
+            [
                 "Embedded", "Redis", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
-                logging, nioSSL, x509, crypto, cryptoExtras, swiftASN1,
-            ], path: "Tests/TestSupport", swiftSettings: strict),
-        .testTarget(
-            name: "EnrouteWireTests", dependencies: ["EnrouteWire", "TestSupport"], exclude: ["Golden"],
-            swiftSettings: testing),
-        .testTarget(
-            name: "RedisTests",
-            dependencies: [
+                crypto, cryptoExtras, logging, nioSSL, swiftASN1, x509,
+            ], path: "Tests/TestSupport"),
+        tests("EnrouteWireTests", ["EnrouteWire", "TestSupport"], exclude: ["Golden"]),
+        tests(
+            "RedisTests",
+            [
                 "Embedded", "Redis", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"),
                 nio("NIOPosix"), logging, subprocess,
-            ], swiftSettings: testing),
-        .testTarget(
-            name: "SecureSocketTests",
-            dependencies: [
-                "COpenSSL", "SecureSocket", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
-                nio("NIOEmbedded"),
-                nio("NIOPosix"), nioSSL,
-                x509,
-                crypto,
-                swiftASN1,
-            ], swiftSettings: testing),
-        .testTarget(
-            name: "TestSupportTests",
-            dependencies: [
-                "Redis", "TestSupport", nio("NIOCore"), subprocess,
-            ], swiftSettings: testing),
-        .testTarget(
-            name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "TestSupport", nio("NIOConcurrencyHelpers")],
-            swiftSettings: testing),
-        .testTarget(name: "FanoutTests", dependencies: ["Fanout", "TestSupport"], swiftSettings: testing),
-        .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: testing),
-        .testTarget(
-            name: "SimulationTests", dependencies: ["Fanout", "Resilience", "TestSupport"],
-            // The cores are values, whose exclusivity is checked when they are compiled; of the model's classes it would
-            // be checked at run time, which was 40 % of a run.
-            swiftSettings: testing + [
-                .unsafeFlags(["-O", "-enforce-exclusivity=unchecked"], .when(configuration: .debug))
             ]),
-        .testTarget(
-            name: "AccessTests",
-            dependencies: [
-                "Access", "EnrouteWire", crypto, cryptoExtras, jwtKit,
+        tests(
+            "SecureSocketTests",
+            [
+                "COpenSSL", "SecureSocket", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOEmbedded"), nio("NIOPosix"), crypto, nioSSL, swiftASN1, x509,
+            ]),
+        tests("TestSupportTests", ["Redis", "TestSupport", nio("NIOCore"), subprocess]),
+        tests("OutboundHTTPTests", ["OutboundHTTP", "TestSupport", nio("NIOConcurrencyHelpers")]),
+        tests("FanoutTests", ["Fanout", "TestSupport"]),
+        tests("ResilienceTests", ["Resilience"]),
+        // The cores are values, whose exclusivity is checked when they are compiled; of the model's classes it would
+        // be checked at run time, which was 40 % of a run.
+        tests(
+            "SimulationTests",
+            [
+                "Fanout", "Resilience", "TestSupport",
             ],
-            swiftSettings: testing),
-        .testTarget(
-            name: "EventsTests",
-            dependencies: [
-                "EnrouteWire", "Events", "TestSupport", crypto, cryptoExtras, swiftASN1, x509,
-            ], swiftSettings: testing),
-        .testTarget(name: "JourneysTests", dependencies: ["CZlib", "Journeys"], swiftSettings: testing),
-        .testTarget(
-            name: "RoutingTests",
-            dependencies: ["EnrouteWire", "Routing", "TestSupport", nio("NIOConcurrencyHelpers")],
-            swiftSettings: testing),
-        .testTarget(
-            name: "TrackingTests", dependencies: ["EnrouteWire", "Journeys", "Tracking"], swiftSettings: testing),
-        .testTarget(
-            name: "LiveStateTests",
-            dependencies: [
+            settings: testing + [.unsafeFlags(["-O", "-enforce-exclusivity=unchecked"], .when(configuration: .debug))]),
+        tests("AccessTests", ["Access", "EnrouteWire", crypto, cryptoExtras, jwtKit]),
+        tests("EventsTests", ["EnrouteWire", "Events", "TestSupport", crypto, cryptoExtras, swiftASN1, x509]),
+        tests("JourneysTests", ["CZlib", "Journeys"]),
+        tests("RoutingTests", ["EnrouteWire", "Routing", "TestSupport", nio("NIOConcurrencyHelpers")]),
+        tests("TrackingTests", ["EnrouteWire", "Journeys", "Tracking"]),
+        tests(
+            "LiveStateTests",
+            [
                 "Access", "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"),
                 nio("NIOPosix"), subprocess, systemPackage,
-            ], swiftSettings: testing),
-        .testTarget(
-            name: "LinearizabilityTests",
-            dependencies: [
+            ]),
+        // The search is a value's; 2,000 histories of it are part of `make test`.
+        tests(
+            "LinearizabilityTests",
+            [
                 "Embedded", "EnrouteWire", "LiveState", "Redis", "Resilience", "TestSupport", nio("NIOCore"),
-            ],
-            // The search is a value's; 2,000 histories of it are part of `make test`.
-            swiftSettings: testing + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
-        .testTarget(
-            name: "GatewayTests",
-            dependencies: [
-                "Gateway", "HotPath", "Access", "ETA", "Embedded", "EnrouteClient", "EnrouteWire", "Events",
-                "HTTPValues", "Jobs", "Journeys", "LiveState", "REST", "Realtime", "TrafficControl", "WebAssets",
-                "WebSocket",
-                "Redis", "Routing", "SecureSocket", "Telemetry", "TestSupport", "Tracking", nio("NIOCore"),
-                nio("NIOHTTP1"), nio("NIOPosix"), crypto, nioSSL, logging, serviceLifecycle, subprocess,
-                systemPackage,
-            ], swiftSettings: testing),
-        .testTarget(
-            name: "CommandTests",
-            dependencies: [
-                "Access", "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", "enroute", nio("NIOCore"),
-                nio("NIOPosix"), asyncHTTPClient, nio("NIOFoundationCompat"), nio("NIOHTTP1"), logging, nioSSL,
+            ], settings: testing + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+        tests(
+            "GatewayTests",
+            [
+                "Access", "Embedded", "EnrouteClient", "EnrouteWire", "ETA", "Events", "Gateway", "HotPath",
+                "HTTPValues", "Jobs", "Journeys", "LiveState", "Realtime", "Redis", "REST", "Routing",
+                "SecureSocket", "Telemetry", "TestSupport", "Tracking", "TrafficControl", "WebAssets", "WebSocket",
+                nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"), crypto, logging, nioSSL, serviceLifecycle,
                 subprocess, systemPackage,
-            ], swiftSettings: testing),
-        .testTarget(name: "TidyTests", swiftSettings: testing),
+            ]),
+        tests(
+            "CommandTests",
+            [
+                "Access", "Embedded", "enroute", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"),
+                nio("NIOFoundationCompat"), nio("NIOHTTP1"), nio("NIOPosix"), asyncHTTPClient, logging, nioSSL,
+                subprocess, systemPackage,
+            ]),
+        tests("TidyTests", []),
     ],
     // `#embed` (CWebAssets).
     cLanguageStandard: .c2x

@@ -32,9 +32,11 @@ import Testing
         let sources = try Project.files("Sources", ".swift")
         for name in Self.cold.keys {
             let words = name.split(separator: " ")
-            let declaration = try Regex("(class|struct|enum|func) \\b\(words.last ?? "")\\b")
+            let declarations = ["class ", "struct ", "enum ", "func "].map { $0 + (words.last ?? "") }
             #expect(
-                sources.contains { words.count == 1 || $0.name == words[0] ? $0.text.contains(declaration) : false },
+                sources.contains { file in
+                    (words.count == 1 || file.name == words[0]) && declarations.contains { file.text.contains($0) }
+                },
                 "\(name) is gone")
         }
     }
@@ -91,6 +93,8 @@ private struct GenericDeclaration {
             let mayDeclare = ["public ", "package ", "@"].contains { code.starts(with: $0.utf8) }
             guard mayDeclare || String(line) == end else { continue }
             if String(line) == end { (end, owner) = (nil, nil) }
+            // Few lines can be a declaration that others see; the expressions below take their time.
+            guard line.contains("package ") || line.contains("public ") else { continue }
             if end == nil,
                 let type = line.firstMatch(of: /^( *)(?:public|package) (?:final )?(?:struct|class|enum|actor) (\w+)</)
             {

@@ -150,11 +150,9 @@ package final class LoopState {
                 freshness: settings.freshness, routing: routing, logger: logger),
             freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness),
             isBlind: { [watch = self.watch] in watch.isBlind }, logger: logger)
-        // Each may still be called by what was asked of Redis before the loop stopped.
-        self.watch.onRevoked = { [weak self] in self?.apply($0, isFirst: $1) }
-        self.watch.onSight = { [weak self] in self?.relay.release() }
-        self.live.onReturned { [weak self] in
-            guard let self else { return }
+        self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
+        self.watch.onSight = { [unowned self] in self.relay.release() }
+        self.live.onReturned { [unowned self] in
             for rider in self.ridingSessions.values { rider.publishAgain() }
             self.backgroundRiders.publishAgain()
         }
@@ -181,7 +179,14 @@ package final class LoopState {
         self.live.stop()
         self.ledger.stop()
         self.writes.stop()
+        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
+        self.eventLoop.scheduleTask(in: Self.longestAnswer) { withExtendedLifetime(bound) {} }
     }
+
+    /// What was asked before the loop stopped is answered, or given up, within this time, and whoever hears of it may name
+    /// the loop, which they do not own. So it is kept until then, or until the event loop ends. Longer than Redis (3 s), a
+    /// provider of routes and the close of a TLS connection (5 s each) may take.
+    static let longestAnswer = TimeAmount.seconds(30)
 
     package var requests: IdempotencyRecords {
         IdempotencyRecords(writes: self.writes, settings: self.settings.liveState)

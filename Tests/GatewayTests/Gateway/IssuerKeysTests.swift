@@ -303,8 +303,8 @@ import Testing
     }
 
     @Test(arguments: ["https://issuer.example/keys", "http://localhost:1/", "http://127.0.0.1/", "http://[::1]:8/keys"])
-    func `an issuer by HTTPS, and one on this machine, may be asked`(url: String) throws {
-        _ = try KeyFetch(url: url)
+    func `an issuer by HTTPS, and one on this machine, may be asked`(url: String) {
+        #expect(throws: Never.self) { _ = try KeyFetch(url: url) }
     }
 
     @Test func `an issuer with a certificate of nobody we trust is not believed`() async throws {

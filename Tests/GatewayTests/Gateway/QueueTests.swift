@@ -18,24 +18,25 @@ struct Moto: Sendable {
 
     static func running(_ body: @escaping @Sendable (Moto) async throws -> Void) async throws {
         let process = Process()
-        let port = Int.random(in: 20_000...29_999)
         process.executableURL = URL(filePath: self.program ?? "")
-        process.arguments = ["-H", "127.0.0.1", "-p", String(port)]
+        process.arguments = ["-H", "127.0.0.1", "-p", "0"]
         let words = Pipe()
         (process.standardOutput, process.standardError) = (FileHandle.nullDevice, words)
         try process.run()
         defer { kill(process.processIdentifier, SIGKILL) }
-        let moto = Moto(port: port)
         let reader = words.fileHandleForReading
-        try await blocking {
+        let port = try await blocking {
             var said = ""
-            while !said.contains("Running on") {
+            while true {
                 let more = reader.availableData
                 guard !more.isEmpty else { throw Missing() }
                 said += String(decoding: more, as: UTF8.self)
+                if let port = said.firstMatch(of: /Running on http:\/\/127\.0\.0\.1:(\d+)\s/).flatMap({ Int($0.1) }) {
+                    return port
+                }
             }
         }
-        try await body(moto)
+        try await body(Moto(port: port))
     }
 
     @discardableResult func ask(_ action: String, _ body: String) async throws -> String {

@@ -272,7 +272,8 @@ import Testing
                             _ = try await messages.subscribed()
                             await ledger.crash()
                             gateway.drain()
-                            _ = try? await messages.first { _ in nil as Bool? }
+                            let last = await Result { try await messages.first { _ in nil as Bool? } }
+                            #expect(throws: (any Error).self, "the session ended with the gateway") { try last.get() }
                         }
                     }
                 }
