@@ -93,8 +93,6 @@ private struct GenericDeclaration {
             let mayDeclare = ["public ", "package ", "@"].contains { code.starts(with: $0.utf8) }
             guard mayDeclare || String(line) == end else { continue }
             if String(line) == end { (end, owner) = (nil, nil) }
-            // Few lines can be a declaration that others see; the expressions below take their time.
-            guard line.contains("package ") || line.contains("public ") else { continue }
             if end == nil,
                 let type = line.firstMatch(of: /^( *)(?:public|package) (?:final )?(?:struct|class|enum|actor) (\w+)</)
             {
