@@ -20,7 +20,7 @@ DESCRIPTION = re.compile(r"^(nominal type descriptor|type metadata|protocol conf
 
 def symbols(objects, *words):
     listed = subprocess.run(["nm", *words, *map(str, objects)], capture_output=True, text=True, check=True).stdout
-    names = [line.split()[-1] for line in listed.splitlines() if " " in line]
+    names = [words[-1] for words in map(str.split, listed.splitlines()) if len(words) > 1]
     plain = subprocess.run(["swift", "demangle", "--compact"], input="\n".join(names), capture_output=True, text=True, check=True)
     return plain.stdout.splitlines()
 
