@@ -11,14 +11,7 @@ public struct FollowTable<Topic: Hashable, Follower: AnyObject> {
     @inlinable
     public init() {}
 
-    /// What has to happen upstream, where the messages come from.
-    public enum Upstream: Hashable, Sendable {
-        case nothing
-        /// This is the topic's first follower here.
-        case subscribe
-        /// That was the topic's last follower here.
-        case unsubscribe
-    }
+    public typealias Upstream = FollowedUpstream
 
     /// Cost: O(1). A follower must not follow the same topic twice.
     @inlinable
@@ -47,4 +40,14 @@ public struct FollowTable<Topic: Hashable, Follower: AnyObject> {
 
     @inlinable
     public var topics: Dictionary<Topic, ContiguousArray<Follower>>.Keys { self.followersOfTopic.keys }
+}
+
+/// What has to happen upstream, where the messages come from. Not inside `FollowTable`, where comparing two
+/// would need its metadata.
+public enum FollowedUpstream: Hashable, Sendable {
+    case nothing
+    /// This is the topic's first follower here.
+    case subscribe
+    /// That was the topic's last follower here.
+    case unsubscribe
 }

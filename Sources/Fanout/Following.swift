@@ -54,13 +54,7 @@ public struct Following<StatusID: Comparable> {
     @inlinable
     public var seen: (epoch: String, id: StatusID)? { self.lastStatus.map { (self.epoch, $0) } }
 
-    public enum StatusVerdict: Hashable, Sendable {
-        case show
-        /// It was seen, or waits for the snapshot.
-        case pass
-        /// Something is missing before it: read the job again.
-        case gap
-    }
+    public typealias StatusVerdict = FollowedStatusVerdict
 
     /// Whether a position is to be shown now.
     @inlinable
@@ -177,4 +171,13 @@ public struct Following<StatusID: Comparable> {
     /// The positions begin anew: another rider's, or those after travel mode was off.
     @inlinable
     public mutating func forgetPosition() { self.lastPosition = 0 }
+}
+
+/// What becomes of a status for one follower. Not inside `Following`, where comparing two would need its metadata.
+public enum FollowedStatusVerdict: Hashable, Sendable {
+    case show
+    /// It was seen, or waits for the snapshot.
+    case pass
+    /// Something is missing before it: read the job again.
+    case gap
 }

@@ -13,13 +13,7 @@ public struct Outbox<Topic: Hashable> {
         case kept
     }
 
-    public enum Outcome: Hashable, Sendable {
-        case waits
-        /// It waits in the place of an older one, which is never sent.
-        case replaced
-        /// The bound is passed: nothing was added.
-        case overflows
-    }
+    public typealias Outcome = WaitingOutcome
 
     @usableFromInline struct Waiting {
         @usableFromInline var topic: Topic?
@@ -139,4 +133,13 @@ public struct Outbox<Topic: Hashable> {
 
     @inlinable
     static var fewestPlaces: Int { 64 }
+}
+
+/// What becomes of a frame that has to wait. Not inside `Outbox`, where comparing two would need its metadata.
+public enum WaitingOutcome: Hashable, Sendable {
+    case waits
+    /// It waits in the place of an older one, which is never sent.
+    case replaced
+    /// The bound is passed: nothing was added.
+    case overflows
 }
