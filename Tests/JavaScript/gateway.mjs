@@ -17,6 +17,8 @@ const SECRET = 'a-secret-of-tests-that-is-long-enough-for-hs256-0123456789';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const executable = process.env.ENROUTE_EXECUTABLE ?? join(root, '.build/debug/enroute');
 export const isBuilt = existsSync(executable);
+// `make` builds it first: in CI nothing is skipped for want of it.
+if (process.env.CI && !isBuilt) throw new Error(`there is no gateway at ${executable}`);
 
 /** The outcome of `look` as soon as it is true. */
 export async function until(what, look) {

@@ -127,7 +127,8 @@ import Testing
 
     private static let recordings = URL(filePath: #filePath).appending(path: "../../../../shared/data").standardized
 
-    @Test(.enabled(if: FileManager.default.fileExists(atPath: recordings.path)))
+    @Test(
+        .enabled(if: FileManager.default.fileExists(atPath: recordings.path), "../shared/data is not there"))
     func `every real recording beside the project is read`() throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: Self.recordings.appending(path: "trips").path) {
             #expect(

@@ -67,7 +67,7 @@ import Testing
     private static func importedByRealtime() throws -> Set<String> {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Project.root.appending(path: "Sources").path)
         let imports = try Project.files("Sources/Realtime", ".swift").flatMap { file in
-            file.text.matches(of: /(?m)^(?:internal |package )?import (\w+)/).map { String($0.1) }
+            file.imports
         }
         // Of the published library each generic is public; the compiler may copy it by itself.
         return Set(imports).intersection(folders).subtracting(["EnrouteWire"])
@@ -87,10 +87,12 @@ private struct GenericDeclaration {
         /// Where the generic type that is being read ends.
         var (end, owner): (String?, String?) = (nil, nil)
         let lines = file.lines
-        for (index, line) in lines.enumerated() {
+        for (index, line) in lines.enumerated() where !line.isEmpty {
+            let code = line.utf8.drop { $0 == UInt8(ascii: " ") }
+            // Most lines are neither, and a regular expression is slow in a debug build.
+            let mayDeclare = ["public ", "package ", "@"].contains { code.starts(with: $0.utf8) }
+            guard mayDeclare || String(line) == end else { continue }
             if String(line) == end { (end, owner) = (nil, nil) }
-            // Few lines can be a declaration that others see; the expressions below take their time.
-            guard line.contains("package ") || line.contains("public ") else { continue }
             if end == nil,
                 let type = line.firstMatch(of: /^( *)(?:public|package) (?:final )?(?:struct|class|enum|actor) (\w+)</)
             {

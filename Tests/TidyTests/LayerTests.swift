@@ -36,9 +36,9 @@ import Testing
         for file in files {
             let target = String(file.path.split(separator: "/")[1])
             let own = try #require(layers[target], "\(target) stands in no layer")
-            for match in file.text.matches(of: /(?m)^(?:@\w+ )?(?:\w+ )?import (\w+)/) {
-                guard let other = layers[String(match.1)] else { continue }
-                #expect(other < own, "\(file.path) imports \(match.1)")
+            for imported in file.imports {
+                guard let other = layers[imported] else { continue }
+                #expect(other < own, "\(file.path) imports \(imported)")
             }
         }
     }
@@ -46,8 +46,7 @@ import Testing
     @Test func `the published client library brings nothing of ours but the wire`() throws {
         let mine = try Self.layers().keys
         for file in try Project.files("Sources/EnrouteClient", ".swift") {
-            let imports = file.text.matches(of: /(?m)^(?:\w+ )?import (\w+)/).map { String($0.1) }
-            #expect(Set(imports).intersection(mine).isSubset(of: ["EnrouteWire"]), "\(file.path)")
+            #expect(Set(file.imports).intersection(mine).isSubset(of: ["EnrouteWire"]), "\(file.path)")
         }
     }
 

@@ -10,6 +10,10 @@ enum Project {
         let path: String
         let text: String
         var lines: [Substring] { self.text.split(separator: "\n", omittingEmptySubsequences: false) }
+        var imports: [String] {
+            self.lines.filter { $0.hasPrefix("import ") || $0.contains(" import ") && !$0.hasPrefix("//") }
+                .compactMap { $0.split(separator: " ").last.map(String.init) }
+        }
         var name: String { self.path.split(separator: "/").last.map(String.init) ?? self.path }
     }
 

@@ -75,7 +75,7 @@ import Testing
         #expect(trip.compactMap { fence.observe($0) } == [.approaching, .arrived])
     }
 
-    @Test(.enabled(if: Recordings.areThere))
+    @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
     func `the technician of the long recording arrives long before the cap, and is found to have`() throws {
         let trip = try Recordings.real("amsterdam-over-four-hours")
         var fence = Geofence(destination: try #require(trip.last).spot)

@@ -44,7 +44,7 @@ import Testing
         return (most, judge.counts.accepted)
     }
 
-    @Test(.enabled(if: Recordings.areThere))
+    @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
     func `US-072 AC-005: the recording with seven gaps turns stale and back seven times`() throws {
         #expect(Self.changes(try Recordings.real("petersburg-seven-gaps")) == (7, 7))
     }
@@ -58,12 +58,12 @@ import Testing
         #expect(Self.changes(Self.silent(trip, starts.map { $0..<$0 + 29 })) == (0, 0))
     }
 
-    @Test(.enabled(if: Recordings.areThere))
+    @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
     func `US-072 AC-005: the recording with a gap of 25 s is never stale`() throws {
         #expect(Self.changes(try Recordings.real("kyoto-25s-gap")) == (0, 0))
     }
 
-    @Test(.enabled(if: Recordings.areThere))
+    @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
     func `of the recording that jumps, no accepted reading implies over 60 m per second`() throws {
         let trip = try Recordings.real("moscow-jumps")
         let (fastest, accepted) = Self.fastest(trip)
@@ -79,7 +79,9 @@ import Testing
         #expect(fastest <= 60 && accepted >= trip.count - jumps.count - 1)
     }
 
-    @Test(.enabled(if: Recordings.areThere), arguments: ["rome-clean-1hz", "moscow-traffic", "kyoto-25s-gap"])
+    @Test(
+        .enabled(if: Recordings.areThere, "../shared/data is not there"),
+        arguments: ["rome-clean-1hz", "moscow-traffic", "kyoto-25s-gap"])
     func `a clean recording loses nothing`(name: String) throws {
         #expect(Self.isFaultless(try Recordings.real(name)))
     }
@@ -102,7 +104,7 @@ import Testing
         return (lateAccepted, end.state(now: .max), judge.counts.refused(.travelModeOff))
     }
 
-    @Test(.enabled(if: Recordings.areThere))
+    @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
     func `US-072 BR-002: the recording of over four hours ends at the cap`() throws {
         let (late, end, refused) = Self.capped(try Recordings.real("amsterdam-over-four-hours"))
         #expect(late == 0 && end == .ended(.timeLimit) && refused > 4000)

@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(
-        .enabled(if: Recordings.areThere),
+        .enabled(if: Recordings.areThere, "../shared/data is not there"),
         arguments: ["rome-clean-1hz", "kyoto-25s-gap", "moscow-traffic", "petersburg-seven-gaps"])
     func `of a recording three fifths need not be sent, and a follower sees it within 110 m`(name: String) throws {
         let (saved, greatest) = Self.travel(try Recordings.real(name), followed: true)

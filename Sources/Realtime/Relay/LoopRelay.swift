@@ -67,9 +67,9 @@ package final class LoopRelay {
         self.repairs.followers = { [unowned self] in self.table.followers(of: $0) }
         self.repairs.showable = { [unowned self] in self.showable($0, of: $1) }
         self.repairs.onPosition = { [unowned self] id, frame, job in
-            self.offer(id, frame, of: job, to: self.table.followers(of: job), age: Self.age(of: id))
+            self.offerPosition(id, frame, of: job, to: self.table.followers(of: job), age: Self.age(of: id))
         }
-        arrivals.onNews = { [unowned self] in self.offer($0, of: $1) }
+        arrivals.onNews = { [unowned self] in self.offerEstimate($0, of: $1) }
         freshness.onStale = { [unowned self] in self.tell(.stale, $0) }
         feeds.onMessage = { [unowned self] channel, payload in self.relayFeed(channel, payload) }
         events.onMessage = { [unowned self] channel, payload in self.relayEvent(channel, payload) }
@@ -141,7 +141,7 @@ package final class LoopRelay {
             HotPath.pass(.loopRelay)
             self.counts.add(.messagesRelayed, followers.count)
             self.freshness.heard(job)
-            return self.offer(id, Frame.text(payload), of: job, to: followers)
+            return self.offerPosition(id, Frame.text(payload), of: job, to: followers)
         }
         guard let message = ServerMessage(ours: payload),
             self.relayWord(message, Frame.text(payload), of: job, to: followers)
@@ -150,7 +150,7 @@ package final class LoopRelay {
     }
 
     /// Shows what is only said here: an arrival that is called into question for want of positions, or is not any more.
-    private func offer(_ estimate: ArrivalEstimate, of job: JobID) {
+    private func offerEstimate(_ estimate: ArrivalEstimate, of job: JobID) {
         if self.isBlind() {
             self.logger.trace(
                 "an arrival waits until it is known who may see it",
@@ -205,7 +205,7 @@ package final class LoopRelay {
     /// Shows a position, or keeps it until it is known again who may see it.
     ///
     /// - Parameter age: of a position that was read, not heard.
-    private func offer(
+    private func offerPosition(
         _ id: UInt64, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>,
         age: TimeAmount = .zero
     ) {
@@ -235,7 +235,7 @@ package final class LoopRelay {
             return shown
         }
         if let id = view.positionID, let position = view.snapshot.position {
-            self.offer(
+            self.offerPosition(
                 id, position.withUnsafeBytes { Frame.text($0) }, of: job, to: self.table.followers(of: job))
         }
         return view.withoutPosition
@@ -276,7 +276,7 @@ package final class LoopRelay {
             }
             arrivals.insert(job)
         }
-        for job in arrivals { if let told = self.arrivals.told(of: job) { self.offer(told, of: job) } }
+        for job in arrivals { if let told = self.arrivals.told(of: job) { self.offerEstimate(told, of: job) } }
     }
 
     func revoke(_ job: JobID) {

@@ -33,7 +33,7 @@ final class WatchedZone {
 
     func unsynchronise() { self.watching.unsynchronise() }
 
-    func offer(_ change: Watching.Change) -> Watching.Verdict {
+    func offerChange(_ change: Watching.Change) -> Watching.Verdict {
         let verdict = self.watching.change(change)
         if verdict == .show { self.session.send(change.frame, .kept) }
         return verdict

@@ -78,7 +78,7 @@ final class ZoneRelay {
         let offered = Watching.Change(
             version: change.version, previous: change.previous, frame: Frame.text(payload))
         var isGap = false
-        for watcher in watchers where watcher.offer(offered) == .gap { isGap = true }
+        for watcher in watchers where watcher.offerChange(offered) == .gap { isGap = true }
         if isGap { self.repair(zone) }
     }
 

@@ -171,18 +171,18 @@ package final class Session: ChannelInboundHandler {
         self.place = nil
     }
 
-    func watch(until time: NIODeadline) {
-        self.timers.step = self.loop.deadlines.at(time) { [weak self] in self?.watch() }
+    func keepAlive(until time: NIODeadline) {
+        self.timers.step = self.loop.deadlines.at(time) { [weak self] in self?.keepAlive() }
     }
 
-    private func watch() {
+    private func keepAlive() {
         switch self.keepalive.step(.now()) {
-        case .wait(let time): self.watch(until: time)
+        case .wait(let time): self.keepAlive(until: time)
         case .ping(let time):
             self.send(Frame.ping, .kept)
             // Nothing answers an event: that it is taken is all there is to know, and a stall says when it is not.
             if self.framing == .events { self.keepalive.heard(.now()) }
-            self.watch(until: time)
+            self.keepAlive(until: time)
         case .gone:
             self.loop.counts.add(.pongsTimedOut)
             self.close(.noPong, "no pong")

@@ -52,8 +52,8 @@ extension Session {
         self.loop.counts.add(.sessionsOpened)
         self.rate.signedIn(self.loop.personBuckets.join(admitted.grant.person))
         self.timers.step?.cancel()
-        self.watch(until: self.keepalive.first)
-        if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
+        self.keepAlive(until: self.keepalive.first)
+        if let expiry = admitted.grant.expiresAt { self.watchExpiry(at: expiry) }
         self.watchAge()
         if let link = admitted.grant.link, let end = admitted.linkExpiresAt {
             self.place = GuestPlace(link: link, expiresAt: end, session: self)
@@ -87,21 +87,21 @@ extension Session {
         self.timers.expiry?.cancel()
         self.follower.authorizeAgain()
         self.watcher.authorizeAgain()
-        if let expiry = admitted.grant.expiresAt { self.watch(expiry: expiry) }
+        if let expiry = admitted.grant.expiresAt { self.watchExpiry(at: expiry) }
         let deadline = admitted.grant.expiresAt.map { $0 * 1000 }
         self.send(.ok(re: "refresh", job: nil, sequence: nil, deadline: deadline, ref: ref))
     }
 
     /// Ends with the token: a little before clocks that differ would say so, and after that instant nothing is sent. The time
     /// of day may jump, so it is looked at again when the time has come.
-    private func watch(expiry seconds: Int64) {
+    private func watchExpiry(at seconds: Int64) {
         let left = (seconds + TokenVerifier.skew) * 1000 - .now
         guard left > Self.expiryMargin else {
             return self.close(.tokenExpired, "the token has expired", takesBack: true)
         }
         guard self.life.end(at: .now() + .milliseconds(left)) else { return }
         self.timers.expiry = self.loop.deadlines.after(.milliseconds(left - Self.expiryMargin)) { [weak self] in
-            self?.watch(expiry: seconds)
+            self?.watchExpiry(at: seconds)
         }
     }
 

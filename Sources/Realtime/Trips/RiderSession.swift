@@ -262,7 +262,7 @@ package final class RiderSession {
             case .success(let deadline):
                 bound.value.send(.ok(re: "travel", job: job, sequence: nil, deadline: deadline, ref: ref))
                 if let deadline {
-                    bound.value.rider.watch(job, until: deadline)
+                    bound.value.rider.endTravel(of: job, at: deadline)
                     bound.value.rider.guidance.started(job, grant)
                 }
             case .failure(let error):
@@ -274,7 +274,7 @@ package final class RiderSession {
 
     // MARK: the limit of its time
 
-    private func watch(_ job: JobID, until deadline: Int64) {
+    private func endTravel(of job: JobID, at deadline: Int64) {
         self.queue.travelStarted(job)
         self.travelEnds[job]?.cancel()
         self.travelEnds[job] = self.loop.deadlines.after(.until(deadline)) {
