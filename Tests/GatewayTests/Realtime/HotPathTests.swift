@@ -47,10 +47,13 @@ import Testing
 
     private static func compare(_ passed: [HotPath]) throws {
         // The rider's answer is written to a socket too, before or after the follower's frame.
-        #expect(
-            passed.filter { $0 != .secureSocketHandler }
-                == HotPath.allCases.filter { $0 != .publishLocation && $0 != .secureSocketHandler })
+        let stations = passed.filter { $0 != .secureSocketHandler }
+        // Other messages come through Redis meanwhile, an arrival for instance: what comes of them is no position.
+        let ofLocation = zip(stations, stations.dropFirst() + [.publishLocation]).filter { station, next in
+            station != .redisChannelHandler || next == .loopRelay
+        }.map(\.0)
+        #expect(ofLocation == HotPath.allCases.filter { $0 != .publishLocation && $0 != .secureSocketHandler })
         let followed = try #require(passed.firstIndex(of: .followedJob))
-        #expect(passed.dropFirst(followed + 1).first == .secureSocketHandler)
+        #expect(passed[followed...].contains(.secureSocketHandler))
     }
 }
