@@ -21,12 +21,17 @@ package struct RedisServer: Sendable {
     package enum Failure: Error, CustomStringConvertible {
         case notInstalled(String)
         case ended(lastWords: String)
+        /// The folder's name is too long for a socket in it.
+        case pathTooLong(String)
 
         package var description: String {
             switch self {
             case .notInstalled(let reason):
                 "redis-server could not be started: \(reason). Install it: apt-get install redis-server."
             case .ended(let lastWords): "redis-server ended before it was ready: \(lastWords)"
+            case .pathTooLong(let path):
+                "The path of redis-server's socket has \(path.utf8.count) bytes, and at most "
+                    + "\(RedisServer.longestSocketPath) are possible: \(path). Set TMPDIR to a shorter path."
             }
         }
     }
@@ -41,6 +46,7 @@ package struct RedisServer: Sendable {
         configuration: String? = nil, options: [String] = [], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {
         try await TemporaryFolder.holding("enroute-redis") { folder in
+            try Self.check(Self.socketPath(in: folder))
             let words = Self.words(in: folder, keepsNothing: configuration == nil)
             return try await Self.running(in: folder, words: [configuration].compactMap { $0 } + words + options, body)
         }
@@ -55,6 +61,14 @@ package struct RedisServer: Sendable {
             "--port", "0", "--unixsocket", Self.socketPath(in: folder), "--dir", folder, "--pidfile",
             "\(folder)/redis.pid", "--loglevel", "notice",
         ] + (keepsNothing ? ["--save", "", "--appendonly", "no"] : [])
+    }
+
+    /// Bytes of a socket's path that SwiftNIO takes (`sockaddr_un`).
+    static let longestSocketPath = 103
+
+    /// - Throws: `Failure.pathTooLong`. Without this check nobody could connect, and nobody would say why.
+    static func check(_ socketPath: String) throws(Failure) {
+        guard socketPath.utf8.count <= Self.longestSocketPath else { throw .pathTooLong(socketPath) }
     }
 
     private static func socketPath(in folder: String) -> String { "\(folder)/redis.sock" }
