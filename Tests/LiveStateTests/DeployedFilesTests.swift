@@ -64,7 +64,8 @@ import Testing
         FileManager.default.fileExists(atPath: server.socketPath)
     }
 
-    @Test func `the ledger still has what it accepted after it was killed`() async throws {
+    /// Redis puts a write off, for 2 s at most, while an earlier fsync is under way: until then a kill loses it.
+    @Test func `the ledger still has what it wrote to its file after it was killed`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-ledger-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -73,6 +74,10 @@ import Testing
             let client = try await self.admin(of: server)
             defer { client.stop() }
             for number in 0..<100 { try await client.run("SET", "\(number)", "a status") }
+            let isWritten = try await eventually {
+                try await client.run("INFO", "persistence").text?.contains("aof_buffer_length:0\r\n") == true
+            }
+            #expect(isWritten)
             kill(server.processID, SIGKILL)
         }
         try await DeployedRedis.ledger.run(options: options) { server in
