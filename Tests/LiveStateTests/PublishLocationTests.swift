@@ -171,7 +171,8 @@ import Testing
             }
             let ids = try await EventLoopFuture.whenAllSucceed(answers, on: stage.client.eventLoop).get().compactMap(
                 self.id)
-            #expect(ids == Array(Set(ids)).sorted())
+            // In no order: a call that introduces the script comes later than those after it.
+            #expect(!ids.isEmpty && Set(ids).count == ids.count)
             let kept = try await stage.client.run("GET", stage.positionKey).text
             #expect(kept?.contains(#","at":\#(now + 199),"#) == true)
         }
