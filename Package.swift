@@ -28,48 +28,56 @@ let hot: [SwiftSetting] =
 /// of `make test`. Preconditions, and the checks of exclusivity and overflow, stay.
 let quick: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
-func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
-let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
-let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
-let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
-let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
-let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
-let swiftASN1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
-let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
-let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
+/// Products of other packages.
+let products = [
+    "async-http-client": "AsyncHTTPClient",
+    "hummingbird": "Hummingbird HummingbirdCore",
+    "jwt-kit": "JWTKit",
+    "swift-argument-parser": "ArgumentParser",
+    "swift-asn1": "SwiftASN1",
+    "swift-certificates": "X509",
+    "swift-configuration": "Configuration",
+    "swift-crypto": "Crypto CryptoExtras",
+    "swift-http-types": "HTTPTypes",
+    "swift-log": "Logging",
+    "swift-nio": "NIOConcurrencyHelpers NIOCore NIOEmbedded NIOFoundationCompat NIOHTTP1 NIOPosix NIOTLS NIOWebSocket",
+    "swift-nio-ssl": "NIOSSL",
+    "swift-service-lifecycle": "ServiceLifecycle UnixSignals",
+    "swift-subprocess": "Subprocess",
+    "swift-system": "SystemPackage",
+]
+
+let packages = Dictionary(
+    uniqueKeysWithValues: products.flatMap { package, names in names.split(separator: " ").map { ("\($0)", package) } })
+
+/// Dependencies by their names: targets of this package, and products.
+func named(_ names: String) -> [Target.Dependency] {
+    names.split { $0.isWhitespace }.map { name in
+        packages["\(name)"].map { .product(name: "\(name)", package: $0) } ?? .byName(name: "\(name)")
+    }
+}
 
 /// A target of Sources/.
 func module(
-    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], path: String? = nil,
+    _ name: String, _ dependencies: String = "", exclude: [String] = [], path: String? = nil,
     settings: [SwiftSetting] = strict
 ) -> Target {
-    .target(name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: settings)
+    .target(name: name, dependencies: named(dependencies), path: path, exclude: exclude, swiftSettings: settings)
 }
 
 /// A target of Tests/.
 func tests(
-    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], settings: [SwiftSetting] = testing
+    _ name: String, _ dependencies: String = "", exclude: [String] = [], settings: [SwiftSetting] = testing
 ) -> Target {
-    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+    .testTarget(name: name, dependencies: named(dependencies), exclude: exclude, swiftSettings: settings)
 }
 
 /// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two
 /// (benchmarks/NIOSSLTwin).
-let secureSocket: Target =
+let secureSocket =
     Context.environment["ENROUTE_BUILD_TWIN"] == "1"
-    ? .target(
-        name: "SecureSocket",
-        dependencies: [
-            nio("NIOCore"), nio("NIOPosix"), nio("NIOTLS"), nioSSL,
-        ], path: "benchmarks/NIOSSLTwin", swiftSettings: hot)
-    : .target(
-        name: "SecureSocket", dependencies: ["COpenSSL", "HotPath", nio("NIOCore"), nio("NIOPosix")],
-        swiftSettings: hot)
+    ? module("SecureSocket", "NIOCore NIOPosix NIOTLS NIOSSL", path: "benchmarks/NIOSSLTwin", settings: hot)
+    : module("SecureSocket", "COpenSSL HotPath NIOCore NIOPosix", settings: hot)
 
 let package = Package(
     name: "enroute",
@@ -99,10 +107,10 @@ let package = Package(
     targets: [
         // 0 vocabulary
         // Without `hot`: a package of somebody else may not depend on a target with unsafe flags.
-        module("EnrouteWire", ["CTexts", "HotPath"], exclude: ["PROTOCOL.md", "Texts"]),
-        module("Telemetry", []),
-        module("HotPath", []),
-        module("Resilience", [], settings: quick),
+        module("EnrouteWire", "CTexts HotPath", exclude: ["PROTOCOL.md", "Texts"]),
+        module("Telemetry"),
+        module("HotPath"),
+        module("Resilience", settings: quick),
 
         // 1 mechanisms
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
@@ -113,165 +121,139 @@ let package = Package(
         .target(name: "CWebAssets"),
         module(
             "Redis",
-            [
-                "CHiredis", "HotPath", "Resilience", "Telemetry", nio("NIOCore"), nio("NIOPosix"), crypto, logging,
-                nioSSL,
-            ], settings: hot),
+            """
+            CHiredis HotPath Resilience Telemetry NIOCore NIOPosix Crypto Logging NIOSSL
+            """, settings: hot),
         secureSocket,
-        module("Fanout", [], settings: hot + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
-        module("OutboundHTTP", ["Resilience", nio("NIOCore"), nio("NIOHTTP1"), asyncHTTPClient, nioSSL]),
-        module("Access", ["EnrouteWire", "OutboundHTTP", crypto, cryptoExtras, jwtKit]),
-        module("Journeys", ["CZlib"]),
-        module("Tracking", ["EnrouteWire"], settings: quick),
-        module("Routing", ["EnrouteWire", "OutboundHTTP"]),
-        module("Events", ["EnrouteWire", "OutboundHTTP", crypto, swiftASN1, x509]),
+        module("Fanout", settings: hot + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+        module("OutboundHTTP", "Resilience NIOCore NIOHTTP1 AsyncHTTPClient NIOSSL"),
+        module("Access", "EnrouteWire OutboundHTTP Crypto CryptoExtras JWTKit"),
+        module("Journeys", "CZlib"),
+        module("Tracking", "EnrouteWire", settings: quick),
+        module("Routing", "EnrouteWire OutboundHTTP"),
+        module("Events", "EnrouteWire OutboundHTTP Crypto SwiftASN1 X509"),
 
         // 2 state
-        module(
-            "LiveState",
-            [
-                "Access", "CScripts", "EnrouteWire", "HotPath", "OutboundHTTP", "Redis", nio("NIOCore"), crypto,
-            ], settings: hot),
+        module("LiveState", "Access CScripts EnrouteWire HotPath OutboundHTTP Redis NIOCore Crypto", settings: hot),
 
         // 3 the gateway, from the bottom
         module(
             "HTTPValues",
-            [
-                "Access", "EnrouteWire", "Telemetry", nio("NIOCore"), crypto, httpTypes, hummingbird, logging,
-            ], settings: hot),
-        module("WebSocket", ["EnrouteWire", "SecureSocket", nio("NIOCore")], settings: hot),
-        module(
-            "TrafficControl",
-            [
-                "Access", "EnrouteWire", "Fanout", "HTTPValues", "Telemetry", nio("NIOCore"),
-            ], settings: hot),
-        module("WebAssets", ["CWebAssets", "CZlib", "HTTPValues"], exclude: ["web", "api"]),
+            """
+            Access EnrouteWire Telemetry NIOCore Crypto HTTPTypes Hummingbird Logging
+            """, settings: hot),
+        module("WebSocket", "EnrouteWire SecureSocket NIOCore", settings: hot),
+        module("TrafficControl", "Access EnrouteWire Fanout HTTPValues Telemetry NIOCore", settings: hot),
+        module("WebAssets", "CWebAssets CZlib HTTPValues", exclude: ["web", "api"]),
         module(
             "Jobs",
-            [
-                "Access", "EnrouteWire", "Events", "HTTPValues", "LiveState", "Redis", "Routing", "Telemetry",
-                "Tracking", nio("NIOCore"), crypto, logging,
-            ], settings: hot),
+            """
+            Access EnrouteWire Events HTTPValues LiveState Redis Routing Telemetry Tracking NIOCore Crypto Logging
+            """, settings: hot),
         module(
             "ETA",
-            [
-                "EnrouteWire", "HTTPValues", "Jobs", "LiveState", "Routing", "Telemetry", "Tracking",
-                "TrafficControl", "WebSocket", nio("NIOCore"), logging,
-            ], settings: hot),
+            """
+            EnrouteWire HTTPValues Jobs LiveState Routing Telemetry Tracking TrafficControl WebSocket NIOCore
+            Logging
+            """, settings: hot),
         module(
             "Realtime",
-            [
-                "Access", "EnrouteWire", "ETA", "Fanout", "HotPath", "HTTPValues", "Jobs", "LiveState", "Redis",
-                "Resilience", "SecureSocket", "Telemetry", "Tracking", "TrafficControl", "WebSocket", nio("NIOCore"),
-                logging,
-            ], settings: hot),
+            """
+            Access EnrouteWire ETA Fanout HotPath HTTPValues Jobs LiveState Redis Resilience SecureSocket Telemetry
+            Tracking TrafficControl WebSocket NIOCore Logging
+            """, settings: hot),
         module(
             "REST",
-            [
-                "Access", "EnrouteWire", "Events", "Fanout", "HTTPValues", "Jobs", "LiveState", "Realtime", "Redis",
-                "Routing", "SecureSocket", "Telemetry", "Tracking", "TrafficControl", "WebAssets", nio("NIOCore"),
-                httpTypes, hummingbird, logging,
-            ], settings: hot),
+            """
+            Access EnrouteWire Events Fanout HTTPValues Jobs LiveState Realtime Redis Routing SecureSocket
+            Telemetry Tracking TrafficControl WebAssets NIOCore HTTPTypes Hummingbird Logging
+            """, settings: hot),
         module(
             "Gateway",
-            [
-                "Access", "EnrouteWire", "ETA", "Events", "Fanout", "HTTPValues", "LiveState", "Realtime", "Redis",
-                "REST", "SecureSocket", "Telemetry", "TrafficControl", "WebSocket", nio("NIOCore"), nio("NIOHTTP1"),
-                nio("NIOPosix"), crypto, httpTypes, hummingbird, logging, serviceLifecycle,
-                .product(name: "HummingbirdCore", package: "hummingbird"),
-            ], settings: hot),
+            """
+            Access EnrouteWire ETA Events Fanout HTTPValues LiveState Realtime Redis REST SecureSocket Telemetry
+            TrafficControl WebSocket NIOCore NIOHTTP1 NIOPosix Crypto HTTPTypes Hummingbird Logging
+            ServiceLifecycle HummingbirdCore
+            """, settings: hot),
 
         // aside: the client library
-        module(
-            "EnrouteClient",
-            [
-                "EnrouteWire", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
-                nio("NIOWebSocket"), nioSSL,
-            ]),
+        module("EnrouteClient", "EnrouteWire NIOConcurrencyHelpers NIOCore NIOHTTP1 NIOPosix NIOWebSocket NIOSSL"),
 
         // aside: a redis-server and certificates of one's own, for the demo and the tests
-        module("Embedded", [crypto, subprocess, swiftASN1, systemPackage, x509]),
+        module("Embedded", "Crypto Subprocess SwiftASN1 SystemPackage X509"),
 
         // 4 process
         .executableTarget(
             name: "enroute",
-            dependencies: [
-                "Access", "Embedded", "EnrouteClient", "EnrouteWire", "ETA", "Events", "Gateway", "HTTPValues",
-                "Journeys", "LiveState", "OutboundHTTP", "Realtime", "Redis", "REST", "Routing", "SecureSocket",
-                "Telemetry", "Tracking", "TrafficControl", "WebAssets", nio("NIOCore"), nio("NIOFoundationCompat"),
-                nio("NIOHTTP1"), nio("NIOPosix"), asyncHTTPClient, httpTypes, hummingbird, logging, nioSSL,
-                serviceLifecycle, subprocess, systemPackage,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ], exclude: ["Demo/Panel"], swiftSettings: strict),
+            dependencies: named(
+                """
+                Access Embedded EnrouteClient EnrouteWire ETA Events Gateway HTTPValues Journeys LiveState
+                OutboundHTTP Realtime Redis REST Routing SecureSocket Telemetry Tracking TrafficControl WebAssets
+                NIOCore NIOFoundationCompat NIOHTTP1 NIOPosix AsyncHTTPClient HTTPTypes Hummingbird Logging NIOSSL
+                ServiceLifecycle Subprocess SystemPackage ArgumentParser Configuration UnixSignals
+                """), exclude: ["Demo/Panel"], swiftSettings: strict),
 
         // tests: one target for each target, one for the commands, one for the project's own rules
         module(
             "TestSupport",
-            [
-                "Embedded", "Redis", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
-                crypto, cryptoExtras, logging, nioSSL, swiftASN1, x509,
-            ], path: "Tests/TestSupport"),
-        tests("EnrouteWireTests", ["EnrouteWire", "TestSupport"], exclude: ["Golden"]),
+            """
+            Embedded Redis NIOConcurrencyHelpers NIOCore NIOHTTP1 NIOPosix Crypto CryptoExtras Logging NIOSSL
+            SwiftASN1 X509
+            """, path: "Tests/TestSupport"),
+        tests("EnrouteWireTests", "EnrouteWire TestSupport", exclude: ["Golden"]),
         tests(
             "RedisTests",
-            [
-                "Embedded", "Redis", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"),
-                nio("NIOPosix"), logging, subprocess,
-            ]),
+            """
+            Embedded Redis TestSupport NIOConcurrencyHelpers NIOCore NIOEmbedded NIOPosix Logging Subprocess
+            """),
         tests(
             "SecureSocketTests",
-            [
-                "COpenSSL", "SecureSocket", "TestSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
-                nio("NIOEmbedded"), nio("NIOPosix"), crypto, nioSSL, swiftASN1, x509,
-            ]),
-        tests("TestSupportTests", ["Redis", "TestSupport", nio("NIOCore"), subprocess]),
-        tests("OutboundHTTPTests", ["OutboundHTTP", "TestSupport", nio("NIOConcurrencyHelpers")]),
-        tests("FanoutTests", ["Fanout", "TestSupport"]),
-        tests("ResilienceTests", ["Resilience"]),
+            """
+            COpenSSL SecureSocket TestSupport NIOConcurrencyHelpers NIOCore NIOEmbedded NIOPosix Crypto NIOSSL
+            SwiftASN1 X509
+            """),
+        tests("TestSupportTests", "Redis TestSupport NIOCore Subprocess"),
+        tests("OutboundHTTPTests", "OutboundHTTP TestSupport NIOConcurrencyHelpers"),
+        tests("FanoutTests", "Fanout TestSupport"),
+        tests("ResilienceTests", "Resilience"),
         // The cores are values, whose exclusivity is checked when they are compiled; of the model's classes it would
         // be checked at run time, which was 40 % of a run.
         tests(
             "SimulationTests",
-            [
-                "Fanout", "Resilience", "TestSupport",
-            ],
+            """
+            Fanout Resilience TestSupport
+            """,
             settings: testing + [.unsafeFlags(["-O", "-enforce-exclusivity=unchecked"], .when(configuration: .debug))]),
-        tests("AccessTests", ["Access", "EnrouteWire", crypto, cryptoExtras, jwtKit]),
-        tests("EventsTests", ["EnrouteWire", "Events", "TestSupport", crypto, cryptoExtras, swiftASN1, x509]),
-        tests("JourneysTests", ["CZlib", "Journeys"]),
-        tests("RoutingTests", ["EnrouteWire", "Routing", "TestSupport", nio("NIOConcurrencyHelpers")]),
-        tests("TrackingTests", ["EnrouteWire", "Journeys", "Tracking"]),
+        tests("AccessTests", "Access EnrouteWire Crypto CryptoExtras JWTKit"),
+        tests("EventsTests", "EnrouteWire Events TestSupport Crypto CryptoExtras SwiftASN1 X509"),
+        tests("JourneysTests", "CZlib Journeys"),
+        tests("RoutingTests", "EnrouteWire Routing TestSupport NIOConcurrencyHelpers"),
+        tests("TrackingTests", "EnrouteWire Journeys Tracking"),
         tests(
             "LiveStateTests",
-            [
-                "Access", "Embedded", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"),
-                nio("NIOPosix"), subprocess, systemPackage,
-            ]),
+            """
+            Access Embedded EnrouteWire LiveState Redis TestSupport NIOCore NIOPosix Subprocess SystemPackage
+            """),
         // The search is a value's; 2,000 histories of it are part of `make test`.
         tests(
             "LinearizabilityTests",
-            [
-                "Embedded", "EnrouteWire", "LiveState", "Redis", "Resilience", "TestSupport", nio("NIOCore"),
-            ], settings: testing + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+            """
+            Embedded EnrouteWire LiveState Redis Resilience TestSupport NIOCore
+            """, settings: testing + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         tests(
             "GatewayTests",
-            [
-                "Access", "Embedded", "EnrouteClient", "EnrouteWire", "ETA", "Events", "Gateway", "HotPath",
-                "HTTPValues", "Jobs", "Journeys", "LiveState", "Realtime", "Redis", "REST", "Routing",
-                "SecureSocket", "Telemetry", "TestSupport", "Tracking", "TrafficControl", "WebAssets", "WebSocket",
-                nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"), crypto, logging, nioSSL, serviceLifecycle,
-                subprocess, systemPackage,
-            ]),
+            """
+            Access Embedded EnrouteClient EnrouteWire ETA Events Gateway HotPath HTTPValues Jobs Journeys LiveState
+            Realtime Redis REST Routing SecureSocket Telemetry TestSupport Tracking TrafficControl WebAssets
+            WebSocket NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL ServiceLifecycle Subprocess SystemPackage
+            """),
         tests(
             "CommandTests",
-            [
-                "Access", "Embedded", "enroute", "EnrouteWire", "LiveState", "Redis", "TestSupport", nio("NIOCore"),
-                nio("NIOFoundationCompat"), nio("NIOHTTP1"), nio("NIOPosix"), asyncHTTPClient, logging, nioSSL,
-                subprocess, systemPackage,
-            ]),
-        tests("TidyTests", []),
+            """
+            Access Embedded enroute EnrouteWire LiveState Redis TestSupport NIOCore NIOFoundationCompat NIOHTTP1
+            NIOPosix AsyncHTTPClient Logging NIOSSL Subprocess SystemPackage
+            """),
+        tests("TidyTests", ""),
     ],
     // `#embed` (CWebAssets).
     cLanguageStandard: .c2x
@@ -294,13 +276,11 @@ for target in package.targets where target.path == nil {
 // Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make test-long LONG=fuzz` does: they are linked with libFuzzer. Their
 // checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
 let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "ReportQueue", "RESP", "WebSocket"].map { "Fuzz\($0)" }
-let checked: [Target.Dependency] = [
-    "Access", "ETA", "EnrouteWire", "Fanout", "Gateway", "HTTPValues", "LiveState", "REST", "Realtime", "Redis",
-    "SecureSocket",
-    "Tracking", "TrafficControl", "WebSocket",
-    nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"), jwtKit,
-    logging,
-]
+let checked = named(
+    """
+    Access ETA EnrouteWire Fanout Gateway HTTPValues LiveState REST Realtime Redis SecureSocket Tracking
+    TrafficControl WebSocket NIOCore NIOEmbedded NIOHTTP1 JWTKit Logging
+    """)
 if Context.environment["ENROUTE_FUZZ"] == nil {
     package.targets += [
         .testTarget(
