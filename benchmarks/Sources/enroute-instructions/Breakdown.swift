@@ -10,7 +10,7 @@ enum Kind: String, CaseIterable {
     case boringSSL = "BoringSSL (the twin's)"
     case nio = "NIO"
     case nioSSL = "NIOSSL"
-    case gateway = "Gateway, Fanout"
+    case gateway = "Realtime and its neighbours, Fanout"
     case secureSocket = "SecureSocket"
     case redis = "Redis, LiveState, hiredis"
     case wire = "EnrouteWire, Access"
@@ -49,7 +49,9 @@ enum Kind: String, CaseIterable {
                 (.boringSSL, ["BoringSSL", "bssl", "gcm_", "aesni", "vaes"]), (.nioSSL, ["$s6NIOSSL"]),
                 (.nio, ["$s7NIOCore", "$s8NIOPosix", "$s11NIOEmbedded", "$s8NIOHTTP1", "$s12NIOWebSocket"]),
                 (.nio, ["CNIO", "$s15CNIO", "DequeModule", "Atomics"]), (.secureSocket, ["$s12SecureSocket"]),
-                (.gateway, ["$s7Gateway", "$s6Fanout"]), (.redis, ["$s5Redis", "$s9LiveState"]),
+                (.gateway, ["$s8Realtime", "$s7Gateway", "$s6Fanout", "$s9WebSocket", "$s14TrafficControl"]),
+                (.gateway, ["$s3ETA", "$s4Jobs", "$s10HTTPValues", "$s8Tracking", "$s7HotPath"]),
+                (.redis, ["$s5Redis", "$s9LiveState"]),
                 (.wire, ["$s11EnrouteWire", "$s6Access"]), (.swift, ["$sS", "$ss", "swift_"]),
             ]
             self = modules.first { $0.1.contains { name.contains($0) } }?.0 ?? .other
@@ -61,11 +63,11 @@ enum Kind: String, CaseIterable {
 /// One place of the hot path, found by a part of its demangled name; the greatest that fits is meant, and what the
 /// compiler has put into its caller is not found.
 private let places = [
-    ("1 a frame off the socket", "Session.channelRead"), ("1 rate, grant", "RiderSession.report"),
-    ("2 bytes to a value", "ClientMessage.init"), ("3 to Redis", "LocationPublisher.publish"),
-    ("4 the script: in Redis, not counted", nil), ("5 from Redis", "RESPReader.consume"),
-    ("6 frame, followers", "LoopRelay.relayFeed"), ("7 one follower", "FollowedJob.offerPosition"),
-    ("7 its session", "Session.send(_:_:)"), ("7 TLS and send", "SecureSocketHandler.writeNow"),
+    ("1 a frame off the socket", "Session.channelRead"), ("3 rate, grant", "RiderSession.report"),
+    ("2 bytes to a value", "ClientMessage.init"), ("5 to Redis", "LocationPublisher.publish"),
+    ("6 the script: in Redis, not counted", nil), ("7 from Redis", "RESPReader.consume"),
+    ("8 frame, followers", "LoopRelay.relayFeed"), ("9 one follower", "FollowedJob.offerPosition"),
+    ("9 its session", "Session.send(_:_:"), ("10 TLS and send", "SecureSocketHandler.writeNow"),
     ("  encrypt (ours)", "TLSConnection.write"), ("  a record (ours)", "RecordWriter.seal"),
     ("  SSL_write", "SSL_write"),
     ("  AES-GCM, of that", "CRYPTO_gcm128"), ("  NIOSSL (the twin's)", "NIOSSLHandler.doUnbufferActions"),
