@@ -46,7 +46,6 @@ package struct RedisServer: Sendable {
         configuration: String? = nil, options: [String] = [], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {
         try await TemporaryFolder.holding("enroute-redis") { folder in
-            try Self.check(Self.socketPath(in: folder))
             let words = Self.words(in: folder, keepsNothing: configuration == nil)
             return try await Self.running(in: folder, words: [configuration].compactMap { $0 } + words + options, body)
         }
@@ -81,6 +80,9 @@ package struct RedisServer: Sendable {
     package nonisolated(nonsending) static func running<Result: Sendable>(
         in folder: String, words: [String], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {
+        if let option = words.firstIndex(of: "--unixsocket"), option + 1 < words.count {
+            try Self.check(words[option + 1])
+        }
         // setpriv has the kernel end the server when we are gone, even when we are killed.
         let words = ["--pdeathsig", "KILL", "redis-server"] + words
         var platform = PlatformOptions()
