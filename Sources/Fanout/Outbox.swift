@@ -138,7 +138,7 @@ public struct Outbox<Topic: Hashable> {
 /// What becomes of a frame that has to wait. Not inside `Outbox`, where comparing two would need its metadata.
 public enum WaitingOutcome: Hashable, Sendable {
     case waits
-    /// It waits in the place of an older one, which is never sent.
+    /// It waits and replaces an older message, which is never sent.
     case replaced
     /// The bound is passed: nothing was added.
     case overflows

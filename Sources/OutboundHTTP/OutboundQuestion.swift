@@ -44,7 +44,7 @@ package enum OutboundFailure: Error, Hashable, Sendable, CustomStringConvertible
     ///   - reason: as the network or TLS says it; it may name an address.
     ///   - withoutAddress: the same where no log may name what was asked.
     case notReached(reason: String, withoutAddress: String)
-    /// Nobody waits for the answer any more.
+    /// The caller stopped waiting for the answer.
     case cancelled
 
     package var description: String {

@@ -112,7 +112,7 @@ struct KeptAnswer: Codable, Equatable {
         response.body = ResponseBody(byteBuffer: ByteBuffer(bytes: self.body))
     }
 
-    /// - Returns: `nil` for what is not an answer as it is kept.
+    /// - Returns: `nil` if the bytes are not a stored answer.
     init?(json: [UInt8]) {
         guard let answer = JSONDocument.value(KeptAnswer.self, of: json), (200...599).contains(answer.status)
         else { return nil }

@@ -5,7 +5,7 @@
 
 /// Modules that become one.
 struct PageBundle {
-    /// The module's text by its name; `nil` if there is none.
+    /// The text of the module with this name, or `nil` if no such module exists.
     let source: (String) -> [UInt8]?
 
     private var parts: [String] = []
@@ -28,7 +28,7 @@ struct PageBundle {
     /// - Parameters:
     ///   - entry: name of the module that a page asks for.
     ///   - source: a module's text by its name.
-    /// - Returns: one module without imports and exports; `nil` if there is none. Cost: O(bytes).
+    /// - Returns: one module without imports and exports, or `nil` if one is missing or cannot be bundled. Cost: O(bytes).
     static func script(of entry: String, source: @escaping (String) -> [UInt8]?) -> [UInt8]? {
         var bundle = PageBundle(source: source)
         guard (try? bundle.add(entry)) != nil else { return nil }

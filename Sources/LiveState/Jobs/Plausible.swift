@@ -50,7 +50,7 @@ extension RESPValue {
 }
 
 extension RedisClient {
-    /// The names of a list; what is not ours is refused and passed over.
+    /// The names in a list. An entry that is not a valid name is reported and skipped.
     ///
     /// - Parameters:
     ///   - key: where the list is.
@@ -62,7 +62,7 @@ extension RedisClient {
         return names
     }
 
-    /// A value that may be absent; what is not ours is refused, and as good as absent.
+    /// A value that may be absent. An invalid value is reported and treated as absent.
     func value<Value>(
         _ answer: RESPValue, of key: String, by command: String, _ parse: (RESPValue) -> Value?
     ) -> Value? {

@@ -34,7 +34,7 @@ private enum Intake {
     }
 }
 
-/// What a phone is told of its batch; what it has to do nothing about is left out where there is none of it.
+/// The answer to a batch of positions. Optional members are left out when they are empty.
 private struct BatchAnswer: Encodable {
     struct Refusal: Encodable {
         var job: String

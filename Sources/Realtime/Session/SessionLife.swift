@@ -91,7 +91,7 @@ struct SessionLife {
         return waiting
     }
 
-    /// A newer token took the place of the one that it came with; until when that one counts does not matter any more.
+    /// A newer token replaced the one the session signed in with, so the older one's expiry no longer applies.
     ///
     /// - Returns: whether somebody is signed in.
     mutating func renew(_ admitted: Admitted) -> Bool {

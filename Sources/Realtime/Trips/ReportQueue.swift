@@ -153,7 +153,7 @@ struct ReportQueue: Sendable {
         return true
     }
 
-    /// It waits in the place of an older one of its job, or as the last.
+    /// It waits: it replaces an older report of its job, or joins the end of the queue.
     private mutating func keep(_ report: Report) -> Bool {
         if let index = self.waiting.index(forKey: report.job) {
             self.waiting.values[index].report = report
@@ -242,7 +242,7 @@ struct ReportQueue: Sendable {
     /// Travel mode is on, until a time that the rider was told.
     mutating func travelStarted(_ job: JobID) { self.toldOfLimit.remove(job) }
 
-    /// Travel mode was switched off: what waits is not published any more.
+    /// Travel mode was switched off: waiting reports are dropped.
     mutating func travelStopped(_ job: JobID) {
         self.waiting[job] = nil
         self.taken.forget(job)

@@ -35,7 +35,7 @@ struct TakenPositions: Sendable {
         self.newest[job] = Taken(fix: fix, receivedAt: receivedAt)
     }
 
-    /// Its positions are nobody's to see any more.
+    /// Followers may no longer see the positions of this job.
     mutating func forget(_ job: JobID) { self.newest[job] = nil }
 
     /// What another master should be told. Forgets what is too old.
