@@ -1,83 +1,77 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
-/// Every target is compiled alike: Swift 6 mode, the upcoming strictness on, warnings are errors.
-let strict: [SwiftSetting] = [
-    .treatAllWarnings(as: .error),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-]
+// MARK: settings
 
-/// Tests import what they test; spelling out each module behind a member would say nothing there.
+/// Swift 6 mode with upcoming features. Warnings are errors.
 let testing: [SwiftSetting] = [
-    .treatAllWarnings(as: .error),
-    .enableUpcomingFeature("ExistentialAny"),
+    .treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// The targets of the hot path: exclusivity is checked in debug and in tests, not once per message in release
-/// (10 to 17 % of the CPU of a delivered message, see Sources/SecureSocket/decisions/direct-write.md).
-let hot: [SwiftSetting] =
-    strict + [
-        .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
-    ]
+/// Sources spell out their imports, too.
+let strict: [SwiftSetting] =
+    testing + [.enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("MemberImportVisibility")]
 
-/// The targets of pure values that the simulator drives: optimised in debug builds too, because 200,000 seeds are part
-/// of `make test`. Preconditions, and the checks of exclusivity and overflow, stay.
-let quick: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+/// Targets of the hot path. Release builds skip the exclusivity checks there: they cost 10 to 17 % of the CPU of a delivered
+/// message (Sources/SecureSocket/decisions/direct-write.md). Debug builds and tests keep them.
+let hot = strict + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 
-/// Products of other packages.
-let products = [
-    "async-http-client": "AsyncHTTPClient",
-    "hummingbird": "Hummingbird HummingbirdCore",
-    "jwt-kit": "JWTKit",
-    "swift-argument-parser": "ArgumentParser",
-    "swift-asn1": "SwiftASN1",
-    "swift-certificates": "X509",
-    "swift-configuration": "Configuration",
-    "swift-crypto": "Crypto CryptoExtras",
-    "swift-http-types": "HTTPTypes",
-    "swift-log": "Logging",
-    "swift-nio": "NIOConcurrencyHelpers NIOCore NIOEmbedded NIOFoundationCompat NIOHTTP1 NIOPosix NIOTLS NIOWebSocket",
-    "swift-nio-ssl": "NIOSSL",
-    "swift-service-lifecycle": "ServiceLifecycle UnixSignals",
-    "swift-subprocess": "Subprocess",
-    "swift-system": "SystemPackage",
+/// Optimises debug builds too: the simulator drives 200,000 seeds through these targets in `make test`.
+let optimised: SwiftSetting = .unsafeFlags(["-O"], .when(configuration: .debug))
+
+// MARK: packages
+
+/// The packages Enroute depends on: GitHub repository, oldest version, products used.
+let packages: [(repository: String, version: Version, products: String)] = [
+    (
+        "apple/swift-nio", "2.101.2",
+        "NIOConcurrencyHelpers NIOCore NIOEmbedded NIOFoundationCompat NIOHTTP1 NIOPosix NIOTLS NIOWebSocket"
+    ),
+    ("apple/swift-nio-ssl", "2.37.6", "NIOSSL"),
+    ("apple/swift-log", "1.16.2", "Logging"),
+    ("apple/swift-http-types", "1.8.0", "HTTPTypes"),
+    ("apple/swift-argument-parser", "1.8.2", "ArgumentParser"),
+    ("apple/swift-certificates", "1.21.1", "X509"),
+    ("apple/swift-crypto", "4.5.2", "Crypto CryptoExtras"),
+    ("apple/swift-asn1", "1.7.4", "SwiftASN1"),
+    ("apple/swift-system", "1.8.1", "SystemPackage"),
+    ("apple/swift-configuration", "1.4.0", "Configuration"),
+    ("hummingbird-project/hummingbird", "2.28.1", "Hummingbird HummingbirdCore"),
+    ("swift-server/swift-service-lifecycle", "2.13.0", "ServiceLifecycle UnixSignals"),
+    ("swiftlang/swift-subprocess", "1.0.2", "Subprocess"),
+    ("vapor/jwt-kit", "5.7.1", "JWTKit"),
+    ("swift-server/async-http-client", "1.37.0", "AsyncHTTPClient"),
 ]
 
-let packages = Dictionary(
-    uniqueKeysWithValues: products.flatMap { package, names in names.split(separator: " ").map { ("\($0)", package) } })
-
-/// Dependencies by their names: targets of this package, and products.
+/// Dependencies by name: products of `packages` and targets of this package.
 func named(_ names: String) -> [Target.Dependency] {
-    names.split { $0.isWhitespace }.map { name in
-        packages["\(name)"].map { .product(name: "\(name)", package: $0) } ?? .byName(name: "\(name)")
+    names.split { $0.isWhitespace }.map(String.init).map { name in
+        packages.first { $0.products.split(separator: " ").contains(name[...]) }
+            .map { .product(name: name, package: "\($0.repository.split(separator: "/")[1])") } ?? .byName(name: name)
     }
 }
 
-/// A target of Sources/.
+// MARK: targets
+
 func module(
-    _ name: String, _ dependencies: String = "", exclude: [String] = [], path: String? = nil,
-    settings: [SwiftSetting] = strict
+    _ name: String, _ dependencies: String = "", path: String? = nil, _ settings: [SwiftSetting] = strict
 ) -> Target {
-    .target(name: name, dependencies: named(dependencies), path: path, exclude: exclude, swiftSettings: settings)
+    .target(name: name, dependencies: named(dependencies), path: path, swiftSettings: settings)
 }
 
-/// A target of Tests/.
-func tests(
-    _ name: String, _ dependencies: String = "", exclude: [String] = [], settings: [SwiftSetting] = testing
-) -> Target {
-    .testTarget(name: name, dependencies: named(dependencies), exclude: exclude, swiftSettings: settings)
+func tests(_ name: String, _ dependencies: String = "", path: String? = nil, _ settings: [SwiftSetting] = [])
+    -> Target
+{
+    .testTarget(name: name, dependencies: named(dependencies), path: path, swiftSettings: testing + settings)
 }
 
-/// `ENROUTE_BUILD_TWIN=1` builds the gateway on NIOSSL's handler in the place of ours, to compare the two
-/// (benchmarks/NIOSSLTwin).
+/// `ENROUTE_BUILD_TWIN=1` builds the gateway on swift-nio-ssl's handler instead of ours, to compare the two.
 let secureSocket =
     Context.environment["ENROUTE_BUILD_TWIN"] == "1"
-    ? module("SecureSocket", "NIOCore NIOPosix NIOTLS NIOSSL", path: "benchmarks/NIOSSLTwin", settings: hot)
-    : module("SecureSocket", "COpenSSL HotPath NIOCore NIOPosix", settings: hot)
+    ? module("SecureSocket", "NIOCore NIOPosix NIOTLS NIOSSL", path: "benchmarks/NIOSSLTwin", hot)
+    : module("SecureSocket", "COpenSSL HotPath NIOCore NIOPosix", hot)
 
 let package = Package(
     name: "enroute",
@@ -87,143 +81,110 @@ let package = Package(
         .library(name: "EnrouteWire", targets: ["EnrouteWire"]),
         .library(name: "EnrouteClient", targets: ["EnrouteClient"]),
     ],
-    dependencies: [
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
-        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
-        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-    ],
+    dependencies: packages.map { .package(url: "https://github.com/\($0.repository)", from: $0.version) },
     targets: [
-        // 0 vocabulary
-        // Without `hot`: a package of somebody else may not depend on a target with unsafe flags.
-        module("EnrouteWire", "CTexts HotPath", exclude: ["PROTOCOL.md", "Texts"]),
+        // Layer 0: vocabulary. ARCHITECTURE.md describes the layers. EnrouteWire is not `hot`, because SwiftPM refuses
+        // unsafe flags in a library that other packages use.
+        module("EnrouteWire", "CTexts HotPath"),
         module("Telemetry"),
         module("HotPath"),
-        module("Resilience", settings: quick),
+        module("Resilience", "", strict + [optimised]),
 
-        // 1 mechanisms
+        // Layer 1: mechanisms.
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CTexts"),
         .target(name: "CScripts"),
         .target(name: "CWebAssets"),
-        module(
-            "Redis",
-            """
-            CHiredis HotPath Resilience Telemetry NIOCore NIOPosix Crypto Logging NIOSSL
-            """, settings: hot),
+        module("Redis", "CHiredis HotPath Resilience Telemetry NIOCore NIOPosix Crypto Logging NIOSSL", hot),
         secureSocket,
-        module("Fanout", settings: hot + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+        module("Fanout", "", hot + [optimised]),
         module("OutboundHTTP", "Resilience NIOCore NIOHTTP1 AsyncHTTPClient NIOSSL"),
         module("Access", "EnrouteWire OutboundHTTP Crypto CryptoExtras JWTKit"),
         module("Journeys", "CZlib"),
-        module("Tracking", "EnrouteWire", settings: quick),
+        module("Tracking", "EnrouteWire", strict + [optimised]),
         module("Routing", "EnrouteWire OutboundHTTP"),
         module("Events", "EnrouteWire OutboundHTTP Crypto SwiftASN1 X509"),
 
-        // 2 state
-        module("LiveState", "Access CScripts EnrouteWire HotPath OutboundHTTP Redis NIOCore Crypto", settings: hot),
+        // Layer 2: state.
+        module("LiveState", "Access CScripts EnrouteWire HotPath OutboundHTTP Redis NIOCore Crypto", hot),
 
-        // 3 the gateway, from the bottom
-        module(
-            "HTTPValues",
-            """
-            Access EnrouteWire Telemetry NIOCore Crypto HTTPTypes Hummingbird Logging
-            """, settings: hot),
-        module("WebSocket", "EnrouteWire SecureSocket NIOCore", settings: hot),
-        module("TrafficControl", "Access EnrouteWire Fanout HTTPValues Telemetry NIOCore", settings: hot),
-        module("WebAssets", "CWebAssets CZlib HTTPValues", exclude: ["web", "api"]),
+        // Layer 3 and up: the gateway, from the bottom.
+        module("HTTPValues", "Access EnrouteWire Telemetry NIOCore Crypto HTTPTypes Hummingbird Logging", hot),
+        module("WebSocket", "EnrouteWire SecureSocket NIOCore", hot),
+        module("TrafficControl", "Access EnrouteWire Fanout HTTPValues Telemetry NIOCore", hot),
+        module("WebAssets", "CWebAssets CZlib HTTPValues"),
         module(
             "Jobs",
             """
             Access EnrouteWire Events HTTPValues LiveState Redis Routing Telemetry Tracking NIOCore Crypto Logging
-            """, settings: hot),
+            """, hot),
         module(
             "ETA",
             """
-            EnrouteWire HTTPValues Jobs LiveState Routing Telemetry Tracking TrafficControl WebSocket NIOCore
-            Logging
-            """, settings: hot),
+            EnrouteWire HTTPValues Jobs LiveState Routing Telemetry Tracking TrafficControl WebSocket NIOCore Logging
+            """, hot),
         module(
             "Realtime",
             """
-            Access EnrouteWire ETA Fanout HotPath HTTPValues Jobs LiveState Redis Resilience SecureSocket Telemetry
-            Tracking TrafficControl WebSocket NIOCore Logging
-            """, settings: hot),
+            Access EnrouteWire ETA Fanout HotPath HTTPValues Jobs LiveState Redis Resilience SecureSocket Telemetry Tracking
+            TrafficControl WebSocket NIOCore Logging
+            """, hot),
         module(
             "REST",
             """
-            Access EnrouteWire Events Fanout HTTPValues Jobs LiveState Realtime Redis Routing SecureSocket
-            Telemetry Tracking TrafficControl WebAssets NIOCore HTTPTypes Hummingbird Logging
-            """, settings: hot),
+            Access EnrouteWire Events Fanout HTTPValues Jobs LiveState Realtime Redis Routing SecureSocket Telemetry
+            Tracking TrafficControl WebAssets NIOCore HTTPTypes Hummingbird Logging
+            """, hot),
         module(
             "Gateway",
             """
             Access EnrouteWire ETA Events Fanout HTTPValues LiveState Realtime Redis REST SecureSocket Telemetry
-            TrafficControl WebSocket NIOCore NIOHTTP1 NIOPosix Crypto HTTPTypes Hummingbird Logging
-            ServiceLifecycle HummingbirdCore
-            """, settings: hot),
+            TrafficControl WebSocket NIOCore NIOHTTP1 NIOPosix Crypto HTTPTypes Hummingbird HummingbirdCore Logging
+            ServiceLifecycle
+            """, hot),
 
-        // aside: the client library
+        // Beside the layers: the client library, and a redis-server and certificates for the demo and the tests.
         module("EnrouteClient", "EnrouteWire NIOConcurrencyHelpers NIOCore NIOHTTP1 NIOPosix NIOWebSocket NIOSSL"),
-
-        // aside: a redis-server and certificates of one's own, for the demo and the tests
         module("Embedded", "Crypto Subprocess SwiftASN1 SystemPackage X509"),
 
-        // 4 process
+        // The process.
         .executableTarget(
             name: "enroute",
             dependencies: named(
                 """
-                Access Embedded EnrouteClient EnrouteWire ETA Events Gateway HTTPValues Journeys LiveState
-                OutboundHTTP Realtime Redis REST Routing SecureSocket Telemetry Tracking TrafficControl WebAssets
-                NIOCore NIOFoundationCompat NIOHTTP1 NIOPosix AsyncHTTPClient HTTPTypes Hummingbird Logging NIOSSL
+                Access Embedded EnrouteClient EnrouteWire ETA Events Gateway HTTPValues Journeys LiveState OutboundHTTP
+                Realtime Redis REST Routing SecureSocket Telemetry Tracking TrafficControl WebAssets NIOCore
+                NIOFoundationCompat NIOHTTP1 NIOPosix AsyncHTTPClient HTTPTypes Hummingbird Logging NIOSSL
                 ServiceLifecycle Subprocess SystemPackage ArgumentParser Configuration UnixSignals
                 """), exclude: ["Demo/Panel"], swiftSettings: strict),
 
-        // tests: one target for each target, one for the commands, one for the project's own rules
+        // Tests: one target for each target, GatewayTests for what takes a running gateway, TidyTests for project rules.
         module(
             "TestSupport",
             """
-            Embedded Redis NIOConcurrencyHelpers NIOCore NIOHTTP1 NIOPosix Crypto CryptoExtras Logging NIOSSL
-            SwiftASN1 X509
+            Embedded Redis NIOConcurrencyHelpers NIOCore NIOHTTP1 NIOPosix Crypto CryptoExtras Logging NIOSSL SwiftASN1
+            X509
             """, path: "Tests/TestSupport"),
-        tests("EnrouteWireTests", "EnrouteWire TestSupport", exclude: ["Golden"]),
+        tests("TestSupportTests", "Redis TestSupport NIOCore Subprocess"),
+        tests("EnrouteWireTests", "EnrouteWire TestSupport"),
         tests(
             "RedisTests",
-            """
-            Embedded Redis TestSupport NIOConcurrencyHelpers NIOCore NIOEmbedded NIOPosix Logging Subprocess
-            """),
+            "Embedded Redis TestSupport NIOConcurrencyHelpers NIOCore NIOEmbedded NIOPosix Logging Subprocess"),
         tests(
             "SecureSocketTests",
             """
-            COpenSSL SecureSocket TestSupport NIOConcurrencyHelpers NIOCore NIOEmbedded NIOPosix Crypto NIOSSL
-            SwiftASN1 X509
+            COpenSSL SecureSocket TestSupport NIOConcurrencyHelpers NIOCore NIOEmbedded NIOPosix Crypto NIOSSL SwiftASN1
+            X509
             """),
-        tests("TestSupportTests", "Redis TestSupport NIOCore Subprocess"),
         tests("OutboundHTTPTests", "OutboundHTTP TestSupport NIOConcurrencyHelpers"),
         tests("FanoutTests", "Fanout TestSupport"),
         tests("ResilienceTests", "Resilience"),
-        // The cores are values, whose exclusivity is checked when they are compiled; of the model's classes it would
-        // be checked at run time, which was 40 % of a run.
+        // Exclusivity checks of the model's classes took 40 % of a simulation; the compiler checks the values it drives.
         tests(
-            "SimulationTests",
-            """
-            Fanout Resilience TestSupport
-            """,
-            settings: testing + [.unsafeFlags(["-O", "-enforce-exclusivity=unchecked"], .when(configuration: .debug))]),
+            "SimulationTests", "Fanout Resilience TestSupport",
+            [.unsafeFlags(["-O", "-enforce-exclusivity=unchecked"], .when(configuration: .debug))]),
         tests("AccessTests", "Access EnrouteWire Crypto CryptoExtras JWTKit"),
         tests("EventsTests", "EnrouteWire Events TestSupport Crypto CryptoExtras SwiftASN1 X509"),
         tests("JourneysTests", "CZlib Journeys"),
@@ -231,70 +192,72 @@ let package = Package(
         tests("TrackingTests", "EnrouteWire Journeys Tracking"),
         tests(
             "LiveStateTests",
-            """
-            Access Embedded EnrouteWire LiveState Redis TestSupport NIOCore NIOPosix Subprocess SystemPackage
-            """),
-        // The search is a value's; 2,000 histories of it are part of `make test`.
+            "Access Embedded EnrouteWire LiveState Redis TestSupport NIOCore NIOPosix Subprocess SystemPackage"),
         tests(
-            "LinearizabilityTests",
-            """
-            Embedded EnrouteWire LiveState Redis Resilience TestSupport NIOCore
-            """, settings: testing + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+            "LinearizabilityTests", "Embedded EnrouteWire LiveState Redis Resilience TestSupport NIOCore", [optimised]),
+        tests("HTTPValuesTests", "HTTPValues"),
+        tests("WebSocketTests", "EnrouteWire WebSocket NIOCore"),
+        tests("TrafficControlTests", "EnrouteWire LiveState Redis Telemetry TrafficControl WebSocket NIOCore Logging"),
+        tests("WebAssetsTests", "EnrouteWire TestSupport WebAssets"),
+        tests("JobsTests", "EnrouteWire HTTPValues Jobs LiveState TrafficControl NIOCore"),
+        tests(
+            "ETATests",
+            "Embedded EnrouteWire ETA HTTPValues Jobs LiveState Redis Routing TestSupport Tracking NIOCore"),
         tests(
             "GatewayTests",
             """
             Access Embedded EnrouteClient EnrouteWire ETA Events Gateway HotPath HTTPValues Jobs Journeys LiveState
-            Realtime Redis REST Routing SecureSocket Telemetry TestSupport Tracking TrafficControl WebAssets
-            WebSocket NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL ServiceLifecycle Subprocess SystemPackage
+            Realtime Redis REST Routing SecureSocket Telemetry TestSupport Tracking TrafficControl WebAssets WebSocket
+            NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL ServiceLifecycle Subprocess SystemPackage
             """),
         tests(
             "CommandTests",
             """
-            Access Embedded enroute EnrouteWire LiveState Redis TestSupport NIOCore NIOFoundationCompat NIOHTTP1
-            NIOPosix AsyncHTTPClient Logging NIOSSL Subprocess SystemPackage
+            Access Embedded enroute EnrouteWire LiveState Redis TestSupport NIOCore NIOFoundationCompat NIOHTTP1 NIOPosix
+            AsyncHTTPClient Logging NIOSSL Subprocess SystemPackage
             """),
-        tests("TidyTests", ""),
+        tests("TidyTests"),
+
+        // A benchmark that uses Enroute's client; the other benchmarks are a package of their own.
+        .executableTarget(
+            name: "enroute-instructions", dependencies: named("EnrouteClient EnrouteWire ArgumentParser"),
+            path: "benchmarks/Sources/enroute-instructions", swiftSettings: testing),
     ],
-    // `#embed` (CWebAssets).
-    cLanguageStandard: .c2x
+    cLanguageStandard: .c2x  // for #embed
 )
 
-/// Texts stand beside the code they describe: a README.md, and a folder of decisions with a record each.
-let withReadme = [
-    "ETA", "Gateway", "Jobs", "LiveState", "REST", "Realtime", "Redis", "Resilience", "SecureSocket", "TrafficControl",
-    "WebAssets", "WebSocket",
-]
-let withDecisions = [
-    "EnrouteWire", "Fanout", "Gateway", "Jobs", "LiveState", "REST", "Realtime", "Redis", "SecureSocket", "WebSocket",
-    "enroute",
-]
-for target in package.targets where target.path == nil {
-    if withReadme.contains(target.name) { target.exclude.append("README.md") }
-    if withDecisions.contains(target.name) { target.exclude.append("decisions") }
-}
+// MARK: fuzzers
 
-// Fuzzers (Tests/Fuzzing) exist where ENROUTE_FUZZ is set, which `make test-long LONG=fuzz` does: they are linked with libFuzzer. Their
-// checks reach into the targets with @testable, so elsewhere they are a test target, which a release build passes over.
-let fuzzers = ["FollowTable", "HTTPHead", "Messages", "Outbox", "ReportQueue", "RESP", "WebSocket"].map { "Fuzz\($0)" }
-let checked = named(
+// `make test-long LONG=fuzz` sets ENROUTE_FUZZ and builds the fuzzers with libFuzzer. Their checks need @testable, so other
+// builds have them as a test target, which release builds leave out.
+let isFuzzing = Context.environment["ENROUTE_FUZZ"] != nil
+let checks = """
+    Access ETA EnrouteWire Fanout Gateway HTTPValues LiveState REST Realtime Redis SecureSocket Tracking TrafficControl
+    WebSocket NIOCore NIOEmbedded NIOHTTP1 JWTKit Logging
     """
-    Access ETA EnrouteWire Fanout Gateway HTTPValues LiveState REST Realtime Redis SecureSocket Tracking
-    TrafficControl WebSocket NIOCore NIOEmbedded NIOHTTP1 JWTKit Logging
-    """)
-if Context.environment["ENROUTE_FUZZ"] == nil {
-    package.targets += [
-        .testTarget(
-            name: "FuzzChecks", dependencies: checked, path: "Tests/Fuzzing/Checks", swiftSettings: testing),
-        .testTarget(name: "CorpusTests", dependencies: ["FuzzChecks", "TestSupport"], swiftSettings: testing),
-    ]
-} else {
-    package.targets += [
-        .target(name: "FuzzChecks", dependencies: checked, path: "Tests/Fuzzing/Checks", swiftSettings: testing),
+package.targets +=
+    isFuzzing
+    ? [
+        module("FuzzChecks", checks, path: "Tests/Fuzzing/Checks", testing),
         .systemLibrary(name: "CLibFuzzer", path: "Tests/Fuzzing/CLibFuzzer"),
     ]
-    package.targets += fuzzers.map { name in
-        .executableTarget(
-            name: name, dependencies: ["CLibFuzzer", "FuzzChecks"], path: "Tests/Fuzzing/\(name)",
-            swiftSettings: testing)
+        + ["FollowTable", "HTTPHead", "Messages", "Outbox", "ReportQueue", "RESP", "WebSocket"].map { name in
+            .executableTarget(
+                name: "Fuzz\(name)", dependencies: ["CLibFuzzer", "FuzzChecks"], path: "Tests/Fuzzing/Fuzz\(name)",
+                swiftSettings: testing)
+        }
+    : [
+        tests("FuzzChecks", checks, path: "Tests/Fuzzing/Checks"),
+        tests("CorpusTests", "FuzzChecks TestSupport"),
+    ]
+
+// MARK: files that are not sources
+
+/// Documents and embedded assets, relative to a target's folder.
+let notSources = ["README.md", "PROTOCOL.md", "decisions", "protocol", "Texts", "web", "api", "Golden"]
+for target in package.targets {
+    let folder = target.path ?? "\(target.isTest ? "Tests" : "Sources")/\(target.name)"
+    target.exclude += notSources.filter {
+        FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(folder)/\($0)")
     }
 }

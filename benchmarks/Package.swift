@@ -1,13 +1,12 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The generator and the peers' runner need libssl and HdrHistogram and nothing of Enroute, so that they treat all alike;
-/// the instruction counts drive the real gateway through Enroute's own client.
+/// The load generator and the runner of the peers use libssl and HdrHistogram but nothing of Enroute, so they treat every
+/// peer alike. `enroute-instructions` drives the gateway through Enroute's client, so the package above builds it.
 let package = Package(
     name: "enroute-benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "enroute", path: ".."),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
@@ -24,14 +23,6 @@ let package = Package(
         .executableTarget(
             name: "enroute-peers",
             dependencies: ["LoadEngine", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-            swiftSettings: [.treatAllWarnings(as: .error)]),
-        .executableTarget(
-            name: "enroute-instructions",
-            dependencies: [
-                .product(name: "EnrouteClient", package: "enroute"),
-                .product(name: "EnrouteWire", package: "enroute"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
             swiftSettings: [.treatAllWarnings(as: .error)]),
     ]
 )

@@ -2,7 +2,7 @@
 """Whether the benchmarks still run: each for a second or two, with a gateway that was built before. It says nothing about
 speed; it fails where a benchmark does not start, loses a message, or measures nothing. Python's standard library alone.
 
-    smoke.py ENROUTE --programs FOLDER        FOLDER: where enroute-load and the others were built
+    smoke.py ENROUTE --programs FOLDER        FOLDER: where enroute-load and enroute-peers were built
     smoke.py --list                           what it runs, and what not and why
 """
 import argparse, base64, json, os, socket, ssl, subprocess, sys, tempfile, time
@@ -123,10 +123,10 @@ def peers(enroute, programs, folder):
             raise Failed(f"enroute-peers, {measured}: {messages['missing']} messages are missing:\n{said}")
 
 
-def instructions(enroute, programs):
+def instructions(enroute):
     """The counts of a debug build mean nothing; that there are any is the claim."""
     said = run(
-        "enroute-instructions", f"{programs}/enroute-instructions", "--enroute", enroute, "--followers", "2", "--locations",
+        "enroute-instructions", f"{os.path.dirname(enroute)}/enroute-instructions", "--enroute", enroute, "--followers", "2", "--locations",
         "50")
     if "delivered message" not in said.lower():
         raise Failed(f"enroute-instructions counted nothing:\n{said}")
@@ -190,7 +190,7 @@ def main():
     try:
         for part in (
             lambda folder: scripts(enroute), node_ws, lambda folder: load(enroute, programs, folder),
-            lambda folder: peers(enroute, programs, folder), lambda folder: instructions(enroute, programs),
+            lambda folder: peers(enroute, programs, folder), lambda folder: instructions(enroute),
         ):
             with tempfile.TemporaryDirectory() as folder:
                 part(folder)

@@ -39,8 +39,10 @@ import Testing
         )
         let named =
             runs.matches(of: /"([^"]+)"/).map { String($0.1) } + leftOut.matches(of: /"([^"]+)":/).map { String($0.1) }
-        let manifest = try Project.file("benchmarks/Package.swift").text
-        let programs = manifest.matches(of: /\.executableTarget\(\s*name: "([^"]+)"/).map { String($0.1) }
+        let sources = Project.root.appending(path: "benchmarks/Sources")
+        let programs = try FileManager.default.contentsOfDirectory(atPath: sources.path).filter {
+            $0.hasPrefix("enroute-")
+        }
         let scripts = try Project.files("benchmarks", ".py").map { $0.path.dropFirst("benchmarks/".count) }
             .filter { !$0.contains(".build") && $0 != "smoke.py" }.map(String.init)
         let peers = Project.root.appending(path: "benchmarks/peers")

@@ -4,7 +4,6 @@ import Testing
 import Tracking
 
 @testable import ETA
-@testable import Gateway
 
 /// One job's arrival, without sockets: what is heard, and what is to be done next.
 @Suite struct FollowedArrivalTests {

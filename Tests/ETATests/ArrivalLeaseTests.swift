@@ -8,8 +8,6 @@ import Testing
 import Tracking
 
 @testable import ETA
-@testable import Gateway
-@testable import Realtime
 @testable import Routing
 
 /// What three gateways ask of services in an hour: a clock of the test's, what each gateway decides by, and the leases of a

@@ -3,8 +3,6 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Gateway
-@testable import Realtime
 @testable import WebAssets
 
 /// The document of the WebSocket, against the codec.

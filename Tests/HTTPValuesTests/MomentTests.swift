@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-@testable import Gateway
 @testable import HTTPValues
 
 @Suite struct MomentTests {

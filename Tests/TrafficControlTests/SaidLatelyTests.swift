@@ -5,8 +5,6 @@ import Redis
 import Telemetry
 import Testing
 
-@testable import Gateway
-@testable import Realtime
 @testable import TrafficControl
 
 /// How often the same failure is said.

@@ -1,7 +1,5 @@
 import Testing
 
-@testable import Gateway
-@testable import Realtime
 @testable import WebAssets
 
 @Suite struct PageTemplateTests {

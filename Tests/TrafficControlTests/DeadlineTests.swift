@@ -1,7 +1,6 @@
 import NIOCore
 import Testing
 
-@testable import Gateway
 @testable import TrafficControl
 @testable import WebSocket
 

@@ -2,8 +2,6 @@ import EnrouteWire
 import NIOCore
 import Testing
 
-@testable import Gateway
-@testable import Realtime
 @testable import TrafficControl
 
 @Suite struct QuotaTests {

@@ -2,8 +2,6 @@ import EnrouteWire
 import NIOCore
 import Testing
 
-@testable import Gateway
-@testable import Realtime
 @testable import WebSocket
 
 /// RFC 6455's rules for what a client sends, without a socket.

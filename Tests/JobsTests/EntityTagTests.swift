@@ -1,11 +1,8 @@
 import EnrouteWire
 import Testing
 
-@testable import Gateway
 @testable import HTTPValues
 @testable import Jobs
-@testable import Realtime
-@testable import REST
 @testable import LiveState
 
 @Suite struct EntityTagTests {

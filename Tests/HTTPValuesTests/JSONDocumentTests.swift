@@ -2,7 +2,6 @@
 
 import Testing
 
-@testable import Gateway
 @testable import HTTPValues
 
 @Suite struct JSONDocumentTests {

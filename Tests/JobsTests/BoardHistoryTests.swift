@@ -2,9 +2,7 @@ import EnrouteWire
 import NIOCore
 import Testing
 
-@testable import Gateway
 @testable import Jobs
-@testable import Realtime
 @testable import TrafficControl
 
 /// What is told of a zone's jobs to who has seen an earlier version.

@@ -1,8 +1,6 @@
 import Foundation
 import Testing
 
-@testable import Gateway
-@testable import Realtime
 @testable import WebAssets
 
 /// D5: a page's script comes in one file, whatever it is made of.
