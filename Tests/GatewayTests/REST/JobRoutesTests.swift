@@ -146,6 +146,8 @@ import Testing
                 settings.redisTiming.answer = .seconds(2)
                 settings.overload.loopLagMilliseconds = 60_000
             } _: { gateway in
+                // A gateway reports its dependencies as down until it has looked at them once.
+                #expect(try await gateway.eventually("/healthz") { $0.text.contains(#""status":"ok""#) })
                 let redis = try #require(gateway.redis).processID
                 kill(redis, SIGSTOP)
                 defer { kill(redis, SIGCONT) }
