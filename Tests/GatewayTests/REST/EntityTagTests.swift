@@ -2,6 +2,7 @@ import EnrouteWire
 import Testing
 
 @testable import HTTPValues
+@testable import REST
 @testable import Jobs
 @testable import LiveState
 
