@@ -197,7 +197,7 @@ let package = Package(
             "LinearizabilityTests", "Embedded EnrouteWire LiveState Redis Resilience TestSupport NIOCore", [optimised]),
         tests("HTTPValuesTests", "HTTPValues"),
         tests("WebSocketTests", "EnrouteWire WebSocket NIOCore"),
-        tests("TrafficControlTests", "EnrouteWire LiveState Redis Telemetry TrafficControl WebSocket NIOCore Logging"),
+        tests("TrafficControlTests", "EnrouteWire TrafficControl WebSocket NIOCore"),
         tests("WebAssetsTests", "EnrouteWire TestSupport WebAssets"),
         tests("JobsTests", "EnrouteWire HTTPValues Jobs LiveState TrafficControl NIOCore"),
         tests(
