@@ -17,15 +17,15 @@ final class AuditTrail {
     private let gateway: String
     private let counts: LoopCounts
     private let logger: Logger
-    private var queue = TrailQueue<AuditEntry>()
+    private var buffer = TrailQueue<AuditEntry>()
     private var tickCount: UInt64 = 0
     /// Tells this loop's numbers from those of all others, and of this gateway's life before.
     private let origin = String(UInt64.random(in: .min ... .max), radix: 36)
     private var lastNumber = 0
     /// It was said that entries are lost, or that they can not be written; said again after it went well.
-    private var isOverflowSaid = false
-    private var isFailureSaid = false
-    private var whenWritten: [EventLoopPromise<Void>] = []
+    private var hasLoggedOverflow = false
+    private var hasLoggedFailure = false
+    private var flushPromises: [EventLoopPromise<Void>] = []
 
     init(
         eventLoop: any EventLoop, streams: AuditStreams, gateway: String, counts: LoopCounts, logger: Logger
@@ -43,13 +43,13 @@ final class AuditTrail {
         var entry = entry
         self.lastNumber += 1
         entry.sign(gateway: self.gateway, at: .now, number: "\(self.origin)-\(self.lastNumber)")
-        guard self.queue.add(entry) else {
+        guard self.buffer.add(entry) else {
             self.counts.add(.auditEntriesLost)
-            guard !self.isOverflowSaid else { return }
-            self.isOverflowSaid = true
+            guard !self.hasLoggedOverflow else { return }
+            self.hasLoggedOverflow = true
             return self.logger.warning("too much waits for the audit trail: entries are lost until Redis takes them")
         }
-        if self.queue.isUrgent { self.send() }
+        if self.buffer.isBatchReady { self.send() }
     }
 
     /// Every tick of the loop.
@@ -59,53 +59,53 @@ final class AuditTrail {
     }
 
     /// What a stopping gateway waits for the ledger to take its last entries; then they are lost.
-    static let longestGoodbye = TimeAmount.seconds(2)
+    static let flushTimeout = TimeAmount.seconds(2)
 
-    /// Succeeds when all that was recorded is written, after `longestGoodbye`, or when the loop stops.
-    func settled() -> EventLoopFuture<Void> {
-        guard !self.queue.isEmpty else { return self.eventLoop.makeSucceededVoidFuture() }
+    /// Succeeds when all that was recorded is written, after `flushTimeout`, or when the loop stops.
+    func flushed() -> EventLoopFuture<Void> {
+        guard !self.buffer.isEmpty else { return self.eventLoop.makeSucceededVoidFuture() }
         let promise = self.eventLoop.makePromise(of: Void.self)
-        self.whenWritten.append(promise)
+        self.flushPromises.append(promise)
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let limit = self.eventLoop.scheduleTask(in: Self.longestGoodbye) { bound.value.release() }
+        let limit = self.eventLoop.scheduleTask(in: Self.flushTimeout) { bound.value.completeFlush() }
         promise.futureResult.whenComplete { _ in limit.cancel() }
         self.send()
         return promise.futureResult
     }
 
-    func stop() { self.release() }
+    func stop() { self.completeFlush() }
 
-    private func release() {
-        let waiting = self.whenWritten
-        self.whenWritten = []
+    private func completeFlush() {
+        let waiting = self.flushPromises
+        self.flushPromises = []
         for promise in waiting { promise.succeed() }
     }
 
     private func send() {
-        let batch = self.queue.take(at: self.tickCount)
+        let batch = self.buffer.nextBatch(at: self.tickCount)
         guard !batch.isEmpty else { return }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         EventLoopFuture.whenAllComplete(batch.map { self.streams.append($0) }, on: self.eventLoop)
-            .whenSuccess { bound.value.answered($0) }
+            .whenSuccess { bound.value.completed($0) }
     }
 
-    private func answered(_ results: [Result<Void, any Error>]) {
+    private func completed(_ results: [Result<Void, any Error>]) {
         var failure: (any Error)?
         let acknowledged = results.map { result in
             guard case .failure(let error) = result else { return true }
             failure = error
             return false
         }
-        self.queue.answered(acknowledged, at: self.tickCount)
+        self.buffer.complete(acknowledged, at: self.tickCount)
         if let failure {
-            guard !self.isFailureSaid else { return }
-            self.isFailureSaid = true
+            guard !self.hasLoggedFailure else { return }
+            self.hasLoggedFailure = true
             return self.logger.warning(
                 "the audit trail waits: the ledger does not take it", metadata: [LogKey.reason: "\(failure)"])
         }
-        (self.isFailureSaid, self.isOverflowSaid) = (false, false)
-        if self.queue.isEmpty { return self.release() }
-        if self.queue.isUrgent || !self.whenWritten.isEmpty { self.send() }
+        (self.hasLoggedFailure, self.hasLoggedOverflow) = (false, false)
+        if self.buffer.isEmpty { return self.completeFlush() }
+        if self.buffer.isBatchReady || !self.flushPromises.isEmpty { self.send() }
     }
 }
 
@@ -113,7 +113,7 @@ extension AuditTrail {
     /// Somebody is shown a job from now on.
     ///
     /// - Returns: what to give `left` in the end; `nil` when the session ended meanwhile.
-    func followed(_ job: JobID, by session: Session) -> FollowedAccess? {
+    func recordFollowed(_ job: JobID, by session: Session) -> FollowedAccess? {
         guard let admitted = session.life.admitted else { return nil }
         let access = FollowedAccess(
             job: job, person: admitted.grant.person, role: admitted.grant.role.rawValue, way: admitted.way,
@@ -122,7 +122,7 @@ extension AuditTrail {
         return access
     }
 
-    func left(_ access: FollowedAccess?) {
+    func recordUnfollowed(_ access: FollowedAccess?) {
         if let access { self.record(access.left) }
     }
 }

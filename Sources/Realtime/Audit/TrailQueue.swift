@@ -7,40 +7,40 @@ struct TrailQueue<Entry> {
     /// How many of the first are on their way.
     private var inFlight = 0
     /// Not before this tick, after a failure.
-    private var pausedUntil: UInt64 = 0
+    private var retryTick: UInt64 = 0
 
     /// Entries that wait, at most: in an outage later ones are lost.
-    static var mostWaiting: Int { 1_000 }
+    static var capacity: Int { 1_000 }
     /// Entries on their way at once.
-    static var mostAtOnce: Int { 100 }
+    static var maxBatch: Int { 100 }
     /// Ticks before what failed is sent again.
     static var retryTicks: UInt64 { 10 }
 
     var isEmpty: Bool { self.waiting.isEmpty }
     /// A batch is full, and would be sent now.
-    var isUrgent: Bool { self.inFlight == 0 && self.pausedUntil == 0 && self.waiting.count >= Self.mostAtOnce }
+    var isBatchReady: Bool { self.inFlight == 0 && self.retryTick == 0 && self.waiting.count >= Self.maxBatch }
 
     /// - Returns: `false` when there is no room: the entry is lost.
     mutating func add(_ entry: Entry) -> Bool {
-        guard self.waiting.count < Self.mostWaiting else { return false }
+        guard self.waiting.count < Self.capacity else { return false }
         self.waiting.append(entry)
         return true
     }
 
     /// What is to be sent now; nothing while a batch is on its way.
-    mutating func take(at tick: UInt64) -> [Entry] {
-        guard self.inFlight == 0, tick >= self.pausedUntil else { return [] }
-        self.pausedUntil = 0
-        self.inFlight = min(self.waiting.count, Self.mostAtOnce)
+    mutating func nextBatch(at tick: UInt64) -> [Entry] {
+        guard self.inFlight == 0, tick >= self.retryTick else { return [] }
+        self.retryTick = 0
+        self.inFlight = min(self.waiting.count, Self.maxBatch)
         return Array(self.waiting.prefix(self.inFlight))
     }
 
     /// - Parameter acknowledged: for each entry of the batch, in its order.
-    mutating func answered(_ acknowledged: [Bool], at tick: UInt64) {
+    mutating func complete(_ acknowledged: [Bool], at tick: UInt64) {
         precondition(acknowledged.count == self.inFlight, "a batch is answered once, and whole")
         let again = zip(self.waiting, acknowledged).filter { !$1 }.map(\.0)
         self.waiting.replaceSubrange(..<self.inFlight, with: again)
         self.inFlight = 0
-        if !again.isEmpty { self.pausedUntil = tick + Self.retryTicks }
+        if !again.isEmpty { self.retryTick = tick + Self.retryTicks }
     }
 }

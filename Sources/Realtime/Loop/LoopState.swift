@@ -316,7 +316,7 @@ package final class LoopState {
     /// lets every request be answered, and none follow it. Succeeds when all are gone.
     package func drain(milliseconds: Int64) -> EventLoopFuture<Void> {
         self.drainMilliseconds = max(1, milliseconds)
-        guard !self.sessions.isEmpty || !self.visitors.isEmpty else { return self.trail.settled() }
+        guard !self.sessions.isEmpty || !self.visitors.isEmpty else { return self.trail.flushed() }
         let promise = self.whenEmpty ?? self.eventLoop.makePromise(of: Void.self)
         self.whenEmpty = promise
         for session in self.sessions.values {
@@ -327,7 +327,7 @@ package final class LoopState {
         }
         // Who leaves now is written down too.
         let bound = NIOLoopBound(self.trail, eventLoop: self.eventLoop)
-        return promise.futureResult.flatMap { bound.value.settled() }
+        return promise.futureResult.flatMap { bound.value.flushed() }
     }
 
     /// Lets go of idle sessions, the newest first.

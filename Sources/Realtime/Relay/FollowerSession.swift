@@ -85,7 +85,7 @@ package final class FollowerSession {
         case .success(let view):
             let view = self.loop.relay.showable(view, of: followed.job)
             self.loop.relay.limits.watch(followed.job, until: view.deadline)
-            followed.access = self.loop.trail.followed(followed.job, by: self.session)
+            followed.access = self.loop.trail.recordFollowed(followed.job, by: self.session)
             let (job, snapshot) = (followed.job, view.snapshot(for: self.session.grant?.role))
             let message: ServerMessage =
                 view.isReset ? .reset(job: job, snapshot) : .subscribed(job: job, snapshot)
@@ -122,7 +122,7 @@ package final class FollowerSession {
         guard self.followed[followed.job] === followed else { return }
         self.followed[followed.job] = nil
         self.loop.relay.unfollow(followed)
-        self.loop.trail.left(followed.access)
+        self.loop.trail.recordUnfollowed(followed.access)
         if self.session.framing == .events { self.endSoon() }
     }
 
@@ -138,7 +138,7 @@ package final class FollowerSession {
     func leaveAll() {
         for followed in self.followed.values {
             self.loop.relay.unfollow(followed)
-            self.loop.trail.left(followed.access)
+            self.loop.trail.recordUnfollowed(followed.access)
         }
         self.followed = [:]
     }

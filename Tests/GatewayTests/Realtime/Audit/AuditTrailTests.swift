@@ -26,43 +26,43 @@ import Testing
         var queue = Queue()
         let first = self.add(0..<1_001, to: &queue)
         #expect(first == Array(repeating: true, count: 1_000) + [false])
-        let batch = queue.take(at: 0)
-        #expect(batch == Array(0..<Queue.mostAtOnce))
+        let batch = queue.nextBatch(at: 0)
+        #expect(batch == Array(0..<Queue.maxBatch))
         // What is on its way may have to be sent again.
         let second = self.add(0..<1, to: &queue)
         #expect(second == [false])
-        queue.answered(batch.map { _ in true }, at: 0)
-        let third = self.add(0..<Queue.mostAtOnce + 1, to: &queue)
-        #expect(third == Array(repeating: true, count: Queue.mostAtOnce) + [false])
+        queue.complete(batch.map { _ in true }, at: 0)
+        let third = self.add(0..<Queue.maxBatch + 1, to: &queue)
+        #expect(third == Array(repeating: true, count: Queue.maxBatch) + [false])
     }
 
     @Test func `one batch is on its way at a time, and what was not acknowledged is sent again after a pause`() {
         var queue = Queue()
         _ = self.add(0..<5, to: &queue)
-        let first = queue.take(at: 3)
+        let first = queue.nextBatch(at: 3)
         #expect(first == [0, 1, 2, 3, 4])
         _ = queue.add(5)
-        let meanwhile = queue.take(at: 4)
+        let meanwhile = queue.nextBatch(at: 4)
         #expect(meanwhile.isEmpty)
-        queue.answered([true, false, true, true, false], at: 4)
-        let paused = queue.take(at: 3 + Queue.retryTicks)
+        queue.complete([true, false, true, true, false], at: 4)
+        let paused = queue.nextBatch(at: 3 + Queue.retryTicks)
         #expect(paused.isEmpty)
-        let again = queue.take(at: 4 + Queue.retryTicks)
+        let again = queue.nextBatch(at: 4 + Queue.retryTicks)
         #expect(again == [1, 4, 5])
-        queue.answered([true, true, true], at: 4 + Queue.retryTicks)
+        queue.complete([true, true, true], at: 4 + Queue.retryTicks)
         #expect(queue.isEmpty)
     }
 
     @Test func `a full batch is urgent, but not in an outage`() {
         var queue = Queue()
-        _ = self.add(0..<Queue.mostAtOnce - 1, to: &queue)
-        #expect(!queue.isUrgent)
+        _ = self.add(0..<Queue.maxBatch - 1, to: &queue)
+        #expect(!queue.isBatchReady)
         _ = queue.add(0)
-        #expect(queue.isUrgent)
-        let batch = queue.take(at: 1)
-        #expect(!queue.isUrgent)
-        queue.answered(batch.map { _ in false }, at: 1)
-        #expect(!queue.isUrgent)
+        #expect(queue.isBatchReady)
+        let batch = queue.nextBatch(at: 1)
+        #expect(!queue.isBatchReady)
+        queue.complete(batch.map { _ in false }, at: 1)
+        #expect(!queue.isBatchReady)
     }
 }
 
@@ -290,7 +290,7 @@ import Testing
             let trail = AuditTrail(
                 eventLoop: loop, streams: AuditStreams(ledger: client, settings: LiveStateSettings()), gateway: "g",
                 counts: counts, logger: .quiet)
-            for _ in 0..<TrailQueue<AuditEntry>.mostWaiting + 200 {
+            for _ in 0..<TrailQueue<AuditEntry>.capacity + 200 {
                 trail.record(.erased(JobID("job-1")!, keys: 1, because: .arrived))
             }
             return counts.values[.auditEntriesLost]
