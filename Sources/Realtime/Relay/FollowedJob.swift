@@ -166,7 +166,7 @@ final class FollowedJob {
         let isRiders = grant.role == .rider || grant.rider != nil && grant.rider != parties.rider
         self.end(isRiders ? .reassigned : .revoked)
         // What the kernel still holds of it is not this person's any more either.
-        self.session.resetUnlessTaken()
+        self.session.resetUnlessFlushed()
         return false
     }
 

@@ -56,7 +56,7 @@ extension LoopState {
 extension Session {
     /// How long a peer may take to read what the kernel holds for it, once it may not. With the longest time until a loop
     /// hears of it (`RevocationWatch.pace`) it stays below a second.
-    static let takingMilliseconds: Int64 = 300
+    static let flushLimitMilliseconds: Int64 = 300
 
     var admitted: Admitted? { self.life.admitted }
 
@@ -64,38 +64,38 @@ extension Session {
     package func revoke() {
         guard self.isOpen else { return }
         self.loop.counts.add(.sessionsRevoked)
-        self.close(.forbidden, "revoked", takesBack: true)
+        self.close(.forbidden, "revoked", discardsUnsent: true)
     }
 
     /// Until when a peer may take what the kernel holds for it.
-    struct Taking {
+    struct FlushDeadline {
         let end: NIODeadline
         /// Nothing follows: the connection is closed once all is taken.
-        var isLast = false
+        var closesAfterwards = false
     }
 
     /// Throws the connection away, with what the kernel holds of it, unless the peer has taken everything in time.
-    func resetUnlessTaken() {
-        guard self.taking == nil, self.socket.unsentBytes > 0 else { return }
+    func resetUnlessFlushed() {
+        guard self.flushDeadline == nil, self.socket.unsentBytes > 0 else { return }
         // Also when the peer closes first: what is unsent then, the kernel would send on.
         guard self.socket.setDiscardsUnsent(true) else { return self.reset() }
-        self.taking = Taking(end: .now() + .milliseconds(Self.takingMilliseconds))
-        self.lookWhetherTaken()
+        self.flushDeadline = FlushDeadline(end: .now() + .milliseconds(Self.flushLimitMilliseconds))
+        self.checkFlush()
     }
 
     /// Looks in every tick: who follows other jobs too, and reads, has taken everything now and then.
-    private func lookWhetherTaken() {
-        guard let taking = self.taking else { return }
+    private func checkFlush() {
+        guard let flushDeadline = self.flushDeadline else { return }
         guard self.socket.unsentBytes > 0 else {
-            self.taking = nil
+            self.flushDeadline = nil
             // Where the kernel refuses, a later close is a reset, of a connection on which nothing waited: no harm.
             _ = self.socket.setDiscardsUnsent(false)
-            if taking.isLast { self.finish() }
+            if flushDeadline.closesAfterwards { self.finish() }
             return
         }
-        let left = taking.end - .now()
+        let left = flushDeadline.end - .now()
         guard left > .zero else { return self.reset() }
-        _ = self.loop.deadlines.after(min(Deadlines.tick, left)) { [weak self] in self?.lookWhetherTaken() }
+        _ = self.loop.deadlines.after(min(Deadlines.tick, left)) { [weak self] in self?.checkFlush() }
     }
 
     private func reset() {
@@ -115,7 +115,7 @@ extension FollowedJob {
         } else {
             self.session.follower.withdraw(self)
         }
-        self.session.resetUnlessTaken()
+        self.session.resetUnlessFlushed()
     }
 }
 

@@ -64,7 +64,7 @@ package final class GuestPlace {
     }
 
     private func isOver() {
-        self.session.close(SignInRefusal.badLink.code, SignInRefusal.badLink.reason, takesBack: true)
+        self.session.close(SignInRefusal.badLink.code, SignInRefusal.badLink.reason, discardsUnsent: true)
     }
 }
 

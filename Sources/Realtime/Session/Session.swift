@@ -51,7 +51,7 @@ package final class Session: ChannelInboundHandler {
     var lastActive: UInt64
     var timers = Timers()
     /// Set while something was taken away from this peer that the kernel may still hold for it (LoopRevocations).
-    var taking: Taking?
+    var flushDeadline: FlushDeadline?
     /// Of a tracking link, when it came by one.
     package var place: GuestPlace?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)

@@ -37,15 +37,15 @@ extension Session {
         self.close(.overloaded, "the gateway has no room at the moment")
     }
 
-    /// - Parameter takesBack: what the kernel still holds for the peer is not to reach it either, but for a moment.
-    func close(_ code: CloseCode, _ reason: String, takesBack: Bool = false) {
+    /// - Parameter discardsUnsent: what the kernel still holds for the peer is not to reach it either, but for a moment.
+    func close(_ code: CloseCode, _ reason: String, discardsUnsent: Bool = false) {
         guard let departure = self.life.close() else { return }
         if case .known(let admitted) = departure { self.giveBack(admitted) }
         self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
         self.loop.counts.closed(code)
         self.outbox.removeAll()
         self.write(Frame.close(code.rawValue, reason))
-        if takesBack { self.resetUnlessTaken() }
+        if discardsUnsent { self.resetUnlessFlushed() }
         if self.framing == .events { return self.finish() }
         self.timers.step?.cancel()
         self.timers.step = self.loop.deadlines.after(.seconds(Int64(self.limits.closeSeconds))) { [weak self] in
@@ -66,9 +66,9 @@ extension Session {
     /// Closes as soon as the socket has taken what was written last; `timers` bound how long that may take.
     func finish() {
         // Closed now, the connection would be out of sight, and the kernel would send on what it holds.
-        guard self.taking == nil else {
+        guard self.flushDeadline == nil else {
             self.outbox.removeAll()
-            self.taking?.isLast = true
+            self.flushDeadline?.closesAfterwards = true
             return
         }
         guard self.socket.isWaiting else {

@@ -97,7 +97,7 @@ extension Session {
     private func watchExpiry(at seconds: Int64) {
         let left = (seconds + TokenVerifier.skew) * 1000 - .now
         guard left > Self.expiryMargin else {
-            return self.close(.tokenExpired, "the token has expired", takesBack: true)
+            return self.close(.tokenExpired, "the token has expired", discardsUnsent: true)
         }
         guard self.life.end(at: .now() + .milliseconds(left)) else { return }
         self.timers.expiry = self.loop.deadlines.after(.milliseconds(left - Self.expiryMargin)) { [weak self] in
