@@ -44,7 +44,7 @@ package final class Session: ChannelInboundHandler {
     var keepalive: Keepalive
     package var context: ChannelHandlerContext?
     /// What came in, and was not acted upon yet.
-    package var heard = Heard()
+    package var input = InputState()
     /// What is to be verified, or was before the session began.
     private var entry: Entry
     /// Tick of the loop in which a message last came or went.

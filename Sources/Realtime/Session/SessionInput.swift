@@ -16,13 +16,13 @@ internal import WebSocket
 
 extension Session {
     /// What a session has heard, besides what it did with it at once.
-    package struct Heard {
+    package struct InputState {
         /// Messages that could not be understood.
         var badMessages = 0
         /// More was said than may be, again and again: it is closed as soon as what was asked before is answered.
-        var isOverRate = false
+        var isOverRateLimit = false
         /// It broke the rules of frames, or the rate: nothing is to come any more but the answer to our close.
-        var isUnwelcome = false
+        var hasBrokenRules = false
         /// Bytes that came since; `Limits.closingBytes` at most.
         var lateBytes = 0
     }
@@ -32,18 +32,18 @@ extension Session {
         guard self.framing == .webSocket else { return }
         let bytes = self.unwrapInboundIn(data)
         self.keepalive.heard(.now())
-        guard self.bearsWith(bytes.readableBytes) else { return context.close(promise: nil) }
+        guard self.acceptsLateBytes(bytes.readableBytes) else { return context.close(promise: nil) }
         self.reader.add(bytes)
         while let event = self.reader.next() {
             switch event {
-            case .text(let bytes): if self.admits(.message(bytes)) { self.received(bytes) }
-            case .ping(let payload): if self.admits(.ping) { self.send(Frame.pong(payload), .kept) }
-            case .pong: _ = self.admits(.pong)
+            case .text(let bytes): if self.admit(.message(bytes)) { self.received(bytes) }
+            case .ping(let payload): if self.admit(.ping) { self.send(Frame.pong(payload), .kept) }
+            case .pong: _ = self.admit(.pong)
             case .binary: self.close(.unsupportedData, "messages are text")
             case .close(let frame): return self.peerCloses(frame)
             // What follows is read no more, but for the answer to our close.
             case .refused(let code, let reason):
-                self.heard.isUnwelcome = true
+                self.input.hasBrokenRules = true
                 self.close(code, reason)
             }
             if self.life.isClosed { return }
@@ -64,23 +64,23 @@ extension Session {
     }
 
     /// Until a peer answers our close it may say what is on its way, and not much more once it broke a rule.
-    private func bearsWith(_ bytes: Int) -> Bool {
-        guard self.heard.isUnwelcome else { return true }
-        self.heard.lateBytes += bytes
-        guard self.heard.lateBytes > Limits.closingBytes else { return true }
+    private func acceptsLateBytes(_ bytes: Int) -> Bool {
+        guard self.input.hasBrokenRules else { return true }
+        self.input.lateBytes += bytes
+        guard self.input.lateBytes > Limits.closingBytes else { return true }
         self.closeOverRate()
         return false
     }
 
-    private enum Counted {
+    private enum CountedFrame {
         case message(ByteBuffer)
         case ping
         case pong
     }
 
     /// Whether one more frame may be acted upon.
-    private func admits(_ frame: Counted) -> Bool {
-        guard self.isOpen, !self.heard.isOverRate else { return false }
+    private func admit(_ frame: CountedFrame) -> Bool {
+        guard self.isOpen, !self.input.isOverRateLimit else { return false }
         let isPong = if case .pong = frame { true } else { false }
         if !isPong {
             self.loop.counts.add(.messagesReceived)
@@ -93,13 +93,13 @@ extension Session {
             self.refuseByRate(frame, retryIn)
         case .hopeless:
             self.loop.counts.add(.messagesRefusedByRate)
-            (self.heard.isOverRate, self.heard.isUnwelcome) = (true, true)
+            (self.input.isOverRateLimit, self.input.hasBrokenRules) = (true, true)
             self.closeOnceAnswered(by: .now() + .seconds(Int64(self.limits.closeSeconds)))
         }
         return false
     }
 
-    private func refuseByRate(_ frame: Counted, _ retryIn: Int64) {
+    private func refuseByRate(_ frame: CountedFrame, _ retryIn: Int64) {
         let outline: MessageOutline
         switch frame {
         case .message(let bytes): outline = bytes.withUnsafeReadableBytes { MessageOutline($0) }
@@ -135,8 +135,8 @@ extension Session {
         } catch {
             guard !error.reason.isEmpty else { return self.close(.invalidText, "text must be UTF-8") }
             self.loop.counts.add(.messagesNotUnderstood)
-            self.heard.badMessages += 1
-            guard self.heard.badMessages <= self.limits.badMessages else {
+            self.input.badMessages += 1
+            guard self.input.badMessages <= self.limits.badMessages else {
                 return self.close(.tooManyBadRequests, "too many messages that make no sense")
             }
             let outline = bytes.withUnsafeReadableBytes { MessageOutline($0) }
@@ -153,7 +153,7 @@ extension Session {
     }
 
     private func handle(_ request: ClientRequest) {
-        guard let admitted = self.life.admitted else { return self.handleUnsigned(request) }
+        guard let admitted = self.life.admitted else { return self.handleBeforeSignIn(request) }
         let (grant, ref) = (admitted.grant, request.ref)
         switch request.message {
         case .location(let report): self.rider.report(report, grant)
@@ -174,7 +174,7 @@ extension Session {
         }
     }
 
-    private func handleUnsigned(_ request: ClientRequest) {
+    private func handleBeforeSignIn(_ request: ClientRequest) {
         switch self.life.wait(request, most: self.limits.signInMessages) {
         case .waits: return
         case .tooMany:
