@@ -149,8 +149,8 @@ package final class Session: ChannelInboundHandler {
 
     /// Gives back, once, all that the session has, whichever way it hears first that the connection is gone.
     private func ended() {
-        guard let departure = self.life.disconnect() else { return }
-        if case .known(let admitted) = departure { self.giveBack(admitted) }
+        guard let identity = self.life.disconnect() else { return }
+        if case .signedIn(let admitted) = identity { self.giveBack(admitted) }
         if let address { self.loop.addressBuckets.leave(address) }
         if self.context != nil { self.socket.onDrained = nil }
         self.context = nil

@@ -39,8 +39,8 @@ extension Session {
 
     /// - Parameter discardsUnsent: what the kernel still holds for the peer is not to reach it either, but for a moment.
     func close(_ code: CloseCode, _ reason: String, discardsUnsent: Bool = false) {
-        guard let departure = self.life.close() else { return }
-        if case .known(let admitted) = departure { self.giveBack(admitted) }
+        guard let identity = self.life.close() else { return }
+        if case .signedIn(let admitted) = identity { self.giveBack(admitted) }
         self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
         self.loop.counts.closed(code)
         self.outbox.removeAll()
@@ -56,8 +56,8 @@ extension Session {
 
     /// Answers the peer's close frame with its own code, and closes (RFC 6455 section 5.5.1).
     func peerCloses(_ frame: CloseFrame) {
-        if let departure = self.life.close() {
-            if case .known(let admitted) = departure { self.giveBack(admitted) }
+        if let identity = self.life.close() {
+            if case .signedIn(let admitted) = identity { self.giveBack(admitted) }
             self.socket.writeNow(answerTo: frame)
         }
         self.finish()

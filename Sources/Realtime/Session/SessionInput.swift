@@ -175,11 +175,11 @@ extension Session {
     }
 
     private func handleBeforeSignIn(_ request: ClientRequest) {
-        switch self.life.wait(request, most: self.limits.signInMessages) {
-        case .waits: return
+        switch self.life.deferUntilSignedIn(request, most: self.limits.signInMessages) {
+        case .deferred: return
         case .tooMany:
             return self.close(.rateLimited, "too many messages before the sign-in was over: wait for welcome")
-        case .notNow: break
+        case .notSigningIn: break
         }
         guard case .auth(let credential) = request.message else {
             return self.close(.invalidToken, "the first message must be auth")

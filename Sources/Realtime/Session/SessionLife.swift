@@ -25,9 +25,9 @@ struct SessionLife {
     private(set) var sendsUntil = NIODeadline.distantFuture
 
     /// Whoever leaves gives back what it has: a signed-in person its place among the sessions.
-    enum Departure {
-        case unknown
-        case known(Admitted)
+    enum Identity {
+        case anonymous
+        case signedIn(Admitted)
     }
 
     var isOpen: Bool {
@@ -53,28 +53,28 @@ struct SessionLife {
     /// Somebody is being looked up.
     ///
     /// - Returns: whether that is the next step: one credential is looked up at a time.
-    mutating func beginSignIn() -> Bool {
+    mutating func startSignIn() -> Bool {
         guard case .opening = self.stage else { return false }
         self.stage = .signingIn(waiting: [])
         return true
     }
 
-    enum Patience: Hashable {
-        case waits
+    enum Deferral: Hashable {
+        case deferred
         case tooMany
         /// Nobody is being looked up: act upon the message, or pass it over.
-        case notNow
+        case notSigningIn
     }
 
     /// A message came while somebody is looked up.
     ///
     /// - Parameter most: messages that may wait.
-    mutating func wait(_ request: ClientRequest, most: Int) -> Patience {
-        guard case .signingIn(var waiting) = self.stage else { return .notNow }
+    mutating func deferUntilSignedIn(_ request: ClientRequest, most: Int) -> Deferral {
+        guard case .signingIn(var waiting) = self.stage else { return .notSigningIn }
         guard waiting.count < most else { return .tooMany }
         waiting.append(request)
         self.stage = .signingIn(waiting: waiting)
-        return .waits
+        return .deferred
     }
 
     /// It is known who it is: looked up, or with the upgrade request.
@@ -104,7 +104,7 @@ struct SessionLife {
     /// The token ends then.
     ///
     /// - Returns: whether somebody is signed in.
-    mutating func end(at time: NIODeadline) -> Bool {
+    mutating func expire(at time: NIODeadline) -> Bool {
         guard case .signedIn = self.stage else { return false }
         self.sendsUntil = time
         return true
@@ -113,23 +113,23 @@ struct SessionLife {
     /// A close frame goes out, ours or the answer to the peer's. Nothing else is sent after it.
     ///
     /// - Returns: who leaves; `nil` when one is out already.
-    mutating func close() -> Departure? {
+    mutating func close() -> Identity? {
         guard self.isOpen else { return nil }
-        return self.leave(for: .closing)
+        return self.endLife(as: .closing)
     }
 
     /// The connection is gone.
     ///
     /// - Returns: who leaves; `nil` when that was known.
-    mutating func disconnect() -> Departure? {
+    mutating func disconnect() -> Identity? {
         guard !self.isClosed else { return nil }
-        return self.leave(for: .closed)
+        return self.endLife(as: .closed)
     }
 
-    private mutating func leave(for stage: Stage) -> Departure {
-        let departure = self.admitted.map { Departure.known($0) } ?? .unknown
+    private mutating func endLife(as stage: Stage) -> Identity {
+        let identity = self.admitted.map { Identity.signedIn($0) } ?? .anonymous
         self.stage = stage
         self.sendsUntil = .distantPast
-        return departure
+        return identity
     }
 }

@@ -15,7 +15,7 @@ extension Session {
     package func signIn(_ admitted: EventLoopFuture<Admitted>) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         // The client has done its part; what it waits for now, Redis or the issuer of keys, has a time of its own.
-        if self.life.beginSignIn() { self.watchSignIn() }
+        if self.life.startSignIn() { self.watchSignIn() }
         admitted.whenComplete { result in
             switch result {
             case .success(let admitted): bound.value.signedIn(admitted)
@@ -99,7 +99,7 @@ extension Session {
         guard left > Self.expiryMargin else {
             return self.close(.tokenExpired, "the token has expired", discardsUnsent: true)
         }
-        guard self.life.end(at: .now() + .milliseconds(left)) else { return }
+        guard self.life.expire(at: .now() + .milliseconds(left)) else { return }
         self.timers.expiry = self.loop.deadlines.after(.milliseconds(left - Self.expiryMargin)) { [weak self] in
             self?.watchExpiry(at: seconds)
         }

@@ -22,7 +22,7 @@ import Testing
         var life = SessionLife()
         switch stage {
         case .opening: break
-        case .signingIn: _ = life.beginSignIn()
+        case .signingIn: _ = life.startSignIn()
         case .signedIn: _ = life.signIn(Self.anna)
         case .closing: _ = life.close()
         case .closed: _ = life.disconnect()
@@ -40,10 +40,10 @@ import Testing
         }
     }
 
-    private static func name(_ departure: SessionLife.Departure?) -> String? {
-        switch departure {
-        case .known(let admitted): admitted.grant.person.text
-        case .unknown: "unknown"
+    private static func name(_ identity: SessionLife.Identity?) -> String? {
+        switch identity {
+        case .signedIn(let admitted): admitted.grant.person.text
+        case .anonymous: "unknown"
         case nil: nil
         }
     }
@@ -51,7 +51,7 @@ import Testing
     @Test(arguments: Stage.allCases)
     private func `only a session of nobody begins to look somebody up`(stage: Stage) {
         var life = Self.life(stage)
-        let begins = life.beginSignIn()
+        let begins = life.startSignIn()
         #expect(begins == (stage == .opening))
         #expect(Self.stage(of: life) == (stage == .opening ? .signingIn : stage))
     }
@@ -59,19 +59,19 @@ import Testing
     @Test(arguments: Stage.allCases)
     private func `messages wait only while somebody is looked up`(stage: Stage) {
         var life = Self.life(stage)
-        let patience = life.wait(Self.request, most: 1)
-        #expect(patience == (stage == .signingIn ? .waits : .notNow))
+        let deferral = life.deferUntilSignedIn(Self.request, most: 1)
+        #expect(deferral == (stage == .signingIn ? .deferred : .notSigningIn))
         #expect(Self.stage(of: life) == stage)
     }
 
     @Test func `no more messages wait than may, and those that do are handed over with the sign-in, once`() throws {
         var life = Self.life(.signingIn)
         for _ in 0..<3 {
-            let patience = life.wait(Self.request, most: 3)
-            #expect(patience == .waits)
+            let deferral = life.deferUntilSignedIn(Self.request, most: 3)
+            #expect(deferral == .deferred)
         }
-        let patience = life.wait(Self.request, most: 3)
-        #expect(patience == .tooMany)
+        let deferral = life.deferUntilSignedIn(Self.request, most: 3)
+        #expect(deferral == .tooMany)
         let waited = life.signIn(Self.anna)
         #expect(waited?.count == 3)
         let again = life.signIn(Self.ben)
@@ -103,14 +103,14 @@ import Testing
     private func `only a token that somebody signed in with ends`(stage: Stage) {
         var life = Self.life(stage)
         let before = life.sendsUntil
-        let ends = life.end(at: Self.end)
+        let ends = life.expire(at: Self.end)
         #expect(ends == (stage == .signedIn))
         #expect(life.sendsUntil == (ends ? Self.end : before))
     }
 
     @Test func `with a newer token the end of the old one does not count any more`() {
         var life = Self.life(.signedIn)
-        _ = life.end(at: Self.end)
+        _ = life.expire(at: Self.end)
         _ = life.renew(Self.anna)
         #expect(life.sendsUntil == .distantFuture)
     }
@@ -120,8 +120,8 @@ import Testing
         var life = Self.life(stage)
         let isOpen = stage != .closing && stage != .closed
         #expect(life.isOpen == isOpen)
-        let departure = life.close()
-        #expect(Self.name(departure) == (stage == .signedIn ? "anna" : isOpen ? "unknown" : nil))
+        let identity = life.close()
+        #expect(Self.name(identity) == (stage == .signedIn ? "anna" : isOpen ? "unknown" : nil))
         #expect(Self.stage(of: life) == (stage == .closed ? .closed : .closing))
         #expect(!life.isOpen && life.sendsUntil == .distantPast && life.admitted == nil)
     }
@@ -131,8 +131,8 @@ import Testing
         stage: Stage
     ) {
         var life = Self.life(stage)
-        let departure = life.disconnect()
-        #expect(Self.name(departure) == (stage == .signedIn ? "anna" : stage == .closed ? nil : "unknown"))
+        let identity = life.disconnect()
+        #expect(Self.name(identity) == (stage == .signedIn ? "anna" : stage == .closed ? nil : "unknown"))
         #expect(life.isClosed && life.sendsUntil == .distantPast && life.admitted == nil)
         let again = life.disconnect()
         #expect(Self.name(again) == nil)
