@@ -94,7 +94,7 @@ final class FollowedJob {
     }
 
     func offerTracking(_ state: TrackingState, _ frame: [UInt8]) {
-        if state.endsPositions { self.session.dropWaitingPosition(of: self.job) }
+        if state.endsPositions { self.session.dropQueuedPosition(of: self.job) }
         guard self.following.tracking() else { return }
         if state.endsPositions { self.following.forgetPosition() }
         self.isTracking = !state.endsPositions
@@ -119,7 +119,7 @@ final class FollowedJob {
     }
 
     func unsynchronise() {
-        self.session.dropWaitingPosition(of: self.job)
+        self.session.dropQueuedPosition(of: self.job)
         self.following.unsynchronise()
     }
 
@@ -177,14 +177,14 @@ final class FollowedJob {
         guard !self.hasEnded else { return }
         self.hasEnded = true
         self.isUnderway = false
-        self.session.dropWaitingPosition(of: self.job)
+        self.session.dropQueuedPosition(of: self.job)
         self.session.send(Frame.text(ServerMessage.ended(job: self.job, reason).encoded), .kept)
         self.session.follower.leaveSoon(self)
     }
 
     private func entered(_ status: JobStatus) {
         self.isUnderway = status.endOfTravel == nil && !self.hasEnded
-        if !self.isUnderway { self.session.dropWaitingPosition(of: self.job) }
+        if !self.isUnderway { self.session.dropQueuedPosition(of: self.job) }
         if let end = status.end { self.end(end) }
     }
 }

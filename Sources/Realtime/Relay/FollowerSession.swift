@@ -95,7 +95,7 @@ package final class FollowerSession {
         case .failure(is Left): break
         case .failure(let error):
             self.leave(followed)
-            let refused = self.session.refused(error)
+            let refused = self.session.refusal(for: error)
             self.session.refuse("subscribe", followed.job, refused.code, refused.message, followed.ref)
         }
     }
@@ -108,7 +108,7 @@ package final class FollowerSession {
 
     func unsubscribe(_ job: JobID, _ ref: MessageRef?) {
         if let followed = self.followed[job] { self.leave(followed) }
-        self.session.dropWaitingPosition(of: job)
+        self.session.dropQueuedPosition(of: job)
         self.session.send(.ok(re: "unsubscribe", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 

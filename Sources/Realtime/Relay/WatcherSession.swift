@@ -77,7 +77,7 @@ final class WatcherSession {
         guard self.watched.count < most else {
             return self.refuse(zone, .limitExceeded, "A connection watches at most \(most) zones.", ref)
         }
-        self.session.widenQueue(to: self.loop.settings.limits.poolQueueBytes)
+        self.session.widenOutbox(to: self.loop.settings.limits.poolQueueBytes)
         let watched = WatchedZone(zone: zone, since: version, session: self.session, ref: ref)
         self.watched[zone] = watched
         let bound = NIOLoopBound((self.session, watched), eventLoop: self.loop.eventLoop)
@@ -95,7 +95,7 @@ final class WatcherSession {
             if !watched.show(at: view.version, Frame.text(view.encoded)) { self.relay.repair(watched.zone) }
         case .failure(let error):
             self.leave(watched)
-            let refused = self.session.refused(error)
+            let refused = self.session.refusal(for: error)
             self.refuse(watched.zone, refused.code, refused.message, watched.ref)
         }
     }

@@ -90,7 +90,7 @@ extension Session {
             self.flushDeadline = nil
             // Where the kernel refuses, a later close is a reset, of a connection on which nothing waited: no harm.
             _ = self.socket.setDiscardsUnsent(false)
-            if flushDeadline.closesAfterwards { self.finish() }
+            if flushDeadline.closesAfterwards { self.closeWhenFlushed() }
             return
         }
         let left = flushDeadline.end - .now()

@@ -46,7 +46,7 @@ package final class Session: ChannelInboundHandler {
     /// What came in, and was not acted upon yet.
     package var input = InputState()
     /// What is to be verified, or was before the session began.
-    private var entry: Entry
+    private var signInMethod: SignInMethod
     /// Tick of the loop in which a message last came or went.
     var lastActive: UInt64
     var timers = Timers()
@@ -80,7 +80,7 @@ package final class Session: ChannelInboundHandler {
         self.rate = MessageRate(limits, address: address.flatMap { loop.addressBuckets.join($0) })
         self.keepalive = Keepalive(pingSeconds: limits.pingSeconds, pongSeconds: limits.pongSeconds, now: now)
         self.lastActive = loop.ticks
-        self.entry =
+        self.signInMethod =
             if let admitted {
                 .admitted(admitted)
             } else if let ticket {
@@ -89,7 +89,7 @@ package final class Session: ChannelInboundHandler {
     }
 
     /// By what somebody comes in.
-    private enum Entry {
+    private enum SignInMethod {
         case admitted(Admitted)
         case ticket(String)
         /// Came with the upgrade request, signed by a key that the issuer has to be asked for.
@@ -121,19 +121,19 @@ package final class Session: ChannelInboundHandler {
     // MARK: life
 
     package func handlerAdded(context: ChannelHandlerContext) {
-        let entry = self.entry
-        self.entry = .message
+        let signInMethod = self.signInMethod
+        self.signInMethod = .message
         // Whoever was looked up while the connection ended comes too late to hear of the end: nothing has begun.
         guard context.channel.isActive else {
-            if case .admitted(let admitted) = entry { self.giveUp(admitted) }
-            return self.ended()
+            if case .admitted(let admitted) = signInMethod { self.releaseUnusedLease(of: admitted) }
+            return self.connectionClosed()
         }
         self.context = context
         self.loop.add(self)
         self.socket.onDrained = { [weak self] in self?.drained() }
-        if case .admitted(let admitted) = entry { return self.signedIn(admitted) }
-        self.watchSignIn()
-        switch entry {
+        if case .admitted(let admitted) = signInMethod { return self.signedIn(admitted) }
+        self.startSignInTimer()
+        switch signInMethod {
         case .ticket(let ticket): self.signIn(self.loop.signIn(ticket: ticket, from: self.address))
         case .token(let token): self.signIn(self.loop.signIn(.token(token), from: self.address))
         case .admitted, .message: break
@@ -141,16 +141,16 @@ package final class Session: ChannelInboundHandler {
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        self.ended()
+        self.connectionClosed()
         context.fireChannelInactive()
     }
 
-    package func handlerRemoved(context: ChannelHandlerContext) { self.ended() }
+    package func handlerRemoved(context: ChannelHandlerContext) { self.connectionClosed() }
 
     /// Gives back, once, all that the session has, whichever way it hears first that the connection is gone.
-    private func ended() {
+    private func connectionClosed() {
         guard let identity = self.life.disconnect() else { return }
-        if case .signedIn(let admitted) = identity { self.giveBack(admitted) }
+        if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }
         if let address { self.loop.addressBuckets.leave(address) }
         if self.context != nil { self.socket.onDrained = nil }
         self.context = nil
@@ -164,7 +164,7 @@ package final class Session: ChannelInboundHandler {
         }
     }
 
-    package func giveBack(_ admitted: Admitted) {
+    package func releaseResources(of admitted: Admitted) {
         self.loop.quotas.end(admitted.owner, self.address)
         self.loop.personBuckets.leave(admitted.grant.person)
         self.place?.leave()
@@ -209,7 +209,7 @@ package final class Session: ChannelInboundHandler {
 
     /// What a failure means to the client. One that nobody expects is logged, with the session that the client knows it by,
     /// and counted.
-    package func refused(_ error: any Error) -> Refused {
+    package func refusal(for error: any Error) -> Refused {
         let refused = Refused(error)
         guard refused.code == .internal else { return refused }
         self.loop.counts.add(.messagesFailed)
@@ -239,7 +239,7 @@ package final class Session: ChannelInboundHandler {
         self.lastActive = self.loop.ticks
         if !self.socket.isWaiting, self.outbox.isEmpty {
             self.write(frame)
-            if self.socket.isWaiting { self.watchStall() }
+            if self.socket.isWaiting { self.startStallTimer() }
             return
         }
         switch self.outbox.add(frame, kind) {
@@ -264,9 +264,9 @@ package final class Session: ChannelInboundHandler {
         self.close(.slowConsumer, "too much waits for this connection")
     }
 
-    func widenQueue(to bytes: Int) { self.outbox.widen(to: bytes) }
+    func widenOutbox(to bytes: Int) { self.outbox.widen(to: bytes) }
 
-    func dropWaitingPosition(of job: JobID) { self.outbox.drop(job) }
+    func dropQueuedPosition(of job: JobID) { self.outbox.drop(job) }
 
     /// The socket took what waited for it: on with the rest.
     private func drained() {
@@ -278,10 +278,10 @@ package final class Session: ChannelInboundHandler {
         {
             self.write(frame)
         }
-        if self.socket.isWaiting { self.watchStall() }
+        if self.socket.isWaiting { self.startStallTimer() }
     }
 
-    func watchStall() {
+    func startStallTimer() {
         guard self.timers.stall == nil else { return }
         self.timers.stall = self.loop.deadlines.after(.seconds(Int64(self.limits.stallSeconds))) { [weak self] in
             guard let self, let context = self.context else { return }

@@ -22,7 +22,7 @@ extension Session {
 
     /// Sends the client elsewhere once its session is as old as it may get. After a rolling restart the gateway that was
     /// restarted last has no sessions, and nothing else would ever even that out.
-    func watchAge() {
+    func startAgeTimer() {
         guard let age = SessionAge(limit: self.limits.sessionAgeSeconds) else { return }
         self.timers.age = self.loop.deadlines.after(.milliseconds(age.milliseconds)) { [weak self] in
             guard let self, self.isOpen else { return }
@@ -40,13 +40,13 @@ extension Session {
     /// - Parameter discardsUnsent: what the kernel still holds for the peer is not to reach it either, but for a moment.
     func close(_ code: CloseCode, _ reason: String, discardsUnsent: Bool = false) {
         guard let identity = self.life.close() else { return }
-        if case .signedIn(let admitted) = identity { self.giveBack(admitted) }
+        if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }
         self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
         self.loop.counts.closed(code)
         self.outbox.removeAll()
         self.write(Frame.close(code.rawValue, reason))
         if discardsUnsent { self.resetUnlessFlushed() }
-        if self.framing == .events { return self.finish() }
+        if self.framing == .events { return self.closeWhenFlushed() }
         self.timers.step?.cancel()
         self.timers.step = self.loop.deadlines.after(.seconds(Int64(self.limits.closeSeconds))) { [weak self] in
             self?.loop.counts.add(.closesTimedOut)
@@ -57,14 +57,14 @@ extension Session {
     /// Answers the peer's close frame with its own code, and closes (RFC 6455 section 5.5.1).
     func peerCloses(_ frame: CloseFrame) {
         if let identity = self.life.close() {
-            if case .signedIn(let admitted) = identity { self.giveBack(admitted) }
+            if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }
             self.socket.writeNow(answerTo: frame)
         }
-        self.finish()
+        self.closeWhenFlushed()
     }
 
     /// Closes as soon as the socket has taken what was written last; `timers` bound how long that may take.
-    func finish() {
+    func closeWhenFlushed() {
         // Closed now, the connection would be out of sight, and the kernel would send on what it holds.
         guard self.flushDeadline == nil else {
             self.outbox.removeAll()
@@ -77,6 +77,6 @@ extension Session {
         }
         self.outbox.removeAll()
         self.socket.onDrained = { [weak self] in self?.context?.close(promise: nil) }
-        self.watchStall()
+        self.startStallTimer()
     }
 }

@@ -148,7 +148,7 @@ extension Session {
     private static let jobsPerMessage = 10
 
     /// Acts upon what came before it was known who it is from.
-    func handle(_ waiting: [ClientRequest]) {
+    func handleDeferred(_ waiting: [ClientRequest]) {
         for request in waiting where self.grant != nil { self.handle(request) }
     }
 

@@ -15,7 +15,7 @@ extension Session {
     package func signIn(_ admitted: EventLoopFuture<Admitted>) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         // The client has done its part; what it waits for now, Redis or the issuer of keys, has a time of its own.
-        if self.life.startSignIn() { self.watchSignIn() }
+        if self.life.startSignIn() { self.startSignInTimer() }
         admitted.whenComplete { result in
             switch result {
             case .success(let admitted): bound.value.signedIn(admitted)
@@ -24,7 +24,7 @@ extension Session {
         }
     }
 
-    func watchSignIn() {
+    func startSignInTimer() {
         self.timers.step?.cancel()
         self.timers.step = self.loop.deadlines.after(.seconds(Int64(self.limits.signInSeconds))) { [weak self] in
             guard let self else { return }
@@ -34,17 +34,17 @@ extension Session {
     }
 
     func signedIn(_ admitted: Admitted) {
-        guard self.life.awaitsSignIn else { return self.giveUp(admitted) }
+        guard self.life.awaitsSignIn else { return self.releaseUnusedLease(of: admitted) }
         // Now, not when it was looked up: it may have been revoked since.
         guard !self.loop.isRevoked(admitted) else {
-            self.giveUp(admitted)
+            self.releaseUnusedLease(of: admitted)
             return self.close(.forbidden, "revoked")
         }
         do throws(Quotas.Refusal) {
             try self.loop.quotas.begin(admitted.owner, self.address)
         } catch {
             self.loop.counts.add(error == .person ? .sessionsRefusedByPerson : .sessionsRefusedByAddress)
-            self.giveUp(admitted)
+            self.releaseUnusedLease(of: admitted)
             let whose = error == .person ? "this person" : "this address"
             return self.close(.connectionLimit, "\(whose) has as many connections as it may")
         }
@@ -53,8 +53,8 @@ extension Session {
         self.rate.signedIn(self.loop.personBuckets.join(admitted.grant.person))
         self.timers.step?.cancel()
         self.keepAlive(until: self.keepalive.first)
-        if let expiry = admitted.grant.expiresAt { self.watchExpiry(at: expiry) }
-        self.watchAge()
+        if let expiry = admitted.grant.expiresAt { self.startExpiryTimer(at: expiry) }
+        self.startAgeTimer()
         if let link = admitted.grant.link, let end = admitted.linkExpiresAt {
             self.place = GuestPlace(link: link, expiresAt: end, session: self)
             self.place?.hold()
@@ -68,7 +68,7 @@ extension Session {
         self.send(.welcome(Welcome(session: self.id, serverTime: .now, pingIntervalSeconds: ping, limits: limits)))
         if self.loop.isDegraded { self.send(.degraded) }
         if admitted.grant.allows(.beAvailable), self.framing == .webSocket { self.rider.presence.begin() }
-        self.handle(waiting)
+        self.handleDeferred(waiting)
     }
 
     func refresh(_ token: String, _ admitted: Admitted, _ ref: MessageRef?) {
@@ -77,7 +77,7 @@ extension Session {
             guard bound.value.grant != nil else { return }
             switch result {
             case .success(let renewed): bound.value.renewed(renewed, ref)
-            case .failure(let error): bound.value.refuse("refresh", nil, bound.value.refused(error), ref)
+            case .failure(let error): bound.value.refuse("refresh", nil, bound.value.refusal(for: error), ref)
             }
         }
     }
@@ -87,21 +87,21 @@ extension Session {
         self.timers.expiry?.cancel()
         self.follower.authorizeAgain()
         self.watcher.authorizeAgain()
-        if let expiry = admitted.grant.expiresAt { self.watchExpiry(at: expiry) }
+        if let expiry = admitted.grant.expiresAt { self.startExpiryTimer(at: expiry) }
         let deadline = admitted.grant.expiresAt.map { $0 * 1000 }
         self.send(.ok(re: "refresh", job: nil, sequence: nil, deadline: deadline, ref: ref))
     }
 
     /// Ends with the token: a little before clocks that differ would say so, and after that instant nothing is sent. The time
     /// of day may jump, so it is looked at again when the time has come.
-    private func watchExpiry(at seconds: Int64) {
+    private func startExpiryTimer(at seconds: Int64) {
         let left = (seconds + TokenVerifier.skew) * 1000 - .now
         guard left > Self.expiryMargin else {
             return self.close(.tokenExpired, "the token has expired", discardsUnsent: true)
         }
         guard self.life.expire(at: .now() + .milliseconds(left)) else { return }
         self.timers.expiry = self.loop.deadlines.after(.milliseconds(left - Self.expiryMargin)) { [weak self] in
-            self?.watchExpiry(at: seconds)
+            self?.startExpiryTimer(at: seconds)
         }
     }
 
@@ -109,7 +109,7 @@ extension Session {
     private static let expiryMargin: Int64 = 300
 
     /// The place that came with it is free again, unless this session sits on it.
-    func giveUp(_ admitted: Admitted) {
+    func releaseUnusedLease(of admitted: Admitted) {
         if let current = self.life.admitted, current.grant.link == admitted.grant.link { return }
         if let link = admitted.grant.link { _ = self.loop.links.leave(link, as: self.id) }
     }

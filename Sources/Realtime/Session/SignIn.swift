@@ -40,13 +40,15 @@ package struct SignInRefusal: Error {
     package let code: CloseCode
     package let reason: String
     /// Counts against the address that tries.
-    var isGuess = false
+    var isFailedAttempt = false
 
     package static let tokenExpired = SignInRefusal(code: .tokenExpired, reason: "the token has expired")
-    static let badToken = SignInRefusal(code: .invalidToken, reason: "the token is not accepted", isGuess: true)
-    static let badLink = SignInRefusal(code: .invalidToken, reason: "the link is not valid any more", isGuess: true)
-    static let badTicket = SignInRefusal(code: .invalidToken, reason: "the ticket is not valid any more", isGuess: true)
-    static let tooManyGuesses = SignInRefusal(code: .rateLimited, reason: "too many tokens were refused")
+    static let badToken = SignInRefusal(code: .invalidToken, reason: "the token is not accepted", isFailedAttempt: true)
+    static let badLink = SignInRefusal(
+        code: .invalidToken, reason: "the link is not valid any more", isFailedAttempt: true)
+    static let badTicket = SignInRefusal(
+        code: .invalidToken, reason: "the ticket is not valid any more", isFailedAttempt: true)
+    static let tooManyFailedAttempts = SignInRefusal(code: .rateLimited, reason: "too many tokens were refused")
     package static let unavailable = SignInRefusal(
         code: .insufficientState, reason: "the service is not available at the moment")
 }
@@ -60,7 +62,7 @@ extension LoopState {
     ) -> EventLoopFuture<Admitted> {
         let now = NIODeadline.now().uptimeNanoseconds
         if let address, self.quotas.isLockedOut(address, at: now) != nil {
-            return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyGuesses)
+            return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts)
         }
         let admitted: EventLoopFuture<Admitted>
         switch credential {
@@ -69,19 +71,19 @@ extension LoopState {
                 admitted = self.eventLoop.makeSucceededFuture(
                     Admitted(try self.settings.tokens.verify(token, now: .now / 1000)))
             } catch {
-                admitted = self.admit(token, refusedBecause: error)
+                admitted = self.signInAfterKeyFetch(token, refusedBecause: error)
             }
         case .link(let secret):
             admitted =
                 session.map { self.join(secret, as: $0) } ?? self.eventLoop.makeFailedFuture(SignInRefusal.badLink)
         }
-        return self.counting(admitted, address)
+        return self.countingFailedAttempts(admitted, address)
     }
 
     /// The same, with a ticket: it is gone with the first who shows it.
     package func signIn(ticket: String, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
         if let address, self.quotas.isLockedOut(address, at: NIODeadline.now().uptimeNanoseconds) != nil {
-            return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyGuesses)
+            return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts)
         }
         let admitted = self.tickets.redeem(ticket).flatMapThrowing { holder in
             guard let holder, let role = Role(rawValue: holder.role) else { throw SignInRefusal.badTicket }
@@ -92,7 +94,7 @@ extension LoopState {
                     token: TokenIdentity(id: holder.token, issuedAt: holder.issuedAt), expiresAt: holder.expiresAt),
                 by: .ticket)
         }
-        return self.counting(admitted, address)
+        return self.countingFailedAttempts(admitted, address)
     }
 
     /// A newer token of the same person in the same role takes the place of the one that is about to expire. What is refused,
@@ -121,13 +123,13 @@ extension LoopState {
         }
     }
 
-    private func counting(
+    private func countingFailedAttempts(
         _ admitted: EventLoopFuture<Admitted>, _ address: ClientAddress?
     ) -> EventLoopFuture<Admitted> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         return admitted.flatMapErrorThrowing { error in
             let refusal = error as? SignInRefusal ?? .unavailable
-            if refusal.isGuess { bound.value.tokenRefused(address) }
+            if refusal.isFailedAttempt { bound.value.tokenRefused(address) }
             throw refusal
         }
     }

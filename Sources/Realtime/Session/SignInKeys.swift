@@ -10,7 +10,7 @@ extension LoopState {
     /// Whoever was refused for a key nobody knows is let in when the issuer publishes it.
     ///
     /// - Returns: fails with `SignInRefusal`; at once for every other reason.
-    func admit(_ token: String, refusedBecause refusal: TokenRefusal) -> EventLoopFuture<Admitted> {
+    func signInAfterKeyFetch(_ token: String, refusedBecause refusal: TokenRefusal) -> EventLoopFuture<Admitted> {
         guard refusal == .unknownKey, let keys = self.settings.issuerKeys else {
             return self.eventLoop.makeFailedFuture(SignInRefusal(refusal))
         }

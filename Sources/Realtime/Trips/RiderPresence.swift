@@ -90,7 +90,7 @@ final class RiderPresence {
             case .success(.some): session.close(.replaced, "another device is the rider's now")
             case .success where isAnswered:
                 session.send(.ok(re: "presence", job: nil, sequence: nil, deadline: nil, ref: ref))
-            case .failure(let error) where isAnswered: session.refuse("presence", nil, session.refused(error), ref)
+            case .failure(let error) where isAnswered: session.refuse("presence", nil, session.refusal(for: error), ref)
             case .success, .failure: break
             }
         }

@@ -138,7 +138,7 @@ package final class RiderSession {
         case .success(let verdict): self.settle(report, .init(verdict), grant)
         case .failure(let error) where (error as? RedisError)?.isOutage == true: self.settle(report, .away, grant)
         case .failure(let error):
-            let refused = self.session.refused(error)
+            let refused = self.session.refusal(for: error)
             self.refuse(report.answer, refused.code, refused.message)
         }
     }
@@ -237,7 +237,8 @@ package final class RiderSession {
             case .success:
                 bound.value.send(.ok(re: "availability", job: nil, sequence: nil, deadline: nil, ref: ref))
                 bound.value.rider.presence.declared(by: device)
-            case .failure(let error): bound.value.refuse("availability", nil, bound.value.refused(error).ofItself, ref)
+            case .failure(let error):
+                bound.value.refuse("availability", nil, bound.value.refusal(for: error).ofItself, ref)
             }
         }
     }
@@ -266,7 +267,7 @@ package final class RiderSession {
                     bound.value.rider.guidance.started(job, grant)
                 }
             case .failure(let error):
-                let refused = bound.value.refused(error)
+                let refused = bound.value.refusal(for: error)
                 bound.value.refuse("travel", job, refused.code, refused.message, ref)
             }
         }
