@@ -20,13 +20,13 @@ package enum EventStream {
         let header = frame[1] < 126 ? 2 : frame[1] == 126 ? 4 : 10
         let payload = frame[header...]
         var event: [UInt8] = []
-        event.reserveCapacity(payload.count + Self.mostAround)
+        event.reserveCapacity(payload.count + Self.estimatedOverhead)
         switch frame[0] {
         case 0x81: Self.append(payload, to: &event)
         case 0x88:
             event += "event: close\ndata: ".utf8
             let code = UInt16(payload[payload.startIndex]) << 8 | UInt16(payload[payload.startIndex + 1])
-            event += Closing(code: code, reason: String(decoding: payload.dropFirst(2), as: UTF8.self)).json
+            event += CloseEvent(code: code, reason: String(decoding: payload.dropFirst(2), as: UTF8.self)).json
             event += "\n\n".utf8
         // A comment: it keeps what is between us from closing a silent connection.
         default: event += ":\n\n".utf8
@@ -37,36 +37,36 @@ package enum EventStream {
     }
 
     /// Bytes around a message, more or less.
-    private static let mostAround = 200
+    private static let estimatedOverhead = 200
 
     /// The id of an event is where to go on from, so what does not move that has none.
     private static func append(_ message: ArraySlice<UInt8>, to event: inout [UInt8]) {
-        switch Self.place(after: message) {
-        case .known(let epoch, let id): event += "id: \(epoch).\(id)\n".utf8
-        case .away(let milliseconds): event += "retry: \(milliseconds)\n".utf8
-        case .same: break
+        switch Self.resumeHint(after: message) {
+        case .status(let epoch, let id): event += "id: \(epoch).\(id)\n".utf8
+        case .retry(let milliseconds): event += "retry: \(milliseconds)\n".utf8
+        case .unchanged: break
         }
         event += "data: ".utf8
         event += message
         event += "\n\n".utf8
     }
 
-    private enum Place {
-        case known(epoch: String, StatusID)
+    private enum ResumeHint {
+        case status(epoch: String, StatusID)
         /// The gateway is leaving: come back then, ms.
-        case away(Int64)
-        case same
+        case retry(Int64)
+        case unchanged
     }
 
-    private static func place(after message: ArraySlice<UInt8>) -> Place {
+    private static func resumeHint(after message: ArraySlice<UInt8>) -> ResumeHint {
         let decoded = message.withUnsafeBytes { bytes in
             PublishedLocation.id(of: bytes) == nil ? try? ServerMessage(bytes) : nil
         }
         switch decoded {
-        case .status(_, let event): return .known(epoch: event.epoch, event.id)
-        case .subscribed(_, let snapshot), .reset(_, let snapshot): return .known(epoch: snapshot.epoch, snapshot.id)
-        case .goaway(let retryIn): return .away(retryIn)
-        default: return .same
+        case .status(_, let event): return .status(epoch: event.epoch, event.id)
+        case .subscribed(_, let snapshot), .reset(_, let snapshot): return .status(epoch: snapshot.epoch, snapshot.id)
+        case .goaway(let retryIn): return .retry(retryIn)
+        default: return .unchanged
         }
     }
 
@@ -76,7 +76,7 @@ package enum EventStream {
 }
 
 /// Why a stream was ended by us: a close code of the protocol and its reason.
-private struct Closing: Encodable {
+private struct CloseEvent: Encodable {
     var code: UInt16
     var reason: String
 

@@ -9,7 +9,7 @@ struct SessionAge: Hashable {
     let retryInMilliseconds: Int64
 
     /// The longest time to come back in, ms; a tenth of the age where that is less.
-    static let longestRetryMilliseconds: Int64 = 5_000
+    static let maxRetryMilliseconds: Int64 = 5_000
 
     /// - Parameter limit: seconds, the greatest age; 0 for none.
     /// - Returns: `nil` where there is no bound.
@@ -17,7 +17,7 @@ struct SessionAge: Hashable {
         guard limit > 0 else { return nil }
         let most = Int64(limit) * 1000
         self.milliseconds = .random(in: most / 2...most, using: &generator)
-        self.retryInMilliseconds = .random(in: 0...min(Self.longestRetryMilliseconds, most / 10), using: &generator)
+        self.retryInMilliseconds = .random(in: 0...min(Self.maxRetryMilliseconds, most / 10), using: &generator)
     }
 
     init?(limit: Int) {
