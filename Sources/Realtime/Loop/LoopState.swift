@@ -151,7 +151,7 @@ package final class LoopState {
             freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness),
             isBlind: { [watch = self.watch] in watch.isBlind }, logger: logger)
         self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
-        self.watch.onSight = { [unowned self] in self.relay.release() }
+        self.watch.onSight = { [unowned self] in self.relay.showSuppressedPositions() }
         self.live.onReturned { [unowned self] in
             for rider in self.ridingSessions.values { rider.publishAgain() }
             self.backgroundRiders.publishAgain()

@@ -24,26 +24,26 @@ final class FollowedJob {
     /// The follower was told that the rider shares its position.
     private var isTracking = false
     /// What it was told last of whether positions come.
-    private(set) var told = TrackingState.waiting
+    private(set) var lastSentState = TrackingState.waiting
     /// A position may be shown now: asked when one comes, and again when one that waited is written.
     var showsPositions: Bool { self.isUnderway && self.isTracking }
     /// The first snapshot was shown.
-    private(set) var isShown = false
+    private(set) var hasSentSnapshot = false
     /// Whom the job concerned when it was last read.
     private var parties: Parties?
     /// What came while a snapshot is read: the newest of it.
-    private var newestWaiting: StatusEvent?
+    private var newestPendingStatus: StatusEvent?
     /// It was told so, and is about to be left.
     private var hasEnded = false
     /// What was written down when following began.
     var access: FollowedAccess?
     /// It asked for what it missed since it followed before.
     let resumes: Bool
-    private var firstReads = 0
+    private var firstViewReads = 0
 
     /// First views that are read for one follower, at most, before it is shown one that something is missing of, and then
     /// a `reset`.
-    private static let mostFirstReads = 3
+    private static let maxFirstViewReads = 3
 
     init(job: JobID, session: Session, resumes: Bool, ref: MessageRef? = nil) {
         self.job = job
@@ -56,11 +56,13 @@ final class FollowedJob {
     /// is read again before anything is shown.
     ///
     /// - Returns: whether to read it again.
-    func readsFirstViewAgain() -> Bool {
-        self.firstReads += 1
-        guard !self.isShown, self.following.waitsInVain, self.firstReads < Self.mostFirstReads else { return false }
+    func shouldRereadFirstView() -> Bool {
+        self.firstViewReads += 1
+        guard !self.hasSentSnapshot, self.following.waitsInVain, self.firstViewReads < Self.maxFirstViewReads else {
+            return false
+        }
         self.following.waitAgain()
-        self.newestWaiting = nil
+        self.newestPendingStatus = nil
         return true
     }
 
@@ -78,18 +80,18 @@ final class FollowedJob {
     }
 
     /// Operations and services are told what is not for customers.
-    var knowsAll: Bool { self.session.grant.map { $0.role == .ops || $0.role == .service } ?? false }
+    var seesOperationalDetails: Bool { self.session.grant.map { $0.role == .ops || $0.role == .service } ?? false }
 
     /// Something of the rider that is neither a position nor an end; nothing is lost with one that is not told.
-    func tell(_ frame: [UInt8], isForAll: Bool) {
-        guard self.following.isLive, self.showsPositions, isForAll || self.knowsAll else { return }
+    func sendNotice(_ frame: [UInt8], isForAll: Bool) {
+        guard self.following.isLive, self.showsPositions, isForAll || self.seesOperationalDetails else { return }
         self.session.send(frame, .kept)
     }
 
     /// Positions come again, or have become old.
-    func tell(_ state: TrackingState, _ frame: [UInt8]) {
-        guard self.following.isLive, self.showsPositions, self.told != state else { return }
-        self.told = state
+    func sendTrackingState(_ state: TrackingState, _ frame: [UInt8]) {
+        guard self.following.isLive, self.showsPositions, self.lastSentState != state else { return }
+        self.lastSentState = state
         self.session.send(frame, .kept)
     }
 
@@ -98,7 +100,7 @@ final class FollowedJob {
         guard self.following.tracking() else { return }
         if state.endsPositions { self.following.forgetPosition() }
         self.isTracking = !state.endsPositions
-        self.told = state
+        self.lastSentState = state
         self.session.send(frame, .kept)
     }
 
@@ -111,9 +113,9 @@ final class FollowedJob {
         let verdict = self.following.status(status)
         if verdict == .show {
             self.session.send(status.frame, .kept)
-            self.entered(event.status)
+            self.statusChanged(to: event.status)
         } else if !self.following.isLive {
-            self.newestWaiting = event
+            self.newestPendingStatus = event
         }
         return verdict
     }
@@ -132,34 +134,34 @@ final class FollowedJob {
     /// Shows the whole state, and what came while it was read; ends when it is not this person's to see any more.
     ///
     /// - Returns: whether that is all: `false` when something between the two is missing and the job has to be read again.
-    func synchronise(_ view: JobView, _ frame: [UInt8]) -> Bool {
-        guard !self.following.isLive, self.mayGoOn(view.parties) else { return true }
-        self.isShown = true
+    func sendSnapshot(_ view: JobView, _ frame: [UInt8]) -> Bool {
+        guard !self.following.isLive, self.reauthorize(view.parties) else { return true }
+        self.hasSentSnapshot = true
         self.isTracking = view.isTracking
-        self.told = view.snapshot.tracking
+        self.lastSentState = view.snapshot.tracking
         let waited = self.following.snapshot(
             position: view.positionID, epoch: view.record.epoch, status: view.record.head)
         self.session.send(frame, .kept)
         for frame in waited?.statuses ?? [] { self.session.send(frame, .kept) }
-        let isNewer = self.newestWaiting.map { $0.id == self.following.seen?.id } ?? false
-        self.entered(isNewer ? self.newestWaiting?.status ?? view.record.status : view.record.status)
-        self.newestWaiting = nil
+        let isNewer = self.newestPendingStatus.map { $0.id == self.following.seen?.id } ?? false
+        self.statusChanged(to: isNewer ? self.newestPendingStatus?.status ?? view.record.status : view.record.status)
+        self.newestPendingStatus = nil
         if let position = waited?.position, self.showsPositions {
             self.session.send(position, .replaceable(self.job))
-            self.tell(.live, Frame.text(ServerMessage.tracking(job: self.job, .live, nil).encoded))
+            self.sendTrackingState(.live, Frame.text(ServerMessage.tracking(job: self.job, .live, nil).encoded))
         }
         return waited != nil
     }
 
     /// Whether the follower has seen what is. Who has not been shown anything yet is about to be.
     func agrees(with check: JobCheck) -> Bool {
-        guard self.isShown else { return true }
+        guard self.hasSentSnapshot else { return true }
         return self.following.isLive && self.following.agrees(epoch: check.head.epoch, status: check.head.id)
             && self.isTracking == check.isTracking
     }
 
     /// The grant is the job's record: whoever it does not name any more follows no longer.
-    func mayGoOn(_ parties: Parties) -> Bool {
+    func reauthorize(_ parties: Parties) -> Bool {
         self.parties = parties
         guard let grant = self.session.grant else { return false }
         if grant.reaches(self.job, customer: parties.customer, rider: parties.rider) { return true }
@@ -171,7 +173,7 @@ final class FollowedJob {
     }
 
     /// The grant was renewed.
-    func mayGoOn() { if let parties { _ = self.mayGoOn(parties) } }
+    func reauthorize() { if let parties { _ = self.reauthorize(parties) } }
 
     func end(_ reason: EndReason) {
         guard !self.hasEnded else { return }
@@ -179,10 +181,10 @@ final class FollowedJob {
         self.isUnderway = false
         self.session.dropQueuedPosition(of: self.job)
         self.session.send(Frame.text(ServerMessage.ended(job: self.job, reason).encoded), .kept)
-        self.session.follower.leaveSoon(self)
+        self.session.follower.unfollowSoon(self)
     }
 
-    private func entered(_ status: JobStatus) {
+    private func statusChanged(to status: JobStatus) {
         self.isUnderway = status.endOfTravel == nil && !self.hasEnded
         if !self.isUnderway { self.session.dropQueuedPosition(of: self.job) }
         if let end = status.end { self.end(end) }

@@ -44,13 +44,15 @@ package final class FollowerSession {
         }.flatMap { () -> EventLoopFuture<Void> in
             let (session, followed) = bound.value
             let follower = session.follower
-            guard follower.followed[job] === followed else { return follower.loop.eventLoop.makeFailedFuture(Left()) }
+            guard follower.followed[job] === followed else {
+                return follower.loop.eventLoop.makeFailedFuture(Unfollowed())
+            }
             return follower.loop.relay.follow(followed)
         }.whenComplete { result in
             let (session, followed) = bound.value
             switch result {
             case .success: session.follower.read(followed, since: since, grant)
-            case .failure(let error): session.follower.subscribed(followed, .failure(error))
+            case .failure(let error): session.follower.firstViewRead(followed, .failure(error))
             }
         }
     }
@@ -68,18 +70,18 @@ package final class FollowerSession {
             let (session, followed) = bound.value
             let follower = session.follower
             if case .success = result, follower.followed[job] === followed, !followed.awaitsRepair,
-                followed.readsFirstViewAgain()
+                followed.shouldRereadFirstView()
             {
                 return follower.read(followed, since: since, grant)
             }
-            follower.subscribed(followed, result)
+            follower.firstViewRead(followed, result)
         }
     }
 
     /// The session, or its interest in the job, ended while the job was being read.
-    private struct Left: Error {}
+    private struct Unfollowed: Error {}
 
-    private func subscribed(_ followed: FollowedJob, _ result: Result<JobView, any Error>) {
+    private func firstViewRead(_ followed: FollowedJob, _ result: Result<JobView, any Error>) {
         guard self.followed[followed.job] === followed else { return }
         switch result {
         case .success(let view):
@@ -91,51 +93,51 @@ package final class FollowerSession {
                 view.isReset ? .reset(job: job, snapshot) : .subscribed(job: job, snapshot)
             // Its channel was lost while the view was read: the repair that is on its way is the first thing it is shown.
             guard !followed.awaitsRepair else { break }
-            if !followed.synchronise(view, Frame.text(message.encoded)) { self.loop.relay.repair(followed.job) }
-        case .failure(is Left): break
+            if !followed.sendSnapshot(view, Frame.text(message.encoded)) { self.loop.relay.resync(followed.job) }
+        case .failure(is Unfollowed): break
         case .failure(let error):
-            self.leave(followed)
+            self.unfollow(followed)
             let refused = self.session.refusal(for: error)
             self.session.refuse("subscribe", followed.job, refused.code, refused.message, followed.ref)
         }
     }
 
     /// Jobs are being read, and the client waits for them.
-    var isReading: Bool { self.followed.values.contains { !$0.isShown } }
+    var isReadingSnapshots: Bool { self.followed.values.contains { !$0.hasSentSnapshot } }
 
     /// Whether a position of the job may be written now.
     func showsPositions(of job: JobID) -> Bool { self.followed[job]?.showsPositions == true }
 
     func unsubscribe(_ job: JobID, _ ref: MessageRef?) {
-        if let followed = self.followed[job] { self.leave(followed) }
+        if let followed = self.followed[job] { self.unfollow(followed) }
         self.session.dropQueuedPosition(of: job)
         self.session.send(.ok(re: "unsubscribe", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 
     /// Leaves in the loop's next tick: the relay may be walking its followers now.
-    func leaveSoon(_ followed: FollowedJob) {
+    func unfollowSoon(_ followed: FollowedJob) {
         let bound = NIOLoopBound((self, followed), eventLoop: self.loop.eventLoop)
-        self.loop.eventLoop.execute { bound.value.0.leave(bound.value.1) }
+        self.loop.eventLoop.execute { bound.value.0.unfollow(bound.value.1) }
     }
 
-    func leave(_ followed: FollowedJob) {
+    func unfollow(_ followed: FollowedJob) {
         guard self.followed[followed.job] === followed else { return }
         self.followed[followed.job] = nil
         self.loop.relay.unfollow(followed)
         self.loop.trail.recordUnfollowed(followed.access)
-        if self.session.framing == .events { self.endSoon() }
+        if self.session.framing == .events { self.closeSoon() }
     }
 
     /// What follows one job ends with it, in the next tick: the reason is still to be said.
-    private func endSoon() {
+    private func closeSoon() {
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         self.loop.eventLoop.execute { bound.value.close(.normal, "nothing more to follow") }
     }
 
     /// The grant was renewed: what it does not reach any more ends.
-    func authorizeAgain() { for followed in self.followed.values { followed.mayGoOn() } }
+    func reauthorizeAll() { for followed in self.followed.values { followed.reauthorize() } }
 
-    func leaveAll() {
+    func unfollowAll() {
         for followed in self.followed.values {
             self.loop.relay.unfollow(followed)
             self.loop.trail.recordUnfollowed(followed.access)

@@ -20,11 +20,11 @@ final class JobRepairs {
     private let counts: LoopCounts
     private let limits: TimeLimits
     private let logger: Logger
-    private var core: Rereading<JobID>
+    private var scheduler: Rereading<JobID>
     /// Jobs that the ledger knows no more, and since when.
-    private var forgotten: [JobID: NIODeadline] = [:]
+    private var missingSince: [JobID: NIODeadline] = [:]
     /// Jobs whose positions the live instance let through, at the last look, although the ledger did not allow it.
-    private var openInVain: Set<JobID> = []
+    private var wronglyOpen: Set<JobID> = []
 
     /// Who follows a job here.
     package var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
@@ -35,7 +35,7 @@ final class JobRepairs {
 
     /// A job that the ledger does not know for so long is over: its record has expired, or was lost for good. Until then
     /// it may be written again, by the order system for instance, and goes on with a `reset`.
-    static let longestForgotten = TimeAmount.seconds(60)
+    static let missingTimeout = TimeAmount.seconds(60)
 
     init(
         eventLoop: any EventLoop, jobs: JobControl, counts: LoopCounts, bounds: Rereading<JobID>.Bounds,
@@ -46,38 +46,38 @@ final class JobRepairs {
         self.counts = counts
         self.limits = limits
         self.logger = logger
-        self.core = Rereading(bounds: bounds, seed: .random(in: .min ... .max), now: Self.now)
+        self.scheduler = Rereading(bounds: bounds, seed: .random(in: .min ... .max), now: Self.now)
     }
 
     private static var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
 
-    func follow(_ job: JobID) { self.core.follow(job, now: Self.now) }
+    func follow(_ job: JobID) { self.scheduler.follow(job, now: Self.now) }
 
-    func leave(_ job: JobID) {
-        self.core.leave(job)
-        self.forgotten[job] = nil
-        self.openInVain.remove(job)
+    func unfollow(_ job: JobID) {
+        self.scheduler.leave(job)
+        self.missingSince[job] = nil
+        self.wronglyOpen.remove(job)
     }
 
     /// - Parameter spread: within how many ns to begin, at random; 0 for at once.
-    func demand(_ job: JobID, within spread: UInt64) {
-        guard self.core.repair(job, within: spread, now: Self.now) else { return }
+    func schedule(_ job: JobID, within spread: UInt64) {
+        guard self.scheduler.repair(job, within: spread, now: Self.now) else { return }
         for follower in self.followers(job) { follower.unsynchronise() }
-        if spread == 0 { self.begin() }
+        if spread == 0 { self.startDue() }
     }
 
     /// No follower waits for a repair.
-    var isSettled: Bool { self.core.repairsOutstanding == 0 }
+    var isSettled: Bool { self.scheduler.repairsOutstanding == 0 }
 
     /// Sends the reads whose time has come.
-    func begin() {
+    func startDue() {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        for read in self.core.due(now: Self.now) {
+        for read in self.scheduler.due(now: Self.now) {
             switch read.purpose {
             case .repair:
                 self.counts.add(.jobsRepaired)
                 for follower in self.followers(read.job) { follower.unsynchronise() }
-                self.jobs.view(read.job).whenComplete { bound.value.repaired(read, $0) }
+                self.jobs.view(read.job).whenComplete { bound.value.resynced(read, $0) }
             case .check:
                 self.counts.add(.jobsChecked)
                 self.jobs.check(read.job).whenComplete { bound.value.checked(read, $0) }
@@ -85,12 +85,12 @@ final class JobRepairs {
         }
     }
 
-    private func repaired(_ read: Rereading<JobID>.Read, _ result: Result<JobView?, any Error>) {
+    private func resynced(_ read: Rereading<JobID>.Read, _ result: Result<JobView?, any Error>) {
         let job = read.job
         switch result {
         case .success(let view?):
-            guard self.core.answered(read, .agrees, now: Self.now) else { break }
-            self.forgotten[job] = nil
+            guard self.scheduler.answered(read, .agrees, now: Self.now) else { break }
+            self.missingSince[job] = nil
             self.limits.watch(job, until: view.deadline)
             let view = self.showable(view, job)
             // Most are customers, who are shown the same.
@@ -100,66 +100,66 @@ final class JobRepairs {
             for follower in self.followers(job) where follower.awaitsRepair {
                 let own = follower.role == .customer ? nil : view.snapshot(for: follower.role)
                 var frame = own.map { Frame.text(ServerMessage.reset(job: job, $0).encoded) } ?? frame
-                if !follower.isShown, !follower.resumes {
+                if !follower.hasSentSnapshot, !follower.resumes {
                     // Nothing is taken back from who has been shown nothing.
                     let first = own ?? view.snapshot(for: .customer)
                     frame = Frame.text(ServerMessage.subscribed(job: job, first).encoded)
                 }
-                if !follower.synchronise(view, frame) { isWhole = false }
+                if !follower.sendSnapshot(view, frame) { isWhole = false }
             }
-            if !isWhole { self.demand(job, within: Self.secondReadSpread) }
+            if !isWhole { self.schedule(job, within: Self.rereadSpread) }
         case .success(nil):
-            if self.core.answered(read, .agrees, now: Self.now) { self.isForgotten(job) }
+            if self.scheduler.answered(read, .agrees, now: Self.now) { self.recordMissing(job) }
         case .failure(let error): self.failed(read, error)
         }
-        self.begin()
+        self.startDue()
     }
 
     /// After a read that something came in between of.
-    private static let secondReadSpread = UInt64.milliseconds(250)
+    private static let rereadSpread = UInt64.milliseconds(250)
 
     private func checked(_ read: Rereading<JobID>.Read, _ result: Result<JobCheck?, any Error>) {
         let job = read.job
         switch result {
         case .success(let check?):
-            let followers = self.followers(job).filter { $0.mayGoOn(check.parties) }
+            let followers = self.followers(job).filter { $0.reauthorize(check.parties) }
             let agrees = followers.allSatisfy { $0.agrees(with: check) }
-            guard self.core.answered(read, agrees ? .agrees : .behind, now: Self.now) else { break }
+            guard self.scheduler.answered(read, agrees ? .agrees : .behind, now: Self.now) else { break }
             if !agrees { self.counts.add(.jobsBehind) }
-            self.forgotten[job] = nil
+            self.missingSince[job] = nil
             self.limits.watch(job, until: check.deadline)
             if let position = check.position {
                 self.onPosition(position.id, position.message.withUnsafeBytes { Frame.text($0) }, job)
             }
-            self.closeWhatIsOpenInVain(job, check)
+            self.closeWronglyOpenFeed(job, check)
         case .success(nil):
-            if self.core.answered(read, .agrees, now: Self.now) { self.isForgotten(job) }
+            if self.scheduler.answered(read, .agrees, now: Self.now) { self.recordMissing(job) }
         case .failure(let error): self.failed(read, error)
         }
-        self.begin()
+        self.startDue()
     }
 
     /// A failover can lose the word that closed a feed. Seen twice, it is said again, and who follows is told with it; seen
     /// once, it may be on its way.
-    private func closeWhatIsOpenInVain(_ job: JobID, _ check: JobCheck) {
+    private func closeWronglyOpenFeed(_ job: JobID, _ check: JobCheck) {
         guard check.isOpenInVain else {
-            self.openInVain.remove(job)
+            self.wronglyOpen.remove(job)
             return
         }
-        guard !self.openInVain.insert(job).inserted else { return }
-        self.openInVain.remove(job)
+        guard !self.wronglyOpen.insert(job).inserted else { return }
+        self.wronglyOpen.remove(job)
         _ = self.jobs.close(job, because: .deactivated)
     }
 
     private func failed(_ read: Rereading<JobID>.Read, _ error: any Error) {
         self.logger.debug("job not read again", metadata: [LogKey.job: "\(read.job)", LogKey.reason: "\(error)"])
-        _ = self.core.answered(read, .failed, now: Self.now)
+        _ = self.scheduler.answered(read, .failed, now: Self.now)
     }
 
-    private func isForgotten(_ job: JobID) {
-        let since = self.forgotten[job] ?? .now()
-        self.forgotten[job] = since
-        guard NIODeadline.now() - since > Self.longestForgotten else { return }
+    private func recordMissing(_ job: JobID) {
+        let since = self.missingSince[job] ?? .now()
+        self.missingSince[job] = since
+        guard NIODeadline.now() - since > Self.missingTimeout else { return }
         self.logger.warning("a followed job is gone from the ledger", metadata: [LogKey.job: "\(job)"])
         for follower in self.followers(job) { follower.end(.revoked) }
     }

@@ -29,10 +29,10 @@ package final class LoopRelay {
     private let counts: LoopCounts
     private let logger: Logger
     /// Jobs whose channels were lost together are read again within this time, not all at once.
-    private static let repairSpread = UInt64.milliseconds(250)
+    private static let resyncSpread = UInt64.milliseconds(250)
 
     private var table = FollowTable<JobID, FollowedJob>()
-    private let repairs: JobRepairs
+    private let jobResync: JobRepairs
     /// The pools of zones, whose channels are at the ledger too.
     let zones: ZoneRelay
     let limits: TimeLimits
@@ -62,22 +62,22 @@ package final class LoopRelay {
         self.arrivals = arrivals
         self.freshness = freshness
         self.isBlind = isBlind
-        self.repairs = JobRepairs(
+        self.jobResync = JobRepairs(
             eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: bounds, limits: limits, logger: logger)
-        self.repairs.followers = { [unowned self] in self.table.followers(of: $0) }
-        self.repairs.showable = { [unowned self] in self.showable($0, of: $1) }
-        self.repairs.onPosition = { [unowned self] id, frame, job in
+        self.jobResync.followers = { [unowned self] in self.table.followers(of: $0) }
+        self.jobResync.showable = { [unowned self] in self.showable($0, of: $1) }
+        self.jobResync.onPosition = { [unowned self] id, frame, job in
             self.offerPosition(id, frame, of: job, to: self.table.followers(of: job), age: Self.age(of: id))
         }
         arrivals.onNews = { [unowned self] in self.offerEstimate($0, of: $1) }
-        freshness.onStale = { [unowned self] in self.tell(.stale, $0) }
+        freshness.onStale = { [unowned self] in self.sendTrackingState(.stale, $0) }
         feeds.onMessage = { [unowned self] channel, payload in self.relayFeed(channel, payload) }
         events.onMessage = { [unowned self] channel, payload in self.relayEvent(channel, payload) }
         for connection in [feeds, events] {
             connection.onResubscribed = { [unowned self] channel in
                 let job = Array(channel.utf8).withUnsafeBytes { self.keyspace.job(ofChannel: $0) }
                 guard let job else { return self.zones.resubscribed(channel) }
-                self.repairs.demand(job, within: Self.repairSpread)
+                self.jobResync.schedule(job, within: Self.resyncSpread)
             }
         }
     }
@@ -102,18 +102,18 @@ package final class LoopRelay {
                 self.feeds.subscribe(self.keyspace.feed(of: followed.job)),
                 self.events.subscribe(self.keyspace.events(of: followed.job)),
             ], on: self.eventLoop
-        ).map { bound.value.0.acknowledged(bound.value.1) }
+        ).map { bound.value.0.channelsSubscribed(bound.value.1) }
     }
 
     /// Both channels are: from now on the job is looked at, and not before, since a repair would make a follower live while
     /// one of its channels is still missing.
-    private func acknowledged(_ job: JobID) {
-        if !self.table.followers(of: job).isEmpty { self.repairs.follow(job) }
+    private func channelsSubscribed(_ job: JobID) {
+        if !self.table.followers(of: job).isEmpty { self.jobResync.follow(job) }
     }
 
     func unfollow(_ followed: FollowedJob) {
         guard self.table.unfollow(followed.job, by: followed) == .unsubscribe else { return }
-        self.repairs.leave(followed.job)
+        self.jobResync.unfollow(followed.job)
         self.limits.forget(followed.job)
         self.withheld.drop(followed.job)
         self.arrivals.leave(followed.job)
@@ -144,7 +144,7 @@ package final class LoopRelay {
             return self.offerPosition(id, Frame.text(payload), of: job, to: followers)
         }
         guard let message = ServerMessage(ours: payload),
-            self.relayWord(message, Frame.text(payload), of: job, to: followers)
+            self.relayNotice(message, Frame.text(payload), of: job, to: followers)
         else { return self.feeds.refuse(channel) }
         self.counts.add(.messagesRelayed, followers.count)
     }
@@ -169,7 +169,7 @@ package final class LoopRelay {
     /// What is not a position: rare.
     ///
     /// - Returns: whether it is a word of this job's feed.
-    private func relayWord(
+    private func relayNotice(
         _ message: ServerMessage, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>
     ) -> Bool {
         switch message {
@@ -184,10 +184,12 @@ package final class LoopRelay {
             self.arrivals.heard(estimate, of: job)
             self.offerETA(frame, of: job, to: followers)
         case .approach(job, _):
-            for follower in followers { follower.tell(frame, isForAll: false) }
+            for follower in followers { follower.sendNotice(frame, isForAll: false) }
         case .dark(job, let text, _):
             let words = Frame.text(ServerMessage.dark(job: job, text, nil).encoded)
-            for follower in followers { follower.tell(follower.knowsAll ? frame : words, isForAll: true) }
+            for follower in followers {
+                follower.sendNotice(follower.seesOperationalDetails ? frame : words, isForAll: true)
+            }
         default: return false
         }
         return true
@@ -197,9 +199,9 @@ package final class LoopRelay {
     private static func age(of id: UInt64) -> TimeAmount { .milliseconds(max(0, .now - Int64(clamping: id / 1000))) }
 
     /// Tells the followers of a job that its positions are live or old: those who were told otherwise.
-    private func tell(_ state: TrackingState, _ job: JobID) {
+    private func sendTrackingState(_ state: TrackingState, _ job: JobID) {
         let frame = Frame.text(ServerMessage.tracking(job: job, state, nil).encoded)
-        for follower in self.table.followers(of: job) { follower.tell(state, frame) }
+        for follower in self.table.followers(of: job) { follower.sendTrackingState(state, frame) }
     }
 
     /// Shows a position, or keeps it until it is known again who may see it.
@@ -218,10 +220,10 @@ package final class LoopRelay {
         let now = NIODeadline.now()
         for follower in followers where follower.offerPosition(id, frame, at: now) {
             isNews = true
-            if follower.told != .live { isTold = false }
+            if follower.lastSentState != .live { isTold = false }
         }
         if isNews, age > .zero { self.freshness.heard(job, age: age) }
-        if !isTold { self.tell(self.freshness.state(of: job) ?? .live, job) }
+        if !isTold { self.sendTrackingState(self.freshness.state(of: job) ?? .live, job) }
     }
 
     /// What of a view may be shown now: its position is kept as well while it may be unknown who may see it.
@@ -246,7 +248,7 @@ package final class LoopRelay {
             return self.zones.relay(channel, payload)
         }
         // Who may see the job may have changed: until it is read again nothing of it is shown.
-        guard !payload.elementsEqual(Self.assigned) else { return self.repair(job) }
+        guard !payload.elementsEqual(Self.assigned) else { return self.resync(job) }
         guard case .status(job, let event)? = ServerMessage(ours: payload) else { return self.events.refuse(channel) }
         let status = Following<StatusID>.Status(
             id: event.id, previous: event.previous, epoch: event.epoch, frame: Frame.text(payload))
@@ -257,7 +259,7 @@ package final class LoopRelay {
         for follower in followers {
             if follower.offerStatus(event, status) == .gap { isGap = true }
         }
-        if isGap { self.repair(job) }
+        if isGap { self.resync(job) }
     }
 
     /// As assign_job publishes it.
@@ -266,7 +268,7 @@ package final class LoopRelay {
     // MARK: what is revoked
 
     /// What was withheld is shown to those who still follow.
-    func release() {
+    func showSuppressedPositions() {
         guard !self.withheld.isEmpty else { return }
         var arrivals = self.withheld.takeArrivals()
         let now = NIODeadline.now()
@@ -287,21 +289,21 @@ package final class LoopRelay {
     // MARK: when something may be missing
 
     /// Reads a job again for all its followers here, who are sent a `reset`.
-    func repair(_ job: JobID) {
+    func resync(_ job: JobID) {
         self.withheld.drop(job)
-        self.repairs.demand(job, within: 0)
+        self.jobResync.schedule(job, within: 0)
     }
 
     /// Every tick of the loop.
     func tick() {
-        self.repairs.begin()
+        self.jobResync.startDue()
         self.arrivals.tick()
         self.zones.tick()
     }
 
     /// Everything is subscribed, and nothing waits to be read again.
     var isSettled: Bool {
-        self.feeds.isSettled && self.events.isSettled && self.repairs.isSettled && self.zones.isSettled
+        self.feeds.isSettled && self.events.isSettled && self.jobResync.isSettled && self.zones.isSettled
     }
 
     /// Since when some subscriber connection at that role is gone or does not answer.

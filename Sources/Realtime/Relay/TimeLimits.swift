@@ -22,7 +22,7 @@ final class TimeLimits {
     }
 
     /// After Redis could not be asked.
-    private static let secondAttempt = TimeAmount.seconds(1)
+    private static let retryDelay = TimeAmount.seconds(1)
 
     init(deadlines: Deadlines, jobs: JobControl, eventLoop: any EventLoop) {
         self.deadlines = deadlines
@@ -59,7 +59,7 @@ final class TimeLimits {
             // The clock of Redis is behind ours, or ours has jumped.
             case .success(.early(let milliseconds)): limits.watch(job, limit, after: .milliseconds(milliseconds))
             case .success: limits.forget(job)
-            case .failure: limits.watch(job, limit, after: Self.secondAttempt)
+            case .failure: limits.watch(job, limit, after: Self.retryDelay)
             }
         }
     }

@@ -43,7 +43,7 @@ final class WatchedZone {
     ///
     /// - Returns: whether that is all: `false` when something between the two is missing and the zone has to be read
     ///   again.
-    func show(at version: Int64, _ frame: [UInt8]) -> Bool {
+    func sendView(at version: Int64, _ frame: [UInt8]) -> Bool {
         guard !self.watching.isLive else { return true }
         let waited = self.watching.view(at: version)
         self.session.send(frame, .kept)
@@ -83,40 +83,40 @@ final class WatcherSession {
         let bound = NIOLoopBound((self.session, watched), eventLoop: self.loop.eventLoop)
         self.relay.follow(watched).flatMap {
             bound.value.0.watcher.relay.read(zone, since: version)
-        }.whenComplete { bound.value.0.watcher.began(bound.value.1, $0) }
+        }.whenComplete { bound.value.0.watcher.firstViewRead(bound.value.1, $0) }
     }
 
-    private func began(_ watched: WatchedZone, _ result: Result<PoolView, any Error>) {
+    private func firstViewRead(_ watched: WatchedZone, _ result: Result<PoolView, any Error>) {
         guard self.watched[watched.zone] === watched else { return }
         switch result {
         case .success(let view):
             // Its channel was lost meanwhile: the repair that is on its way is the first thing it is shown.
             guard !watched.awaitsRepair else { break }
-            if !watched.show(at: view.version, Frame.text(view.encoded)) { self.relay.repair(watched.zone) }
+            if !watched.sendView(at: view.version, Frame.text(view.encoded)) { self.relay.resync(watched.zone) }
         case .failure(let error):
-            self.leave(watched)
+            self.unwatch(watched)
             let refused = self.session.refusal(for: error)
             self.refuse(watched.zone, refused.code, refused.message, watched.ref)
         }
     }
 
     func unwatch(_ zone: ZoneID, _ ref: MessageRef?) {
-        if let watched = self.watched[zone] { self.leave(watched) }
+        if let watched = self.watched[zone] { self.unwatch(watched) }
         self.session.send(.ok(re: "unwatch", job: nil, sequence: nil, deadline: nil, ref: ref))
     }
 
     /// The grant was renewed: one that is narrower may not allow it any more.
-    func authorizeAgain() {
+    func reauthorizeAll() {
         guard self.session.grant?.allows(.followPool) != true else { return }
         for watched in Array(self.watched.values) {
-            self.leave(watched)
+            self.unwatch(watched)
             self.refuse(watched.zone, .forbidden, "The new token no longer allows it.", nil)
         }
     }
 
-    func leaveAll() { for watched in Array(self.watched.values) { self.leave(watched) } }
+    func unwatchAll() { for watched in Array(self.watched.values) { self.unwatch(watched) } }
 
-    private func leave(_ watched: WatchedZone) {
+    private func unwatch(_ watched: WatchedZone) {
         self.watched[watched.zone] = nil
         self.relay.unfollow(watched)
     }

@@ -21,9 +21,9 @@ final class ZoneRelay {
     private let channels: Subscriptions
     private let counts: LoopCounts
     private var table = FollowTable<ZoneID, WatchedZone>()
-    private let rereads: ZoneRereads
+    private let zoneResync: ZoneRereads
     /// Zones whose channels were lost together are read again within this time, not all at once.
-    private static let repairSpread = UInt64.milliseconds(250)
+    private static let resyncSpread = UInt64.milliseconds(250)
 
     /// - Parameter channels: at the ledger, shared with the status events of jobs. What comes from them is handed
     ///   over by their owner.
@@ -36,8 +36,8 @@ final class ZoneRelay {
         self.pool = pool
         self.channels = channels
         self.counts = counts
-        self.rereads = ZoneRereads(eventLoop: eventLoop, pool: pool, counts: counts, logger: logger)
-        self.rereads.watchers = { [unowned self] in self.table.followers(of: $0) }
+        self.zoneResync = ZoneRereads(eventLoop: eventLoop, pool: pool, counts: counts, logger: logger)
+        self.zoneResync.watchers = { [unowned self] in self.table.followers(of: $0) }
     }
 
     // MARK: who watches
@@ -49,13 +49,13 @@ final class ZoneRelay {
         return self.channels.subscribe(self.keyspace.changes(in: watched.zone)).map {
             // Not before: a repair would make a watcher live while its channel is still missing.
             let (relay, zone) = bound.value
-            if !relay.table.followers(of: zone).isEmpty { relay.rereads.follow(zone) }
+            if !relay.table.followers(of: zone).isEmpty { relay.zoneResync.follow(zone) }
         }
     }
 
     func unfollow(_ watched: WatchedZone) {
         guard self.table.unfollow(watched.zone, by: watched) == .unsubscribe else { return }
-        self.rereads.leave(watched.zone)
+        self.zoneResync.unfollow(watched.zone)
         self.channels.unsubscribe(self.keyspace.changes(in: watched.zone))
     }
 
@@ -79,25 +79,25 @@ final class ZoneRelay {
             version: change.version, previous: change.previous, frame: Frame.text(payload))
         var isGap = false
         for watcher in watchers where watcher.offerChange(offered) == .gap { isGap = true }
-        if isGap { self.repair(zone) }
+        if isGap { self.resync(zone) }
     }
 
     // MARK: when something may be missing
 
     /// Reads a zone again for all its watchers here.
-    func repair(_ zone: ZoneID) { self.rereads.demand(zone, within: 0) }
+    func resync(_ zone: ZoneID) { self.zoneResync.schedule(zone, within: 0) }
 
     /// A channel was lost and is there again.
     func resubscribed(_ channel: String) {
         let zone = Array(channel.utf8).withUnsafeBytes { self.keyspace.zone(ofChannel: $0) }
-        if let zone { self.rereads.demand(zone, within: Self.repairSpread) }
+        if let zone { self.zoneResync.schedule(zone, within: Self.resyncSpread) }
     }
 
     /// Every tick of the loop.
-    func tick() { self.rereads.begin() }
+    func tick() { self.zoneResync.startDue() }
 
     /// Nothing waits to be read again.
-    var isSettled: Bool { self.rereads.isSettled }
+    var isSettled: Bool { self.zoneResync.isSettled }
 }
 
 extension PoolView {

@@ -17,7 +17,7 @@ final class ZoneRereads {
     private let pool: ZonePool
     private let counts: LoopCounts
     private let logger: Logger
-    private var core: Rereading<ZoneID>
+    private var scheduler: Rereading<ZoneID>
     private var looks: [ZoneID: PoolLook] = [:]
 
     /// Who watches a zone here.
@@ -26,7 +26,7 @@ final class ZoneRereads {
     /// Zones that a loop reads again at the same time, at most: each may be 10,000 riders.
     private static let mostInFlight = 8
     /// After a read that something came in between of.
-    private static let secondReadSpread = UInt64.milliseconds(250)
+    private static let rereadSpread = UInt64.milliseconds(250)
 
     init(eventLoop: any EventLoop, pool: ZonePool, counts: LoopCounts, logger: Logger) {
         self.eventLoop = eventLoop
@@ -35,33 +35,33 @@ final class ZoneRereads {
         self.logger = logger
         var bounds = Rereading<ZoneID>.Bounds()
         bounds.mostInFlight = Self.mostInFlight
-        self.core = Rereading(bounds: bounds, seed: .random(in: .min ... .max), now: Self.now)
+        self.scheduler = Rereading(bounds: bounds, seed: .random(in: .min ... .max), now: Self.now)
     }
 
     private static var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
 
-    func follow(_ zone: ZoneID) { self.core.follow(zone, now: Self.now) }
+    func follow(_ zone: ZoneID) { self.scheduler.follow(zone, now: Self.now) }
 
-    func leave(_ zone: ZoneID) {
-        self.core.leave(zone)
+    func unfollow(_ zone: ZoneID) {
+        self.scheduler.leave(zone)
         self.looks[zone] = nil
     }
 
     /// - Parameter spread: within how many ns to begin, at random; 0 for at once.
-    func demand(_ zone: ZoneID, within spread: UInt64) {
-        guard self.core.repair(zone, within: spread, now: Self.now) else { return }
+    func schedule(_ zone: ZoneID, within spread: UInt64) {
+        guard self.scheduler.repair(zone, within: spread, now: Self.now) else { return }
         for watcher in self.watchers(zone) { watcher.unsynchronise() }
-        if spread == 0 { self.begin() }
+        if spread == 0 { self.startDue() }
     }
 
     /// No watcher waits for a repair.
-    var isSettled: Bool { self.core.repairsOutstanding == 0 }
+    var isSettled: Bool { self.scheduler.repairsOutstanding == 0 }
 
     /// Sends the reads whose time has come.
-    func begin() {
-        for read in self.core.due(now: Self.now) {
+    func startDue() {
+        for read in self.scheduler.due(now: Self.now) {
             switch read.purpose {
-            case .repair: self.repair(read)
+            case .repair: self.resync(read)
             case .check: self.check(read)
             }
         }
@@ -69,7 +69,7 @@ final class ZoneRereads {
 
     // MARK: repairs
 
-    private func repair(_ read: Rereading<ZoneID>.Read) {
+    private func resync(_ read: Rereading<ZoneID>.Read) {
         self.counts.add(.zonesRepaired)
         let watchers = self.watchers(read.job)
         for watcher in watchers { watcher.unsynchronise() }
@@ -77,24 +77,24 @@ final class ZoneRereads {
         let seen = watchers.first?.seen
         let since = watchers.allSatisfy { $0.seen == seen } ? seen : nil
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.pool.read(read.job, since: since).whenComplete { bound.value.repaired(read, $0) }
+        self.pool.read(read.job, since: since).whenComplete { bound.value.resynced(read, $0) }
     }
 
-    private func repaired(_ read: Rereading<ZoneID>.Read, _ result: Result<ZonePool.Reading, any Error>) {
+    private func resynced(_ read: Rereading<ZoneID>.Read, _ result: Result<ZonePool.Reading, any Error>) {
         switch result {
         case .success(let reading):
-            guard self.core.answered(read, .agrees, now: Self.now) else { break }
+            guard self.scheduler.answered(read, .agrees, now: Self.now) else { break }
             self.looks[read.job] = nil
             let frame = Frame.text(PoolView(read.job, reading).encoded)
             var isWhole = true
             // Who has just come is about to be shown a view of its own.
             for watcher in self.watchers(read.job) where watcher.awaitsRepair {
-                if !watcher.show(at: reading.version, frame) { isWhole = false }
+                if !watcher.sendView(at: reading.version, frame) { isWhole = false }
             }
-            if !isWhole { self.demand(read.job, within: Self.secondReadSpread) }
+            if !isWhole { self.schedule(read.job, within: Self.rereadSpread) }
         case .failure(let error): self.failed(read, error)
         }
-        self.begin()
+        self.startDue()
     }
 
     // MARK: checks
@@ -103,7 +103,7 @@ final class ZoneRereads {
     private func check(_ read: Rereading<ZoneID>.Read) {
         self.counts.add(.zonesChecked)
         guard let seen = self.oldestSeen(of: read.job) else {
-            _ = self.core.answered(read, .agrees, now: Self.now)
+            _ = self.scheduler.answered(read, .agrees, now: Self.now)
             return
         }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
@@ -121,12 +121,12 @@ final class ZoneRereads {
                     look.agrees(
                         asked: asked, version: reading.version, isKnown: reading.changes != nil, seen: $0)
                 } ?? true
-            guard self.core.answered(read, agrees ? .agrees : .behind, now: Self.now) else { break }
+            guard self.scheduler.answered(read, agrees ? .agrees : .behind, now: Self.now) else { break }
             self.looks[read.job] = look
             if !agrees { self.counts.add(.zonesBehind) }
         case .failure(let error): self.failed(read, error)
         }
-        self.begin()
+        self.startDue()
     }
 
     /// Who waits for a view is behind by nothing; `nil` when all do.
@@ -136,6 +136,6 @@ final class ZoneRereads {
 
     private func failed(_ read: Rereading<ZoneID>.Read, _ error: any Error) {
         self.logger.debug("zone not read again", metadata: [LogKey.zone: "\(read.job)", LogKey.reason: "\(error)"])
-        _ = self.core.answered(read, .failed, now: Self.now)
+        _ = self.scheduler.answered(read, .failed, now: Self.now)
     }
 }

@@ -110,18 +110,18 @@ extension FollowedJob {
     /// there were none.
     package func revoke() {
         guard let role = self.session.admitted?.grant.role, role == .customer || role == .rider else { return }
-        if self.isShown {
+        if self.hasSentSnapshot {
             self.end(.revoked)
         } else {
-            self.session.follower.withdraw(self)
+            self.session.follower.refuseAsUnknown(self)
         }
         self.session.resetUnlessFlushed()
     }
 }
 
 extension FollowerSession {
-    fileprivate func withdraw(_ followed: FollowedJob) {
-        self.leave(followed)
+    fileprivate func refuseAsUnknown(_ followed: FollowedJob) {
+        self.unfollow(followed)
         self.session.refuse("subscribe", followed.job, .noSuchJob, followed.ref)
     }
 }

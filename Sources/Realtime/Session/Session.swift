@@ -158,8 +158,8 @@ package final class Session: ChannelInboundHandler {
         // In the next tick: the relay may be walking its followers now, and one of them may be this session's.
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.eventLoop.execute {
-            bound.value.follower.leaveAll()
-            bound.value.watcher.leaveAll()
+            bound.value.follower.unfollowAll()
+            bound.value.watcher.unwatchAll()
             bound.value.loop.remove(bound.value)
         }
     }

@@ -118,7 +118,7 @@ extension Session {
     /// What was asked within the rate is answered first, for as long as a close may take.
     private func closeOnceAnswered(by end: NIODeadline) {
         guard self.isOpen else { return }
-        guard self.follower.isReading, .now() < end else { return self.closeOverRate() }
+        guard self.follower.isReadingSnapshots, .now() < end else { return self.closeOverRate() }
         _ = self.loop.deadlines.after(Deadlines.tick) { [weak self] in self?.closeOnceAnswered(by: end) }
     }
 

@@ -85,8 +85,8 @@ extension Session {
     private func renewed(_ admitted: Admitted, _ ref: MessageRef?) {
         guard self.life.renew(admitted) else { return }
         self.timers.expiry?.cancel()
-        self.follower.authorizeAgain()
-        self.watcher.authorizeAgain()
+        self.follower.reauthorizeAll()
+        self.watcher.reauthorizeAll()
         if let expiry = admitted.grant.expiresAt { self.startExpiryTimer(at: expiry) }
         let deadline = admitted.grant.expiresAt.map { $0 * 1000 }
         self.send(.ok(re: "refresh", job: nil, sequence: nil, deadline: deadline, ref: ref))
