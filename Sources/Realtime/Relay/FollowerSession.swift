@@ -86,7 +86,7 @@ package final class FollowerSession {
         switch result {
         case .success(let view):
             let view = self.loop.relay.showable(view, of: followed.job)
-            self.loop.relay.limits.watch(followed.job, until: view.deadline)
+            self.loop.relay.limits.setLimit(followed.job, to: view.deadline)
             followed.access = self.loop.trail.recordFollowed(followed.job, by: self.session)
             let (job, snapshot) = (followed.job, view.snapshot(for: self.session.grant?.role))
             let message: ServerMessage =

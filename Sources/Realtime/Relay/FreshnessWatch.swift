@@ -35,16 +35,16 @@ final class FreshnessWatch {
     /// A position came. Cost: one look-up; a deadline that stands is moved when it happens, not here.
     ///
     /// - Parameter age: when it was read, not heard: how long ago it was published.
-    func heard(_ job: JobID, age: TimeAmount = .zero) {
+    func positionReceived(_ job: JobID, age: TimeAmount = .zero) {
         let now = self.clock()
         let shownAt = now - age
         guard let index = self.entries.index(forKey: job) else {
             self.entries[job] = Entry(shownAt: shownAt)
-            return self.watch(job, now)
+            return self.scheduleStale(job, now)
         }
         guard shownAt > self.entries.values[index].shownAt else { return }
         self.entries.values[index].shownAt = shownAt
-        if self.entries.values[index].deadline == nil { self.watch(job, now) }
+        if self.entries.values[index].deadline == nil { self.scheduleStale(job, now) }
     }
 
     /// Nothing is shown of it any more.
@@ -56,7 +56,7 @@ final class FreshnessWatch {
         return entry.deadline == nil ? .stale : .live
     }
 
-    private func watch(_ job: JobID, _ now: NIODeadline) {
+    private func scheduleStale(_ job: JobID, _ now: NIODeadline) {
         guard let entry = self.entries[job] else { return }
         let left = entry.shownAt + self.freshness - now
         guard left > .zero else {
@@ -65,7 +65,7 @@ final class FreshnessWatch {
         }
         self.entries[job]?.deadline = self.deadlines.at(now + left) { [weak self] in
             guard let self else { return }
-            self.watch(job, self.clock())
+            self.scheduleStale(job, self.clock())
             if self.entries[job]?.deadline == nil, self.entries[job] != nil { self.onStale(job) }
         }
     }

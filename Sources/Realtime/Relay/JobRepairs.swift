@@ -91,7 +91,7 @@ final class JobRepairs {
         case .success(let view?):
             guard self.scheduler.answered(read, .agrees, now: Self.now) else { break }
             self.missingSince[job] = nil
-            self.limits.watch(job, until: view.deadline)
+            self.limits.setLimit(job, to: view.deadline)
             let view = self.showable(view, job)
             // Most are customers, who are shown the same.
             let frame = Frame.text(ServerMessage.reset(job: job, view.snapshot(for: .customer)).encoded)
@@ -127,7 +127,7 @@ final class JobRepairs {
             guard self.scheduler.answered(read, agrees ? .agrees : .behind, now: Self.now) else { break }
             if !agrees { self.counts.add(.jobsBehind) }
             self.missingSince[job] = nil
-            self.limits.watch(job, until: check.deadline)
+            self.limits.setLimit(job, to: check.deadline)
             if let position = check.position {
                 self.onPosition(position.id, position.message.withUnsafeBytes { Frame.text($0) }, job)
             }

@@ -140,7 +140,7 @@ package final class LoopRelay {
         if let id = PublishedLocation.read(payload, of: job) {
             HotPath.pass(.loopRelay)
             self.counts.add(.messagesRelayed, followers.count)
-            self.freshness.heard(job)
+            self.freshness.positionReceived(job)
             return self.offerPosition(id, Frame.text(payload), of: job, to: followers)
         }
         guard let message = ServerMessage(ours: payload),
@@ -222,7 +222,7 @@ package final class LoopRelay {
             isNews = true
             if follower.lastSentState != .live { isTold = false }
         }
-        if isNews, age > .zero { self.freshness.heard(job, age: age) }
+        if isNews, age > .zero { self.freshness.positionReceived(job, age: age) }
         if !isTold { self.sendTrackingState(self.freshness.state(of: job) ?? .live, job) }
     }
 
@@ -231,7 +231,7 @@ package final class LoopRelay {
         let view = self.arrivals.saw(view, of: job)
         guard self.isBlind() else {
             guard let id = view.positionID, view.isTracking else { return view }
-            self.freshness.heard(job, age: Self.age(of: id))
+            self.freshness.positionReceived(job, age: Self.age(of: id))
             var shown = view
             shown.snapshot.tracking = self.freshness.state(of: job) ?? view.snapshot.tracking
             return shown

@@ -14,9 +14,9 @@ final class TimeLimits {
     private let deadlines: Deadlines
     private let jobs: JobControl
     private let eventLoop: any EventLoop
-    private var watched: [JobID: Watched] = [:]
+    private var scheduled: [JobID: ScheduledClose] = [:]
 
-    private struct Watched {
+    private struct ScheduledClose {
         let limit: Int64
         let deadline: Deadline
     }
@@ -31,35 +31,36 @@ final class TimeLimits {
     }
 
     /// - Parameter limit: ms since the epoch; `nil` when there is nothing to end.
-    func watch(_ job: JobID, until limit: Int64?) {
-        guard limit != self.watched[job]?.limit else { return }
+    func setLimit(_ job: JobID, to limit: Int64?) {
+        guard limit != self.scheduled[job]?.limit else { return }
         self.forget(job)
-        if let limit { self.watch(job, limit, after: .until(limit)) }
+        if let limit { self.scheduleClose(job, limit, after: .until(limit)) }
     }
 
     /// Somebody was told by Redis that the time is over.
     func closeNow(_ job: JobID, _ limit: Int64) {
         self.forget(job)
-        self.watch(job, limit, after: .zero)
+        self.scheduleClose(job, limit, after: .zero)
     }
 
-    func forget(_ job: JobID) { self.watched.removeValue(forKey: job)?.deadline.cancel() }
+    func forget(_ job: JobID) { self.scheduled.removeValue(forKey: job)?.deadline.cancel() }
 
-    private func watch(_ job: JobID, _ limit: Int64, after wait: TimeAmount) {
+    private func scheduleClose(_ job: JobID, _ limit: Int64, after wait: TimeAmount) {
         let deadline = self.deadlines.after(wait) { [weak self] in self?.close(job, limit) }
-        self.watched[job] = Watched(limit: limit, deadline: deadline)
+        self.scheduled[job] = ScheduledClose(limit: limit, deadline: deadline)
     }
 
     private func close(_ job: JobID, _ limit: Int64) {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         self.jobs.close(job, atLimit: limit).whenComplete { result in
             let limits = bound.value
-            guard limits.watched[job]?.limit == limit else { return }
+            guard limits.scheduled[job]?.limit == limit else { return }
             switch result {
             // The clock of Redis is behind ours, or ours has jumped.
-            case .success(.early(let milliseconds)): limits.watch(job, limit, after: .milliseconds(milliseconds))
+            case .success(.early(let milliseconds)):
+                limits.scheduleClose(job, limit, after: .milliseconds(milliseconds))
             case .success: limits.forget(job)
-            case .failure: limits.watch(job, limit, after: Self.retryDelay)
+            case .failure: limits.scheduleClose(job, limit, after: Self.retryDelay)
             }
         }
     }

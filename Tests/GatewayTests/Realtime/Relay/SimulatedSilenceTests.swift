@@ -29,7 +29,7 @@ import Testing
             let judged = trip.judge([fix], received: .init(monotonic: now.uptimeNanoseconds, wall: fix.at))
             guard case .publish = judged.judgement else { continue }
             let before = watch.state(of: Self.job)
-            watch.heard(Self.job)
+            watch.positionReceived(Self.job)
             if before == .stale, watch.state(of: Self.job) == .live { told["live", default: 0] += 1 }
         }
         return told
