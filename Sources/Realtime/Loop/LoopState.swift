@@ -37,7 +37,7 @@ package final class LoopState {
     package let geocoder: Geocoder?
     /// Shared with the other loops.
     package let revocations: Revocations
-    private let watch: RevocationWatch
+    private let revocationReader: RevocationWatch
     /// On one loop of a gateway.
     private let sweep: RiderSweep?
     let trail: AuditTrail
@@ -81,7 +81,7 @@ package final class LoopState {
         self.eventLoop = eventLoop
         self.revocations = revocations
         self.witnesses = witnesses
-        self.watch = RevocationWatch(
+        self.revocationReader = RevocationWatch(
             eventLoop: eventLoop, settings: settings, witness: witnesses.ledger, logger: logger)
         self.settings = settings
         self.quotas = quotas
@@ -149,9 +149,9 @@ package final class LoopState {
                 before: StopsBefore(rounds: self.rounds, ledger: self.jobs.ledger), settings: settings.arrivals,
                 freshness: settings.freshness, routing: routing, logger: logger),
             freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness),
-            isBlind: { [watch = self.watch] in watch.isBlind }, logger: logger)
-        self.watch.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
-        self.watch.onSight = { [unowned self] in self.relay.showSuppressedPositions() }
+            isBlind: { [reader = self.revocationReader] in reader.isBlind }, logger: logger)
+        self.revocationReader.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
+        self.revocationReader.onUpToDate = { [unowned self] in self.relay.showSuppressedPositions() }
         self.live.onReturned { [unowned self] in
             for rider in self.ridingSessions.values { rider.publishAgain() }
             self.backgroundRiders.publishAgain()
@@ -167,13 +167,13 @@ package final class LoopState {
             [self.live.start(), self.ledger.start(), self.writes.start()], on: self.eventLoop
         ).flatMap {
             bound.value.relay.start()
-        }.flatMap { bound.value.watch.start() }.map { bound.value.sweep?.start() }
+        }.flatMap { bound.value.revocationReader.start() }.map { bound.value.sweep?.start() }
     }
 
     package func stop() {
         self.timer?.cancel()
         self.relay.stop()
-        self.watch.stop()
+        self.revocationReader.stop()
         self.sweep?.stop()
         self.trail.stop()
         self.live.stop()
@@ -263,7 +263,7 @@ package final class LoopState {
         self.pulse.beat(now: now.uptimeNanoseconds, tick: UInt64(Deadlines.tick.nanoseconds))
         self.deadlines.advance(to: now)
         self.relay.tick()
-        self.watch.tick()
+        self.revocationReader.tick()
         self.trail.tick()
         self.watchRedis(now)
     }
@@ -273,13 +273,14 @@ package final class LoopState {
         let channels = self.relay.silentSince
         let live = [self.live.silentSince, channels.live, self.witnesses.live.refusingSince].compactMap { $0 }.min()
         let ledger = [
-            self.ledger.silentSince, self.writes.silentSince, channels.ledger, self.watch.silentSince,
+            self.ledger.silentSince, self.writes.silentSince, channels.ledger, self.revocationReader.silentSince,
             self.witnesses.ledger.refusingSince,
         ].compactMap { $0 }.min()
         self.redisWatch.observe(live: live, ledger: ledger, now: now, time: .now)
         let notice = self.outage.observe(
             silentSince: [live, ledger].compactMap { $0 }.min()?.uptimeNanoseconds,
-            isSettled: self.relay.isSettled && !self.watch.isBlind, isBlind: self.watch.isToBeTold,
+            isSettled: self.relay.isSettled && !self.revocationReader.isBlind,
+            isBlind: self.revocationReader.shouldReportStale,
             now: now.uptimeNanoseconds)
         guard let notice else { return }
         if notice == .degraded {
@@ -304,7 +305,7 @@ package final class LoopState {
     }
 
     /// It may be unknown who may see what.
-    package var isBlind: Bool { self.watch.isBlind }
+    package var isBlind: Bool { self.revocationReader.isBlind }
 
     /// Clients were told that what they see may be old.
     package var isDegraded: Bool { self.outage.isDegraded }

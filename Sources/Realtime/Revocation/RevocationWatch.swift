@@ -24,15 +24,15 @@ final class RevocationWatch {
     private var timer: RepeatedTask?
     private var isReading = false
     /// Something came while it was read.
-    private var isWanted = false
+    private var needsAnotherRead = false
 
     /// Between two looks without being told.
-    static let pace = TimeAmount.milliseconds(500)
+    static let pollInterval = TimeAmount.milliseconds(500)
 
     /// What was not read before; the first time, all that counts.
     var onRevoked: (_ revocations: [Revocation], _ isFirst: Bool) -> Void = { _, _ in }
     /// All that is revoked has been applied.
-    var onSight: () -> Void = {}
+    var onUpToDate: () -> Void = {}
 
     init(eventLoop: any EventLoop, settings: RealtimeSettings, witness: any RedisWitness, logger: Logger) {
         self.eventLoop = eventLoop
@@ -47,8 +47,8 @@ final class RevocationWatch {
         self.sight = Sight(
             now: NIODeadline.now().uptimeNanoseconds,
             patience: UInt64(settings.revocationPatience.milliseconds) * 1_000_000)
-        self.channel.onMessage = { [unowned self] _, _ in self.look() }
-        self.channel.onResubscribed = { [unowned self] _ in self.look() }
+        self.channel.onMessage = { [unowned self] _, _ in self.poll() }
+        self.channel.onResubscribed = { [unowned self] _ in self.poll() }
     }
 
     /// Succeeds once everything that is revoked has been applied.
@@ -60,7 +60,7 @@ final class RevocationWatch {
             bound.value.channel.subscribe(bound.value.name)
         }.flatMap {
             bound.value.readToEnd(isFirst: true)
-        }.map { bound.value.watch() }
+        }.map { bound.value.startPolling() }
     }
 
     func stop() {
@@ -69,10 +69,11 @@ final class RevocationWatch {
         self.client.stop()
     }
 
-    private func watch() {
+    private func startPolling() {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.timer = self.eventLoop.scheduleRepeatedTask(initialDelay: Self.pace, delay: Self.pace) { _ in
-            bound.value.look()
+        self.timer = self.eventLoop.scheduleRepeatedTask(initialDelay: Self.pollInterval, delay: Self.pollInterval) {
+            _ in
+            bound.value.poll()
         }
     }
 
@@ -83,15 +84,15 @@ final class RevocationWatch {
     /// What is revoked may not be known: no position is shown.
     var isBlind: Bool { self.sight.isBlind(now: NIODeadline.now().uptimeNanoseconds) }
     /// The same, and it is Redis that does not answer.
-    var isToBeTold: Bool { self.sight.isToBeTold(now: NIODeadline.now().uptimeNanoseconds) }
+    var shouldReportStale: Bool { self.sight.isToBeTold(now: NIODeadline.now().uptimeNanoseconds) }
     var silentSince: NIODeadline? { [self.client.silentSince, self.channel.silentSince].compactMap { $0 }.min() }
 
     // MARK: looking
 
     /// One look at a time; what comes meanwhile is looked at right after.
-    private func look() {
+    private func poll() {
         guard !self.isReading else {
-            self.isWanted = true
+            self.needsAnotherRead = true
             return
         }
         self.isReading = true
@@ -101,13 +102,13 @@ final class RevocationWatch {
             watch.isReading = false
             if case .failure(let error) = result {
                 // The next look is due soon, and clients are told when none succeeds.
-                watch.isWanted = false
+                watch.needsAnotherRead = false
                 return watch.logger.debug("revocations not read", metadata: [LogKey.reason: "\(error)"])
             }
             // Of an answer that came late, nobody knows how much happened since it was asked for.
-            if watch.isWanted || watch.isBlind {
-                watch.isWanted = false
-                watch.look()
+            if watch.needsAnotherRead || watch.isBlind {
+                watch.needsAnotherRead = false
+                watch.poll()
             }
         }
     }
@@ -127,7 +128,7 @@ final class RevocationWatch {
             if !revocations.isEmpty { watch.onRevoked(revocations, isFirst) }
             guard !isMore else { return watch.readToEnd(isFirst: isFirst) }
             watch.sight.answered(sentAt: sentAt)
-            if !watch.isBlind { watch.onSight() }
+            if !watch.isBlind { watch.onUpToDate() }
             return watch.eventLoop.makeSucceededVoidFuture()
         }
     }
