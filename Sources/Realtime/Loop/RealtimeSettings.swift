@@ -32,7 +32,7 @@ package struct RealtimeSettings: Sendable {
     /// What the gateway is called in the audit trail.
     package var name = "gateway"
     /// How often a guest's place is renewed: twice before it would be somebody else's (`TrackingLinks.hold`).
-    package var placeRenewal: Duration = .seconds(60)
+    package var viewerLeaseRenewal: Duration = .seconds(60)
     /// How often silent riders are looked for, on average.
     package var sweepPace: Duration = .seconds(3)
     /// How old what is known of revocations may be before no position is shown: part of the promise of a second.

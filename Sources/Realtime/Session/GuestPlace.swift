@@ -17,7 +17,7 @@ package final class GuestPlace {
     /// ms since the epoch
     private let expiresAt: Int64
     private var renewal: Deadline?
-    private var end: Deadline?
+    private var expiry: Deadline?
 
     init(link: String, expiresAt: Int64, session: Session) {
         (self.link, self.expiresAt, self.session) = (link, expiresAt, session)
@@ -25,51 +25,51 @@ package final class GuestPlace {
     }
 
     /// From now on it is renewed, and the session ends with the link: at once when its time is over.
-    func hold() {
+    func start() {
         self.renewLater()
-        self.watchEnd()
+        self.scheduleExpiry()
     }
 
     /// The session ends.
-    func leave() {
+    func release() {
         self.renewal?.cancel()
-        self.end?.cancel()
+        self.expiry?.cancel()
         _ = self.links.leave(self.link, as: self.session.id)
     }
 
     /// The time of day may jump, so it is looked at again when the time has come.
-    private func watchEnd() {
+    private func scheduleExpiry() {
         let left = TimeAmount.until(self.expiresAt)
-        guard left > .zero else { return self.isOver() }
-        self.end = self.session.loop.deadlines.after(left) { [weak self] in self?.watchEnd() }
+        guard left > .zero else { return self.linkExpired() }
+        self.expiry = self.session.loop.deadlines.after(left) { [weak self] in self?.scheduleExpiry() }
     }
 
     private func renewLater() {
-        let pace = TimeAmount(self.session.loop.settings.placeRenewal)
+        let pace = TimeAmount(self.session.loop.settings.viewerLeaseRenewal)
         self.renewal = self.session.loop.deadlines.after(pace) { [weak self] in self?.renew() }
     }
 
     private func renew() {
         let bound = NIOLoopBound(self.session, eventLoop: self.session.loop.eventLoop)
         self.links.join(self.link, as: self.session.id).whenComplete { result in
-            guard bound.value.isOpen, let place = bound.value.place else { return }
+            guard bound.value.isOpen, let lease = bound.value.viewerLease else { return }
             switch result {
-            case .success(.noSuchLink): place.isOver()
+            case .success(.noSuchLink): lease.linkExpired()
             // Its place went to somebody else while the ledger could not be asked.
-            case .success(.full): bound.value.close(SignInRefusal.linkIsFull)
+            case .success(.full): bound.value.close(SignInRefusal.linkViewerLimit)
             // Without the ledger nobody else can take the place either.
-            case .success(.taken), .failure: place.renewLater()
+            case .success(.taken), .failure: lease.renewLater()
             }
         }
     }
 
-    private func isOver() {
+    private func linkExpired() {
         self.session.close(SignInRefusal.badLink.code, SignInRefusal.badLink.reason, discardsUnsent: true)
     }
 }
 
 extension SignInRefusal {
-    static let linkIsFull = SignInRefusal(
+    static let linkViewerLimit = SignInRefusal(
         code: .connectionLimit, reason: "as many follow by this link as may")
 }
 
@@ -78,7 +78,7 @@ extension LoopState {
     /// answered like one that does not exist.
     ///
     /// - Parameter session: its name.
-    func join(_ secret: String, as session: String) -> EventLoopFuture<Admitted> {
+    func acquireViewerLease(_ secret: String, as session: String) -> EventLoopFuture<Admitted> {
         guard let id = TrackingLinks.id(of: secret) else {
             return self.eventLoop.makeFailedFuture(SignInRefusal.badLink)
         }
@@ -87,7 +87,7 @@ extension LoopState {
             switch place {
             case .taken(let job, let customer, let expiresAt): (job, customer, expiresAt)
             case .noSuchLink: throw SignInRefusal.badLink
-            case .full: throw SignInRefusal.linkIsFull
+            case .full: throw SignInRefusal.linkViewerLimit
             }
         }.flatMap { (job: JobID, customer: PersonID, expiresAt: Int64) in
             ledger.recover(job).flatMapThrowing { recovery in

@@ -53,7 +53,7 @@ package final class Session: ChannelInboundHandler {
     /// Set while something was taken away from this peer that the kernel may still hold for it (LoopRevocations).
     var flushDeadline: FlushDeadline?
     /// Of a tracking link, when it came by one.
-    package var place: GuestPlace?
+    package var viewerLease: GuestPlace?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
     package private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
     private(set) lazy var watcher = WatcherSession(session: self, loop: self.loop)
@@ -167,8 +167,8 @@ package final class Session: ChannelInboundHandler {
     package func releaseResources(of admitted: Admitted) {
         self.loop.quotas.end(admitted.owner, self.address)
         self.loop.personBuckets.leave(admitted.grant.person)
-        self.place?.leave()
-        self.place = nil
+        self.viewerLease?.release()
+        self.viewerLease = nil
     }
 
     func keepAlive(until time: NIODeadline) {

@@ -56,8 +56,8 @@ extension Session {
         if let expiry = admitted.grant.expiresAt { self.startExpiryTimer(at: expiry) }
         self.startAgeTimer()
         if let link = admitted.grant.link, let end = admitted.linkExpiresAt {
-            self.place = GuestPlace(link: link, expiresAt: end, session: self)
-            self.place?.hold()
+            self.viewerLease = GuestPlace(link: link, expiresAt: end, session: self)
+            self.viewerLease?.start()
         }
         guard self.isOpen else { return }
         self.logger.debug(

@@ -75,7 +75,8 @@ extension LoopState {
             }
         case .link(let secret):
             admitted =
-                session.map { self.join(secret, as: $0) } ?? self.eventLoop.makeFailedFuture(SignInRefusal.badLink)
+                session.map { self.acquireViewerLease(secret, as: $0) }
+                ?? self.eventLoop.makeFailedFuture(SignInRefusal.badLink)
         }
         return self.countingFailedAttempts(admitted, address)
     }

@@ -154,7 +154,7 @@ import Testing
     @Test func `a place is renewed, and a link that is revoked is over with the next renewal`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
-                $0.placeRenewal = .milliseconds(100)
+                $0.viewerLeaseRenewal = .milliseconds(100)
             } _: { gateway in
                 let job = try await gateway.travellingJob()
                 let link = try await Self.links(gateway).issueDurably(for: job, of: PersonID("anna")!, by: Self.service)
