@@ -62,7 +62,7 @@ struct Connections: Sendable {
         load.socketOpened()
         channel.closeFuture.whenComplete { _ in load.socketClosed() }
         guard !self.isManagement else { return }
-        loop.add(visitor: channel)
+        loop.add(requestChannel: channel)
         loop.counts.add(.connectionsAccepted)
         let peer = channel.remoteAddress
         guard !self.settings.trustedProxies.trusts(peer), let address = ClientAddress(peer) else { return }

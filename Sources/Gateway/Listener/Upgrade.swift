@@ -48,7 +48,7 @@ extension Connections {
         // A session has nothing to say to a peer that has left.
         try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
         // After the session is there: a gateway that is stopping waits until it has neither.
-        defer { loop.remove(visitor: channel) }
+        defer { loop.remove(requestChannel: channel) }
         let session: any ChannelHandler
         switch admission {
         case .session(let admitted):

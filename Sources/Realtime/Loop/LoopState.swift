@@ -58,9 +58,9 @@ package final class LoopState {
     private(set) var ticks: UInt64 = 0
     private let pulse: SharedLoad.Pulse
     private(set) var sessions: [UInt64: Session] = [:]
-    private var ridingSessions: [UInt64: RiderSession] = [:]
+    private var riderSessions: [UInt64: RiderSession] = [:]
     /// Connections that are no session, or not yet one.
-    private var visitors: [ObjectIdentifier: any Channel] = [:]
+    private var requestChannels: [ObjectIdentifier: any Channel] = [:]
     private var lastNumber: UInt64 = 0
     private var originNotices = LogPace()
     private var timer: RepeatedTask?
@@ -71,7 +71,7 @@ package final class LoopState {
     /// Trips by REST that a loop knows at once, and their riders, about a KiB each.
     static let mostBackgroundTrips = 10_000
     /// Jobs that a gateway reads again at the same time, at most.
-    static let mostRereads = 500
+    static let maxResyncs = 500
 
     /// - Parameter index: of the loop among the gateway's `loops`, from 0.
     package init(
@@ -128,7 +128,7 @@ package final class LoopState {
         self.rounds = RiderRounds(live: self.live, settings: state)
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = Rereading<JobID>.Bounds()
-        bounds.mostInFlight = max(1, Self.mostRereads / loops)
+        bounds.mostInFlight = max(1, Self.maxResyncs / loops)
         let events = Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: ofLedger)
         let zones = ZoneRelay(
             eventLoop: eventLoop, keyspace: state.keyspace,
@@ -153,7 +153,7 @@ package final class LoopState {
         self.revocationReader.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
         self.revocationReader.onUpToDate = { [unowned self] in self.relay.showSuppressedPositions() }
         self.live.onReturned { [unowned self] in
-            for rider in self.ridingSessions.values { rider.publishAgain() }
+            for rider in self.riderSessions.values { rider.publishAgain() }
             self.backgroundRiders.publishAgain()
         }
     }
@@ -180,13 +180,13 @@ package final class LoopState {
         self.ledger.stop()
         self.writes.stop()
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.eventLoop.scheduleTask(in: Self.longestAnswer) { withExtendedLifetime(bound) {} }
+        self.eventLoop.scheduleTask(in: Self.pendingRequestLimit) { withExtendedLifetime(bound) {} }
     }
 
     /// What was asked before the loop stopped is answered, or given up, within this time, and whoever hears of it may name
     /// the loop, which they do not own. So it is kept until then, or until the event loop ends. Longer than Redis (3 s), a
     /// provider of routes and the close of a TLS connection (5 s each) may take.
-    static let longestAnswer = TimeAmount.seconds(30)
+    static let pendingRequestLimit = TimeAmount.seconds(30)
 
     package var requests: IdempotencyRecords {
         IdempotencyRecords(writes: self.writes, settings: self.settings.liveState)
@@ -220,27 +220,27 @@ package final class LoopState {
     }
 
     /// The session has reported, travelled or declared its rider: what that came to is told when it ends.
-    package func add(_ rider: RiderSession, of session: Session) { self.ridingSessions[session.number] = rider }
+    package func add(_ rider: RiderSession, of session: Session) { self.riderSessions[session.number] = rider }
 
     package func remove(_ session: Session) {
         self.sessions[session.number] = nil
-        self.ridingSessions.removeValue(forKey: session.number)?.guidance.left()
-        self.left()
+        self.riderSessions.removeValue(forKey: session.number)?.guidance.sessionEnded()
+        self.succeedWhenEmpty()
     }
 
-    package func add(visitor channel: any Channel) {
-        self.visitors[ObjectIdentifier(channel)] = channel
+    package func add(requestChannel channel: any Channel) {
+        self.requestChannels[ObjectIdentifier(channel)] = channel
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        channel.closeFuture.whenComplete { _ in bound.value.remove(visitor: channel) }
+        channel.closeFuture.whenComplete { _ in bound.value.remove(requestChannel: channel) }
     }
 
-    package func remove(visitor channel: any Channel) {
-        guard self.visitors.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return }
-        self.left()
+    package func remove(requestChannel channel: any Channel) {
+        guard self.requestChannels.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return }
+        self.succeedWhenEmpty()
     }
 
-    private func left() {
-        if self.sessions.isEmpty, self.visitors.isEmpty { self.whenEmpty?.succeed() }
+    private func succeedWhenEmpty() {
+        if self.sessions.isEmpty, self.requestChannels.isEmpty { self.whenEmpty?.succeed() }
     }
 
     /// A page of this origin wanted to connect, and may not: an attack, or an origin that is missing in the configuration.
@@ -265,11 +265,11 @@ package final class LoopState {
         self.relay.tick()
         self.revocationReader.tick()
         self.trail.tick()
-        self.watchRedis(now)
+        self.updateOutage(now)
     }
 
     /// Tells every client when what it sees may be old, and when it is not any more.
-    private func watchRedis(_ now: NIODeadline) {
+    private func updateOutage(_ now: NIODeadline) {
         let channels = self.relay.silentSince
         let live = [self.live.silentSince, channels.live, self.witnesses.live.refusingSince].compactMap { $0 }.min()
         let ledger = [
@@ -285,7 +285,7 @@ package final class LoopState {
         guard let notice else { return }
         if notice == .degraded {
             self.counts.add(.redisOutages)
-            self.logger.warning("Redis does not answer, or refuses writes", metadata: self.silentRedis)
+            self.logger.warning("Redis does not answer, or refuses writes", metadata: self.unresponsiveRoles)
         } else {
             self.logger.warning("Redis answers again, and everything followed was read again")
         }
@@ -293,8 +293,8 @@ package final class LoopState {
     }
 
     /// Which roles of Redis are silent, and where they are.
-    private var silentRedis: Logger.Metadata {
-        var silent = self.redisWatch.silent.map(\.dependency)
+    private var unresponsiveRoles: Logger.Metadata {
+        var silent = self.redisWatch.unresponsive.map(\.dependency)
         // It answers, but too late for what is revoked, which is at the ledger.
         if silent.isEmpty { silent = [.redisLedger] }
         let places = silent.map { "\($0 == .redisLive ? self.settings.live : self.settings.ledger)" }
@@ -317,14 +317,14 @@ package final class LoopState {
     /// lets every request be answered, and none follow it. Succeeds when all are gone.
     package func drain(milliseconds: Int64) -> EventLoopFuture<Void> {
         self.drainMilliseconds = max(1, milliseconds)
-        guard !self.sessions.isEmpty || !self.visitors.isEmpty else { return self.trail.flushed() }
+        guard !self.sessions.isEmpty || !self.requestChannels.isEmpty else { return self.trail.flushed() }
         let promise = self.whenEmpty ?? self.eventLoop.makePromise(of: Void.self)
         self.whenEmpty = promise
         for session in self.sessions.values {
             session.goAway(retryInMilliseconds: .random(in: 0...max(1, milliseconds)))
         }
-        for visitor in self.visitors.values {
-            visitor.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        for channel in self.requestChannels.values {
+            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
         // Who leaves now is written down too.
         let bound = NIOLoopBound(self.trail, eventLoop: self.eventLoop)

@@ -15,7 +15,7 @@ package final class RedisFaults: RedisWitness {
     private struct State {
         var metrics = RedisMetrics()
         var errors = SaidLately<RedisMetrics.Failure>(most: RedisMetrics.Failure.allCases.count)
-        var names = SaidLately<String>(most: RedisFaults.mostNames)
+        var names = SaidLately<String>(most: RedisFaults.maxNames)
         /// Since when Redis refuses writes, and when it last did.
         var refusing: (since: NIODeadline, last: NIODeadline)?
     }
@@ -30,10 +30,10 @@ package final class RedisFaults: RedisWitness {
 
     /// Names of keys and channels that hold what is not ours, as far as they are remembered: further ones are counted and
     /// not logged.
-    static let mostNames = 1_000
+    static let maxNames = 1_000
     /// After a refused write, for how long it counts as an outage where no write tells more. A gateway writes to each
     /// instance every few seconds.
-    static let outageLasts = TimeAmount.seconds(12)
+    static let refusalLifetime = TimeAmount.seconds(12)
 
     init(
         _ role: RedisMetrics.Role, keyspace: Keyspace, logger: Logger,
@@ -46,7 +46,7 @@ package final class RedisFaults: RedisWitness {
 
     package func failed(_ error: RedisError) {
         let (failure, now) = (RedisMetrics.Failure(error), self.clock())
-        let said = self.state.withLock { state in
+        let unlogged = self.state.withLock { state in
             state.metrics.failed(failure, at: self.role)
             if failure.refusesWrites {
                 state.refusing = (state.refusing?.since ?? now, now)
@@ -54,12 +54,12 @@ package final class RedisFaults: RedisWitness {
             }
             return state.errors.say(failure, now: now)
         }
-        guard let said else { return }
+        guard let unlogged else { return }
         var metadata: Logger.Metadata = [
             LogKey.role: "\(self.role.rawValue)", LogKey.kind: "\(failure.rawValue)",
             LogKey.reason: "\(error.withoutArguments)",
         ]
-        if said > 0 { metadata[LogKey.count] = "\(said)" }
+        if unlogged > 0 { metadata[LogKey.count] = "\(unlogged)" }
         // What passes by itself is a warning; the rest needs somebody.
         let level: Logger.Level = error.isOutage && !failure.refusesWrites ? .warning : .error
         self.logger.log(level: level, "Redis did not carry out a command", metadata: metadata)
@@ -70,17 +70,17 @@ package final class RedisFaults: RedisWitness {
     package func refused(_ names: [String], by command: String) {
         let (name, now) = (names.first ?? "", self.clock())
         let kind = self.keyspace.kind(of: name)
-        let said = self.state.withLock { state in
+        let unlogged = self.state.withLock { state in
             state.metrics.refused(kind.rawValue)
             return state.names.say(name, now: now)
         }
-        guard let said else { return }
+        guard let unlogged else { return }
         var metadata: Logger.Metadata = [
             LogKey.role: "\(self.role.rawValue)", LogKey.key: "\(names.joined(separator: " "))",
             LogKey.kind: "\(kind.rawValue)",
             LogKey.command: "\(command)",
         ]
-        if said > 0 { metadata[LogKey.count] = "\(said)" }
+        if unlogged > 0 { metadata[LogKey.count] = "\(unlogged)" }
         self.logger.error("data in Redis is not ours and was not used", metadata: metadata)
     }
 
@@ -88,19 +88,19 @@ package final class RedisFaults: RedisWitness {
 
     package var isRefusingWrites: Bool { self.isRefusing.load(ordering: .relaxed) }
 
-    package func wrote() { self.state.withLock { self.end(&$0) } }
+    package func wrote() { self.state.withLock { self.clearRefusal(&$0) } }
 
     /// Since when Redis refuses writes; `nil` while it takes them, as far as is known.
     var refusingSince: NIODeadline? {
         guard self.isRefusingWrites else { return nil }
         let now = self.clock()
         return self.state.withLock { state in
-            if let refusing = state.refusing, now - refusing.last >= Self.outageLasts { self.end(&state) }
+            if let refusing = state.refusing, now - refusing.last >= Self.refusalLifetime { self.clearRefusal(&state) }
             return state.refusing?.since
         }
     }
 
-    private func end(_ state: inout State) {
+    private func clearRefusal(_ state: inout State) {
         state.refusing = nil
         self.isRefusing.store(false, ordering: .relaxed)
     }

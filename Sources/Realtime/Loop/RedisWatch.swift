@@ -26,7 +26,7 @@ package struct RedisWatch {
     }
 
     /// Roles that do not answer, for a line of the log.
-    var silent: [DependencyState] { [self.live, self.ledger].filter { !$0.isUp } }
+    var unresponsive: [DependencyState] { [self.live, self.ledger].filter { !$0.isUp } }
 }
 
 extension Dependency {

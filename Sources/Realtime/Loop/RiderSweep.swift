@@ -25,7 +25,7 @@ final class RiderSweep {
     private let counts: LoopCounts
     private let logger: Logger
     /// Zones of this round that were not swept yet.
-    private var waiting: [ZoneID] = []
+    private var remainingZones: [ZoneID] = []
     private var next: Scheduled<Void>?
     private var isStopped = false
     /// When tasks are next compared with their jobs, and whether they are in this round of all zones.
@@ -35,11 +35,11 @@ final class RiderSweep {
     /// Zones that one round sweeps, each for at most `Riders.sweepBatch` riders; the rest follow soon.
     static let zonesPerRound = 50
     /// Tasks of a zone, and riders with theirs, that are compared with their jobs at a time, those that come to hand.
-    static let tasksCompared = 500
+    static let maxTasksCompared = 500
     /// Rounds of sweeping to one of comparing.
     static let roundsPerComparison: Int64 = 20
     /// Until the next round when there is more to do than one round does, ms.
-    static let soon: ClosedRange<Int64> = 50...150
+    static let shortPause: ClosedRange<Int64> = 50...150
 
     /// - Parameter pace: between two rounds, on average; each waits for half of it to one and a half.
     init(eventLoop: any EventLoop, riders: Riders, jobs: JobControl, pace: Duration, counts: LoopCounts, logger: Logger)
@@ -52,38 +52,38 @@ final class RiderSweep {
         self.logger = logger
     }
 
-    func start() { self.rest() }
+    func start() { self.scheduleNext() }
 
     func stop() {
         self.isStopped = true
         self.next?.cancel()
     }
 
-    private func rest(isMore: Bool = false) {
+    private func scheduleNext(isMore: Bool = false) {
         guard !self.isStopped else { return }
-        let delay: Int64 = .random(in: isMore ? Self.soon : self.pace / 2...self.pace * 3 / 2)
+        let delay: Int64 = .random(in: isMore ? Self.shortPause : self.pace / 2...self.pace * 3 / 2)
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.next = self.eventLoop.scheduleTask(in: .milliseconds(delay)) { bound.value.round() }
+        self.next = self.eventLoop.scheduleTask(in: .milliseconds(delay)) { bound.value.run() }
     }
 
-    private func round() {
+    private func run() {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let isFirst = self.waiting.isEmpty
+        let isFirst = self.remainingZones.isEmpty
         if isFirst {
             self.isComparing = NIODeadline.now() >= self.comparesAt
             if self.isComparing { self.comparesAt = .now() + .milliseconds(self.pace * Self.roundsPerComparison) }
         }
-        let zones = isFirst ? self.riders.zones() : self.eventLoop.makeSucceededFuture(self.waiting)
+        let zones = isFirst ? self.riders.zones() : self.eventLoop.makeSucceededFuture(self.remainingZones)
         zones.flatMap { zones in
-            bound.value.waiting = Array(zones.dropFirst(Self.zonesPerRound))
+            bound.value.remainingZones = Array(zones.dropFirst(Self.zonesPerRound))
             return bound.value.sweep(zones.prefix(Self.zonesPerRound), isFull: false)
         }.whenComplete { result in
             let sweep = bound.value
             switch result {
-            case .success(let isFull): sweep.rest(isMore: isFull || !sweep.waiting.isEmpty)
+            case .success(let isFull): sweep.scheduleNext(isMore: isFull || !sweep.remainingZones.isEmpty)
             case .failure(let error):
                 sweep.logger.debug("riders not swept", metadata: [LogKey.reason: "\(error)"])
-                sweep.rest()
+                sweep.scheduleNext()
             }
         }
     }
@@ -95,18 +95,18 @@ final class RiderSweep {
         guard let zone = zones.first, !self.isStopped else { return self.eventLoop.makeSucceededFuture(isFull) }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         return self.riders.sweep(zone).flatMapErrorThrowing { error in
-            try bound.value.pass(over: zone, error)
+            try bound.value.skip(zone, error)
             return []
         }.flatMap { swept in
-            for (rider, expiry) in swept { bound.value.swept(rider, in: zone, expiry) }
+            for (rider, expiry) in swept { bound.value.record(rider, in: zone, expiry) }
             let isFull = isFull || swept.count >= Riders.sweepBatch
-            return bound.value.compare(zone).flatMapErrorThrowing { try bound.value.pass(over: zone, $0) }
+            return bound.value.releaseFinishedTasks(in: zone).flatMapErrorThrowing { try bound.value.skip(zone, $0) }
                 .flatMap { bound.value.sweep(zones.dropFirst(), isFull: isFull) }
         }
     }
 
     /// Without Redis nothing can be done for any zone; what else is wrong concerns this one.
-    private func pass(over zone: ZoneID, _ error: any Error) throws {
+    private func skip(_ zone: ZoneID, _ error: any Error) throws {
         guard (error as? RedisError)?.isOutage != true else { throw error }
         self.logger.warning(
             "a zone's riders were not swept", metadata: [LogKey.zone: "\(zone)", LogKey.reason: "\(error)"])
@@ -114,12 +114,12 @@ final class RiderSweep {
 
     /// Now and then: releases tasks whose jobs are done or another's, which a gateway that ended in between left behind: as
     /// the zone has them, and as each rider has them, which may be more.
-    private func compare(_ zone: ZoneID) -> EventLoopFuture<Void> {
+    private func releaseFinishedTasks(in zone: ZoneID) -> EventLoopFuture<Void> {
         guard self.isComparing else { return self.eventLoop.makeSucceededVoidFuture() }
         let (riders, jobs, loop) = (self.riders, self.jobs, self.eventLoop)
         let bound = NIOLoopBound(self, eventLoop: loop)
         let ofZone = riders.tasks(in: zone).flatMap { tasks in
-            let looks = tasks.shuffled().prefix(Self.tasksCompared).map { job in
+            let looks = tasks.shuffled().prefix(Self.maxTasksCompared).map { job in
                 riders.owner(of: job, in: zone).flatMap { rider in
                     rider.map { jobs.releaseDone([job], of: $0, in: zone) } ?? loop.makeSucceededFuture(0)
                 }
@@ -128,7 +128,7 @@ final class RiderSweep {
         }
         return ofZone.and(
             riders.listed(in: zone).flatMap { listed in
-                let looks = listed.shuffled().prefix(Self.tasksCompared).map { rider in
+                let looks = listed.shuffled().prefix(Self.maxTasksCompared).map { rider in
                     riders.tasks(of: rider, in: zone).flatMap { tasks in
                         tasks.isEmpty ? loop.makeSucceededFuture(0) : jobs.releaseDone(tasks, of: rider, in: zone)
                     }
@@ -138,7 +138,7 @@ final class RiderSweep {
         ).map { bound.value.counts.add(.tasksReleased, ($0 + $1).reduce(0, +)) }
     }
 
-    private func swept(_ rider: PersonID, in zone: ZoneID, _ expiry: Riders.Expiry) {
+    private func record(_ rider: PersonID, in zone: ZoneID, _ expiry: Riders.Expiry) {
         switch expiry {
         case .nothing: break
         case .unreachable: self.counts.add(.ridersUnreachable)

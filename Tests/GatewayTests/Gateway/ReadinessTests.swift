@@ -38,13 +38,13 @@ import Testing
     @Test func `each role of Redis is up or down since a moment that stays`() {
         var watch = RedisWatch(now: 1_000)
         func at(_ milliseconds: Int64) -> NIODeadline { .uptimeNanoseconds(UInt64(milliseconds) * 1_000_000) }
-        #expect(watch.silent.map(\.dependency) == [.redisLive, .redisLedger])
+        #expect(watch.unresponsive.map(\.dependency) == [.redisLive, .redisLedger])
         watch.observe(live: nil, ledger: nil, now: at(10), time: 1_010)
         watch.observe(live: nil, ledger: nil, now: at(20), time: 1_020)
-        #expect(watch.silent.isEmpty && watch.live.since == 1_010)
+        #expect(watch.unresponsive.isEmpty && watch.live.since == 1_010)
         watch.observe(live: at(25), ledger: nil, now: at(525), time: 1_525)
         watch.observe(live: at(25), ledger: nil, now: at(625), time: 1_625)
-        #expect(watch.silent == [DependencyState(.redisLive, isUp: false, since: 1_025)])
+        #expect(watch.unresponsive == [DependencyState(.redisLive, isUp: false, since: 1_025)])
         #expect(watch.ledger == DependencyState(.redisLedger, isUp: true, since: 1_010))
         watch.observe(live: nil, ledger: nil, now: at(900), time: 1_900)
         #expect(watch.live == DependencyState(.redisLive, isUp: true, since: 1_900))
