@@ -52,7 +52,7 @@ package final class BackgroundRiders {
         for job in accepted { self.entries.values[index].round.accepted(job) }
         // Reports come, and nobody is shown one: that is a silence too.
         for job in jobs where !accepted.contains(job) {
-            self.loop.backgroundTrips.tellDarkness(of: self.trip(job, rider))
+            self.loop.backgroundTrips.reportUnavailability(of: self.trip(job, rider))
         }
         if !accepted.isEmpty {
             let trips = self.entries.values[index].jobs.map { self.trip($0, rider) }
@@ -105,7 +105,7 @@ package final class BackgroundRiders {
         if let silence = entry.silence {
             self.loop.deadlines.move(silence, to: end)
         } else {
-            entry.silence = self.loop.deadlines.at(end) { [weak self] in self?.fellSilent(rider) }
+            entry.silence = self.loop.deadlines.at(end) { [weak self] in self?.becameSilent(rider) }
         }
         self.entries[rider] = entry
     }
@@ -119,8 +119,8 @@ package final class BackgroundRiders {
         return Entry(round: RiderRound(rounds: self.loop.rounds))
     }
 
-    private func fellSilent(_ rider: PersonID) {
+    private func becameSilent(_ rider: PersonID) {
         guard let entry = self.entries.removeValue(forKey: rider) else { return }
-        for job in entry.jobs { self.loop.backgroundTrips.fellSilent(self.trip(job, rider)) }
+        for job in entry.jobs { self.loop.backgroundTrips.becameSilent(self.trip(job, rider)) }
     }
 }

@@ -127,7 +127,7 @@ package final class JudgedTrips {
         let approach = self.entries.values[index].trip.published(fix, listeners: listeners, now: now.uptimeNanoseconds)
         let isTheirs = self.entries.values[index].isTheirs
         self.entries.values[index].usedAt = now
-        if isTheirs { self.endDarkness(of: key, at: index, now) }
+        if isTheirs { self.clearUnavailability(of: key, at: index, now) }
         if now - self.entries.values[index].readAt > Self.readAgainAfter { _ = self.read(key, again: true) }
         guard let state = approach, isTheirs else { return nil }
         self.loop.logger.info(
@@ -184,7 +184,7 @@ package final class JudgedTrips {
     package func started(_ key: Key) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.read(key).whenComplete { _ in
-            let isNew = bound.value.entries[key]?.trip.begins(now: NIODeadline.now().uptimeNanoseconds) == true
+            let isNew = bound.value.entries[key]?.trip.startTravel(now: NIODeadline.now().uptimeNanoseconds) == true
             // Only who has the job may switch it on.
             bound.value.entries[key]?.isTheirs = true
             // What was the matter when travel mode was on before, or with another rider, is over.
@@ -192,7 +192,7 @@ package final class JudgedTrips {
             if bound.value.loop.settings.arrivalStopsTravel { words.append(.stoppedByArrival(false)) }
             guard !words.isEmpty else { return }
             bound.value.loop.notes.note(key.job, words: words).whenFailure { _ in
-                if isNew { bound.value.entries[key]?.trip.darknessWasLost() }
+                if isNew { bound.value.entries[key]?.trip.noticeWasLost() }
             }
         }
     }
@@ -209,32 +209,32 @@ package final class JudgedTrips {
             let now = NIODeadline.now()
             if isTheirs { bound.value.entries[key]?.isTheirs = true }
             bound.value.entries[key]?.trip.reported(reason, now: now.uptimeNanoseconds)
-            return bound.value.tellDarkness(of: key, at: now + bound.value.untilDark)
+            return bound.value.reportUnavailability(of: key, at: now + bound.value.delayUntilStale)
         }
     }
 
     package var trips: [Key] { Array(self.entries.keys) }
 
     /// Looks at every trip: a silence explains itself with time. One that is over is not looked at again.
-    func tellDarkness() {
+    func reportUnavailability() {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         for key in self.entries.keys {
-            self.tellDarkness(of: key).whenSuccess { isShared in if !isShared { bound.value.restart(key) } }
+            self.reportUnavailability(of: key).whenSuccess { isShared in if !isShared { bound.value.restart(key) } }
         }
     }
 
     /// The session is gone: what will be so when its last positions are old is known now, and nobody will be there then.
     func disconnected() {
-        let time = NIODeadline.now() + self.untilDark
+        let time = NIODeadline.now() + self.delayUntilStale
         for key in self.entries.keys {
             self.entries[key]?.trip.disconnected()
-            self.tellDarkness(of: key, at: time)
+            self.reportUnavailability(of: key, at: time)
         }
     }
 
     /// Nothing comes of a trip any more, and no session's end says so: its rider's connection is gone, unless positions come
     /// on another way, or somebody said why not.
-    func fellSilent(_ key: Key) {
+    func becameSilent(_ key: Key) {
         guard self.entries[key]?.isTheirs == true else { return }
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.jobs.view(key.job).whenSuccess { view in
@@ -244,12 +244,12 @@ package final class JudgedTrips {
             }
             bound.value.entries[key]?.trip.resume(from: view, now: now.uptimeNanoseconds)
             bound.value.entries[key]?.trip.disconnected()
-            bound.value.tellDarkness(of: key, at: now + bound.value.untilDark)
+            bound.value.reportUnavailability(of: key, at: now + bound.value.delayUntilStale)
         }
     }
 
     /// After so long what was shown last is old for sure.
-    private var untilDark: TimeAmount { self.freshness + .nanoseconds(1) }
+    private var delayUntilStale: TimeAmount { self.freshness + .nanoseconds(1) }
 
     private var freshness: TimeAmount { .milliseconds(self.loop.settings.freshness.milliseconds) }
 
@@ -259,39 +259,40 @@ package final class JudgedTrips {
     /// - Returns: whether the job is this rider's still, and shared, as far as it was asked: it is when there is
     ///   something to tell. Fails when Redis is away; then it is told at the next look.
     @discardableResult
-    func tellDarkness(of key: Key, at time: NIODeadline = .now()) -> EventLoopFuture<Bool> {
+    func reportUnavailability(of key: Key, at time: NIODeadline = .now()) -> EventLoopFuture<Bool> {
         let loop = self.loop.eventLoop
         guard self.entries[key]?.isTheirs == true,
-            let taken = self.entries[key]?.trip.takeDarkness(now: time.uptimeNanoseconds, isOver: false),
+            let taken = self.entries[key]?.trip.takeUnavailabilityNotice(now: time.uptimeNanoseconds, isOver: false),
             let reason = taken
         else { return loop.makeSucceededFuture(true) }
         let (bound, notes) = (NIOLoopBound(self, eventLoop: loop), self.loop.notes)
         return self.loop.jobs.ledger.head(key.job).flatMap { head in
             // It may have been given to another rider, or have ended, since this one reported last.
             guard let head, head.rider == key.rider, head.isTravelling else {
-                bound.value.entries[key]?.trip.darknessWasLost()
+                bound.value.entries[key]?.trip.noticeWasLost()
                 return loop.makeSucceededFuture(false)
             }
             // Meanwhile a position may have come.
-            if let trip = bound.value.entries[key]?.trip, trip.toldDark != reason {
+            if let trip = bound.value.entries[key]?.trip, trip.noticedReason != reason {
                 return loop.makeSucceededFuture(true)
             }
             let message = ServerMessage.dark(job: key.job, reason, tellsReason: true)
             return notes.note(key.job, words: [.dark(reason)], message: message).map { true }
         }.flatMapErrorThrowing { error in
-            bound.value.entries[key]?.trip.darknessWasLost()
+            bound.value.entries[key]?.trip.noticeWasLost()
             throw error
         }
     }
 
     /// A position has come, which the live instance took: followers see that by itself.
-    private func endDarkness(of key: Key, at index: [Key: Entry].Index, _ now: NIODeadline) {
-        guard self.entries.values[index].trip.takeDarkness(now: now.uptimeNanoseconds, isOver: true) != nil else {
+    private func clearUnavailability(of key: Key, at index: [Key: Entry].Index, _ now: NIODeadline) {
+        guard self.entries.values[index].trip.takeUnavailabilityNotice(now: now.uptimeNanoseconds, isOver: true) != nil
+        else {
             return
         }
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.notes.note(key.job, words: [.dark(nil)]).whenFailure { _ in
-            bound.value.entries[key]?.trip.darknessWasLost()
+            bound.value.entries[key]?.trip.noticeWasLost()
         }
     }
 

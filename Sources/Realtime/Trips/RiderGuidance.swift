@@ -26,7 +26,7 @@ final class RiderGuidance {
     /// Travel mode was switched on by this session.
     func started(_ job: JobID, _ grant: Grant) {
         self.trips.started(.init(rider: grant.person, job: job))
-        self.watchDarkness()
+        self.scheduleAvailabilityCheck()
     }
 
     /// A position was taken, and so many connections heard it.
@@ -37,7 +37,7 @@ final class RiderGuidance {
         if let seconds = self.rate.observe(self.trips.circumstances) {
             self.session.send(.rate(seconds: seconds))
         }
-        self.watchDarkness()
+        self.scheduleAvailabilityCheck()
     }
 
     /// The phone says why it has no position.
@@ -50,7 +50,7 @@ final class RiderGuidance {
         }
         let trips = job.map { [JudgedTrips.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
         for trip in trips { self.trips.reported(reason, trip) }
-        self.watchDarkness()
+        self.scheduleAvailabilityCheck()
         self.session.send(.ok(re: "dark", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 
@@ -61,13 +61,13 @@ final class RiderGuidance {
         self.trips.countAll()
     }
 
-    private func watchDarkness() {
+    private func scheduleAvailabilityCheck() {
         guard self.look == nil else { return }
         self.look = self.loop.deadlines.after(Self.looksEvery) { [weak self, weak session = self.session] in
             guard let self, session?.isOpen == true else { return }
             self.look = nil
-            self.trips.tellDarkness()
-            self.watchDarkness()
+            self.trips.reportUnavailability()
+            self.scheduleAvailabilityCheck()
         }
     }
 }

@@ -35,11 +35,11 @@ struct RiderTrip: Sendable {
     private var geofence: Geofence?
     /// What the place suggests at the moment; `nil` while it is away from its destination.
     var approach: ApproachState? { self.geofence?.current.map(ApproachState.init) }
-    private var darkness: Darkness
+    private var unavailability: Darkness
     /// What followers were told last of a silence.
-    private(set) var toldDark: DarkReason?
+    private(set) var noticedReason: DarkReason?
     /// It is not known whether they were.
-    private var mayBeUntold = false
+    private var noticeMayBeLost = false
     /// Metres, straight, from the last position to the destination; `nil` when one of the two is not known.
     private(set) var metersToGo: Double?
     private(set) var speedMetersPerSecond = 0.0
@@ -52,7 +52,7 @@ struct RiderTrip: Sendable {
     /// - Parameter freshFor: after so long what followers were shown last is called old, ns.
     init(bounds: FixJudge.Bounds, freshFor: UInt64 = ViewFacts.freshness) {
         self.judge = FixJudge(bounds: bounds)
-        self.darkness = Darkness(freshFor: freshFor)
+        self.unavailability = Darkness(freshFor: freshFor)
     }
 
     /// - Parameters:
@@ -91,9 +91,9 @@ struct RiderTrip: Sendable {
     ///
     /// - Parameter battery: what the phone says of it, 0 to 1.
     mutating func heard(battery: Double?) {
-        self.darkness.connection(isOpen: true)
+        self.unavailability.connection(isOpen: true)
         self.batteryPercent = battery.map { Int(($0 * 100).rounded()) }
-        self.darkness.battery(percent: self.batteryPercent)
+        self.unavailability.battery(percent: self.batteryPercent)
     }
 
     /// Redis refused what was accepted here.
@@ -102,9 +102,9 @@ struct RiderTrip: Sendable {
     /// Travel mode was switched: what was shown is no measure of what comes.
     mutating func restart() {
         self.judge.reset()
-        self.darkness.stopped()
+        self.unavailability.stopped()
         self.isStarted = false
-        (self.toldDark, self.isFollowed, self.metersToGo) = (nil, false, nil)
+        (self.noticedReason, self.isFollowed, self.metersToGo) = (nil, false, nil)
     }
 
     /// Redis took a position, and so many heard it.
@@ -116,7 +116,7 @@ struct RiderTrip: Sendable {
         self.speedMetersPerSecond = reading.speedMetersPerSecond ?? 0
         self.metersToGo = self.geofence.map { reading.spot.meters(to: $0.destination) }
         self.started(now: now)
-        self.darkness.accepted(now: now)
+        self.unavailability.accepted(now: now)
         return self.geofence?.observe(reading).map(ApproachState.init)
     }
 
@@ -126,17 +126,17 @@ struct RiderTrip: Sendable {
     mutating func started(now: UInt64) {
         guard !self.isStarted else { return }
         self.isStarted = true
-        self.darkness.started(now: now)
-        self.darkness.connection(isOpen: true)
+        self.unavailability.started(now: now)
+        self.unavailability.connection(isOpen: true)
     }
 
     /// Travel mode was switched on: whatever was the matter before is not any more.
     ///
     /// - Returns: whether it was not known to be on.
-    mutating func begins(now: UInt64) -> Bool {
+    mutating func startTravel(now: UInt64) -> Bool {
         guard !self.isStarted else { return false }
         self.started(now: now)
-        (self.toldDark, self.mayBeUntold) = (nil, false)
+        (self.noticedReason, self.noticeMayBeLost) = (nil, false)
         return true
     }
 
@@ -144,28 +144,28 @@ struct RiderTrip: Sendable {
 
     package mutating func reported(_ reason: DarkReason, now: UInt64) {
         self.started(now: now)
-        self.darkness.report(reason, now: now)
+        self.unavailability.report(reason, now: now)
     }
 
-    mutating func refused(now: UInt64) { self.darkness.refused(now: now) }
+    mutating func refused(now: UInt64) { self.unavailability.refused(now: now) }
 
     /// Its session is gone, or it fell silent.
-    mutating func disconnected() { self.darkness.connection(isOpen: false) }
+    mutating func disconnected() { self.unavailability.connection(isOpen: false) }
 
     /// What followers are to be told of a silence, if it is another than they were told: why, or `nil` that it is over.
     ///
     /// - Parameters:
     ///   - now: ns; later than now, to know what will be so then.
     ///   - isOver: a position has come.
-    mutating func takeDarkness(now: UInt64, isOver: Bool) -> DarkReason?? {
-        let reason = self.darkness.reason(now: now)
-        guard reason != self.toldDark || self.mayBeUntold, reason != nil || isOver else { return .none }
-        (self.toldDark, self.mayBeUntold) = (reason, false)
+    mutating func takeUnavailabilityNotice(now: UInt64, isOver: Bool) -> DarkReason?? {
+        let reason = self.unavailability.reason(now: now)
+        guard reason != self.noticedReason || self.noticeMayBeLost, reason != nil || isOver else { return .none }
+        (self.noticedReason, self.noticeMayBeLost) = (reason, false)
         return .some(reason)
     }
 
     /// What was taken last may not have been told: it is taken again.
-    mutating func darknessWasLost() { self.mayBeUntold = true }
+    mutating func noticeWasLost() { self.noticeMayBeLost = true }
 
     /// What followers have been shown by whomever, as it was read.
     ///
@@ -173,12 +173,12 @@ struct RiderTrip: Sendable {
     mutating func resume(from view: JobView, now: UInt64) {
         let destination = view.record.destination.map { Spot($0) }
         if destination != self.geofence?.destination { self.geofence = destination.map { Geofence(destination: $0) } }
-        if view.isTracking { self.toldDark = view.dark }
+        if view.isTracking { self.noticedReason = view.dark }
         guard let location = view.snapshot.location else { return }
         let age = UInt64(clamping: view.snapshot.positionAgeMilliseconds ?? 0) * 1_000_000
         let shownAt = now - min(now, age)
         self.judge.resume(from: Reading(location.fix), at: shownAt)
-        self.darkness.resumed(shownAt: shownAt)
+        self.unavailability.resumed(shownAt: shownAt)
     }
 
     /// What is to be noted since the last time.

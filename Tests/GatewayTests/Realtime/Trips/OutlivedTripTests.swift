@@ -174,16 +174,16 @@ import Testing
     @Test func `travel mode that is switched on again while it is on begins nothing, and loses no reason`() {
         let minute: UInt64 = 60_000_000_000
         var trip = RiderTrip(bounds: .init())
-        let isFirst = trip.begins(now: 0)
+        let isFirst = trip.startTravel(now: 0)
         trip.reported(.permissionDenied, now: 1)
-        let taken = trip.takeDarkness(now: minute, isOver: false)
+        let taken = trip.takeUnavailabilityNotice(now: minute, isOver: false)
         #expect(isFirst && taken == .some(.permissionDenied))
-        let isAgain = trip.begins(now: minute)
-        #expect(!isAgain && trip.toldDark == .permissionDenied)
+        let isAgain = trip.startTravel(now: minute)
+        #expect(!isAgain && trip.noticedReason == .permissionDenied)
         trip.restart()
-        let isNext = trip.begins(now: minute)
-        #expect(isNext && trip.toldDark == nil)
-        let left = trip.takeDarkness(now: minute + 1, isOver: false)
+        let isNext = trip.startTravel(now: minute)
+        #expect(isNext && trip.noticedReason == nil)
+        let left = trip.takeUnavailabilityNotice(now: minute + 1, isOver: false)
         #expect(left == .none)
     }
 }
