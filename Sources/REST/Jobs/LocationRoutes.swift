@@ -94,7 +94,7 @@ extension Routes {
         let (all, shown) = (jobs, accepted)
         let guidance = try await self.loops.atHome(of: grant.person) { loop in
             loop.eventLoop.makeSucceededFuture(
-                loop.backgroundRiders.took(all, accepted: shown, of: grant.person))
+                loop.backgroundRiders.batchValidated(all, accepted: shown, of: grant.person))
         }.get()
         if refused.count == jobs.count, let first = refused.first { throw Problem(first.refusal) }
         // The rider is there, as far as its zone is concerned; what is wrong with that does not concern the batch.

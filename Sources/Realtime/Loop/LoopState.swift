@@ -153,8 +153,8 @@ package final class LoopState {
         self.revocationReader.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
         self.revocationReader.onUpToDate = { [unowned self] in self.relay.showSuppressedPositions() }
         self.live.onReturned { [unowned self] in
-            for rider in self.riderSessions.values { rider.publishAgain() }
-            self.backgroundRiders.publishAgain()
+            for rider in self.riderSessions.values { rider.republish() }
+            self.backgroundRiders.republish()
         }
     }
 

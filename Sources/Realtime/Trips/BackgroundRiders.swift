@@ -14,10 +14,10 @@ package final class BackgroundRiders {
     private struct Entry {
         var rate = ReportRate()
         let round: RiderRound
-        var taken = TakenPositions(most: LocationReport.mostJobs)
+        var published = PublishedPositions(most: LocationReport.mostJobs)
         /// Those it told of last, at most `LocationReport.mostJobs`.
         var jobs: [JobID] = []
-        var heardAt = NIODeadline.now()
+        var lastReportAt = NIODeadline.now()
         /// When it counts as silent; later with each report.
         var silence: Deadline?
     }
@@ -45,8 +45,8 @@ package final class BackgroundRiders {
     /// - Parameters:
     ///   - jobs: all that it was for, in the order of their stops.
     ///   - accepted: those of them whose followers are shown it.
-    package func took(_ jobs: [JobID], accepted: [JobID], of rider: PersonID) -> Guidance {
-        self.heard(jobs, of: rider)
+    package func batchValidated(_ jobs: [JobID], accepted: [JobID], of rider: PersonID) -> Guidance {
+        self.reportReceived(for: jobs, of: rider)
         guard let index = self.entries.index(forKey: rider) else { return Guidance() }
         self.entries.values[index].round.stops = jobs
         for job in accepted { self.entries.values[index].round.accepted(job) }
@@ -68,18 +68,18 @@ package final class BackgroundRiders {
     /// Redis took a position.
     package func published(_ fix: Fix, of job: JobID, by rider: PersonID, receivedAt: Int64) {
         var entry = self.entries[rider] ?? self.newEntry()
-        entry.taken.remember(fix, of: job, receivedAt: receivedAt)
+        entry.published.remember(fix, of: job, receivedAt: receivedAt)
         self.entries[rider] = entry
     }
 
     /// Travel mode was switched off.
-    package func stopped(_ job: JobID, of rider: PersonID) { self.entries[rider]?.taken.forget(job) }
+    package func stopped(_ job: JobID, of rider: PersonID) { self.entries[rider]?.published.forget(job) }
 
     /// Another master of the live instance may lack what the last one took.
-    func publishAgain() {
+    func republish() {
         for rider in Array(self.entries.keys) {
-            for (job, taken) in self.entries[rider]?.taken.recent(now: .now) ?? [:] {
-                self.loop.publishAgain(taken, of: job, by: rider)
+            for (job, taken) in self.entries[rider]?.published.recent(now: .now) ?? [:] {
+                self.loop.republish(taken, of: job, by: rider)
             }
         }
     }
@@ -88,19 +88,19 @@ package final class BackgroundRiders {
     ///
     /// - Returns: as `JudgedTrips.reported`.
     package func reported(_ reason: DarkReason, for job: JobID, of rider: PersonID) -> EventLoopFuture<Bool> {
-        self.heard([job], of: rider)
-        return self.loop.backgroundTrips.reported(reason, self.trip(job, rider), isTheirs: true)
+        self.reportReceived(for: [job], of: rider)
+        return self.loop.backgroundTrips.reported(reason, self.trip(job, rider), isAssigned: true)
     }
 
     private func trip(_ job: JobID, _ rider: PersonID) -> JudgedTrips.Key { .init(rider: rider, job: job) }
 
     // MARK: silence
 
-    private func heard(_ jobs: [JobID], of rider: PersonID) {
+    private func reportReceived(for jobs: [JobID], of rider: PersonID) {
         let now = NIODeadline.now()
         var entry = self.entries[rider] ?? self.newEntry()
         entry.jobs = Array((jobs + entry.jobs.filter { !jobs.contains($0) }).prefix(LocationReport.mostJobs))
-        entry.heardAt = now
+        entry.lastReportAt = now
         let end = now + .milliseconds(self.loop.settings.freshness.milliseconds) + Self.grace
         if let silence = entry.silence {
             self.loop.deadlines.move(silence, to: end)
@@ -112,7 +112,7 @@ package final class BackgroundRiders {
 
     private func newEntry() -> Entry {
         if self.entries.count >= self.most,
-            let oldest = self.entries.min(by: { $0.value.heardAt < $1.value.heardAt })
+            let oldest = self.entries.min(by: { $0.value.lastReportAt < $1.value.lastReportAt })
         {
             self.entries.removeValue(forKey: oldest.key)?.silence?.cancel()
         }

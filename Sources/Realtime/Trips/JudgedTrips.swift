@@ -34,7 +34,7 @@ package final class JudgedTrips {
         var isRead = false
         var reading: EventLoopFuture<Void>?
         /// The ledger says that the job is this rider's.
-        var isTheirs = false
+        var isAssigned = false
         var usedAt: NIODeadline
         var readAt = NIODeadline.uptimeNanoseconds(0)
     }
@@ -43,10 +43,10 @@ package final class JudgedTrips {
     private let most: Int
     private var entries: [Key: Entry] = [:]
     private var uncounted: Set<Key> = []
-    private var noting: Deadline?
+    private var countTimer: Deadline?
 
     /// From a verdict until it is counted in Redis and in the metrics, with those that come meanwhile.
-    private static let notesEvery = TimeAmount.seconds(5)
+    private static let countInterval = TimeAmount.seconds(5)
 
     /// - Parameter most: trips that are known at once; of more the one that was used longest ago is read anew.
     package init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
@@ -57,8 +57,8 @@ package final class JudgedTrips {
         HotPath.pass(.judgedTrips)
         let now = NIODeadline.now()
         self.entries.values[index].usedAt = now
-        self.countLater(key)
-        self.entries.values[index].trip.heard(battery: battery)
+        self.scheduleCount(key)
+        self.entries.values[index].trip.reportReceived(battery: battery)
         let judged = self.entries.values[index].trip.judge(
             fixes, strays: strays, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
         if case .refused = judged.judgement { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
@@ -66,7 +66,7 @@ package final class JudgedTrips {
     }
 
     /// The destination may be another after so long.
-    private static let readAgainAfter = TimeAmount.seconds(60)
+    private static let rereadAfter = TimeAmount.seconds(60)
 
     /// Reads what followers have been shown. Succeeds in any case: without Redis a trip is judged by itself, and what is
     /// accepted waits for Redis anyway.
@@ -79,20 +79,20 @@ package final class JudgedTrips {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         let reading = self.loop.jobs.view(key.job).map { view in
             // It may have been given to another rider since it was read last.
-            bound.value.entries[key]?.isTheirs = false
-            bound.value.begin(key, view)
-        }.flatMapErrorThrowing { _ in bound.value.begin(key, nil) }
+            bound.value.entries[key]?.isAssigned = false
+            bound.value.finishRead(key, view)
+        }.flatMapErrorThrowing { _ in bound.value.finishRead(key, nil) }
         // It may be over already: a client that is not connected fails at once.
         if self.entries[key]?.isRead == false { self.entries[key]?.reading = reading }
         return reading
     }
 
-    private func begin(_ key: Key, _ view: JobView?) {
+    private func finishRead(_ key: Key, _ view: JobView?) {
         self.entries[key]?.reading = nil
         self.entries[key]?.isRead = true
         self.entries[key]?.readAt = .now()
         guard let view, view.record.rider == key.rider else { return }
-        self.entries[key]?.isTheirs = true
+        self.entries[key]?.isAssigned = true
         self.entries[key]?.trip.resume(from: view, now: NIODeadline.now().uptimeNanoseconds)
     }
 
@@ -112,7 +112,7 @@ package final class JudgedTrips {
     package func overrule(_ reason: FixRefusal, _ key: Key) {
         self.entries[key]?.trip.overrule(reason)
         if reason == .travelModeOff { self.restart(key) } else { self.entries[key]?.isRead = false }
-        self.countLater(key)
+        self.scheduleCount(key)
     }
 
     // MARK: what follows
@@ -125,11 +125,11 @@ package final class JudgedTrips {
         // Changed where it lies, as in `judge`: a copy of a trip costs more than all that is done with it.
         guard let index = self.entries.index(forKey: key) else { return nil }
         let approach = self.entries.values[index].trip.published(fix, listeners: listeners, now: now.uptimeNanoseconds)
-        let isTheirs = self.entries.values[index].isTheirs
+        let isAssigned = self.entries.values[index].isAssigned
         self.entries.values[index].usedAt = now
-        if isTheirs { self.clearUnavailability(of: key, at: index, now) }
-        if now - self.entries.values[index].readAt > Self.readAgainAfter { _ = self.read(key, again: true) }
-        guard let state = approach, isTheirs else { return nil }
+        if isAssigned { self.clearUnavailability(of: key, at: index, now) }
+        if now - self.entries.values[index].readAt > Self.rereadAfter { _ = self.read(key, again: true) }
+        guard let state = approach, isAssigned else { return nil }
         self.loop.logger.info(
             "a rider's place suggests", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
         self.loop.trail.record(.suggested(state, key.job, by: key.rider))
@@ -150,7 +150,7 @@ package final class JudgedTrips {
 
     /// What a rider's place suggests at the moment, of a job that is known to be its own.
     package func approach(of key: Key) -> ApproachState? {
-        self.entries[key].flatMap { $0.isTheirs ? $0.trip.approach : nil }
+        self.entries[key].flatMap { $0.isAssigned ? $0.trip.approach : nil }
     }
 
     /// What the rider of these trips is to be asked for.
@@ -186,7 +186,7 @@ package final class JudgedTrips {
         self.read(key).whenComplete { _ in
             let isNew = bound.value.entries[key]?.trip.startTravel(now: NIODeadline.now().uptimeNanoseconds) == true
             // Only who has the job may switch it on.
-            bound.value.entries[key]?.isTheirs = true
+            bound.value.entries[key]?.isAssigned = true
             // What was the matter when travel mode was on before, or with another rider, is over.
             var words: [VerdictNotes.Word] = isNew ? [.dark(nil), .sharing] : []
             if bound.value.loop.settings.arrivalStopsTravel { words.append(.stoppedByArrival(false)) }
@@ -199,15 +199,15 @@ package final class JudgedTrips {
 
     /// The rider's phone says why it has no position.
     ///
-    /// - Parameter isTheirs: the ledger has just said so.
+    /// - Parameter isAssigned: the ledger has just said so.
     /// - Returns: whether the job is the rider's, and shared, as far as that was asked. Fails when the reason could not
     ///   be noted.
     @discardableResult
-    package func reported(_ reason: DarkReason, _ key: Key, isTheirs: Bool = false) -> EventLoopFuture<Bool> {
+    package func reported(_ reason: DarkReason, _ key: Key, isAssigned: Bool = false) -> EventLoopFuture<Bool> {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         return self.read(key).flatMap {
             let now = NIODeadline.now()
-            if isTheirs { bound.value.entries[key]?.isTheirs = true }
+            if isAssigned { bound.value.entries[key]?.isAssigned = true }
             bound.value.entries[key]?.trip.reported(reason, now: now.uptimeNanoseconds)
             return bound.value.reportUnavailability(of: key, at: now + bound.value.delayUntilStale)
         }
@@ -235,7 +235,7 @@ package final class JudgedTrips {
     /// Nothing comes of a trip any more, and no session's end says so: its rider's connection is gone, unless positions come
     /// on another way, or somebody said why not.
     func becameSilent(_ key: Key) {
-        guard self.entries[key]?.isTheirs == true else { return }
+        guard self.entries[key]?.isAssigned == true else { return }
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.jobs.view(key.job).whenSuccess { view in
             let now = NIODeadline.now()
@@ -261,7 +261,7 @@ package final class JudgedTrips {
     @discardableResult
     func reportUnavailability(of key: Key, at time: NIODeadline = .now()) -> EventLoopFuture<Bool> {
         let loop = self.loop.eventLoop
-        guard self.entries[key]?.isTheirs == true,
+        guard self.entries[key]?.isAssigned == true,
             let taken = self.entries[key]?.trip.takeUnavailabilityNotice(now: time.uptimeNanoseconds, isOver: false),
             let reason = taken
         else { return loop.makeSucceededFuture(true) }
@@ -301,16 +301,16 @@ package final class JudgedTrips {
 
     // MARK: counting
 
-    private func countLater(_ key: Key) {
+    private func scheduleCount(_ key: Key) {
         self.uncounted.insert(key)
-        guard self.noting == nil else { return }
-        self.noting = self.loop.deadlines.after(Self.notesEvery) { [weak self] in self?.countAll() }
+        guard self.countTimer == nil else { return }
+        self.countTimer = self.loop.deadlines.after(Self.countInterval) { [weak self] in self?.countAll() }
     }
 
     /// Counts what is not counted yet; at the end of a session too.
     func countAll() {
-        self.noting?.cancel()
-        self.noting = nil
+        self.countTimer?.cancel()
+        self.countTimer = nil
         let keys = self.uncounted
         self.uncounted = []
         for key in keys { self.count(key) }
@@ -321,7 +321,7 @@ package final class JudgedTrips {
         // What Redis refused after all is one less of the accepted, which a metric can not say once it was scraped.
         for (verdict, count) in counts { self.loop.counts.add(verdict.metric, max(0, count)) }
         // Of a job of somebody else nothing is counted but here.
-        guard self.entries[key]?.isTheirs == true else { return }
+        guard self.entries[key]?.isAssigned == true else { return }
         // Lost when Redis is away: they are for people to look at, and the metrics have them.
         _ = self.loop.notes.note(key.job, counts: counts.map { ($0.verdict.text, $0.count) })
     }

@@ -96,7 +96,7 @@ struct ReportQueue: Sendable {
     private var lastTurn: UInt64 = 0
     private var isTimerSet = false
     /// The newest position of each job that Redis took.
-    private var taken: TakenPositions
+    private var taken: PublishedPositions
     /// Jobs whose rider was told that the time is over.
     private var toldOfLimit: Set<JobID> = []
     /// Jobs of each kind that it knows at once.
@@ -108,7 +108,7 @@ struct ReportQueue: Sendable {
     /// - Parameter mostJobs: as many as a rider may follow.
     init(perSecond: Int, burst: Int, mostJobs: Int) {
         self.rate = TokenBucket(perSecond: perSecond, burst: burst)
-        self.taken = TakenPositions(most: mostJobs)
+        self.taken = PublishedPositions(most: mostJobs)
         self.mostJobs = mostJobs
     }
 
@@ -229,8 +229,9 @@ struct ReportQueue: Sendable {
     ///
     /// - Parameter time: ms since the epoch.
     /// - Returns: what it has to be told again, and when the timer is due instead of the one that is set; `nil` leaves that.
-    mutating func masterReturned(at now: UInt64, time: Int64) -> (again: [JobID: TakenPositions.Taken], timer: UInt64?)
-    {
+    mutating func masterReturned(at now: UInt64, time: Int64) -> (
+        again: [JobID: PublishedPositions.Taken], timer: UInt64?
+    ) {
         let again = self.taken.recent(now: time).filter { self.waiting[$0.key] == nil }
         guard !self.waiting.isEmpty else { return (again, nil) }
         self.isTimerSet = false

@@ -22,9 +22,9 @@ package final class RiderSession {
     private let loop: LoopState
     /// What becomes of its reports; what follows from that is done here.
     private var queue: ReportQueue
-    private var unjudged: UnjudgedReports
+    private var unvalidated: UnvalidatedReports
     /// When the queue's timer is due.
-    private var release: Deadline?
+    private var queueTimer: Deadline?
     /// When travel mode, switched on by this session, ends by itself.
     private var travelEnds: [JobID: Deadline] = [:]
     private lazy var trips = JudgedTrips(loop: self.loop, most: self.loop.settings.limits.subscriptions)
@@ -39,7 +39,7 @@ package final class RiderSession {
         let limits = loop.settings.limits
         self.queue = ReportQueue(
             perSecond: limits.positionsPerSecond, burst: limits.positionsBurst, mostJobs: limits.subscriptions)
-        self.unjudged = UnjudgedReports(mostJobs: limits.subscriptions)
+        self.unvalidated = UnvalidatedReports(mostJobs: limits.subscriptions)
         loop.add(self, of: session)
     }
 
@@ -51,7 +51,7 @@ package final class RiderSession {
     }
 
     /// A job that the token does not reach, or that is revoked, is answered like one that does not exist.
-    private func mayChange(_ job: JobID, _ grant: Grant) -> Bool {
+    private func reaches(_ job: JobID, _ grant: Grant) -> Bool {
         grant.covers(job) && !self.loop.revocations.hides(job, from: grant.role)
     }
 
@@ -60,13 +60,13 @@ package final class RiderSession {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.", report.ref)
         }
-        guard self.mayChange(report.job, grant) else {
+        guard self.reaches(report.job, grant) else {
             return self.session.refuse("location", report.job, .noSuchJob, report.ref)
         }
         let trip = JudgedTrips.Key(rider: grant.person, job: report.job)
         guard let judged = self.trips.judge(report.fixes, strays: report.strays, battery: report.battery, trip)
         else {
-            return self.judgeLater(report, grant)
+            return self.validateLater(report, grant)
         }
         let answer = ReportQueue.Answer(job: report.job, sequence: report.sequence, ref: report.ref)
         // What was held was answered ok; this is about that, and not the answer to what refutes it.
@@ -80,8 +80,8 @@ package final class RiderSession {
             grant)
     }
 
-    private func judgeLater(_ report: LocationReport, _ grant: Grant) {
-        switch self.unjudged.add(report) {
+    private func validateLater(_ report: LocationReport, _ grant: Grant) {
+        switch self.unvalidated.add(report) {
         case .waits: return
         case .replaces: return self.loop.counts.add(.positionsConflatedIn)
         case .tooMany:
@@ -92,7 +92,7 @@ package final class RiderSession {
         self.trips.read(.init(rider: grant.person, job: report.job)).whenComplete { _ in
             guard bound.value.isOpen else { return }
             let rider = bound.value.rider
-            for report in rider.unjudged.take(report.job) { rider.reportOne(report, grant) }
+            for report in rider.unvalidated.take(report.job) { rider.reportOne(report, grant) }
         }
     }
 
@@ -103,7 +103,7 @@ package final class RiderSession {
             self.publish(report, grant)
         case .wait(let timer, let replaces):
             if replaces { self.loop.counts.add(.positionsConflatedIn) }
-            self.releaseLater(timer, grant)
+            self.setQueueTimer(timer, grant)
         case .accept(let answer): self.accept(answer)
         case .refuse(let answer, let reason): self.refuse(answer, reason)
         case .refuseTooMany(let answer): self.refuseTooMany(answer)
@@ -112,15 +112,15 @@ package final class RiderSession {
     }
 
     /// - Parameter wait: ns; `nil` when the timer is set already.
-    private func releaseLater(_ wait: UInt64?, _ grant: Grant) {
+    private func setQueueTimer(_ wait: UInt64?, _ grant: Grant) {
         guard let wait else { return }
-        self.release?.cancel()
-        self.release = self.loop.deadlines.after(.nanoseconds(Int64(clamping: wait))) {
+        self.queueTimer?.cancel()
+        self.queueTimer = self.loop.deadlines.after(.nanoseconds(Int64(clamping: wait))) {
             [weak self, weak session = self.session] in
             // A session that is gone has taken its rider with it.
             guard let self, session?.isOpen == true else { return }
             let due = self.queue.due(at: NIODeadline.now().uptimeNanoseconds)
-            self.releaseLater(due.timer, grant)
+            self.setQueueTimer(due.timer, grant)
             for report in due.reports { self.publish(report, grant) }
         }
     }
@@ -157,7 +157,7 @@ package final class RiderSession {
         case .publish(let report): self.publish(report, grant)
         case .keep(let timer):
             self.loop.counts.add(.positionsKept)
-            self.releaseLater(timer, grant)
+            self.setQueueTimer(timer, grant)
         case .refuseTooMany: self.refuseTooMany(report.answer)
         case .covered: break
         }
@@ -166,11 +166,11 @@ package final class RiderSession {
     /// The live instance answers again. A master that was replaced has taken positions that the new one lacks, and a rider may
     /// report the next one seconds later; so the newest of each job goes out once more, and what waited goes out at once.
     /// Where the master has it, nothing happens.
-    func publishAgain() {
+    func republish() {
         guard self.session.isOpen, let grant = self.session.grant else { return }
         let returned = self.queue.masterReturned(at: NIODeadline.now().uptimeNanoseconds, time: .now)
-        for (job, taken) in returned.again { self.loop.publishAgain(taken, of: job, by: grant.person) }
-        self.releaseLater(returned.timer, grant)
+        for (job, taken) in returned.again { self.loop.republish(taken, of: job, by: grant.person) }
+        self.setQueueTimer(returned.timer, grant)
     }
 
     /// - Parameter listeners: who heard it; `nil` when it had been taken before, and that is not known.
@@ -247,7 +247,7 @@ package final class RiderSession {
         guard grant.allows(.switchTravel) else {
             return self.session.refuse("travel", job, .forbidden, "Only riders switch travel mode.", ref)
         }
-        guard self.mayChange(job, grant) else { return self.session.refuse("travel", job, .noSuchJob, ref) }
+        guard self.reaches(job, grant) else { return self.session.refuse("travel", job, .noSuchJob, ref) }
         if !active {
             self.trips.restart(.init(rider: grant.person, job: job))
             self.queue.travelStopped(job)

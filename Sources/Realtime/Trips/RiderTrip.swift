@@ -90,7 +90,7 @@ struct RiderTrip: Sendable {
     /// A report came, whatever becomes of it.
     ///
     /// - Parameter battery: what the phone says of it, 0 to 1.
-    mutating func heard(battery: Double?) {
+    mutating func reportReceived(battery: Double?) {
         self.unavailability.connection(isOpen: true)
         self.batteryPercent = battery.map { Int(($0 * 100).rounded()) }
         self.unavailability.battery(percent: self.batteryPercent)

@@ -7,7 +7,7 @@ internal import LiveState
 internal import NIOCore
 
 /// The newest position of each job that Redis took. A value.
-struct TakenPositions: Sendable {
+struct PublishedPositions: Sendable {
     struct Taken: Sendable {
         var fix: Fix
         /// ms since the epoch.
@@ -48,7 +48,7 @@ struct TakenPositions: Sendable {
 extension LoopState {
     /// Sends a position to a master that may not have heard of it: where it has, nothing happens. If it knows nothing of the
     /// job, travel mode is opened again, and the position sent after it.
-    func publishAgain(_ taken: TakenPositions.Taken, of job: JobID, by rider: PersonID) {
+    func republish(_ taken: PublishedPositions.Taken, of job: JobID, by rider: PersonID) {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         self.publisher.publish(taken.fix, for: job, by: rider, receivedAt: taken.receivedAt).whenSuccess { verdict in
             guard case .unknown = verdict else { return }

@@ -4,7 +4,7 @@
 internal import EnrouteWire
 
 /// The reports of one rider that wait to be judged. A value.
-struct UnjudgedReports: Sendable {
+struct UnvalidatedReports: Sendable {
     enum Outcome: Hashable, Sendable {
         /// It is the first of its job: read what followers have been shown.
         case read

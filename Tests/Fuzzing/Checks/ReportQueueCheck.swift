@@ -123,7 +123,7 @@ struct ReportQueueCheck {
             try require(self.taken.contains(job), "\(job) is told again, which Redis did not take")
             try require(!waiting.contains(job), "\(job) is told again, and waits")
             let age = self.model.time - taken.receivedAt
-            try require(age <= TakenPositions.repeatedMilliseconds, "\(job) is told again after \(age) ms")
+            try require(age <= PublishedPositions.repeatedMilliseconds, "\(job) is told again after \(age) ms")
         }
     }
 

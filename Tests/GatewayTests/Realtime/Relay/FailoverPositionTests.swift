@@ -43,14 +43,14 @@ import Testing
     @Test func `only what was taken lately is sent again, and of a job the newest`() {
         let fix = { (at: Int64) in Fix(at: at, place: Coordinate(latitude: 48, longitude: 16)!) }
         let (first, second, third) = (JobID("a")!, JobID("b")!, JobID("c")!)
-        var taken = TakenPositions(most: 2)
+        var taken = PublishedPositions(most: 2)
         taken.remember(fix(20), of: first, receivedAt: 20)
         taken.remember(fix(10), of: first, receivedAt: 30)
         taken.remember(fix(5), of: second, receivedAt: 5)
         taken.remember(fix(5), of: third, receivedAt: 5)
         #expect(taken.recent(now: 30).mapValues(\.fix.at) == [first: 20, second: 5])
-        #expect(taken.recent(now: 20 + TakenPositions.repeatedMilliseconds).mapValues(\.fix.at) == [first: 20])
-        #expect(taken.recent(now: 21 + TakenPositions.repeatedMilliseconds).isEmpty && taken.count == 0)
+        #expect(taken.recent(now: 20 + PublishedPositions.repeatedMilliseconds).mapValues(\.fix.at) == [first: 20])
+        #expect(taken.recent(now: 21 + PublishedPositions.repeatedMilliseconds).isEmpty && taken.count == 0)
     }
 
     private static func run(

@@ -185,7 +185,7 @@ import Tracking
     }
 
     @Test func `only the first report of a job asks what followers have been shown`() {
-        var reports = UnjudgedReports(mostJobs: 2)
+        var reports = UnvalidatedReports(mostJobs: 2)
         #expect(reports.add(Self.report(1)) == .read)
         #expect(reports.add(Self.report(2)) == .waits)
         #expect(reports.take(JobID("a")!) == [Self.report(1), Self.report(2)])
@@ -193,15 +193,15 @@ import Tracking
     }
 
     @Test func `the newest few of a job wait, in their order`() {
-        var reports = UnjudgedReports(mostJobs: 1)
-        let most = Int64(UnjudgedReports.mostOfJob)
+        var reports = UnvalidatedReports(mostJobs: 1)
+        let most = Int64(UnvalidatedReports.mostOfJob)
         for sequence in 1...most { #expect(reports.add(Self.report(sequence)) == (sequence == 1 ? .read : .waits)) }
         #expect(reports.add(Self.report(most + 1)) == .replaces)
         #expect(reports.take(JobID("a")!).map(\.sequence) == Array(2...most + 1))
     }
 
     @Test func `reports of no more jobs wait than a rider may follow`() {
-        var reports = UnjudgedReports(mostJobs: 1)
+        var reports = UnvalidatedReports(mostJobs: 1)
         _ = reports.add(Self.report(1))
         #expect(reports.add(Self.report(2, "b")) == .tooMany)
         #expect(reports.take(JobID("b")!).isEmpty)
