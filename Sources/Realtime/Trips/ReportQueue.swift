@@ -48,7 +48,7 @@ struct ReportQueue: Sendable {
 
     /// What Redis made of a report.
     enum Outcome: Hashable, Sendable {
-        case taken(listeners: Int)
+        case accepted(listeners: Int)
         /// It has one that is as new or newer.
         case notNewer
         case future
@@ -59,9 +59,9 @@ struct ReportQueue: Sendable {
         /// Travel mode was opened again after `unknown`, or could not be.
         case reopened(Bool)
         /// ms since the epoch.
-        case timeIsOver(since: Int64)
+        case timeLimitReached(since: Int64)
         /// It did not answer.
-        case away
+        case noAnswer
     }
 
     /// What to do with a report after Redis has answered, or has not.
@@ -72,33 +72,33 @@ struct ReportQueue: Sendable {
         case accept(listeners: Int?)
         /// Redis knows more than this gateway: refuse the report, and correct what it is judged by.
         case overrule(FixRefusal)
-        /// - Parameter isNews: the rider has not been told yet.
-        case endTravel(since: Int64, isNews: Bool)
+        /// - Parameter notifiesRider: the rider has not been told yet.
+        case endTravel(since: Int64, notifiesRider: Bool)
         /// Open travel mode again.
         case reopen
         case publish(Report)
         /// - Parameter timer: as of `Decision.wait`.
-        case keep(timer: UInt64?)
+        case buffer(timer: UInt64?)
         case refuseTooMany
         /// A newer report waits, whose answer covers this one.
         case covered
     }
 
-    private struct Waiting {
+    private struct Queued {
         var report: Report
         /// The least has waited longest. A newer report of the job keeps it.
-        var turn: UInt64
+        var order: UInt64
     }
 
     private var rate: TokenBucket
     /// The newest report of each job that came faster than it may be published, or that Redis could not take.
-    private var waiting: [JobID: Waiting] = [:]
-    private var lastTurn: UInt64 = 0
+    private var queued: [JobID: Queued] = [:]
+    private var lastOrder: UInt64 = 0
     private var isTimerSet = false
     /// The newest position of each job that Redis took.
-    private var taken: PublishedPositions
+    private var published: PublishedPositions
     /// Jobs whose rider was told that the time is over.
-    private var toldOfLimit: Set<JobID> = []
+    private var notifiedOfLimit: Set<JobID> = []
     /// Jobs of each kind that it knows at once.
     let mostJobs: Int
 
@@ -108,12 +108,12 @@ struct ReportQueue: Sendable {
     /// - Parameter mostJobs: as many as a rider may follow.
     init(perSecond: Int, burst: Int, mostJobs: Int) {
         self.rate = TokenBucket(perSecond: perSecond, burst: burst)
-        self.taken = PublishedPositions(most: mostJobs)
+        self.published = PublishedPositions(most: mostJobs)
         self.mostJobs = mostJobs
     }
 
     /// Jobs of which a report waits.
-    var count: Int { self.waiting.count }
+    var count: Int { self.queued.count }
 
     // MARK: reports
 
@@ -122,46 +122,46 @@ struct ReportQueue: Sendable {
     /// - Parameters:
     ///   - now: ns of a clock that does not go back.
     ///   - receivedAt: ms since the epoch.
-    mutating func judged(
+    mutating func validated(
         _ answer: Answer, _ judgement: Judgement, at now: UInt64, receivedAt: Int64
     ) -> Decision {
         switch judgement {
         case .publish(let fix): self.offer(Report(answer: answer, fix: fix, receivedAt: receivedAt), at: now)
-        case .held: self.cover(answer) ? .covered : .accept(answer)
+        case .held: self.coverWithQueued(answer) ? .covered : .accept(answer)
         // Older than the one that waits, perhaps: then it is like one that was replaced.
         case .refused(let reason) where reason == .outOfOrder || reason == .duplicate:
-            self.cover(answer) ? .covered : .refuse(answer, reason)
+            self.coverWithQueued(answer) ? .covered : .refuse(answer, reason)
         case .refused(let reason): .refuse(answer, reason)
         }
     }
 
     private mutating func offer(_ report: Report, at now: UInt64) -> Decision {
-        if self.waiting.isEmpty, self.rate.take(at: now) { return .publish(report, replaces: false) }
-        let replaces = self.waiting[report.job] != nil
-        if replaces, self.waiting.count == 1, self.rate.take(at: now) {
-            self.waiting[report.job] = nil
+        if self.queued.isEmpty, self.rate.take(at: now) { return .publish(report, replaces: false) }
+        let replaces = self.queued[report.job] != nil
+        if replaces, self.queued.count == 1, self.rate.take(at: now) {
+            self.queued[report.job] = nil
             return .publish(report, replaces: true)
         }
-        guard self.keep(report) else { return .refuseTooMany(report.answer) }
+        guard self.enqueue(report) else { return .refuseTooMany(report.answer) }
         return .wait(timer: self.timer(at: now), replaces: replaces)
     }
 
     /// Whether a report of the job waits, whose answer is from now on this one's too.
-    private mutating func cover(_ answer: Answer) -> Bool {
-        guard !self.waiting.isEmpty, let index = self.waiting.index(forKey: answer.job) else { return false }
-        self.waiting.values[index].report.answer = answer
+    private mutating func coverWithQueued(_ answer: Answer) -> Bool {
+        guard !self.queued.isEmpty, let index = self.queued.index(forKey: answer.job) else { return false }
+        self.queued.values[index].report.answer = answer
         return true
     }
 
     /// It waits: it replaces an older report of its job, or joins the end of the queue.
-    private mutating func keep(_ report: Report) -> Bool {
-        if let index = self.waiting.index(forKey: report.job) {
-            self.waiting.values[index].report = report
+    private mutating func enqueue(_ report: Report) -> Bool {
+        if let index = self.queued.index(forKey: report.job) {
+            self.queued.values[index].report = report
             return true
         }
-        guard self.waiting.count < self.mostJobs else { return false }
-        self.lastTurn += 1
-        self.waiting[report.job] = Waiting(report: report, turn: self.lastTurn)
+        guard self.queued.count < self.mostJobs else { return false }
+        self.lastOrder += 1
+        self.queued[report.job] = Queued(report: report, order: self.lastOrder)
         return true
     }
 
@@ -171,12 +171,12 @@ struct ReportQueue: Sendable {
     mutating func due(at now: UInt64) -> (reports: [Report], timer: UInt64?) {
         self.isTimerSet = false
         var reports: [Report] = []
-        for waiting in self.waiting.values.sorted(by: { $0.turn < $1.turn }) {
+        for waiting in self.queued.values.sorted(by: { $0.order < $1.order }) {
             guard self.rate.take(at: now) else { break }
-            self.waiting[waiting.report.job] = nil
+            self.queued[waiting.report.job] = nil
             reports.append(waiting.report)
         }
-        return (reports, self.waiting.isEmpty ? nil : self.timer(at: now, least: Self.retryNanoseconds))
+        return (reports, self.queued.isEmpty ? nil : self.timer(at: now, least: Self.retryNanoseconds))
     }
 
     /// After how many ns the timer is due, if it has to be set.
@@ -191,38 +191,39 @@ struct ReportQueue: Sendable {
     /// What was published has come to this.
     mutating func settle(_ report: Report, _ outcome: Outcome, at now: UInt64) -> Settlement {
         switch outcome {
-        case .taken(let listeners):
-            self.taken.remember(report.fix, of: report.job, receivedAt: report.receivedAt)
+        case .accepted(let listeners):
+            self.published.remember(report.fix, of: report.job, receivedAt: report.receivedAt)
             return .accept(listeners: listeners)
         // The first time Redis may have taken it, and its answer was lost.
         case .notNewer: return report.isRepeat ? .accept(listeners: nil) : .overrule(.outOfOrder)
         case .future: return .overrule(.future)
         case .notShared, .reopened(false): return .overrule(.travelModeOff)
-        case .timeIsOver(let since): return .endTravel(since: since, isNews: self.timeIsOver(of: report.job))
+        case .timeLimitReached(let since):
+            return .endTravel(since: since, notifiesRider: self.timeLimitReached(of: report.job))
         case .unknown: return .reopen
         case .reopened(true):
             var again = report
             again.isRepeat = true
             return .publish(again)
-        case .away: return self.keepForLater(report, at: now)
+        case .noAnswer: return self.requeue(report, at: now)
         }
     }
 
     /// The newest position of each job is kept until Redis is back.
-    private mutating func keepForLater(_ report: Report, at now: UInt64) -> Settlement {
+    private mutating func requeue(_ report: Report, at now: UInt64) -> Settlement {
         var again = report
         again.isRepeat = true
-        if let waiting = self.waiting[report.job]?.report {
+        if let waiting = self.queued[report.job]?.report {
             // The newer reading is not always that of the later report: a phone's clock may have been set back.
             let later = waiting.answer.sequence > report.answer.sequence ? waiting.answer : report.answer
             guard report.fix.at > waiting.fix.at else {
-                _ = self.cover(later)
+                _ = self.coverWithQueued(later)
                 return .covered
             }
             again.answer = later
         }
-        guard self.keep(again) else { return .refuseTooMany }
-        return .keep(timer: self.timer(at: now, least: Self.retryNanoseconds))
+        guard self.enqueue(again) else { return .refuseTooMany }
+        return .buffer(timer: self.timer(at: now, least: Self.retryNanoseconds))
     }
 
     /// Another master answers, which may lack what the last one took.
@@ -232,8 +233,8 @@ struct ReportQueue: Sendable {
     mutating func masterReturned(at now: UInt64, time: Int64) -> (
         again: [JobID: PublishedPositions.Taken], timer: UInt64?
     ) {
-        let again = self.taken.recent(now: time).filter { self.waiting[$0.key] == nil }
-        guard !self.waiting.isEmpty else { return (again, nil) }
+        let again = self.published.recent(now: time).filter { self.queued[$0.key] == nil }
+        guard !self.queued.isEmpty else { return (again, nil) }
         self.isTimerSet = false
         return (again, self.timer(at: now))
     }
@@ -241,20 +242,20 @@ struct ReportQueue: Sendable {
     // MARK: travel mode
 
     /// Travel mode is on, until a time that the rider was told.
-    mutating func travelStarted(_ job: JobID) { self.toldOfLimit.remove(job) }
+    mutating func travelStarted(_ job: JobID) { self.notifiedOfLimit.remove(job) }
 
     /// Travel mode was switched off: waiting reports are dropped.
     mutating func travelStopped(_ job: JobID) {
-        self.waiting[job] = nil
-        self.taken.forget(job)
+        self.queued[job] = nil
+        self.published.forget(job)
     }
 
     /// The time in which the rider may share its position is over.
     ///
     /// - Returns: whether the rider is to be told: once, whether it was still sending or not.
-    mutating func timeIsOver(of job: JobID) -> Bool {
+    mutating func timeLimitReached(of job: JobID) -> Bool {
         self.travelStopped(job)
-        if self.toldOfLimit.count >= self.mostJobs { self.toldOfLimit.removeAll() }
-        return self.toldOfLimit.insert(job).inserted
+        if self.notifiedOfLimit.count >= self.mostJobs { self.notifiedOfLimit.removeAll() }
+        return self.notifiedOfLimit.insert(job).inserted
     }
 }

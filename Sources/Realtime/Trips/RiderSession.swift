@@ -76,7 +76,7 @@ package final class RiderSession {
             self.refuse(refuted, .implausibleSpeed)
         }
         self.decide(
-            self.queue.judged(answer, judged.judgement, at: NIODeadline.now().uptimeNanoseconds, receivedAt: .now),
+            self.queue.validated(answer, judged.judgement, at: NIODeadline.now().uptimeNanoseconds, receivedAt: .now),
             grant)
     }
 
@@ -136,7 +136,7 @@ package final class RiderSession {
     ) {
         switch result {
         case .success(let verdict): self.settle(report, .init(verdict), grant)
-        case .failure(let error) where (error as? RedisError)?.isOutage == true: self.settle(report, .away, grant)
+        case .failure(let error) where (error as? RedisError)?.isOutage == true: self.settle(report, .noAnswer, grant)
         case .failure(let error):
             let refused = self.session.refusal(for: error)
             self.refuse(report.answer, refused.code, refused.message)
@@ -147,15 +147,15 @@ package final class RiderSession {
         switch self.queue.settle(report, outcome, at: NIODeadline.now().uptimeNanoseconds) {
         case .accept(let listeners): self.accepted(report, grant, listeners: listeners)
         case .overrule(let reason): self.overrule(report, reason, grant)
-        case .endTravel(let deadline, let isNews):
+        case .endTravel(let deadline, let notifiesRider):
             self.loop.relay.limits.closeNow(report.job, deadline)
-            self.ended(report.job, isNews: isNews)
+            self.ended(report.job, notifiesRider: notifiesRider)
             self.trips.overrule(.travelModeOff, .init(rider: grant.person, job: report.job))
             self.refuse(
                 report.answer, .travelModeOff, "The time in which a position may be shared for this job is over.")
         case .reopen: self.reopen(report, grant)
         case .publish(let report): self.publish(report, grant)
-        case .keep(let timer):
+        case .buffer(let timer):
             self.loop.counts.add(.positionsKept)
             self.setQueueTimer(timer, grant)
         case .refuseTooMany: self.refuseTooMany(report.answer)
@@ -191,7 +191,7 @@ package final class RiderSession {
     private func reopen(_ report: ReportQueue.Report, _ grant: Grant) {
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         self.loop.jobs.reopen(report.job, for: grant.person).whenComplete { result in
-            bound.value.rider.settle(report, (try? result.get()).map { .reopened($0) } ?? .away, grant)
+            bound.value.rider.settle(report, (try? result.get()).map { .reopened($0) } ?? .noAnswer, grant)
         }
     }
 
@@ -282,14 +282,14 @@ package final class RiderSession {
             [weak self, weak session = self.session] in
             guard let self, session?.isOpen == true else { return }
             self.loop.relay.limits.closeNow(job, deadline)
-            self.ended(job, isNews: self.queue.timeIsOver(of: job))
+            self.ended(job, notifiesRider: self.queue.timeLimitReached(of: job))
         }
     }
 
     /// The time in which the rider may share its position is over.
-    private func ended(_ job: JobID, isNews: Bool) {
+    private func ended(_ job: JobID, notifiesRider: Bool) {
         self.travelEnds.removeValue(forKey: job)?.cancel()
-        if isNews { self.session.send(.tracking(job: job, .ended, .timeLimit)) }
+        if notifiesRider { self.session.send(.tracking(job: job, .ended, .timeLimit)) }
     }
 }
 
@@ -297,12 +297,12 @@ extension ReportQueue.Outcome {
     init(_ verdict: LocationPublisher.Verdict) {
         self =
             switch verdict {
-            case .accepted(_, let listeners): .taken(listeners: listeners)
+            case .accepted(_, let listeners): .accepted(listeners: listeners)
             case .stale: .notNewer
             case .future: .future
             case .travelModeOff, .otherRider: .notShared
             case .unknown: .unknown
-            case .timeLimit(let deadline): .timeIsOver(since: deadline)
+            case .timeLimit(let deadline): .timeLimitReached(since: deadline)
             }
     }
 }

@@ -65,8 +65,8 @@ struct ReportQueueCheck {
     private mutating func judge(_ job: JobID, _ judgement: Judgement) throws(Disagreement) {
         self.sequence += 1
         let answer = ReportQueue.Answer(job: job, sequence: self.sequence, ref: MessageRef("\(self.sequence)"))
-        let expected = try self.model.judged(answer, judgement)
-        let decision = self.queue.judged(
+        let expected = try self.model.validated(answer, judgement)
+        let decision = self.queue.validated(
             answer, judgement, at: self.model.nanoseconds, receivedAt: self.model.time)
         try require(decision == expected, "\(judgement) of \(job): \(decision) instead of \(expected)")
     }
@@ -86,12 +86,13 @@ struct ReportQueueCheck {
         let report = self.model.inFlight[index]
         // The script answers `unknown` only; what became of opening travel mode again follows.
         let outcomes: [ReportQueue.Outcome] = [
-            .taken(listeners: value), .taken(listeners: 0), .away, .away, .away, .notNewer, .future, .notShared,
-            .timeIsOver(since: self.model.time), .unknown, .reopened(true), .reopened(false),
+            .accepted(listeners: value), .accepted(listeners: 0), .noAnswer, .noAnswer, .noAnswer, .notNewer, .future,
+            .notShared,
+            .timeLimitReached(since: self.model.time), .unknown, .reopened(true), .reopened(false),
         ]
         let outcome = outcomes[value / 16 % outcomes.count]
-        if case .taken = outcome { self.taken.insert(report.job) }
-        if case .timeIsOver = outcome { self.taken.remove(report.job) }
+        if case .accepted = outcome { self.taken.insert(report.job) }
+        if case .timeLimitReached = outcome { self.taken.remove(report.job) }
         let expected = try self.model.settled(index, outcome)
         let settlement = self.queue.settle(report, outcome, at: self.model.nanoseconds)
         try require(settlement == expected, "\(outcome) of \(report): \(settlement) instead of \(expected)")
@@ -103,8 +104,8 @@ struct ReportQueueCheck {
             self.queue.travelStarted(job)
             self.model.travelStarted(job)
         case 1:
-            let expected = self.model.timeIsOver(of: job)
-            try require(self.queue.timeIsOver(of: job) == expected, "\(job) is told of its end twice, or never")
+            let expected = self.model.timeLimitReached(of: job)
+            try require(self.queue.timeLimitReached(of: job) == expected, "\(job) is told of its end twice, or never")
             self.taken.remove(job)
         default:
             self.queue.travelStopped(job)

@@ -71,7 +71,7 @@ struct ReportQueueModel {
 
     // MARK: what happens, and what is to be done
 
-    mutating func judged(_ answer: ReportQueue.Answer, _ judgement: Judgement) throws(Disagreement)
+    mutating func validated(_ answer: ReportQueue.Answer, _ judgement: Judgement) throws(Disagreement)
         -> ReportQueue.Decision
     {
         self.debts[answer.job, default: []].insert(answer.sequence)
@@ -121,12 +121,12 @@ struct ReportQueueModel {
         var report = self.inFlight.remove(at: index)
         let settlement: ReportQueue.Settlement
         switch outcome {
-        case .taken(let listeners): settlement = .accept(listeners: listeners)
+        case .accepted(let listeners): settlement = .accept(listeners: listeners)
         case .notNewer: settlement = report.isRepeat ? .accept(listeners: nil) : .overrule(.outOfOrder)
         case .future: settlement = .overrule(.future)
         case .notShared, .reopened(false): settlement = .overrule(.travelModeOff)
-        case .timeIsOver(let since):
-            settlement = .endTravel(since: since, isNews: self.timeIsOver(of: report.job))
+        case .timeLimitReached(let since):
+            settlement = .endTravel(since: since, notifiesRider: self.timeLimitReached(of: report.job))
         case .unknown:
             self.inFlight.insert(report, at: index)
             return .reopen
@@ -134,7 +134,7 @@ struct ReportQueueModel {
             report.isRepeat = true
             self.inFlight.append(report)
             return .publish(report)
-        case .away: return try self.keep(report)
+        case .noAnswer: return try self.keep(report)
         }
         try self.answer(report.answer)
         return settlement
@@ -149,13 +149,13 @@ struct ReportQueueModel {
                 return .refuseTooMany
             }
             self.line.append(kept)
-            return .keep(timer: self.timer(least: ReportQueue.retryNanoseconds))
+            return .buffer(timer: self.timer(least: ReportQueue.retryNanoseconds))
         }
         let isNewer = report.fix.at > self.line[place].fix.at
         let later = [self.line[place].answer, report.answer].max { $0.sequence < $1.sequence }!
         if isNewer { self.line[place] = kept }
         self.line[place].answer = later
-        return isNewer ? .keep(timer: self.timer(least: ReportQueue.retryNanoseconds)) : .covered
+        return isNewer ? .buffer(timer: self.timer(least: ReportQueue.retryNanoseconds)) : .covered
     }
 
     /// Another master: what waits may go at once.
@@ -174,7 +174,7 @@ struct ReportQueueModel {
         self.debts[job] = self.debts[job]?.filter { $0 <= last }
     }
 
-    mutating func timeIsOver(of job: JobID) -> Bool {
+    mutating func timeLimitReached(of job: JobID) -> Bool {
         self.travelStopped(job)
         if self.told.count >= self.mostJobs { self.told.removeAll() }
         return self.told.insert(job).inserted

@@ -31,7 +31,7 @@ import Tracking
         -> ReportQueue.Decision
     {
         let report = Self.report(sequence, job)
-        return self.queue.judged(report.answer, .publish(report.fix), at: now, receivedAt: report.receivedAt)
+        return self.queue.validated(report.answer, .publish(report.fix), at: now, receivedAt: report.receivedAt)
     }
 
     @Test mutating func `what the rate allows goes out at once, and no timer is set`() {
@@ -78,7 +78,7 @@ import Tracking
         _ = self.offer(2, Self.first)
         _ = self.offer(3, Self.second)
         #expect(self.offer(4, Self.third) == .refuseTooMany(Self.answer(4, Self.third)))
-        let lost = self.queue.settle(Self.report(1, Self.third), .away, at: 0)
+        let lost = self.queue.settle(Self.report(1, Self.third), .noAnswer, at: 0)
         #expect(lost == .refuseTooMany)
         #expect(self.queue.count == 2)
     }
@@ -86,17 +86,17 @@ import Tracking
     @Test mutating func `while a report waits, its answer covers what is held, and what is older than it`() {
         _ = self.offer(1)
         _ = self.offer(2)
-        #expect(self.queue.judged(Self.answer(3), .held, at: 0, receivedAt: 0) == .covered)
-        #expect(self.queue.judged(Self.answer(4), .refused(.outOfOrder), at: 0, receivedAt: 0) == .covered)
+        #expect(self.queue.validated(Self.answer(3), .held, at: 0, receivedAt: 0) == .covered)
+        #expect(self.queue.validated(Self.answer(4), .refused(.outOfOrder), at: 0, receivedAt: 0) == .covered)
         let due = self.queue.due(at: Self.oneSecond).reports
         #expect(due.map(\.answer) == [Self.answer(4)] && due.map(\.fix) == [Self.report(2).fix])
     }
 
     @Test(arguments: FixRefusal.allCases)
     mutating func `what is held or refused while nothing waits is answered at once`(reason: FixRefusal) {
-        #expect(self.queue.judged(Self.answer(1), .held, at: 0, receivedAt: 0) == .accept(Self.answer(1)))
+        #expect(self.queue.validated(Self.answer(1), .held, at: 0, receivedAt: 0) == .accept(Self.answer(1)))
         #expect(
-            self.queue.judged(Self.answer(2), .refused(reason), at: 0, receivedAt: 0)
+            self.queue.validated(Self.answer(2), .refused(reason), at: 0, receivedAt: 0)
                 == .refuse(Self.answer(2), reason))
     }
 
@@ -104,14 +104,14 @@ import Tracking
         _ = self.offer(1)
         _ = self.offer(2)
         #expect(
-            self.queue.judged(Self.answer(3), .refused(.inaccurate), at: 0, receivedAt: 0)
+            self.queue.validated(Self.answer(3), .refused(.inaccurate), at: 0, receivedAt: 0)
                 == .refuse(Self.answer(3), .inaccurate))
     }
 
     @Test mutating func `what Redis could not take goes out again after a quarter of a second, as a repetition`() {
         _ = self.offer(1)
         let wait = ReportQueue.retryNanoseconds
-        #expect(self.queue.settle(Self.report(1), .away, at: Self.oneSecond) == .keep(timer: wait))
+        #expect(self.queue.settle(Self.report(1), .noAnswer, at: Self.oneSecond) == .buffer(timer: wait))
         let due = self.queue.due(at: Self.oneSecond + wait)
         #expect(due.reports == [Self.report(1, isRepeat: true)] && due.timer == nil)
     }
@@ -122,17 +122,17 @@ import Tracking
     }
 
     @Test mutating func `of two reports that Redis could not take the newer is kept, whichever fails first`() {
-        _ = self.queue.settle(Self.report(2), .away, at: 0)
-        #expect(self.queue.settle(Self.report(1), .away, at: 0) == .covered)
-        #expect(self.queue.settle(Self.report(3), .away, at: 0) == .keep(timer: nil))
+        _ = self.queue.settle(Self.report(2), .noAnswer, at: 0)
+        #expect(self.queue.settle(Self.report(1), .noAnswer, at: 0) == .covered)
+        #expect(self.queue.settle(Self.report(3), .noAnswer, at: 0) == .buffer(timer: nil))
         #expect(self.queue.due(at: 0).reports == [Self.report(3, isRepeat: true)])
     }
 
     @Test mutating func `a report that came later is answered although the one kept is newer by the phone's clock`() {
         var late = Self.report(7)
         late.fix.at -= 100
-        _ = self.queue.settle(Self.report(1), .away, at: 0)
-        #expect(self.queue.settle(late, .away, at: 0) == .covered)
+        _ = self.queue.settle(Self.report(1), .noAnswer, at: 0)
+        #expect(self.queue.settle(late, .noAnswer, at: 0) == .covered)
         #expect(self.queue.due(at: 0).reports.map(\.answer) == [late.answer])
     }
 
@@ -147,19 +147,19 @@ import Tracking
 
     @Test mutating func `another master is told what the last one took, and what waits goes at once`() {
         _ = self.offer(1)
-        #expect(self.queue.settle(Self.report(1), .taken(listeners: 3), at: 0) == .accept(listeners: 3))
-        _ = self.queue.settle(Self.report(2, Self.second), .away, at: 0)
+        #expect(self.queue.settle(Self.report(1), .accepted(listeners: 3), at: 0) == .accept(listeners: 3))
+        _ = self.queue.settle(Self.report(2, Self.second), .noAnswer, at: 0)
         let returned = self.queue.masterReturned(at: Self.oneSecond, time: Self.report(1).receivedAt)
         #expect(returned.again.mapValues(\.fix) == [Self.first: Self.report(1).fix])
         #expect(returned.timer == 0)
         // What waits is newer than what was taken.
-        _ = self.queue.settle(Self.report(3), .away, at: Self.oneSecond)
+        _ = self.queue.settle(Self.report(3), .noAnswer, at: Self.oneSecond)
         #expect(self.queue.masterReturned(at: Self.oneSecond, time: Self.report(1).receivedAt).again.isEmpty)
     }
 
     @Test mutating func `once travel mode is off, neither what waits nor what was taken is sent again`() {
         _ = self.offer(1)
-        _ = self.queue.settle(Self.report(1), .taken(listeners: 0), at: 0)
+        _ = self.queue.settle(Self.report(1), .accepted(listeners: 0), at: 0)
         _ = self.offer(2)
         self.queue.travelStopped(Self.first)
         #expect(self.queue.due(at: Self.oneSecond).reports.isEmpty)
@@ -167,13 +167,13 @@ import Tracking
     }
 
     @Test mutating func `the end of the time is told once, and again after travel mode was started again`() {
-        let over = ReportQueue.Outcome.timeIsOver(since: 5)
-        #expect(self.queue.settle(Self.report(1), over, at: 0) == .endTravel(since: 5, isNews: true))
-        #expect(self.queue.settle(Self.report(2), over, at: 0) == .endTravel(since: 5, isNews: false))
-        let repeated = self.queue.timeIsOver(of: Self.first)
+        let over = ReportQueue.Outcome.timeLimitReached(since: 5)
+        #expect(self.queue.settle(Self.report(1), over, at: 0) == .endTravel(since: 5, notifiesRider: true))
+        #expect(self.queue.settle(Self.report(2), over, at: 0) == .endTravel(since: 5, notifiesRider: false))
+        let repeated = self.queue.timeLimitReached(of: Self.first)
         #expect(!repeated)
         self.queue.travelStarted(Self.first)
-        let anew = self.queue.timeIsOver(of: Self.first)
+        let anew = self.queue.timeLimitReached(of: Self.first)
         #expect(anew)
     }
 }
