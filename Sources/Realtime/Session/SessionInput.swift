@@ -166,7 +166,7 @@ extension Session {
         case .watch(let zone, let since): self.watcher.watch(zone, since: since, grant, ref)
         case .unwatch(let zone): self.watcher.unwatch(zone, ref)
         case .availability(let status, let device): self.rider.declare(status, device, grant, ref)
-        case .presence(let place, let device): self.rider.presence.heard(at: place, device, grant, ref)
+        case .presence(let place, let device): self.rider.presence.presenceReported(at: place, device, grant, ref)
         case .dark(let job, let reason): self.rider.guidance.reported(reason, for: job, grant, ref)
         case .ping: self.send(.pong(serverTime: .now))
         case .auth: self.refuse("auth", nil, .badRequest, "This connection is signed in.", ref)

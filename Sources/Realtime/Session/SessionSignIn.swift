@@ -67,7 +67,7 @@ extension Session {
         limits.subscriptions = limits.subscriptions(of: admitted.grant.role)
         self.send(.welcome(Welcome(session: self.id, serverTime: .now, pingIntervalSeconds: ping, limits: limits)))
         if self.loop.isDegraded { self.send(.degraded) }
-        if admitted.grant.allows(.beAvailable), self.framing == .webSocket { self.rider.presence.begin() }
+        if admitted.grant.allows(.beAvailable), self.framing == .webSocket { self.rider.presence.start() }
         self.handleDeferred(waiting)
     }
 

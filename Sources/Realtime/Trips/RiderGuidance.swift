@@ -14,10 +14,10 @@ final class RiderGuidance {
     private let loop: LoopState
     private let trips: JudgedTrips
     private var rate = ReportRate()
-    private var look: Deadline?
+    private var nextCheck: Deadline?
 
     /// Between two looks at why nothing is seen of a trip.
-    private static let looksEvery = TimeAmount.seconds(10)
+    private static let checkInterval = TimeAmount.seconds(10)
 
     init(session: Session, loop: LoopState, trips: JudgedTrips) {
         (self.session, self.loop, self.trips) = (session, loop, trips)
@@ -55,17 +55,17 @@ final class RiderGuidance {
     }
 
     /// The session is over: what its reports came to is not.
-    func left() {
-        self.look?.cancel()
+    func sessionEnded() {
+        self.nextCheck?.cancel()
         self.trips.disconnected()
         self.trips.countAll()
     }
 
     private func scheduleAvailabilityCheck() {
-        guard self.look == nil else { return }
-        self.look = self.loop.deadlines.after(Self.looksEvery) { [weak self, weak session = self.session] in
+        guard self.nextCheck == nil else { return }
+        self.nextCheck = self.loop.deadlines.after(Self.checkInterval) { [weak self, weak session = self.session] in
             guard let self, session?.isOpen == true else { return }
-            self.look = nil
+            self.nextCheck = nil
             self.trips.reportUnavailability()
             self.scheduleAvailabilityCheck()
         }

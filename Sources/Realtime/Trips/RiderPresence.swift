@@ -19,12 +19,12 @@ final class RiderPresence {
     private var timer: Deadline?
     private var lastBeat: NIODeadline?
     /// A beat is on its way.
-    private var isAsking = false
+    private var isRequestInFlight = false
 
     /// Beats in the time for which one counts: two may be lost.
-    private static let beatsPerReach: Int64 = 3
+    private static let beatsPerTimeout: Int64 = 3
     /// Between two beats that tell a new place.
-    private static let newestPlace = TimeAmount.seconds(5)
+    private static let minPlaceInterval = TimeAmount.seconds(5)
 
     init(session: Session, loop: LoopState) {
         (self.session, self.loop) = (session, loop)
@@ -32,7 +32,7 @@ final class RiderPresence {
 
     /// The rider's session has begun: it is heard as long as that is open. A rider that is offline, or in no zone, is passed
     /// over by the zone.
-    func begin() { self.beat(takesOver: false) }
+    func start() { self.beat(takesOver: false) }
 
     /// The rider has declared itself: from now on it is heard as long as it is online.
     func declared(by device: DeviceID?) {
@@ -42,7 +42,7 @@ final class RiderPresence {
     }
 
     /// The phone says that it is there.
-    func heard(at place: Coordinate?, _ device: DeviceID?, _ grant: Grant, _ ref: MessageRef?) {
+    func presenceReported(at place: Coordinate?, _ device: DeviceID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.beAvailable) else {
             return self.session.refuse(
                 "presence", nil, .forbidden, "Only riders are present, with a token that is not narrowed to a job.", ref
@@ -55,16 +55,16 @@ final class RiderPresence {
     }
 
     /// A position of a journey was taken: it says the same.
-    func travelled(to place: Coordinate?) {
+    func positionAccepted(at place: Coordinate?) {
         if let place { self.place = place }
-        guard NIODeadline.now() - (self.lastBeat ?? .uptimeNanoseconds(0)) >= Self.newestPlace else { return }
+        guard NIODeadline.now() - (self.lastBeat ?? .uptimeNanoseconds(0)) >= Self.minPlaceInterval else { return }
         self.beat(takesOver: false)
     }
 
     private func beatLater() {
         let reach = self.loop.settings.liveState.riderReach.milliseconds
         self.timer?.cancel()
-        self.timer = self.loop.deadlines.after(.milliseconds(reach / Self.beatsPerReach)) {
+        self.timer = self.loop.deadlines.after(.milliseconds(reach / Self.beatsPerTimeout)) {
             [weak self, weak session = self.session] in
             guard let self, session?.isOpen == true else { return }
             self.beat(takesOver: false)
@@ -76,15 +76,15 @@ final class RiderPresence {
         // A renewed token may be narrower.
         guard let grant = self.session.grant, grant.allows(.beAvailable) else { return }
         self.beatLater()
-        guard !self.isAsking || isAnswered else { return }
-        (self.isAsking, self.lastBeat) = (true, .now())
+        guard !self.isRequestInFlight || isAnswered else { return }
+        (self.isRequestInFlight, self.lastBeat) = (true, .now())
         let bound = NIOLoopBound((self, self.session), eventLoop: self.loop.eventLoop)
         let place = self.place
         self.place = nil
         self.loop.riders.heard(from: grant.person, at: place, device: self.device, takesOver: takesOver).whenComplete {
             result in
             let (presence, session) = bound.value
-            presence.isAsking = false
+            presence.isRequestInFlight = false
             // Redis that does not answer is no news: the next beat asks again.
             switch result {
             case .success(.some): session.close(.replaced, "another device is the rider's now")

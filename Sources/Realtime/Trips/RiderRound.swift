@@ -1,5 +1,5 @@
 // Several jobs of one rider. Its app names them in one report, in the order of their stops; who follows the second is to be
-// told when the rider comes by way of the first, and never where or whose that is.
+// published when the rider comes by way of the first, and never where or whose that is.
 
 internal import EnrouteWire
 internal import LiveState
@@ -8,13 +8,13 @@ internal import NIOCore
 /// What one session of a rider tells of its round. Confined to the session's loop.
 final class RiderRound {
     private let rounds: RiderRounds
-    /// Jobs in the order of their stops, as they were reported last.
+    /// Jobs in the order of their stops, as they were reported previous.
     var stops: [JobID] = []
     /// What was said of each job that is not first, and when.
-    private var told: [JobID: (before: [JobID], at: NIODeadline)] = [:]
+    private var published: [JobID: (before: [JobID], at: NIODeadline)] = [:]
 
     /// Between two times that the same is said: twice before it would be forgotten (`RiderRounds.lifetime`).
-    private static let renewal = TimeAmount.seconds(50)
+    private static let renewalInterval = TimeAmount.seconds(50)
 
     init(rounds: RiderRounds) { self.rounds = rounds }
 
@@ -22,11 +22,15 @@ final class RiderRound {
     func accepted(_ job: JobID) {
         let now = NIODeadline.now()
         let before = self.stops.contains(job) ? Array(self.stops.prefix { $0 != job }) : []
-        let last = self.told[job]
-        guard before != last?.before ?? [] || last.map({ now - $0.at > Self.renewal }) ?? false else { return }
+        let previous = self.published[job]
+        guard before != previous?.before ?? [] || previous.map({ now - $0.at > Self.renewalInterval }) ?? false else {
+            return
+        }
         // Jobs that are not reported any more: what was said of them is forgotten by itself.
-        if self.told.count >= LocationReport.mostJobs { self.told = self.told.filter { self.stops.contains($0.key) } }
-        self.told[job] = before.isEmpty ? nil : (before, now)
+        if self.published.count >= LocationReport.mostJobs {
+            self.published = self.published.filter { self.stops.contains($0.key) }
+        }
+        self.published[job] = before.isEmpty ? nil : (before, now)
         // What is not kept is said again with the renewal.
         _ = self.rounds.tell(before, before: job)
     }

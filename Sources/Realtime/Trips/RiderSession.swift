@@ -175,7 +175,7 @@ package final class RiderSession {
 
     /// - Parameter listeners: who heard it; `nil` when it had been taken before, and that is not known.
     private func accepted(_ report: ReportQueue.Report, _ grant: Grant, listeners: Int?) {
-        if grant.allows(.beAvailable) { self.presence.travelled(to: report.fix.place) }
+        if grant.allows(.beAvailable) { self.presence.positionAccepted(at: report.fix.place) }
         self.round.accepted(report.job)
         self.accept(report.answer)
         if let listeners { self.guidance.published(report.fix, report.job, grant, listeners) }
