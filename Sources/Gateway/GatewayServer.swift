@@ -136,7 +136,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let connections = Connections(
             responder: { request, writer, channel in
                 guard let respond = responders[ObjectIdentifier(channel.eventLoop)] else {
-                    preconditionFailure("a connection on a loop that is not the gateway's")
+                    preconditionFailure("connection on an event loop of another gateway")
                 }
                 try await respond(request, writer, channel)
             },

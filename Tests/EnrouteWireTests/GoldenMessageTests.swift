@@ -88,7 +88,7 @@ import Testing
             re: "availability", code: .activeTask, message: "You cannot go offline during an active delivery.",
             tasks: [JobID("order-1")!, JobID("order-2")!]),
         Refusal(
-            re: "watch", zone: rome, code: .forbidden, message: "Only services and operations watch pools."),
+            re: "watch", zone: rome, code: .forbidden, message: "Only services and operations staff can watch pools."),
         Refusal(
             re: "location", job: visit, code: .implausiblePosition, message: "Wait for a better one.",
             reason: "inaccurate", ref: MessageRef("fix \"17\"")),

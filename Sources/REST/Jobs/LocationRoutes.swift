@@ -175,7 +175,7 @@ extension Routes {
             return .refused(
                 Refused(
                     code: .travelModeOff,
-                    message: "The time in which a position may be shared for this job is over."), reason: nil)
+                    message: "The sharing time limit of this job has been reached."), reason: nil)
         case .unknown where !isRepeat:
             guard try await self.answer(self.jobs.reopen(trip.job, for: trip.rider)) else {
                 return try await self.overrule(.travelModeOff, trip)

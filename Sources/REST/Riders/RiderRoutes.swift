@@ -191,7 +191,7 @@ extension Routes {
 extension Problem {
     /// A rider declares itself online and offline too often.
     fileprivate init(declarationsFor wait: Int64) {
-        self.init(.rateLimited, status: 429, detail: "The status may not be declared so often.")
+        self.init(.rateLimited, status: 429, detail: "Availability changed too often. Try again later.")
         self.retryIn = wait
     }
 }

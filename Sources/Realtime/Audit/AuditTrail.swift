@@ -47,7 +47,7 @@ final class AuditTrail {
             self.counts.add(.auditEntriesLost)
             guard !self.hasLoggedOverflow else { return }
             self.hasLoggedOverflow = true
-            return self.logger.warning("too much waits for the audit trail: entries are lost until Redis takes them")
+            return self.logger.warning("audit buffer full; dropping entries")
         }
         if self.buffer.isBatchReady { self.send() }
     }
@@ -101,7 +101,7 @@ final class AuditTrail {
             guard !self.hasLoggedFailure else { return }
             self.hasLoggedFailure = true
             return self.logger.warning(
-                "the audit trail waits: the ledger does not take it", metadata: [LogKey.reason: "\(failure)"])
+                "writing audit entries failed; retrying", metadata: [LogKey.reason: "\(failure)"])
         }
         (self.hasLoggedFailure, self.hasLoggedOverflow) = (false, false)
         if self.buffer.isEmpty { return self.completeFlush() }

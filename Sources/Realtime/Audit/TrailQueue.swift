@@ -37,7 +37,7 @@ struct TrailQueue<Entry> {
 
     /// - Parameter acknowledged: for each entry of the batch, in its order.
     mutating func complete(_ acknowledged: [Bool], at tick: UInt64) {
-        precondition(acknowledged.count == self.inFlight, "a batch is answered once, and whole")
+        precondition(acknowledged.count == self.inFlight, "a batch must be completed once, with one result per entry")
         let again = zip(self.waiting, acknowledged).filter { !$1 }.map(\.0)
         self.waiting.replaceSubrange(..<self.inFlight, with: again)
         self.inFlight = 0

@@ -16,7 +16,7 @@ package struct LoopMap: Sendable {
     /// Must be called on `eventLoop`, which must be one of the gateway's.
     package subscript(eventLoop: any EventLoop) -> LoopState {
         guard let state = self.states[ObjectIdentifier(eventLoop)] else {
-            preconditionFailure("a connection on a loop that is not the gateway's")
+            preconditionFailure("connection on an event loop of another gateway")
         }
         return state.value
     }

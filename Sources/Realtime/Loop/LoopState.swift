@@ -248,7 +248,7 @@ package final class LoopState {
         self.counts.add(.originsRefused)
         guard let unsaid = self.originNotices.next(at: NIODeadline.now().uptimeNanoseconds) else { return }
         self.logger.warning(
-            "refused a WebSocket of a page whose origin is not allowed (ENROUTE_ORIGINS)",
+            "websocket refused: origin not allowed",
             metadata: [LogKey.origin: "\(origin.prefix(AllowedOrigins.mostLogged))", LogKey.count: "\(unsaid + 1)"])
     }
 
@@ -285,9 +285,9 @@ package final class LoopState {
         guard let notice else { return }
         if notice == .degraded {
             self.counts.add(.redisOutages)
-            self.logger.warning("Redis does not answer, or refuses writes", metadata: self.unresponsiveRoles)
+            self.logger.warning("redis unavailable or refusing writes", metadata: self.unresponsiveRoles)
         } else {
-            self.logger.warning("Redis answers again, and everything followed was read again")
+            self.logger.warning("redis available again; followed jobs resynced")
         }
         for session in self.sessions.values { session.send(notice == .degraded ? .degraded : .restored) }
     }

@@ -62,7 +62,7 @@ package final class RedisFaults: RedisWitness {
         if unlogged > 0 { metadata[LogKey.count] = "\(unlogged)" }
         // What passes by itself is a warning; the rest needs somebody.
         let level: Logger.Level = error.isOutage && !failure.refusesWrites ? .warning : .error
-        self.logger.log(level: level, "Redis did not carry out a command", metadata: metadata)
+        self.logger.log(level: level, "redis command failed", metadata: metadata)
     }
 
     // MARK: values that are not ours
@@ -81,7 +81,7 @@ package final class RedisFaults: RedisWitness {
             LogKey.command: "\(command)",
         ]
         if unlogged > 0 { metadata[LogKey.count] = "\(unlogged)" }
-        self.logger.error("data in Redis is not ours and was not used", metadata: metadata)
+        self.logger.error("ignoring unknown or malformed data in redis", metadata: metadata)
     }
 
     // MARK: refused writes

@@ -82,7 +82,7 @@ final class RiderSweep {
             switch result {
             case .success(let isFull): sweep.scheduleNext(isMore: isFull || !sweep.remainingZones.isEmpty)
             case .failure(let error):
-                sweep.logger.debug("riders not swept", metadata: [LogKey.reason: "\(error)"])
+                sweep.logger.debug("rider sweep failed", metadata: [LogKey.reason: "\(error)"])
                 sweep.scheduleNext()
             }
         }
@@ -109,7 +109,7 @@ final class RiderSweep {
     private func skip(_ zone: ZoneID, _ error: any Error) throws {
         guard (error as? RedisError)?.isOutage != true else { throw error }
         self.logger.warning(
-            "a zone's riders were not swept", metadata: [LogKey.zone: "\(zone)", LogKey.reason: "\(error)"])
+            "rider sweep of a zone failed", metadata: [LogKey.zone: "\(zone)", LogKey.reason: "\(error)"])
     }
 
     /// Now and then: releases tasks whose jobs are done or another's, which a gateway that ended in between left behind: as
@@ -147,7 +147,7 @@ final class RiderSweep {
             self.counts.add(.ridersUnreachableWithTask)
             // Once, by the gateway that found it.
             self.logger.notice(
-                "a rider with a task is not heard from any more",
+                "rider with active task is unreachable",
                 metadata: [LogKey.rider: "\(rider)", LogKey.zone: "\(zone)", LogKey.count: "\(jobs.count)"])
         }
     }

@@ -23,15 +23,16 @@ package final class FollowerSession {
     /// came meanwhile and is newer, then what comes.
     package func subscribe(_ job: JobID, since: ResumePoint?, _ grant: Grant, _ ref: MessageRef? = nil) {
         guard self.followed[job] == nil else {
-            return self.session.refuse("subscribe", job, .badRequest, "This connection follows the job already.", ref)
+            return self.session.refuse("subscribe", job, .badRequest, "This connection already follows the job.", ref)
         }
         let most = self.loop.settings.limits.subscriptions(of: grant.role)
         guard self.followed.count < most else {
             return self.session.refuse(
-                "subscribe", job, .limitExceeded, "A connection follows at most \(most) jobs.", ref)
+                "subscribe", job, .limitExceeded,
+                "A connection can follow at most \(most) jobs. Unsubscribe from another job first.", ref)
         }
         guard grant.allows(.followJob) else {
-            return self.session.refuse("subscribe", job, .forbidden, "This role does not follow jobs.", ref)
+            return self.session.refuse("subscribe", job, .forbidden, "This role cannot follow jobs.", ref)
         }
         let followed = FollowedJob(job: job, session: self.session, resumes: since != nil, ref: ref)
         self.followed[job] = followed

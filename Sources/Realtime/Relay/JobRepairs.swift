@@ -152,7 +152,7 @@ final class JobRepairs {
     }
 
     private func failed(_ read: Rereading<JobID>.Read, _ error: any Error) {
-        self.logger.debug("job not read again", metadata: [LogKey.job: "\(read.job)", LogKey.reason: "\(error)"])
+        self.logger.debug("job resync failed", metadata: [LogKey.job: "\(read.job)", LogKey.reason: "\(error)"])
         _ = self.scheduler.answered(read, .failed, now: Self.now)
     }
 
@@ -160,7 +160,7 @@ final class JobRepairs {
         let since = self.missingSince[job] ?? .now()
         self.missingSince[job] = since
         guard NIODeadline.now() - since > Self.missingTimeout else { return }
-        self.logger.warning("a followed job is gone from the ledger", metadata: [LogKey.job: "\(job)"])
+        self.logger.warning("followed job missing from ledger", metadata: [LogKey.job: "\(job)"])
         for follower in self.followers(job) { follower.end(.revoked) }
     }
 }

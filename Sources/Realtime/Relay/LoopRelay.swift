@@ -153,7 +153,7 @@ package final class LoopRelay {
     private func offerEstimate(_ estimate: ArrivalEstimate, of job: JobID) {
         if self.isBlind() {
             self.logger.trace(
-                "an arrival waits until it is known who may see it",
+                "arrival time suppressed; revocation state is stale",
                 metadata: [LogKey.job: "\(job)", LogKey.reason: "\(estimate.state.rawValue)"])
         }
         self.offerETA(

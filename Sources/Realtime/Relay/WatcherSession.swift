@@ -69,13 +69,14 @@ final class WatcherSession {
     func watch(_ zone: ZoneID, since version: Int64?, _ grant: Grant, _ ref: MessageRef?) {
         let most = self.loop.settings.limits.watchedZones
         guard grant.allows(.followPool) else {
-            return self.refuse(zone, .forbidden, "Only services and operations watch pools.", ref)
+            return self.refuse(zone, .forbidden, "Only services and operations staff can watch pools.", ref)
         }
         guard self.watched[zone] == nil else {
-            return self.refuse(zone, .badRequest, "This connection watches the zone already.", ref)
+            return self.refuse(zone, .badRequest, "This connection already watches the zone.", ref)
         }
         guard self.watched.count < most else {
-            return self.refuse(zone, .limitExceeded, "A connection watches at most \(most) zones.", ref)
+            return self.refuse(
+                zone, .limitExceeded, "A connection can watch at most \(most) zones. Unwatch another zone first.", ref)
         }
         self.session.widenOutbox(to: self.loop.settings.limits.poolQueueBytes)
         let watched = WatchedZone(zone: zone, since: version, session: self.session, ref: ref)
@@ -110,7 +111,7 @@ final class WatcherSession {
         guard self.session.grant?.allows(.followPool) != true else { return }
         for watched in Array(self.watched.values) {
             self.unwatch(watched)
-            self.refuse(watched.zone, .forbidden, "The new token no longer allows it.", nil)
+            self.refuse(watched.zone, .forbidden, "The new token does not allow watching this zone.", nil)
         }
     }
 

@@ -135,7 +135,7 @@ final class ZoneRereads {
     }
 
     private func failed(_ read: Rereading<ZoneID>.Read, _ error: any Error) {
-        self.logger.debug("zone not read again", metadata: [LogKey.zone: "\(read.job)", LogKey.reason: "\(error)"])
+        self.logger.debug("zone resync failed", metadata: [LogKey.zone: "\(read.job)", LogKey.reason: "\(error)"])
         _ = self.scheduler.answered(read, .failed, now: Self.now)
     }
 }

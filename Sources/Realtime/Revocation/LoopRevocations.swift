@@ -40,7 +40,7 @@ extension LoopState {
             ledger.stopTravel(for: job, by: nil)
         }.whenFailure { error in
             // The check of every followed job closes again what is open in vain.
-            logger.warning("a revoked job's feed may be open", metadata: [LogKey.reason: "\(error)"])
+            logger.warning("closing the feed of a revoked job failed", metadata: [LogKey.reason: "\(error)"])
         }
     }
 
@@ -64,7 +64,7 @@ extension Session {
     package func revoke() {
         guard self.isOpen else { return }
         self.loop.counts.add(.sessionsRevoked)
-        self.close(.forbidden, "revoked", discardsUnsent: true)
+        self.close(.forbidden, "access revoked", discardsUnsent: true)
     }
 
     /// Until when a peer may take what the kernel holds for it.
@@ -101,7 +101,7 @@ extension Session {
     private func reset() {
         self.loop.counts.add(.connectionsReset)
         guard !self.socket.reset() else { return }
-        self.logger.error("the kernel does not discard what a peer may not see any more")
+        self.logger.error("discarding unsent data of a revoked peer failed")
     }
 }
 

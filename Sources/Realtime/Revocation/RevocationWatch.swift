@@ -103,7 +103,7 @@ final class RevocationWatch {
             if case .failure(let error) = result {
                 // The next look is due soon, and clients are told when none succeeds.
                 watch.needsAnotherRead = false
-                return watch.logger.debug("revocations not read", metadata: [LogKey.reason: "\(error)"])
+                return watch.logger.debug("reading revocations failed", metadata: [LogKey.reason: "\(error)"])
             }
             // Of an answer that came late, nobody knows how much happened since it was asked for.
             if watch.needsAnotherRead || watch.isBlind {
@@ -122,7 +122,7 @@ final class RevocationWatch {
             let revocations = fresh.compactMap(\.revocation)
             let others = fresh.filter { $0.revocation == nil }
             if others.contains(where: \.isOfLaterVersion) {
-                watch.logger.warning("revocations of a kind that this version does not know were passed over")
+                watch.logger.warning("ignoring revocations written by a newer version")
             }
             if !others.allSatisfy(\.isOfLaterVersion) { watch.log.refuseEntry() }
             if !revocations.isEmpty { watch.onRevoked(revocations, isFirst) }

@@ -70,7 +70,7 @@ package final class GuestPlace {
 
 extension SignInRefusal {
     static let linkViewerLimit = SignInRefusal(
-        code: .connectionLimit, reason: "as many follow by this link as may")
+        code: .connectionLimit, reason: "viewer limit of this link reached")
 }
 
 extension LoopState {

@@ -185,7 +185,7 @@ package final class Session: ChannelInboundHandler {
             self.keepAlive(until: time)
         case .gone:
             self.loop.counts.add(.pongsTimedOut)
-            self.close(.noPong, "no pong")
+            self.close(.noPong, "no pong received")
         }
     }
 
@@ -214,7 +214,7 @@ package final class Session: ChannelInboundHandler {
         guard refused.code == .internal else { return refused }
         self.loop.counts.add(.messagesFailed)
         self.logger.error(
-            "a message failed on our side",
+            "handling a message failed",
             metadata: [LogKey.session: "\(self.id)", LogKey.reason: "\(refused.cause ?? "unknown")"])
         return refused
     }
@@ -261,7 +261,7 @@ package final class Session: ChannelInboundHandler {
     private func overflowed() {
         guard self.isOpen else { return }
         self.loop.counts.add(.queuesOverflowed)
-        self.close(.slowConsumer, "too much waits for this connection")
+        self.close(.slowConsumer, "send queue full")
     }
 
     func widenOutbox(to bytes: Int) { self.outbox.widen(to: bytes) }
@@ -286,7 +286,7 @@ package final class Session: ChannelInboundHandler {
         self.timers.stall = self.loop.deadlines.after(.seconds(Int64(self.limits.stallSeconds))) { [weak self] in
             guard let self, let context = self.context else { return }
             self.loop.counts.add(.writesStalled)
-            self.logger.debug("closing: the peer takes nothing")
+            self.logger.debug("closing stalled connection")
             context.close(promise: nil)
         }
     }

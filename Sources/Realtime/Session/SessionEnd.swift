@@ -34,14 +34,15 @@ extension Session {
     /// Lets the session go because there is no memory for it.
     package func shed(retryInMilliseconds: Int64) {
         self.send(.goaway(retryInMilliseconds: retryInMilliseconds))
-        self.close(.overloaded, "the gateway has no room at the moment")
+        self.close(.overloaded, "gateway overloaded; retry later")
     }
 
     /// - Parameter discardsUnsent: what the kernel still holds for the peer is not to reach it either, but for a moment.
     func close(_ code: CloseCode, _ reason: String, discardsUnsent: Bool = false) {
         guard let identity = self.life.close() else { return }
         if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }
-        self.logger.debug("closing", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
+        self.logger.debug(
+            "closing connection", metadata: [LogKey.code: "\(code.rawValue)", LogKey.reason: "\(reason)"])
         self.loop.counts.closed(code)
         self.outbox.removeAll()
         self.write(Frame.close(code.rawValue, reason))

@@ -39,7 +39,7 @@ extension Session {
             case .text(let bytes): if self.admit(.message(bytes)) { self.received(bytes) }
             case .ping(let payload): if self.admit(.ping) { self.send(Frame.pong(payload), .kept) }
             case .pong: _ = self.admit(.pong)
-            case .binary: self.close(.unsupportedData, "messages are text")
+            case .binary: self.close(.unsupportedData, "binary messages are not supported")
             case .close(let frame): return self.peerCloses(frame)
             // What follows is read no more, but for the answer to our close.
             case .refused(let code, let reason):
@@ -111,7 +111,7 @@ extension Session {
             .error(
                 Refusal(
                     outline, code: .rateLimited,
-                    message: "You sent more messages than the limit allows; this one was dropped. Send it again later.",
+                    message: "Message rate limit exceeded; this message was dropped. Send it again later.",
                     retryInMilliseconds: retryIn)))
     }
 
@@ -122,7 +122,7 @@ extension Session {
         _ = self.loop.deadlines.after(Deadlines.tick) { [weak self] in self?.closeOnceAnswered(by: end) }
     }
 
-    private func closeOverRate() { self.close(.rateLimited, "more messages than may be sent, again and again") }
+    private func closeOverRate() { self.close(.rateLimited, "message rate limit exceeded repeatedly") }
 
     private func received(_ bytes: ByteBuffer) {
         HotPath.pass(.sessionInput)
@@ -137,7 +137,7 @@ extension Session {
             self.loop.counts.add(.messagesNotUnderstood)
             self.input.badMessages += 1
             guard self.input.badMessages <= self.limits.badMessages else {
-                return self.close(.tooManyBadRequests, "too many messages that make no sense")
+                return self.close(.tooManyBadRequests, "too many malformed messages")
             }
             let outline = bytes.withUnsafeReadableBytes { MessageOutline($0) }
             self.send(.error(Refusal(outline, code: .badRequest, message: error.reason)))
@@ -169,7 +169,7 @@ extension Session {
         case .presence(let place, let device): self.rider.presence.presenceReported(at: place, device, grant, ref)
         case .dark(let job, let reason): self.rider.guidance.reported(reason, for: job, grant, ref)
         case .ping: self.send(.pong(serverTime: .now))
-        case .auth: self.refuse("auth", nil, .badRequest, "This connection is signed in.", ref)
+        case .auth: self.refuse("auth", nil, .badRequest, "This connection is already signed in.", ref)
         case .refresh(let token): self.refresh(token, admitted, ref)
         }
     }
@@ -178,7 +178,7 @@ extension Session {
         switch self.life.deferUntilSignedIn(request, most: self.limits.signInMessages) {
         case .deferred: return
         case .tooMany:
-            return self.close(.rateLimited, "too many messages before the sign-in was over: wait for welcome")
+            return self.close(.rateLimited, "too many messages before welcome")
         case .notSigningIn: break
         }
         guard case .auth(let credential) = request.message else {

@@ -29,7 +29,7 @@ extension Session {
         self.timers.step = self.loop.deadlines.after(.seconds(Int64(self.limits.signInSeconds))) { [weak self] in
             guard let self else { return }
             self.loop.counts.add(.signInsTimedOut)
-            self.close(.signInTimeout, "sign in within \(self.limits.signInSeconds) s")
+            self.close(.signInTimeout, "no sign-in within \(self.limits.signInSeconds) s")
         }
     }
 
@@ -38,15 +38,15 @@ extension Session {
         // Now, not when it was looked up: it may have been revoked since.
         guard !self.loop.isRevoked(admitted) else {
             self.releaseUnusedLease(of: admitted)
-            return self.close(.forbidden, "revoked")
+            return self.close(.forbidden, "access revoked")
         }
         do throws(Quotas.Refusal) {
             try self.loop.quotas.begin(admitted.owner, self.address)
         } catch {
             self.loop.counts.add(error == .person ? .sessionsRefusedByPerson : .sessionsRefusedByAddress)
             self.releaseUnusedLease(of: admitted)
-            let whose = error == .person ? "this person" : "this address"
-            return self.close(.connectionLimit, "\(whose) has as many connections as it may")
+            let owner = error == .person ? "person" : "address"
+            return self.close(.connectionLimit, "connection limit of this \(owner) reached")
         }
         guard let waiting = self.life.signIn(admitted) else { return }
         self.loop.counts.add(.sessionsOpened)
@@ -97,7 +97,7 @@ extension Session {
     private func startExpiryTimer(at seconds: Int64) {
         let left = (seconds + TokenVerifier.skew) * 1000 - .now
         guard left > Self.expiryMargin else {
-            return self.close(.tokenExpired, "the token has expired", discardsUnsent: true)
+            return self.close(.tokenExpired, "token expired", discardsUnsent: true)
         }
         guard self.life.expire(at: .now() + .milliseconds(left)) else { return }
         self.timers.expiry = self.loop.deadlines.after(.milliseconds(left - Self.expiryMargin)) { [weak self] in

@@ -42,15 +42,15 @@ package struct SignInRefusal: Error {
     /// Counts against the address that tries.
     var isFailedAttempt = false
 
-    package static let tokenExpired = SignInRefusal(code: .tokenExpired, reason: "the token has expired")
-    static let badToken = SignInRefusal(code: .invalidToken, reason: "the token is not accepted", isFailedAttempt: true)
+    package static let tokenExpired = SignInRefusal(code: .tokenExpired, reason: "token expired")
+    static let badToken = SignInRefusal(code: .invalidToken, reason: "token rejected", isFailedAttempt: true)
     static let badLink = SignInRefusal(
-        code: .invalidToken, reason: "the link is not valid any more", isFailedAttempt: true)
+        code: .invalidToken, reason: "link invalid or expired", isFailedAttempt: true)
     static let badTicket = SignInRefusal(
-        code: .invalidToken, reason: "the ticket is not valid any more", isFailedAttempt: true)
-    static let tooManyFailedAttempts = SignInRefusal(code: .rateLimited, reason: "too many tokens were refused")
+        code: .invalidToken, reason: "ticket invalid or expired", isFailedAttempt: true)
+    static let tooManyFailedAttempts = SignInRefusal(code: .rateLimited, reason: "too many failed sign-in attempts")
     package static let unavailable = SignInRefusal(
-        code: .insufficientState, reason: "the service is not available at the moment")
+        code: .insufficientState, reason: "service unavailable; retry later")
 }
 
 extension LoopState {
@@ -103,19 +103,19 @@ extension LoopState {
     func renew(_ old: Admitted, by token: String, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
         guard old.way != .link else {
             return self.eventLoop.makeFailedFuture(
-                Refused(code: .forbidden, message: "A link is not renewed: connect again with the token."))
+                Refused(code: .forbidden, message: "A tracking link cannot be refreshed. Connect again with a token."))
         }
         let revocations = self.revocations
         return self.signIn(.token(token), from: address).flatMapErrorThrowing { error in
             throw switch (error as? SignInRefusal)?.code {
-            case .tokenExpired: Refused(code: .tokenExpired, message: "The token is not accepted: it has expired.")
+            case .tokenExpired: Refused(code: .tokenExpired, message: "The token has expired.")
             case .insufficientState:
-                Refused(code: .unavailable, message: "The token cannot be verified at the moment. Try again.")
-            default: Refused(code: .unauthorized, message: "The token is not accepted.")
+                Refused(code: .unavailable, message: "The token cannot be verified at the moment. Try again later.")
+            default: Refused(code: .unauthorized, message: "The token was rejected.")
             }
         }.flatMapThrowing { new in
             guard new.grant.person == old.grant.person, new.grant.role == old.grant.role else {
-                throw Refused(code: .forbidden, message: "The token is somebody else's, or for another role.")
+                throw Refused(code: .forbidden, message: "The token belongs to another person or role.")
             }
             guard !revocations.isRevoked(new.grant) else {
                 throw Refused(code: .forbidden, message: "The token was revoked.")

@@ -33,5 +33,5 @@ extension SignInRefusal {
 
     /// Nobody can say yet whether the token is good: no guess, and worth coming back.
     package static let keyNotFetched = SignInRefusal(
-        code: .insufficientState, reason: "the issuer of the token's key cannot be asked at the moment")
+        code: .insufficientState, reason: "cannot fetch the token issuer's keys; retry later")
 }

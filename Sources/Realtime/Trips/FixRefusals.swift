@@ -21,13 +21,14 @@ extension FixRefusal {
 
     package var sentence: String {
         switch self {
-        case .outOfRange, .zeroZero: "That is no place: lat is -90 to 90, lon -180 to 180 degrees, not both 0."
-        case .future: "The position's time is in the future: check the phone's clock."
-        case .stale: "It was captured over 60 s ago: send newer ones, or check the clock."
-        case .outOfOrder, .duplicate: "A position that is as new or newer is known already."
-        case .inaccurate: "Its accuracy says too little about where it is: wait for a better one."
-        case .implausibleSpeed: "Nobody gets there that fast: a position that was held is not believed."
-        case .travelModeOff: "Travel mode is off for this job: switch it on first."
+        case .outOfRange, .zeroZero:
+            "Invalid coordinates: lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0."
+        case .future: "The fix is dated in the future. Check the phone's clock."
+        case .stale: "The fix is more than 60 s old. Send newer fixes, or check the phone's clock."
+        case .outOfOrder, .duplicate: "A fix with the same or a later time was already accepted."
+        case .inaccurate: "The fix is too inaccurate. Wait for a better one."
+        case .implausibleSpeed: "Implausible speed: a held position was discarded."
+        case .travelModeOff: "Travel mode is off for this job. Switch it on first."
         }
     }
 }

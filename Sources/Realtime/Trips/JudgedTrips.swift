@@ -131,7 +131,7 @@ package final class JudgedTrips {
         if now - self.entries.values[index].readAt > Self.rereadAfter { _ = self.read(key, again: true) }
         guard let state = approach, isAssigned else { return nil }
         self.loop.logger.info(
-            "a rider's place suggests", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
+            "rider proximity changed", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
         self.loop.trail.record(.suggested(state, key.job, by: key.rider))
         let stops = state == .arrived && self.loop.settings.arrivalStopsTravel
         let noted = self.loop.notes.note(

@@ -43,7 +43,8 @@ final class RiderGuidance {
     /// The phone says why it has no position.
     package func reported(_ reason: DarkReason, for job: JobID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.reportLocation) else {
-            return self.session.refuse("dark", job, .forbidden, "Only riders report why they cannot be seen.", ref)
+            return self.session.refuse(
+                "dark", job, .forbidden, "Only riders can report why their location is unavailable.", ref)
         }
         if let job, !grant.covers(job) || self.loop.revocations.hides(job, from: grant.role) {
             return self.session.refuse("dark", job, .noSuchJob, ref)

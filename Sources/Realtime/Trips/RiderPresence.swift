@@ -45,7 +45,8 @@ final class RiderPresence {
     func presenceReported(at place: Coordinate?, _ device: DeviceID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.beAvailable) else {
             return self.session.refuse(
-                "presence", nil, .forbidden, "Only riders are present, with a token that is not narrowed to a job.", ref
+                "presence", nil, .forbidden,
+                "Only riders can report presence, and their token must not be restricted to one job.", ref
             )
         }
         let isNew = device != nil && device != self.device
@@ -87,7 +88,7 @@ final class RiderPresence {
             presence.isRequestInFlight = false
             // Redis that does not answer is no news: the next beat asks again.
             switch result {
-            case .success(.some): session.close(.replaced, "another device is the rider's now")
+            case .success(.some): session.close(.replaced, "replaced by another device of this rider")
             case .success where isAnswered:
                 session.send(.ok(re: "presence", job: nil, sequence: nil, deadline: nil, ref: ref))
             case .failure(let error) where isAnswered: session.refuse("presence", nil, session.refusal(for: error), ref)

@@ -58,7 +58,8 @@ package final class RiderSession {
     /// For one job: from the phone, or after it waited to be judged.
     private func reportOne(_ report: LocationReport, _ grant: Grant) {
         guard grant.allows(.reportLocation) else {
-            return self.session.refuse("location", report.job, .forbidden, "Only riders report locations.", report.ref)
+            return self.session.refuse(
+                "location", report.job, .forbidden, "Only riders can report locations.", report.ref)
         }
         guard self.reaches(report.job, grant) else {
             return self.session.refuse("location", report.job, .noSuchJob, report.ref)
@@ -152,7 +153,7 @@ package final class RiderSession {
             self.ended(report.job, notifiesRider: notifiesRider)
             self.trips.overrule(.travelModeOff, .init(rider: grant.person, job: report.job))
             self.refuse(
-                report.answer, .travelModeOff, "The time in which a position may be shared for this job is over.")
+                report.answer, .travelModeOff, "The sharing time limit of this job has been reached.")
         case .reopen: self.reopen(report, grant)
         case .publish(let report): self.publish(report, grant)
         case .buffer(let timer):
@@ -215,7 +216,7 @@ package final class RiderSession {
     }
 
     private func refuseTooMany(_ answer: ReportQueue.Answer) {
-        self.refuse(answer, .limitExceeded, "Positions of too many jobs at once.")
+        self.refuse(answer, .limitExceeded, "Positions of too many jobs are queued. Send this one again later.")
     }
 
     // MARK: availability and travel mode
@@ -224,11 +225,12 @@ package final class RiderSession {
         guard grant.allows(.beAvailable) else {
             return self.session.refuse(
                 "availability", nil, .forbidden,
-                "Only riders declare themselves, with a token that is not narrowed to a job.", ref)
+                "Only riders can set their availability, and their token must not be restricted to one job.", ref)
         }
         if let wait = self.loop.quotas.availability(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             return self.session.refuse(
-                "availability", nil, .rateLimited, "The status may not be declared so often.", ref, retryIn: wait)
+                "availability", nil, .rateLimited, "Availability changed too often. Try again later.", ref,
+                retryIn: wait)
         }
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         self.loop.riders.declare(status, of: grant.person, device: device, by: .init(grant.person)).whenComplete {
@@ -245,7 +247,7 @@ package final class RiderSession {
 
     func travel(_ job: JobID, active: Bool, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.switchTravel) else {
-            return self.session.refuse("travel", job, .forbidden, "Only riders switch travel mode.", ref)
+            return self.session.refuse("travel", job, .forbidden, "Only riders can switch travel mode.", ref)
         }
         guard self.reaches(job, grant) else { return self.session.refuse("travel", job, .noSuchJob, ref) }
         if !active {

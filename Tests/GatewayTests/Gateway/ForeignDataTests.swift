@@ -15,7 +15,7 @@ import Testing
 /// Redis is a peer like any other: nothing that lies there ends the process, and what is not ours is refused, said and
 /// counted.
 @Suite struct ForeignDataTests {
-    private static let message = "data in Redis is not ours and was not used"
+    private static let message = "ignoring unknown or malformed data in redis"
 
     private static let table =
         ForeignData.ofJobs + ForeignData.ofSecrets + ForeignData.ofZones + ForeignData.ofAll

@@ -56,7 +56,7 @@ import Testing
                 #expect(try await gateway.manage("/metrics").text.contains("enroute_messages_failed_total 1\n"))
             }
         }
-        let said = lines.all.filter { $0.message == "a message failed on our side" }
+        let said = lines.all.filter { $0.message == "handling a message failed" }
         #expect(said.count == 1 && said.first?.level == .error)
         #expect(said.first?.metadata["session"] == session.value.map { "\($0)" })
     }
@@ -131,7 +131,7 @@ import Testing
             }
         }
         let said = lines.all.filter {
-            $0.message == "Redis did not carry out a command" && $0.metadata["kind"] == "oom"
+            $0.message == "redis command failed" && $0.metadata["kind"] == "oom"
         }
         #expect(said.count { $0.metadata["role"] == "ledger" } == 1)
         #expect(said.allSatisfy { $0.level == .error && $0.metadata["reason"] == "Redis answered OOM" })

@@ -255,7 +255,9 @@ import Testing
                         }
                         try await old.send(.presence(Coordinate(latitude: 41.9, longitude: 12.5), device: nil))
                         let end = await Result { while try await oldMessages.next() != nil {} }
-                        #expect(throws: ClientError.closed(code: 4506, reason: "another device is the rider's now")) {
+                        #expect(
+                            throws: ClientError.closed(code: 4506, reason: "replaced by another device of this rider")
+                        ) {
                             try end.get()
                         }
                         try await new.send(.presence(Coordinate(latitude: 41.9, longitude: 12.5), device: nil))

@@ -50,7 +50,7 @@ import Testing
             let second = try RawSocket.session(port: gateway.port, token: token)
             let third = try RawSocket.upgraded(port: gateway.port, token: token)
             #expect(
-                try third.readToEnd().ends(with: Frame.close(4009, "this person has as many connections as it may")))
+                try third.readToEnd().ends(with: Frame.close(4009, "connection limit of this person reached")))
             for session in [first, second] {
                 try session.send(RawSocket.frame(0x89, [1]))
                 #expect(try session.read() == [0x8A, 1, 1])
@@ -69,7 +69,7 @@ import Testing
             let first = try RawSocket.session(port: gateway.port, token: token)
             let second = try RawSocket.upgraded(port: gateway.port, token: token)
             #expect(
-                try second.readToEnd().ends(with: Frame.close(4009, "this address has as many connections as it may")))
+                try second.readToEnd().ends(with: Frame.close(4009, "connection limit of this address reached")))
             try first.sayGoodbye()
         }
         #expect(metrics.contains(#"enroute_sessions_refused_total{limit="sessions_per_address"} 1"#))
@@ -85,7 +85,7 @@ import Testing
             let other = try RawSocket.session(port: gateway.port, token: token, "X-Forwarded-For: 192.0.2.2\r\n")
             let again = try RawSocket.upgraded(port: gateway.port, token: token, "X-Forwarded-For: 192.0.2.1\r\n")
             #expect(
-                try again.readToEnd().ends(with: Frame.close(4009, "this address has as many connections as it may")))
+                try again.readToEnd().ends(with: Frame.close(4009, "connection limit of this address reached")))
             for session in [one, other] { try session.sayGoodbye() }
         }
     }
@@ -115,7 +115,7 @@ import Testing
             #expect(text.components(separatedBy: #""type":"pong""#).count == 4)
             #expect(text.components(separatedBy: #""code":"rate_limited""#).count >= 6)
             #expect(text.contains(#""retryInMs":"#))
-            #expect(heard.ends(with: Frame.close(4006, "more messages than may be sent, again and again")))
+            #expect(heard.ends(with: Frame.close(4006, "message rate limit exceeded repeatedly")))
         }
         #expect(metrics.contains(#"enroute_sessions_closed_total{code="4006"} 1"#))
         #expect(metrics.contains(#"enroute_messages_refused_total{reason="rate"} 7"#))

@@ -97,7 +97,7 @@ import Testing
         } _: { port, token in
             try RawSocket.session(port: port, token: token).readToEnd()
         }
-        #expect(heard == [0x89, 0] + Frame.close(4001, "no pong"))
+        #expect(heard == [0x89, 0] + Frame.close(4001, "no pong received"))
     }
 
     @Test func `D4: who does not read is closed 4002 once the queue is full, and hears everything before it`()
@@ -112,9 +112,9 @@ import Testing
             let ping = RawSocket.frame(0x89, [UInt8](repeating: 7, count: 125))
             // What kernel and queue hold is about 270 KB; the gateway goes on reading after the end.
             for _ in 0..<150 { try socket.send([[UInt8]](repeating: ping, count: 40).flatMap { $0 }) }
-            return try socket.readUntil(Frame.close(4002, "too much waits for this connection"))
+            return try socket.readUntil(Frame.close(4002, "send queue full"))
         }
-        let end = Frame.close(4002, "too much waits for this connection")
+        let end = Frame.close(4002, "send queue full")
         #expect(heard.suffix(end.count).elementsEqual(end))
         let pongs = heard.dropLast(end.count)
         #expect(pongs.count % 127 == 0 && pongs.count < 6_000 * 127)

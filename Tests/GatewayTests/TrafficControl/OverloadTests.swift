@@ -52,7 +52,7 @@ import Testing
                 for index in sessions.value.indices {
                     let heard = try await blocking { try sessions.value[index].readToEnd() }
                     #expect(String(decoding: heard, as: UTF8.self).contains(#"{"type":"goaway","retryInMs":"#))
-                    #expect(heard.ends(with: Frame.close(4004, "the gateway has no room at the moment")))
+                    #expect(heard.ends(with: Frame.close(4004, "gateway overloaded; retry later")))
                 }
                 #expect(try await gateway.eventually("/metrics") { $0.text.contains("enroute_sessions_shed_total 2") })
             }

@@ -40,7 +40,7 @@ import Testing
                     try socket.send(RawSocket.frame(0x88, [0x0F, 0xA6]))
                     return try socket.readToEnd()
                 }
-                #expect(heard.ends(with: Frame.close(4006, "more messages than may be sent, again and again")))
+                #expect(heard.ends(with: Frame.close(4006, "message rate limit exceeded repeatedly")))
                 let text = String(decoding: heard, as: UTF8.self)
                 #expect(text.components(separatedBy: "rate_limited").count == (head == 0x89 ? 7 : 1))
             }

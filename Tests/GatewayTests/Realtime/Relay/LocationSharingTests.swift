@@ -146,7 +146,7 @@ import Testing
                         while try await heard.next() != nil {}
                     }
                 }
-                #expect(ending == .closed(code: CloseCode.forbidden.rawValue, reason: "revoked"))
+                #expect(ending == .closed(code: CloseCode.forbidden.rawValue, reason: "access revoked"))
                 let refused = try await Self.ending {
                     try await GatewayConnection.open(gateway.url, token: token) { _ in }
                 }

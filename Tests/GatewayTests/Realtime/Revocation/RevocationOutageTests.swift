@@ -14,7 +14,7 @@ import Testing
 
 /// Revocations when what carries them fails: the channel, the stream, the ledger.
 @Suite(.serialized, .needsMachine(for: .faults)) struct RevocationOutageTests {
-    private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "revoked")
+    private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "access revoked")
 
     @Test func `what no message told is seen by looking`() async throws {
         try await RevocationStage.run { stage in

@@ -13,7 +13,7 @@ import Testing
 
 /// What is revoked ends on every gateway, and does not come back.
 @Suite(.needsMachine(for: .faults)) struct RevocationTests {
-    private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "revoked")
+    private static let revoked = ClientError.closed(code: CloseCode.forbidden.rawValue, reason: "access revoked")
 
     @Test func `a user's sessions end everywhere, and an older token opens none`() async throws {
         try await RevocationStage.run { stage in
@@ -183,7 +183,7 @@ import Testing
                 let socket = try RawSocket(port: port)
                 try socket.send(
                     RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1, ticket.\(ticket)\r\n"))
-                return String(decoding: try socket.readUntil(Array("revoked".utf8)), as: UTF8.self)
+                return String(decoding: try socket.readUntil(Array("access revoked".utf8)), as: UTF8.self)
             }
             #expect(!ending.contains("welcome"))
             try await GatewayConnection.open(stage.first.url, token: other) { connection in

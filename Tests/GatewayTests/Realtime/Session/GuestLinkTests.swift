@@ -57,8 +57,8 @@ import Testing
         }
     }
 
-    private static let isOver = ClientError.closed(code: 4500, reason: "the link is not valid any more")
-    private static let isFull = ClientError.closed(code: 4009, reason: "as many follow by this link as may")
+    private static let isOver = ClientError.closed(code: 4500, reason: "link invalid or expired")
+    private static let isFull = ClientError.closed(code: 4009, reason: "viewer limit of this link reached")
 
     @Test func `as many as the link allows follow at once, whichever gateway they come to`() async throws {
         try await Self.two { first, second in

@@ -98,7 +98,7 @@ import Testing
                         return try socket.readToEnd()
                     }
                     #expect(
-                        heard == Frame.close(4006, "too many messages before the sign-in was over: wait for welcome"))
+                        heard == Frame.close(4006, "too many messages before welcome"))
                     #expect(CloseCode(rawValue: 4006)?.reconnects == true)
                 }
             }

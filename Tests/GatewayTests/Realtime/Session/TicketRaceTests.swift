@@ -23,7 +23,7 @@ import Testing
                 guard !bytes.isEmpty else { throw Missing() }
                 heard += String(decoding: bytes, as: UTF8.self)
                 if heard.contains(#""type":"welcome""#) { return true }
-                if heard.contains("the ticket is not valid any more") { return false }
+                if heard.contains("ticket invalid or expired") { return false }
             }
         }
     }
