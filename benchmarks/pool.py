@@ -159,8 +159,8 @@ def main():
              "--appendonly", "no", "--dir", folder], stdout=subprocess.DEVNULL)
         wait_for("redis", lambda: answers(path))
         environment = dict(
-            PATH=os.environ["PATH"], ENROUTE_REDIS_LIVE_URL=f"unix:{path}", ENROUTE_TLS="off", ENROUTE_PORT=str(port),
-            ENROUTE_HOST="127.0.0.1", ENROUTE_MANAGEMENT="off", ENROUTE_TOKEN_SECRET=SECRET.decode(),
+            PATH=os.environ["PATH"], ENROUTE_REDIS_LIVE_URL=f"unix:{path}", ENROUTE_TLS="off", ENROUTE_LISTEN_PORT=str(port),
+            ENROUTE_LISTEN_HOST="127.0.0.1", ENROUTE_MANAGEMENT="off", ENROUTE_TOKEN_SECRET=SECRET.decode(),
             ENROUTE_MODE="development", ENROUTE_LOG_LEVEL="critical", ENROUTE_OVERLOAD_LOOP_LAG_MS="60000")
         gateway = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", options.enroute, "serve"], env=environment)
         try:

@@ -44,7 +44,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 "Port \(port) of \(host) is taken. Choose another with "
                     + (isManagement
                         ? "ENROUTE_MANAGEMENT_PORT, or none with ENROUTE_MANAGEMENT=off."
-                        : "--port or ENROUTE_PORT.")
+                        : "--port or ENROUTE_LISTEN_PORT.")
             case .notBound(let host, let port, let reason):
                 "Listening on \(host):\(port) failed: \(reason). Choose another with --host and --port."
             }

@@ -40,7 +40,7 @@ package struct AllowedOrigins: Sendable, Hashable {
     package struct Malformed: Error, CustomStringConvertible {
         package let origin: String
         package var description: String {
-            "ENROUTE_ORIGINS names \(self.origin), which is no origin: write https://host or https://host:port, in lower case, "
+            "ENROUTE_LISTEN_ALLOWED_ORIGINS names \(self.origin), which is no origin: write https://host or https://host:port, in lower case, "
                 + "without a path or a star."
         }
     }

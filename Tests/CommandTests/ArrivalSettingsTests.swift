@@ -5,7 +5,7 @@ import Testing
 /// anything is asked, with why and what to do; keys are in nothing that is said.
 @Suite struct ArrivalSettingsTests {
     private static let good = [
-        "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_PORT": "0",
+        "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_LISTEN_PORT": "0",
         "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_LOG_LEVEL": "trace",
     ]
     private static let secret = "pk.wJalrXUtnFEMI"

@@ -184,7 +184,7 @@ import Testing
         options: [String]
     ) async throws {
         try await withServer(options: options) { server in
-            let settings = Self.good.merging(["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_PORT": "0"]) { $1 }
+            let settings = Self.good.merging(["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_LISTEN_PORT": "0"]) { $1 }
             let outcome = try await CommandTests.run(["serve"], environment: settings)
             #expect(outcome.code == 78)
             #expect(outcome.error.contains("keeps positions on disk"), "\(outcome.error)")

@@ -36,7 +36,8 @@ import Testing
     /// What `enroute serve` says until it says one of `words`, or ends; then it is killed.
     static func serve(_ settings: [String: String], until words: [String]) async throws -> String {
         let variables = [
-            "PATH": "/usr/bin:/bin", "ENROUTE_PORT": "0", "ENROUTE_HOST": "127.0.0.1", "ENROUTE_MANAGEMENT": "off",
+            "PATH": "/usr/bin:/bin", "ENROUTE_LISTEN_PORT": "0", "ENROUTE_LISTEN_HOST": "127.0.0.1",
+            "ENROUTE_MANAGEMENT": "off",
         ].merging(settings) { $1 }
             .reduce(into: [Environment.Key: String]()) { $0[Environment.Key(rawValue: $1.key)!] = $1.value }
         return try await Subprocess.run(
@@ -104,7 +105,7 @@ import Testing
     }
 
     private static let good = [
-        "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_PORT": "0",
+        "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_LISTEN_PORT": "0",
         "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
     ]
 
@@ -116,7 +117,7 @@ import Testing
             (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "ENROUTE_REDIS_LIVE_URL: "),
             (["ENROUTE_REDIS_LEDGER_URL": "redis://[::1"], 78, "ENROUTE_REDIS_LEDGER_URL: "),
             (["ENROUTE_TOKEN_SECRET": "short"], 78, "ENROUTE_TOKEN_SECRET: "),
-            (["ENROUTE_TRUSTED_PROXIES": "word"], 78, "ENROUTE_TRUSTED_PROXIES: "),
+            (["ENROUTE_LISTEN_TRUSTED_PROXIES": "word"], 78, "ENROUTE_LISTEN_TRUSTED_PROXIES: "),
             (["ENROUTE_STREETS": "/no.geojson"], 78, "ENROUTE_STREETS: "),
             (["ENROUTE_TILE_ATTRIBUTION": "a"], 78, "ENROUTE_TILE_ATTRIBUTION is set"),
             (["ENROUTE_TLS": "maybe"], 78, "ENROUTE_TLS is maybe"),
@@ -134,7 +135,7 @@ import Testing
                 ["ENROUTE_TOKEN_SECRET": "", "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69,
                 "There is no key to check tokens with. The issuer of keys can not be reached"
             ), (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69, "unix:/nowhere.sock can not be reached"),
-            (["ENROUTE_PORT": "99999"], 78, "ENROUTE_PORT is 99999"),
+            (["ENROUTE_LISTEN_PORT": "99999"], 78, "ENROUTE_LISTEN_PORT is 99999"),
             (["ENROUTE_TRAVEL_CAP_SECONDS": "14401"], 78, "ENROUTE_TRAVEL_CAP_SECONDS"),
             (["ENROUTE_RIDER_REACH_SECONDS": "0"], 78, "ENROUTE_RIDER_REACH_SECONDS"),
             (["ENROUTE_RIDER_SILENCE_SECONDS": "604801"], 78, "ENROUTE_RIDER_SILENCE_SECONDS"),

@@ -69,17 +69,23 @@ import Testing
     }
 
     @Test func `pages of named origins are let in, and no others`() async throws {
-        let (settings, _) = try await Self.settings(["ENROUTE_ORIGINS": "https://app.example, https://b.example:8443"])
+        let (settings, _) = try await Self.settings([
+            "ENROUTE_LISTEN_ALLOWED_ORIGINS": "https://app.example, https://b.example:8443"
+        ])
         #expect(settings.origins == (try AllowedOrigins(["https://app.example", "https://b.example:8443"])))
-        await #expect(throws: (any Error).self) { try await Self.settings(["ENROUTE_ORIGINS": "app.example/"]) }
+        await #expect(throws: (any Error).self) {
+            try await Self.settings(["ENROUTE_LISTEN_ALLOWED_ORIGINS": "app.example/"])
+        }
     }
 
     @Test func `a balancer is believed only where it is named`() async throws {
-        let (settings, _) = try await Self.settings(["ENROUTE_TRUSTED_PROXIES": "10.0.0.0/8,192.0.2.1"])
+        let (settings, _) = try await Self.settings(["ENROUTE_LISTEN_TRUSTED_PROXIES": "10.0.0.0/8,192.0.2.1"])
         let named = try TrustedProxies(["10.0.0.0/8", "192.0.2.1"])
         #expect("\(settings.trustedProxies)" == "\(named)")
         #expect("\(settings.trustedProxies)" != "\(TrustedProxies.none)")
-        await #expect(throws: (any Error).self) { try await Self.settings(["ENROUTE_TRUSTED_PROXIES": "10.0.0.0/99"]) }
+        await #expect(throws: (any Error).self) {
+            try await Self.settings(["ENROUTE_LISTEN_TRUSTED_PROXIES": "10.0.0.0/99"])
+        }
     }
 
     @Test func `issuer and audience of tokens are those that are set`() async throws {

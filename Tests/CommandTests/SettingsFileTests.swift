@@ -6,7 +6,7 @@ import Testing
 /// What a file given with `--config` may hold, and under which names.
 @Suite struct SettingsFileTests {
     @Test(arguments: [
-        ("A=1", "A", "1"), ("  A = 1  ", "A", "1"), ("export ENROUTE_PORT=1234", "ENROUTE_PORT", "1234"),
+        ("A=1", "A", "1"), ("  A = 1  ", "A", "1"), ("export ENROUTE_LISTEN_PORT=1234", "ENROUTE_LISTEN_PORT", "1234"),
         ("A=", "A", ""),
         ("A=\"127.0.0.1\"", "A", "127.0.0.1"), ("A='a b' # why", "A", "a b"), ("A=\"a # b\"", "A", "a # b"),
         ("A=a # why", "A", "a"), ("A=a#b", "A", "a#b"), ("A=# why", "A", ""), ("A=b=c==", "A", "b=c=="),
@@ -43,8 +43,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("ENROUTE_PORTT", "ENROUTE_PORT"), ("ENROUTE_ORIGIN", "ENROUTE_ORIGINS"), ("enroute_port", "ENROUTE_PORT"),
-        ("ENROUT_PORT", "ENROUTE_PORT"), ("ENROUTE_REDIS_URL", "ENROUTE_REDIS_LIVE_URL"),
+        ("ENROUTE_LISTEN_PORTT", "ENROUTE_LISTEN_PORT"),
+        ("ENROUTE_LISTEN_ALLOWED_ORIGIN", "ENROUTE_LISTEN_ALLOWED_ORIGINS"),
+        ("enroute_listen_port", "ENROUTE_LISTEN_PORT"),
+        ("ENROUT_LISTEN_PORT", "ENROUTE_LISTEN_PORT"), ("ENROUTE_REDIS_URL", "ENROUTE_REDIS_LIVE_URL"),
         ("ENROUTE_LIMIT_MESSAGE_PER_SECOND", "ENROUTE_LIMIT_MESSAGES_PER_SECOND"),
         ("ENROUTE_LIMIT_PING_SECOND", "ENROUTE_LIMIT_PING_SECONDS"), ("AWS_REGON", "AWS_REGION"),
     ])
@@ -59,19 +61,19 @@ import Testing
     }
 
     @Test func `unknown names are told of with their place, and what Kubernetes sets is not ours`() throws {
-        let file = try SettingsFile("ENROUTE_PORT=1\nENROUTE_ORIGIN=hunter2\nTZ=UTC")
+        let file = try SettingsFile("ENROUTE_LISTEN_PORT=1\nENROUTE_LISTEN_ALLOWED_ORIGIN=hunter2\nTZ=UTC")
         let faults = SettingNames.faults(
             environment: [
-                "PATH": "/bin", "ENROUTE_PORTT": "hunter2", "ENROUTE_HOST": "::", "ENROUTE_REPORT": "1",
+                "PATH": "/bin", "ENROUTE_LISTEN_PORTT": "hunter2", "ENROUTE_LISTEN_HOST": "::", "ENROUTE_REPORT": "1",
                 "ENROUTE_REDIS_SERVICE_HOST": "10.0.0.1", "ENROUTE_REDIS_SERVICE_PORT": "6379",
                 "ENROUTE_REDIS_SERVICE_PORT_LIVE": "6379", "ENROUTE_REDIS_PORT": "tcp://10.0.0.1:6379",
                 "ENROUTE_REDIS_PORT_6379_TCP": "tcp://10.0.0.1:6379", "ENROUTE_REDIS_PORT_6379_TCP_PROTO": "tcp",
             ], file: ("/etc/enroute.env", file))
         #expect(
             faults == [
-                "/etc/enroute.env, line 2: ENROUTE_ORIGIN is not a setting; did you mean ENROUTE_ORIGINS?",
+                "/etc/enroute.env, line 2: ENROUTE_LISTEN_ALLOWED_ORIGIN is not a setting; did you mean ENROUTE_LISTEN_ALLOWED_ORIGINS?",
                 "/etc/enroute.env, line 3: TZ is not a setting; README.md lists them all.",
-                "ENROUTE_PORTT is not a setting; did you mean ENROUTE_PORT?",
+                "ENROUTE_LISTEN_PORTT is not a setting; did you mean ENROUTE_LISTEN_PORT?",
             ])
     }
 
@@ -104,7 +106,7 @@ import Testing
     // MARK: the command
 
     private static let good = [
-        "ENROUTE_REDIS_LIVE_URL=unix:/nowhere.sock", "ENROUTE_TLS=off", "ENROUTE_PORT=0",
+        "ENROUTE_REDIS_LIVE_URL=unix:/nowhere.sock", "ENROUTE_TLS=off", "ENROUTE_LISTEN_PORT=0",
         "ENROUTE_TOKEN_SECRET='a secret of at least thirty-two bytes'",
     ]
 
@@ -120,7 +122,10 @@ import Testing
     @Test(
         arguments: ["serve", "check"],
         [
-            ("ENROUTE_PORTT=1", "line 5: ENROUTE_PORTT is not a setting; did you mean ENROUTE_PORT?"),
+            (
+                "ENROUTE_LISTEN_PORTT=1",
+                "line 5: ENROUTE_LISTEN_PORTT is not a setting; did you mean ENROUTE_LISTEN_PORT?"
+            ),
             ("garbage line", "line 5: it is neither NAME=value nor a comment nor blank"),
             ("port: 8443", "line 5: it looks like YAML"),
         ])
@@ -136,13 +141,15 @@ import Testing
     @Test func `B14: a variable of the environment that is no setting is refused, and export and quotes are read`()
         async throws
     {
-        let refused = try await Self.run("serve", [], environment: ["ENROUTE_PORTT": "1"])
+        let refused = try await Self.run("serve", [], environment: ["ENROUTE_LISTEN_PORTT": "1"])
         #expect(refused.code == 78)
-        #expect(refused.error.contains("ENROUTE_PORTT is not a setting; did you mean ENROUTE_PORT?"), "\(refused)")
+        #expect(
+            refused.error.contains("ENROUTE_LISTEN_PORTT is not a setting; did you mean ENROUTE_LISTEN_PORT?"),
+            "\(refused)")
         let taken = try await Self.run(
-            "serve", ["export ENROUTE_LOG_LEVEL=\"loud\"", "# a comment", "", "ENROUTE_HOST='127.0.0.1' # here"])
+            "serve", ["export ENROUTE_LOG_LEVEL=\"loud\"", "# a comment", "", "ENROUTE_LISTEN_HOST='127.0.0.1' # here"])
         #expect(taken.error.contains("ENROUTE_LOG_LEVEL is loud;"), "\(taken)")
-        let linked = try await Self.run("serve", [], environment: ["ENROUTE_PORT": "tcp://10.0.0.1:8443"])
+        let linked = try await Self.run("serve", [], environment: ["ENROUTE_LISTEN_PORT": "tcp://10.0.0.1:8443"])
         #expect(linked.code == 78 && linked.error.contains("enableServiceLinks: false"), "\(linked)")
     }
 }

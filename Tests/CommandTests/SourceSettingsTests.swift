@@ -4,7 +4,7 @@ import Testing
 /// anything is asked, by `serve` and by `check` alike.
 @Suite struct SourceSettingsTests {
     private static let good = [
-        "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_PORT": "0",
+        "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_LISTEN_PORT": "0",
         "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
     ]
     private static let topic = "arn:aws:sns:eu-central-1:123456789012:orders"

@@ -33,7 +33,8 @@ import Testing
     /// Claims that production does not start with `settings`, for `reason`, and that development does.
     private static func isRefused(_ settings: [String: String], _ reason: String) async throws {
         let settings = Self.good.merging(settings) { $1 }
-        let outcome = try await CommandTests.run(["serve"], environment: settings.merging(["ENROUTE_PORT": "0"]) { $1 })
+        let outcome = try await CommandTests.run(
+            ["serve"], environment: settings.merging(["ENROUTE_LISTEN_PORT": "0"]) { $1 })
         #expect(outcome.code == 78, "\(outcome)")
         #expect(outcome.error.contains(reason), "\(outcome)")
         #expect(outcome.error.contains("ENROUTE_MODE=development"))
@@ -111,7 +112,8 @@ import Testing
                 }
             }
             let environment: [Environment.Key: String] = Self.good.merging([
-                "PATH": "/usr/bin:/bin", "ENROUTE_PORT": "0", "ENROUTE_HOST": "127.0.0.1", "ENROUTE_MANAGEMENT": "on",
+                "PATH": "/usr/bin:/bin", "ENROUTE_LISTEN_PORT": "0", "ENROUTE_LISTEN_HOST": "127.0.0.1",
+                "ENROUTE_MANAGEMENT": "on",
                 "ENROUTE_MANAGEMENT_PORT": "\(management)", "ENROUTE_REDIS_LIVE_URL": redis.url,
                 "ENROUTE_MODE": "development",
             ]) { $1 }.reduce(into: [:]) { $0[Environment.Key(rawValue: $1.key)!] = $1.value }
@@ -145,7 +147,7 @@ import Testing
 
     @Test func `B38: a gateway that waits for Redis ends when it is told to`() async throws {
         let environment: [Environment.Key: String] = Self.good.merging([
-            "PATH": "/usr/bin:/bin", "ENROUTE_PORT": "0", "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock",
+            "PATH": "/usr/bin:/bin", "ENROUTE_LISTEN_PORT": "0", "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock",
         ]) { $1 }.reduce(into: [:]) { $0[Environment.Key(rawValue: $1.key)!] = $1.value }
         let outcome = try await Subprocess.run(
             .path(.init(CommandTests.binary)), arguments: ["serve"], environment: .custom(environment), input: .none,
@@ -244,7 +246,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["ENROUTE_PORT": "99999"], ["ENROUTE_REDIS_LIVE_URL": "http://x"], ["ENROUTE_TLS": "maybe"],
+        ["ENROUTE_LISTEN_PORT": "99999"], ["ENROUTE_REDIS_LIVE_URL": "http://x"], ["ENROUTE_TLS": "maybe"],
         ["ENROUTE_LEDGER_WAIT_REPLICAS": "some"], ["ENROUTE_REDIS_LIVE_URL": ""], ["ENROUTE_MODE": "test"],
     ])
     func `B16: a setting that can not be used is a finding in JSON too`(settings: [String: String]) async throws {

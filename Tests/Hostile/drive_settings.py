@@ -92,7 +92,7 @@ KINDS: dict[str, Kind] = {
     "REDIS_LEDGER_URL": kind(NO_REDIS),
     "REDIS_LIVE_ADMIN_URL": kind(NO_REDIS),
     "REDIS_LEDGER_ADMIN_URL": kind(NO_REDIS),
-    "ORIGINS": kind(["word", "https://a/path", "ftp://a", "https://a,word", "https://", "*"]),
+    "LISTEN_ALLOWED_ORIGINS": kind(["word", "https://a/path", "ftp://a", "https://a,word", "https://", "*"]),
     "REDIS_PREFIX": kind(["a b", "{{}}", "*", "x" * 65, "ä", "[a]"]),
     "TOKEN_PUBLIC_KEY": kind(NO_FILES + ["{certificate}"], TOKEN_SECRET=""),
     "TOKEN_SECRET": kind(["short", "x" * 31]),
@@ -124,12 +124,12 @@ KINDS: dict[str, Kind] = {
     "PAGES": kind(["/nonexistent", "{garbage}"]),
     "SIGN_IN_URL": kind(["word", "http://evil.example", "javascript:x", "https://"]),
     "TEXTS": kind(["/nonexistent", "{garbage}", "{empty}", "{list}"]),
-    "TRUSTED_PROXIES": kind(["word", "1.2.3.4/33", "1.2.3", "::1/129", "1.2.3.4,,word", "1.2.3.4/-1"]),
+    "LISTEN_TRUSTED_PROXIES": kind(["word", "1.2.3.4/33", "1.2.3", "::1/129", "1.2.3.4,,word", "1.2.3.4/-1"]),
     "STREETS": kind(["/nonexistent", "{garbage}"]),
     "TILE_URL": kind(["word", "http://evil.example/{{z}}/{{x}}/{{y}}.png", "https://a/"], TILE_ATTRIBUTION="a"),
     "TILE_ATTRIBUTION": kind(["a"]),
     "TILE_CA": kind(NO_FILES, TILE_URL="https://127.0.0.1:9/{{z}}/{{x}}/{{y}}.png", TILE_ATTRIBUTION="a"),
-    "HOST": kind(["word word", "999.1.1.1", "[::1", "127.0.0.1:80"], EITHER),
+    "LISTEN_HOST": kind(["word word", "999.1.1.1", "[::1", "127.0.0.1:80"], EITHER),
     # Any text, and a replay's alone.
     "TOKEN_ISSUER": kind([], STARTS),
     "TOKEN_AUDIENCE": kind([], STARTS),
@@ -138,9 +138,9 @@ KINDS: dict[str, Kind] = {
 }
 # Files that are no settings, and what a tool that reads them must say (found.md, B14).
 FILES = {
-    "ENROUTE_PORTT=1": "ENROUTE_PORTT",
+    "ENROUTE_LISTEN_PORTT=1": "ENROUTE_LISTEN_PORTT",
     "garbage line": "2",
-    "ENROUTE_ORIGIN=https://a.example": "ENROUTE_ORIGIN",
+    "ENROUTE_LISTEN_ALLOWED_ORIGIN=https://a.example": "ENROUTE_LISTEN_ALLOWED_ORIGIN",
     "enroute:\n  port: 1": "enroute",
     "ENROUTE_FRESHNESS_SECONDS=word": "ENROUTE_FRESHNESS_SECONDS",
     "=x": "2",
@@ -211,7 +211,7 @@ def cases() -> tuple[list[Case], list[str]]:
             "TOKEN_SECRET",
             "TOKEN_PUBLIC_KEY",
             "TILE_ATTRIBUTION",
-            "PORT",
+            "LISTEN_PORT",
             "MANAGEMENT_PORT",
             "TOKEN",
         ):
@@ -249,8 +249,8 @@ class Driver:
         self.base = {
             "MODE": "development",
             "REDIS_LIVE_URL": f"unix:{socket}",
-            "HOST": "127.0.0.1",
-            "PORT": "0",
+            "LISTEN_HOST": "127.0.0.1",
+            "LISTEN_PORT": "0",
             "MANAGEMENT_PORT": "0",
             "TLS": "off",
             "TOKEN_SECRET": "0123456789abcdef" * 4,

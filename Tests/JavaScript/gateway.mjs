@@ -75,8 +75,8 @@ export class Stage {
     this.#gateway = started(executable, ['serve'], {
       stdio: ['ignore', 'ignore', process.env.ENROUTE_TEST_LOG ? 'inherit' : 'ignore'],
       env: {
-        PATH: process.env.PATH, ENROUTE_MODE: 'development', ENROUTE_TLS: 'off', ENROUTE_HOST: '127.0.0.1',
-        ENROUTE_PORT: this.port, ENROUTE_MANAGEMENT: 'off', ENROUTE_TOKEN_SECRET: SECRET,
+        PATH: process.env.PATH, ENROUTE_MODE: 'development', ENROUTE_TLS: 'off', ENROUTE_LISTEN_HOST: '127.0.0.1',
+        ENROUTE_LISTEN_PORT: this.port, ENROUTE_MANAGEMENT: 'off', ENROUTE_TOKEN_SECRET: SECRET,
         ENROUTE_REDIS_LIVE_URL: `redis://127.0.0.1:${this.redisPort}`, ENROUTE_LOOPS: '1',
         ENROUTE_DRAIN_ACCEPT_SECONDS: '0', ...this.#settings,
       },

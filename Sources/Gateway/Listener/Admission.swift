@@ -54,7 +54,8 @@ enum Admission {
         guard origins.allows(head.headers["origin"], host: head.headers["host"].first) else {
             loop.refused(origin: head.headers["origin"].first ?? "")
             let problem = Problem(
-                .forbidden, status: 403, detail: "Pages of this origin may not connect (ENROUTE_ORIGINS).")
+                .forbidden, status: 403,
+                detail: "Pages of this origin may not connect (ENROUTE_LISTEN_ALLOWED_ORIGINS).")
             self = .refused(Refusal(status: .forbidden, problem: problem))
             return
         }

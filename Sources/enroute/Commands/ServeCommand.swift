@@ -31,10 +31,10 @@ struct ServeCommand: AsyncParsableCommand {
               enroute serve --config /etc/enroute.env --port 443
             """))
 
-    @Option(help: "Address to listen on (ENROUTE_HOST, default 0.0.0.0).")
+    @Option(help: "Address to listen on (ENROUTE_LISTEN_HOST, default 0.0.0.0).")
     var host: String?
 
-    @Option(help: "Port to listen on, 0 for any (ENROUTE_PORT, default 8443).")
+    @Option(help: "Port to listen on, 0 for any (ENROUTE_LISTEN_PORT, default 8443).")
     var port: Int?
 
     @Flag(help: "Opens /v1/_echo for WebSocket conformance suites. Not for production.")

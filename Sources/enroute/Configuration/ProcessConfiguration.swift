@@ -139,8 +139,8 @@ struct ProcessConfiguration {
     ) throws -> GatewaySettings {
         let (live, ledger) = try self.redis()
         var settings = GatewaySettings(
-            host: Self.unbracketed(host ?? self.text("ENROUTE_HOST") ?? "0.0.0.0"),
-            port: try port ?? self.integer("ENROUTE_PORT", in: 0...65535, default: 8443),
+            host: Self.unbracketed(host ?? self.text("ENROUTE_LISTEN_HOST") ?? "0.0.0.0"),
+            port: try port ?? self.integer("ENROUTE_LISTEN_PORT", in: 0...65535, default: 8443),
             credentials: credentials, live: live, ledger: ledger, tokens: tokens)
         settings.redisTiming.quorum = try self.replicaQuorum()
         settings.topics = try self.topics()
@@ -158,10 +158,10 @@ struct ProcessConfiguration {
             try self.integer("ENROUTE_FASTEST_METERS_PER_SECOND", in: 1...100_000, default: 60))
         settings.arrivalStopsTravel = try self.choice("ENROUTE_ARRIVAL_STOPS_TRAVEL", ["off", "on"]) == "on"
         settings.overload = try self.overload()
-        settings.trustedProxies = try self.naming("ENROUTE_TRUSTED_PROXIES") {
-            try TrustedProxies(self.list("ENROUTE_TRUSTED_PROXIES"))
+        settings.trustedProxies = try self.naming("ENROUTE_LISTEN_TRUSTED_PROXIES") {
+            try TrustedProxies(self.list("ENROUTE_LISTEN_TRUSTED_PROXIES"))
         }
-        settings.origins = try AllowedOrigins(self.list("ENROUTE_ORIGINS"))
+        settings.origins = try AllowedOrigins(self.list("ENROUTE_LISTEN_ALLOWED_ORIGINS"))
         settings.management = try self.management()
         settings.leafletFolder = self.text("ENROUTE_LEAFLET_FOLDER") ?? settings.leafletFolder
         settings.pagesFolder = try self.pagesFolder()
