@@ -25,7 +25,7 @@ package struct JobView: Sendable {
     /// Until when, ms since the epoch; `nil` when it does not.
     package var deadline: Int64?
     /// Why nothing is seen of the rider, as was noted last.
-    package var dark: DarkReason?
+    package var unavailable: UnavailableReason?
     /// When a position of the rider was last accepted, and when it began to share, ms since the epoch, as was noted.
     var seenAt: Int64?
     var sharingAt: Int64?
@@ -99,7 +99,7 @@ extension JobView {
         let (tracking, reason) = (facts.state(now: moment).tracking, facts.end)
         let shows = tracking == .live || tracking == .stale
         self.record = record
-        self.dark = notes.dark
+        self.unavailable = notes.unavailable
         (self.seenAt, self.sharingAt) = (notes.seenAt, notes.sharingAt)
         self.isTracking = isTracking
         self.deadline = isTracking ? feed.deadline : nil
@@ -114,7 +114,7 @@ extension JobView {
             positionAgeMilliseconds: shows ? age : nil,
             eta: shows ? feed.eta.map { Self.eta($0, isStale: tracking == .stale) } : nil, missed: recovery.missed)
         self.snapshot.vendor = record.vendor?.name
-        if isTracking, tracking != .live { self.snapshot.dark = notes.dark.map { TrackingTextKey($0) } }
+        if isTracking, tracking != .live { self.snapshot.unavailable = notes.unavailable.map { TrackingTextKey($0) } }
     }
 
     /// What operations are told: a rider that shares and has been silent for as long as a position is kept is lost, and not

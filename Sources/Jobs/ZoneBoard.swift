@@ -137,7 +137,7 @@ extension JobRow {
             customer: record.customer, rider: record.rider, tracking: tracking, reason: view.snapshot.reason,
             approach: view.isTracking ? notes.approach : nil, deadline: view.deadline, followers: followers)
         guard view.isTracking, tracking != .live else { return }
-        self.dark = notes.dark ?? (tracking == .stale || tracking == .lost ? .unknown : nil)
+        self.unavailable = notes.unavailable ?? (tracking == .stale || tracking == .lost ? .unknown : nil)
         switch tracking {
         // A position's id is the time of Redis when it came in, µs.
         case .stale: self.seenAt = view.positionID.map { Int64(clamping: $0 / 1000) }

@@ -69,7 +69,7 @@ package struct Routes: Sendable {
         self.addJobWriting(to: api)
         self.addStatus(to: api)
         self.addLocations(to: api)
-        self.addDarkness(to: api)
+        self.addUnavailable(to: api)
         self.addVerdicts(to: api)
         self.addNavigation(to: api)
         self.addEventStreams(to: api)

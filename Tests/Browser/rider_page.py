@@ -159,8 +159,8 @@ class RiderPage:
         }""", arg=[kind, member])
 
     @property
-    def dark_reasons(self) -> list[str]:
-        return [each["message"]["reason"] for each in self.said("dark")]
+    def unavailable_reasons(self) -> list[str]:
+        return [each["message"]["reason"] for each in self.said("unavailable")]
 
     # What the gateway knows
 

@@ -71,9 +71,9 @@ class Rider:
             self.socket.hear(after=heard, re="location", seq=sent.seq)
         return sent
 
-    def dark(self, reason: str) -> None:
+    def report_unavailable(self, reason: str) -> None:
         """Says why it has no position: no_fix, permission_denied, services_disabled, hidden, low_battery …"""
-        self.socket.say({"type": "dark", "reason": reason})
+        self.socket.say({"type": "unavailable", "reason": reason})
 
     def drive(self, trip: Trip, *, every: float = 1.0, from_second: float = 0.0) -> "Rider":
         """Reports along a trip in the background, every so many s, until `halt`, `close` or the end of the test."""

@@ -166,7 +166,7 @@ def test_rdr_014_ac_004_the_page_is_as_it_was_when_the_rider_comes_back(open_rid
     opened(rider)
     before = rider.card(visit).inner_text()
     rider.hide(True)
-    assert "navigation_handoff" in rider.dark_reasons and "hidden" not in rider.dark_reasons
+    assert "navigation_handoff" in rider.unavailable_reasons and "hidden" not in rider.unavailable_reasons
     rider.hide(False)
     assert rider.card(visit).inner_text() == before
     rider.move(41.8902, 12.4802)

@@ -271,7 +271,7 @@ def test_us_072_ac_005_a_hidden_page_says_why_nothing_comes(open_rider, job):
     is_live(rider, job)
     expect(rider.page.locator("#sharing")).to_contain_text("A page in the background can not report where you are.")
     rider.hide(True)
-    assert "hidden" in rider.dark_reasons
+    assert "hidden" in rider.unavailable_reasons
     rider.hide(False)
     expect(rider.page.locator("#sharing-note")).to_have_text(
         "While this page was in the background your location was not shared.")
@@ -286,7 +286,7 @@ def test_us_072_a_low_battery_is_told_to_rider_and_gateway(open_rider, job):
     is_live(rider, job)
     rider.page.evaluate("battery.level = 0.04; battery.dispatchEvent(new Event('levelchange'))")
     expect(rider.page.locator("#sharing-note")).to_contain_text("Battery at 4%")
-    assert "low_battery" in rider.dark_reasons
+    assert "low_battery" in rider.unavailable_reasons
     rider.move(41.8901, 12.4801)
     rider.page.wait_for_function(
         "() => spy.sent.some(({message}) => message.type === 'location' && message.battery === 0.04)")

@@ -133,8 +133,9 @@ import Testing
             #expect(try await running.ask(.POST, "set", #"{"speed":4}"#)["speed"] as? Double == 4)
             #expect(try await running.ask(.POST, "set", #"{"speed":400}"#)["speed"] as? Double == 8)
             #expect(
-                try await running.ask(.POST, "set", #"{"darkness":"no_fix"}"#)["darkness"] as? String == "no_fix")
-            #expect(try await running.ask(.POST, "set", #"{"darkness":""}"#)["darkness"] == nil)
+                try await running.ask(.POST, "set", #"{"unavailableReason":"no_fix"}"#)["unavailableReason"] as? String
+                    == "no_fix")
+            #expect(try await running.ask(.POST, "set", #"{"unavailableReason":""}"#)["unavailableReason"] == nil)
             #expect(try await running.ask(.POST, "kill-gateway")["code"] as? Int == 204)
             #expect(
                 try await running.shows { $0["gatewayKills"] as? Int == 1 && $0["gatewaysUp"] as? Int == 2 })

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct ClientMessageTests {
     fileprivate static let types =
-        "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, dark, watch, "
+        "type must be one of auth, subscribe, unsubscribe, location, travel, availability, presence, unavailable, watch, "
         + "unwatch, "
         + "refresh, ping"
 

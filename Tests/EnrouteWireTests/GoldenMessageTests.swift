@@ -46,7 +46,7 @@ import Testing
         "presence": [
             .presence(nil, device: nil), .presence(Coordinate(latitude: 41.9, longitude: 12.5)!, device: phone),
         ],
-        "dark": [.dark(job: visit, .permissionDenied), .dark(job: nil, .hidden)],
+        "unavailable": [.unavailable(job: visit, .permissionDenied), .unavailable(job: nil, .hidden)],
         "watch": [.watch(zone: rome, since: nil), .watch(zone: rome, since: 1_795_248_617_626_123)],
         "unwatch": [.unwatch(zone: rome)],
         "ping": [.ping],
@@ -64,7 +64,7 @@ import Testing
             travelDeadline: 1_795_263_017_611, position: published(fix, id: "1795248617626123"),
             positionAgeMilliseconds: 31_000, eta: ArrivalEstimate(state: .recalculating, at: 1_795_248_648_630),
             missed: statuses)
-        snapshot.dark = .darkNetwork
+        snapshot.unavailable = .unavailableNetwork
         (snapshot.vendor, snapshot.vendorAddress) = ("Da Gino & Söhne", "Via Appia 1, Roma")
         return snapshot
     }
@@ -117,7 +117,9 @@ import Testing
         ],
         "ended": [.ended(job: visit, .completed)], "rate": [.rate(seconds: 2.5), .rate(seconds: 8)],
         "approach": [.approach(job: visit, .arrived)],
-        "dark": [.dark(job: visit, .darkNetwork, .network), .dark(job: visit, .darkHidden, nil)],
+        "unavailable": [
+            .unavailable(job: visit, .unavailableNetwork, .network), .unavailable(job: visit, .unavailableHidden, nil),
+        ],
         "pool": [
             .pool(
                 PoolView(

@@ -15,8 +15,8 @@ import Testing
             #expect(text.spoken.hasSuffix(".") && text.spoken.first?.isUppercase == true, "\(key)")
             #expect(!text.short.contains("_") && !text.spoken.contains("_"), "\(key)")
         }
-        let reasons = DarkReason.allCases.map { texts[TrackingTextKey($0)] }
-        #expect(Set(reasons).count == DarkReason.allCases.count)
+        let reasons = UnavailableReason.allCases.map { texts[TrackingTextKey($0)] }
+        #expect(Set(reasons).count == UnavailableReason.allCases.count)
     }
 
     @Test(arguments: [

@@ -4,22 +4,22 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {fixAt, open, refusal, typesOf} from './connected.mjs';
 
-test('availability, refresh, presence and darkness say what they are given, and nothing else', async () => {
+test('availability, refresh, presence and unavailable reasons say what they are given, and nothing else', async () => {
   const {enroute, peer, errors} = await open();
   const answers = [
     enroute.availability('online', {device: 'd'}), enroute.availability('offline'), enroute.refresh('t2'),
       enroute.presence(),
-    enroute.presence({lat: 1, lon: 2}), enroute.dark('hidden', 'j'), enroute.dark('network'),
+    enroute.presence({lat: 1, lon: 2}), enroute.reportUnavailable('hidden', 'j'), enroute.reportUnavailable('network'),
   ];
   assert.deepEqual(peer.heard(), [
     {type: 'availability', status: 'online', device: 'd'}, {type: 'availability', status: 'offline'},
     {type: 'refresh', token: 't2'}, {type: 'presence'}, {type: 'presence', lat: 1, lon: 2},
-    {type: 'dark', job: 'j', reason: 'hidden'}, {type: 'dark', reason: 'network'},
+    {type: 'unavailable', job: 'j', reason: 'hidden'}, {type: 'unavailable', reason: 'network'},
   ]);
   for (const re of ['availability', 'availability', 'refresh', 'presence', 'presence']) peer.says({type: 'ok', re});
-  peer.says({type: 'ok', re: 'dark', job: 'j'}, refusal('dark', 'forbidden'));
+  peer.says({type: 'ok', re: 'unavailable', job: 'j'}, refusal('unavailable', 'forbidden'));
   assert.deepEqual((await Promise.all(answers)).slice(3), [true, true, true, false]);
-  assert.deepEqual(errors.map(({re, code}) => [re, code]), [['dark', 'forbidden']]);
+  assert.deepEqual(errors.map(({re, code}) => [re, code]), [['unavailable', 'forbidden']]);
 });
 
 test('what a gateway would not understand is not said', async () => {

@@ -107,13 +107,13 @@ test('standing still within the accuracy is no travel, however short the time', 
   assert.equal(reduce(view, {...positionAt(2, 0, 9)}, NOW).change, 'location');
 });
 
-test('a position ends what was dark and stale', () => {
+test('a position ends what was unavailable and stale', () => {
   const silent = after(
-    subscribed(), {type: 'tracking', job: JOB, state: 'stale', text: 'stale'}, {type: 'dark', job: JOB,
-      text: 'dark_network'});
-  assert.deepEqual([silent.tracking, silent.dark], ['stale', 'dark_network']);
+    subscribed(), {type: 'tracking', job: JOB, state: 'stale', text: 'stale'}, {type: 'unavailable', job: JOB,
+      text: 'unavailable_network'});
+  assert.deepEqual([silent.tracking, silent.unavailable], ['stale', 'unavailable_network']);
   const {view} = reduce(silent, positionAt(2, 40, 5), NOW);
-  assert.deepEqual([view.tracking, view.dark], ['live', null]);
+  assert.deepEqual([view.tracking, view.unavailable], ['live', null]);
   // One that is not shown says as much of the phone.
   const heard = reduce(silent, positionAt(2, 40, 5, {acc: 900}), NOW);
   assert.deepEqual([heard.change, heard.view.tracking, heard.view.position], ['tracking', 'live', silent.position]);
@@ -205,8 +205,8 @@ test('in random histories the view never goes back, repetition does nothing, and
       const message = any([
         place, place, place, statusEvent(id, any(['on_the_way', 'work_in_progress'])), any([place, ...history]),
         {type: 'tracking', job: JOB, state: any(['live', 'stale', 'paused', 'arrived']), text: 'x'}, subscribed(state),
-        reset(state), {type: 'eta', job: JOB, state: 'recalculating', at: id}, {type: 'dark', job: JOB,
-          text: 'dark_network'},
+        reset(state), {type: 'eta', job: JOB, state: 'recalculating', at: id}, {type: 'unavailable', job: JOB,
+          text: 'unavailable_network'},
         ...history.slice(-2),
       ]);
       history.push(message);

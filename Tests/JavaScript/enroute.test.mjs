@@ -177,7 +177,7 @@ test('a question without a connection, without an answer or across its end is re
   peer.closes(1006);
   await cut;
   await assert.rejects(enroute.travel('j', true), {code: 'network', message: /no connection/});
-  assert.equal(await enroute.dark('hidden'), false);
+  assert.equal(await enroute.reportUnavailable('hidden'), false);
 });
 
 test('one function that follows twice is told twice, and each may stop', async () => {

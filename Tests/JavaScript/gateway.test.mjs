@@ -162,7 +162,7 @@ claim('a position without travel mode is an error that says so', async () => {
   rider.publish(job, here());
   await until('it is refused', () => errors.length > 0);
   assert.deepEqual([errors[0].re, errors[0].code], ['location', 'travel_mode_off']);
-  assert.ok(await rider.dark('hidden', job));
+  assert.ok(await rider.reportUnavailable('hidden', job));
 });
 
 claim('more follows than may be said at once are all followed', async () => {

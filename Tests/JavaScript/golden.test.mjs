@@ -56,7 +56,7 @@ const SAYING = {
   ],
   presence: [({enroute}) => enroute.presence(), ({enroute}) => enroute.presence({lat: 41.9, lon: 12.5,
     device: 'phone-1'})],
-  dark: [({enroute}) => enroute.dark('permission_denied', 'visit-1'), ({enroute}) => enroute.dark('hidden')],
+  unavailable: [({enroute}) => enroute.reportUnavailable('permission_denied', 'visit-1'), ({enroute}) => enroute.reportUnavailable('hidden')],
   watch: [({enroute}) => enroute.watch('rome'), async (opened) => {
     opened.enroute.watch('rome');
     opened.peer.says(first('pool'));
@@ -86,7 +86,7 @@ for (const [kind, lines] of Object.entries(client)) {
     const said = SAYING[kind][index](opened);
     // Nobody answers here: what is asked is refused with the end of the connection.
     if (said?.catch && ['refresh', 'travel', 'availability'].includes(kind)) said.catch(() => {});
-    const outcome = ['presence', 'dark', 'refresh', 'travel', 'availability'].includes(kind) ? undefined : await said;
+    const outcome = ['presence', 'unavailable', 'refresh', 'travel', 'availability'].includes(kind) ? undefined : await said;
     assert.equal((outcome?.texts ?? opened.texts).filter((text) => text.includes(`"type":"${kind}"`)).at(-1), line);
     opened.enroute.stop();
     outcome?.enroute?.stop();
@@ -100,7 +100,7 @@ Object.assign(earlier.snapshot, {id: '1795248600000-0', status: 'assigned', stat
 /** What of the view, the pool or the events each line changes. */
 const HEARING = {
   subscribed: [({view}) => [
-    view.status, view.tracking, view.dark, view.geocoding, view.position.id, view.eta.state, view.vendor,
+    view.status, view.tracking, view.unavailable, view.geocoding, view.position.id, view.eta.state, view.vendor,
     view.vendorAddress,
   ]],
   reset: [({view}) => [view.known, view.tracking, view.reason, view.position]],
@@ -113,7 +113,7 @@ const HEARING = {
   eta: [({view}) => [view.eta.arrivesAt, view.eta.confidence], ({view}) => [view.eta.state, view.eta.after]],
   ended: [({view}) => [view.ended, view.position]],
   approach: [({view}) => [view.approach]],
-  dark: [({view, told}) => [view.dark, told.reason], ({view}) => [view.dark]],
+  unavailable: [({view, told}) => [view.unavailable, told.reason], ({view}) => [view.unavailable]],
   rate: [({told}) => [told.intervalSeconds], ({told}) => [told.intervalSeconds]],
   pool: [({pool}) => [pool.version, pool.count, [...pool.riders.keys()]], ({pool}) => [pool.version, pool.count]],
   rider: [({pool}) => [pool.version, pool.riders.get('rider-7').tasks, pool.count]],
@@ -129,7 +129,7 @@ const HEARING = {
 
 const HEARD = {
   subscribed: [[
-    'on_the_way', 'stale', 'dark_network', 'ok', '1795248617626123', 'recalculating', 'Da Gino & Söhne',
+    'on_the_way', 'stale', 'unavailable_network', 'ok', '1795248617626123', 'recalculating', 'Da Gino & Söhne',
     'Via Appia 1, Roma',
   ]],
   reset: [[true, 'ended', 'reassigned', null]],
@@ -137,7 +137,7 @@ const HEARD = {
   location: [['1795248617626123', 47], ['1795248617626123', 41.9028]],
   tracking: [['live', null], ['paused', 'deactivated', 'paused', null], ['ended', 'time_limit', 'ended_time_limit']],
   eta: [[1795249337630, 'low'], ['unavailable', 1]],
-  ended: [['completed', null]], approach: [['arrived']], dark: [['dark_network', 'network'], ['dark_hidden']],
+  ended: [['completed', null]], approach: [['arrived']], unavailable: [['unavailable_network', 'network'], ['unavailable_hidden']],
   rate: [[2.5], [8]],
   pool: [[1795248617626123, 1, ['rider-7']], [1795248618000456, 0]], rider: [[1795248618000456, 1, 0]],
   welcome: [['1f-3', 'open']], degraded: [[true]], restored: [[false]],

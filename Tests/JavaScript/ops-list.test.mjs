@@ -43,11 +43,11 @@ test('what needs looking at comes first, equal rows by name, and each column tur
 test('a filter lets through what fits all of it, and the counts say what another state would show', () => {
   const list = new JobList();
   list.take(all(
-    row('order-1', {tracking: 'stale', dark: 'network', rider: 'Ben'}), row('order-2', {tracking: 'live', rider: 'ben-2'}),
+    row('order-1', {tracking: 'stale', unavailable: 'network', rider: 'Ben'}), row('order-2', {tracking: 'live', rider: 'ben-2'}),
     row('order-3', {status: 'preparing', customer: 'carla'})));
   assert.deepEqual(names(list.rows(readAddress('?q=BEN'))), ['order-1', 'order-2']);
   assert.deepEqual(names(list.rows(readAddress('?q=ben&tracking=stale'))), ['order-1']);
-  assert.deepEqual(names(list.rows(readAddress('?dark=network'))), ['order-1']);
+  assert.deepEqual(names(list.rows(readAddress('?unavailable=network'))), ['order-1']);
   assert.deepEqual(names(list.rows(readAddress('?status=preparing'))), ['order-3']);
   const counts = list.counts(readAddress('?q=ben&tracking=stale'));
   assert.deepEqual([counts.stale, counts.live, counts.waiting], [1, 1, 0]);
@@ -56,12 +56,12 @@ test('a filter lets through what fits all of it, and the counts say what another
 test('an address says what is looked at and nothing else, and what it says wrongly is left out', () => {
   const wish = readAddress('?zone=rome&job=a.b&status=lost&tracking=stale&sort=-since&lang=de&q=x');
   assert.deepEqual(wish, {
-    zone: 'rome', job: null, q: 'x', status: '', tracking: 'stale', dark: '', sort: 'since', down: true,
+    zone: 'rome', job: null, q: 'x', status: '', tracking: 'stale', unavailable: '', sort: 'since', down: true,
   });
   assert.equal(writeAddress(wish, '?lang=de'), '?lang=de&zone=rome&q=x&tracking=stale&sort=-since');
   assert.equal(writeAddress(readAddress(''), ''), '');
   assert.equal(readAddress('?sort=-nothing').down, false);
-  for (const search of ['?zone=rome', '?zone=rome&sort=-job', '?zone=rome&q=a+b&dark=hidden']) {
+  for (const search of ['?zone=rome', '?zone=rome&sort=-job', '?zone=rome&q=a+b&unavailable=hidden']) {
     assert.deepEqual(readAddress(writeAddress(readAddress(search), '')), readAddress(search));
   }
 });

@@ -28,7 +28,7 @@ function rider() {
     on: (type, listener) => { listeners[type] = listener; },
     travel: (job, active) => { world.said.push([job, active]); return world.answer(job, active); },
     publish: (jobs) => world.shared.push(jobs),
-    dark: (reason, job) => world.explained.push([reason, job]),
+    reportUnavailable: (reason, job) => world.explained.push([reason, job]),
   };
   world.travel = new Travel(enroute, {
     changed() {}, panel() {}, allowed() {}, presence() {}, settled: (job) => world.settled.push(job),

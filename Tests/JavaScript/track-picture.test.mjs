@@ -84,7 +84,7 @@ test('US-072 AC-005: 29 s without a position are no news, 31 s are', () => {
 });
 
 test('US-072 AC-005: what the gateway calls stale is stale, whatever our clock says', () => {
-  const view = underway('service', {tracking: 'stale', text: 'stale', positionAgeMs: 12_000, dark: 'dark_network'});
+  const view = underway('service', {tracking: 'stale', text: 'stale', positionAgeMs: 12_000, unavailable: 'unavailable_network'});
   const {isStale, detail} = seen(view);
   assert.equal(isStale, true);
   assert.match(detail, /no connection to the phone/);

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct NoteVerdictsTests {
-    private static let message = #"{"type":"dark","text":"dark_network"}"#
+    private static let message = #"{"type":"unavailable","text":"unavailable_network"}"#
 
     private func note(
         _ stage: Stage, _ counts: String = "", _ words: String = "", _ message: String = "", lifetime: String = "60000"
@@ -17,8 +17,9 @@ import Testing
 
     @Test func `counts add up, words take the place of those before, and followers are told`() async throws {
         try await Stage.set { stage in
-            _ = try await self.note(stage, "accepted 3 zero_zero 1", "dark network")
-            let answer = try await self.note(stage, "accepted -1 held 2", "dark - approach arrived", Self.message)
+            _ = try await self.note(stage, "accepted 3 zero_zero 1", "unavailable network")
+            let answer = try await self.note(
+                stage, "accepted -1 held 2", "unavailable - approach arrived", Self.message)
             #expect(answer == .answer(1))
             let key = stage.keyspace.verdicts(of: Stage.job)
             let told = try await stage.subscriber.messages.next()
@@ -26,7 +27,7 @@ import Testing
             let fields = try await stage.client.run("HGETALL", key).array?.compactMap(\.text) ?? []
             #expect(
                 Set(stride(from: 0, to: fields.count, by: 2).map { "\(fields[$0]) \(fields[$0 + 1])" }) == [
-                    "accepted 2", "zero_zero 1", "held 2", "dark ", "approach arrived",
+                    "accepted 2", "zero_zero 1", "held 2", "unavailable ", "approach arrived",
                 ])
             #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: key)))
             #expect(told == ReceivedMessage(channel: stage.feedChannel, payload: Array(Self.message.utf8)))
@@ -53,16 +54,16 @@ import Testing
             #expect(try await notes.read(Stage.job).get() == VerdictSummary())
             try await notes.note(
                 Stage.job, counts: [("accepted", 4), ("implausible_speed", 1)],
-                words: [.dark(.lowBattery), .approach(.approaching)]
+                words: [.unavailable(.lowBattery), .approach(.approaching)]
             ).get()
             var wanted = VerdictSummary()
             wanted.counts = ["accepted": 4, "implausible_speed": 1]
-            (wanted.dark, wanted.approach) = (.lowBattery, .approaching)
+            (wanted.unavailable, wanted.approach) = (.lowBattery, .approaching)
             var found = try await notes.read(Stage.job).get()
             (wanted.seenAt, found.sharingAt) = (found.seenAt, nil)
             #expect(found == wanted)
-            try await notes.note(Stage.job, words: [.dark(nil)]).get()
-            #expect(try await notes.read(Stage.job).get().dark == nil)
+            try await notes.note(Stage.job, words: [.unavailable(nil)]).get()
+            #expect(try await notes.read(Stage.job).get().unavailable == nil)
         }
     }
 
@@ -72,7 +73,8 @@ import Testing
         try await Stage.set { stage in
             let notes = VerdictNotes(live: stage.client, settings: stage.settings)
             let key = stage.keyspace.verdicts(of: Stage.job)
-            try await notes.note(Stage.job, counts: [("accepted", -1), ("held", 2)], words: [.dark(.noFix)]).get()
+            try await notes.note(Stage.job, counts: [("accepted", -1), ("held", 2)], words: [.unavailable(.noFix)])
+                .get()
             #expect(try await notes.read(Stage.job).get().seenAt == nil)
             try await notes.note(Stage.job, counts: [("accepted", 1)], words: [.sharing]).get()
             let found = try await notes.read(Stage.job).get()
@@ -87,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("accepted 1; held 2", "", "", "60000"), ("Accepted 1", "", "", "60000"), ("", "dark 7", "", "60000"),
+        ("accepted 1; held 2", "", "", "60000"), ("Accepted 1", "", "", "60000"), ("", "unavailable 7", "", "60000"),
         ("", "", "[]", "60000"), ("", "", "", "0"), ("", "", "", "86400001"), ("", "", "", "soon"),
         (String(repeating: "a", count: 513), "", "", "60000"),
     ])

@@ -53,15 +53,15 @@ import Testing
         #expect(ViewFacts(isTravelling: true, shownAt: nil).changes(after: Self.now) == nil)
     }
 
-    // MARK: why dark
+    // MARK: why unavailable
 
     /// Travelling, connected, a first reading accepted at 0 s.
-    private static var silent: Darkness {
-        var darkness = Darkness()
-        darkness.connection(isOpen: true)
-        darkness.started(now: 0)
-        darkness.accepted(now: 0)
-        return darkness
+    private static var silent: Unavailability {
+        var unavailability = Unavailability()
+        unavailability.connection(isOpen: true)
+        unavailability.started(now: 0)
+        unavailability.accepted(now: 0)
+        return unavailability
     }
 
     private static let later = UInt64.seconds(60)
@@ -73,64 +73,64 @@ import Testing
         #expect(off.reason(now: Self.later) == nil)
     }
 
-    @Test(arguments: DarkReason.allCases)
-    func `what the rider's client says is what is told, until a reading comes`(reason: DarkReason) {
-        var darkness = Self.silent
-        darkness.report(reason, now: .seconds(10))
-        #expect(darkness.reason(now: Self.later) == reason)
-        darkness.accepted(now: Self.later)
-        #expect(darkness.reason(now: Self.later + 1) == nil)
-        #expect(darkness.reason(now: .seconds(120)) == (reason == .navigationHandoff ? reason : .unknown))
+    @Test(arguments: UnavailableReason.allCases)
+    func `what the rider's client says is what is told, until a reading comes`(reason: UnavailableReason) {
+        var unavailability = Self.silent
+        unavailability.report(reason, now: .seconds(10))
+        #expect(unavailability.reason(now: Self.later) == reason)
+        unavailability.accepted(now: Self.later)
+        #expect(unavailability.reason(now: Self.later + 1) == nil)
+        #expect(unavailability.reason(now: .seconds(120)) == (reason == .navigationHandoff ? reason : .unknown))
         #expect(!TrackingTexts.german[TrackingTextKey(reason)].spoken.isEmpty)
     }
 
     @Test func `a rider that went to a navigation app is not there for ever`() {
-        var darkness = Self.silent
-        darkness.report(.navigationHandoff, now: 0)
-        #expect(darkness.reason(now: Darkness.handoff) == .navigationHandoff)
-        #expect(darkness.reason(now: Darkness.handoff + 1) == .unknown)
+        var unavailability = Self.silent
+        unavailability.report(.navigationHandoff, now: 0)
+        #expect(unavailability.reason(now: Unavailability.handoff) == .navigationHandoff)
+        #expect(unavailability.reason(now: Unavailability.handoff + 1) == .unknown)
     }
 
     @Test func `what somebody else shows ends a silence for as long as it is fresh, and nothing that was said`() {
-        var darkness = Self.silent
-        darkness.report(.hidden, now: .seconds(10))
-        darkness.resumed(shownAt: .seconds(40))
-        #expect(darkness.reason(now: Self.later) == nil)
-        darkness.resumed(shownAt: .seconds(20))
-        #expect(darkness.reason(now: Self.later) == nil)
-        #expect(darkness.reason(now: .seconds(71)) == .hidden)
+        var unavailability = Self.silent
+        unavailability.report(.hidden, now: .seconds(10))
+        unavailability.resumed(shownAt: .seconds(40))
+        #expect(unavailability.reason(now: Self.later) == nil)
+        unavailability.resumed(shownAt: .seconds(20))
+        #expect(unavailability.reason(now: Self.later) == nil)
+        #expect(unavailability.reason(now: .seconds(71)) == .hidden)
     }
 
     @Test func `without a word, a lost connection is the network, or an empty battery`() {
-        var darkness = Self.silent
-        darkness.connection(isOpen: false)
-        #expect(darkness.reason(now: Self.later) == .network)
-        darkness.battery(percent: 4)
-        #expect(darkness.reason(now: Self.later) == .lowBattery)
-        darkness.battery(percent: 60)
-        #expect(darkness.reason(now: Self.later) == .network)
+        var unavailability = Self.silent
+        unavailability.connection(isOpen: false)
+        #expect(unavailability.reason(now: Self.later) == .network)
+        unavailability.battery(percent: 4)
+        #expect(unavailability.reason(now: Self.later) == .lowBattery)
+        unavailability.battery(percent: 60)
+        #expect(unavailability.reason(now: Self.later) == .network)
     }
 
     @Test func `a silence begins when a position is called old, however long that is configured to take`() {
         for seconds in [1.0, 3600] {
-            var darkness = Darkness(freshFor: .seconds(seconds))
-            darkness.connection(isOpen: true)
-            darkness.started(now: 0)
-            darkness.accepted(now: 0)
-            #expect(darkness.reason(now: .seconds(seconds)) == nil)
-            #expect(darkness.reason(now: .seconds(seconds) + 1) == .unknown)
-            darkness.refused(now: .seconds(seconds))
-            #expect(darkness.reason(now: .seconds(2 * seconds)) == .noFix)
-            #expect(darkness.reason(now: .seconds(2 * seconds) + 1) == .unknown)
+            var unavailability = Unavailability(freshFor: .seconds(seconds))
+            unavailability.connection(isOpen: true)
+            unavailability.started(now: 0)
+            unavailability.accepted(now: 0)
+            #expect(unavailability.reason(now: .seconds(seconds)) == nil)
+            #expect(unavailability.reason(now: .seconds(seconds) + 1) == .unknown)
+            unavailability.refused(now: .seconds(seconds))
+            #expect(unavailability.reason(now: .seconds(2 * seconds)) == .noFix)
+            #expect(unavailability.reason(now: .seconds(2 * seconds) + 1) == .unknown)
         }
     }
 
     @Test func `a receiver has 20 s for its first reading, and readings of no use are none`() {
-        var darkness = Darkness()
-        darkness.connection(isOpen: true)
-        darkness.started(now: 0)
-        #expect(darkness.reason(now: Darkness.firstFix) == nil)
-        #expect(darkness.reason(now: Darkness.firstFix + 1) == .noFix)
+        var unavailability = Unavailability()
+        unavailability.connection(isOpen: true)
+        unavailability.started(now: 0)
+        #expect(unavailability.reason(now: Unavailability.firstFix) == nil)
+        #expect(unavailability.reason(now: Unavailability.firstFix + 1) == .noFix)
         var refused = Self.silent
         refused.refused(now: .seconds(50))
         #expect(refused.reason(now: Self.later) == .noFix)

@@ -32,7 +32,7 @@ import Testing
             .refresh, .ping:
             message.type
         case .location: "report"
-        case .dark: "reportDark"
+        case .unavailable: "reportUnavailable"
         }
     }
 
@@ -48,7 +48,7 @@ import Testing
         case .ended: "ended"
         case .rate: "rate"
         case .approach: "approach"
-        case .dark: "dark"
+        case .unavailable: "unavailable"
         case .pool: "pool"
         case .rider: "rider"
         case .degraded: "degraded"
@@ -63,11 +63,11 @@ import Testing
     private static let clientKinds: Set = [
         "auth", "subscribe", "unsubscribe", "travel", "report", "availability", "presence", "refresh", "watch",
         "unwatch",
-        "ping", "reportDark",
+        "ping", "reportUnavailable",
     ]
     private static let serverKinds: Set = [
         "welcome", "subscribed", "reset", "status", "location", "tracking", "eta", "ended", "degraded", "restored",
-        "ok", "error", "pong", "goaway", "pool", "rider", "rate", "approach", "dark",
+        "ok", "error", "pong", "goaway", "pool", "rider", "rate", "approach", "unavailable",
     ]
 
     @Test func `both directions have every message of the protocol, each with an example, and no other`() throws {

@@ -34,7 +34,7 @@ public struct JobRow: Hashable, Sendable {
     /// Why nothing is shown any more; of `paused`, `arrived` and `ended`.
     public var reason: EndReason?
     /// Why nothing is seen of the rider, while it shares its position.
-    public var dark: DarkReason?
+    public var unavailable: UnavailableReason?
     /// When the last position came in, ms since the epoch; only while it is stale or lost, so that a row stays the same
     /// while all is well.
     public var seenAt: Int64?
@@ -46,12 +46,12 @@ public struct JobRow: Hashable, Sendable {
 
     public init(
         job: JobID, kind: JobKind, status: JobStatus, statusAt: Int64, customer: PersonID, rider: PersonID? = nil,
-        tracking: JobTracking, reason: EndReason? = nil, dark: DarkReason? = nil, seenAt: Int64? = nil,
+        tracking: JobTracking, reason: EndReason? = nil, unavailable: UnavailableReason? = nil, seenAt: Int64? = nil,
         approach: ApproachState? = nil, deadline: Int64? = nil, followers: Int = 0
     ) {
         (self.job, self.kind, self.status, self.statusAt) = (job, kind, status, statusAt)
         (self.customer, self.rider) = (customer, rider)
-        (self.tracking, self.reason, self.dark, self.seenAt) = (tracking, reason, dark, seenAt)
+        (self.tracking, self.reason, self.unavailable, self.seenAt) = (tracking, reason, unavailable, seenAt)
         (self.approach, self.deadline, self.followers) = (approach, deadline, followers)
     }
 }
@@ -105,7 +105,7 @@ extension JobRow {
             writer.field("rider", self.rider?.text)
             writer.field("tracking", self.tracking.rawValue)
             writer.field("reason", self.reason?.rawValue)
-            writer.field("dark", self.dark?.rawValue)
+            writer.field("unavailable", self.unavailable?.rawValue)
             writer.field("seenAt", self.seenAt)
             writer.field("approach", self.approach?.rawValue)
             writer.field("deadline", self.deadline)

@@ -43,7 +43,7 @@ public struct Snapshot: Hashable, Sendable {
     /// Why no position is shown any more, or for now; `nil` while nothing has ended.
     public var reason: EndReason?
     /// Why nothing new is seen of the rider, while that is so and known.
-    public var dark: TrackingTextKey?
+    public var unavailable: TrackingTextKey?
     /// Until when travel mode may be on, ms since the epoch; `nil` before its first start.
     public var travelDeadline: Int64?
     /// The last known position as it was published, and how old it was when this was made.
@@ -161,7 +161,7 @@ extension Snapshot {
         writer.field("tracking", self.tracking.rawValue)
         writer.field("reason", self.reason?.rawValue)
         writer.field("text", self.tracking.text(self.reason).rawValue)
-        writer.field("dark", self.dark?.rawValue)
+        writer.field("unavailable", self.unavailable?.rawValue)
         writer.field("travelDeadline", self.travelDeadline)
         writer.raw("position", self.position)
         writer.field("positionAgeMs", self.positionAgeMilliseconds)
@@ -187,7 +187,7 @@ extension Snapshot {
         var (epoch, id, tracking) = (String?.none, StatusID?.none, TrackingState?.none)
         var (destination, deadline) = (Coordinate?.none, Int64?.none)
         var steps: [ProgressStep]?
-        var (reason, dark) = (EndReason?.none, TrackingTextKey?.none)
+        var (reason, unavailable) = (EndReason?.none, TrackingTextKey?.none)
         var (position, age, missed) = ([UInt8]?.none, Int64?.none, [StatusEvent]())
         var eta: ArrivalEstimate?
         var (geocoding, vendor, vendorAddress) = (GeocodingState?.none, String?.none, String?.none)
@@ -208,7 +208,7 @@ extension Snapshot {
             case "geocoding": geocoding = GeocodingState(rawValue: try reader.string())
             case "tracking": tracking = TrackingState(rawValue: try reader.string())
             case "reason": reason = EndReason(rawValue: try reader.string())
-            case "dark": dark = TrackingTextKey(rawValue: try reader.string())
+            case "unavailable": unavailable = TrackingTextKey(rawValue: try reader.string())
             case "travelDeadline": deadline = try reader.integer()
             case "position": position = reader.null() ? nil : Array(try reader.value())
             case "positionAgeMs": age = try reader.integer()
@@ -225,7 +225,7 @@ extension Snapshot {
             id: try members.required(id, "id"), destination: destination, geocoding: geocoding,
             tracking: try members.required(tracking, "tracking"), reason: reason, travelDeadline: deadline,
             position: position, positionAgeMilliseconds: age, eta: eta, missed: missed)
-        self.dark = dark
+        self.unavailable = unavailable
         (self.vendor, self.vendorAddress) = (vendor, vendorAddress)
     }
 }

@@ -6,7 +6,7 @@ public struct VerdictSummary: Sendable, Hashable {
     /// How many got which verdict; those that none got are missing.
     public var counts: [String: Int] = [:]
     /// Why nothing is seen of the rider; `nil` when there is nothing to explain, or it is not known.
-    public var dark: DarkReason?
+    public var unavailable: UnavailableReason?
     /// What its place suggested last.
     public var approach: ApproachState?
     /// Travel mode was switched off because of it, where that is configured.
@@ -28,7 +28,7 @@ public struct VerdictSummary: Sendable, Hashable {
                     writer.field("count", Int64(entry.value))
                 }
             }
-            writer.field("dark", self.dark?.rawValue)
+            writer.field("unavailable", self.unavailable?.rawValue)
             writer.field("approach", self.approach?.rawValue)
         }
         return writer.bytes

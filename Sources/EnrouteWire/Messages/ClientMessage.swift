@@ -48,14 +48,14 @@ public enum ClientMessage: Hashable, Sendable {
     /// A rider is there; and where, for whoever gives out tasks.
     case presence(Coordinate?, device: DeviceID?)
     /// Why a rider's phone has no position to tell, for a job or for all that it reports for.
-    case dark(job: JobID?, DarkReason)
+    case unavailable(job: JobID?, UnavailableReason)
     /// A newer token, before the one that was signed in with expires.
     case refresh(token: String)
     case ping
 
     /// All there are, as they stand in `type`.
     public static let types = [
-        "auth", "subscribe", "unsubscribe", "location", "travel", "availability", "presence", "dark", "watch",
+        "auth", "subscribe", "unsubscribe", "location", "travel", "availability", "presence", "unavailable", "watch",
         "unwatch", "refresh", "ping",
     ]
 
@@ -71,7 +71,7 @@ public enum ClientMessage: Hashable, Sendable {
         case .unwatch: "unwatch"
         case .availability: "availability"
         case .presence: "presence"
-        case .dark: "dark"
+        case .unavailable: "unavailable"
         case .refresh: "refresh"
         case .ping: "ping"
         }
@@ -99,7 +99,7 @@ extension ClientMessage {
             self = .travel(job: try fields.requiredJob(), active: active)
         case "watch": self = try Self.watch(from: &reader)
         case "unwatch": self = try Self.unwatch(from: &reader)
-        case "availability", "presence", "dark": self = try Self.riderMessage(type, from: &reader)
+        case "availability", "presence", "unavailable": self = try Self.riderMessage(type, from: &reader)
         case "auth":
             let fields = try Fields(from: &reader, "auth")
             switch (fields.token, fields.link) {
@@ -145,7 +145,7 @@ extension ClientMessage {
                 writer.field("since", since)
             }
         case .unwatch(let zone): return JSONWriter.message("unwatch") { $0.field("zone", zone.text) }
-        case .availability, .presence, .dark: return self.riderMessage
+        case .availability, .presence, .unavailable: return self.riderMessage
         case .refresh(let token): return JSONWriter.message("refresh") { $0.field("token", token) }
         case .ping: return JSONWriter.message("ping") { _ in }
         }

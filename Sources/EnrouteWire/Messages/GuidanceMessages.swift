@@ -3,24 +3,24 @@
 
 extension ServerMessage {
     /// What customers and other riders are told of a silence: the words, not the reason by its name.
-    public static func dark(job: JobID, _ reason: DarkReason, tellsReason: Bool) -> ServerMessage {
-        .dark(job: job, TrackingTextKey(reason), tellsReason ? reason : nil)
+    public static func unavailable(job: JobID, _ reason: UnavailableReason, tellsReason: Bool) -> ServerMessage {
+        .unavailable(job: job, TrackingTextKey(reason), tellsReason ? reason : nil)
     }
 
     /// `nil` for another type.
     static func guidance(_ type: String, from bytes: UnsafeRawBufferPointer) throws(BadMessage) -> ServerMessage? {
-        guard ["rate", "approach", "dark"].contains(type) else { return nil }
+        guard ["rate", "approach", "unavailable"].contains(type) else { return nil }
         let members = Members("the message")
         var reader = JSONReader(bytes)
         var (job, interval, text) = (JobID?.none, Double?.none, TrackingTextKey?.none)
-        var (state, reason) = (ApproachState?.none, DarkReason?.none)
+        var (state, reason) = (ApproachState?.none, UnavailableReason?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "job": job = try reader.identifier("job")
             case "intervalSeconds": interval = try reader.double()
             case "text": text = TrackingTextKey(rawValue: try reader.string())
             case "state": state = ApproachState(rawValue: try reader.string())
-            case "reason": reason = DarkReason(rawValue: try reader.string())
+            case "reason": reason = UnavailableReason(rawValue: try reader.string())
             default: try reader.value()
             }
         }
@@ -28,7 +28,7 @@ extension ServerMessage {
         case "rate": return .rate(seconds: try members.required(interval, "intervalSeconds"))
         case "approach":
             return .approach(job: try members.required(job, "job"), try members.required(state, "state"))
-        default: return .dark(job: try members.required(job, "job"), try members.required(text, "text"), reason)
+        default: return .unavailable(job: try members.required(job, "job"), try members.required(text, "text"), reason)
         }
     }
 
@@ -41,8 +41,8 @@ extension ServerMessage {
                 writer.field("job", job.text)
                 writer.field("state", state.rawValue)
             }
-        case .dark(let job, let text, let reason):
-            JSONWriter.message("dark") { writer in
+        case .unavailable(let job, let text, let reason):
+            JSONWriter.message("unavailable") { writer in
                 writer.field("job", job.text)
                 writer.field("text", text.rawValue)
                 writer.field("reason", reason?.rawValue)

@@ -65,7 +65,7 @@ public enum ServerMessage: Hashable, Sendable {
     /// What a rider's place suggests. For riders, operations and services.
     case approach(job: JobID, ApproachState)
     /// Why nothing new is seen of a rider, in words; by its name for operations and services.
-    case dark(job: JobID, TrackingTextKey, DarkReason?)
+    case unavailable(job: JobID, TrackingTextKey, UnavailableReason?)
     /// The pool of a zone, or what was missed of it.
     case pool(PoolView)
     case rider(RiderChange)
@@ -115,7 +115,7 @@ extension ServerMessage {
                 writer.field("job", job.text)
                 writer.field("reason", reason.rawValue)
             }
-        case .rate, .approach, .dark: return self.guidance
+        case .rate, .approach, .unavailable: return self.guidance
         case .pool(let view): return view.encoded
         case .rider(let change): return change.encoded
         case .degraded: return JSONWriter.message("degraded") { _ in }

@@ -1,11 +1,11 @@
 // What a rider says of itself over a WebSocket: whether it works, and that it is there.
 
 extension ClientMessage {
-    /// - Parameter type: `availability`, `presence` or `dark`.
+    /// - Parameter type: `availability`, `presence` or `unavailable`.
     static func riderMessage(_ type: String, from reader: inout JSONReader) throws(BadMessage) -> Self {
         var members = Members("the message")
         var (status, device) = (Availability?.none, DeviceID?.none)
-        var (job, reason) = (JobID?.none, DarkReason?.none)
+        var (job, reason) = (JobID?.none, UnavailableReason?.none)
         var (latitude, longitude) = (Double?.none, Double?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("status") {
@@ -19,7 +19,7 @@ extension ClientMessage {
                 job = try reader.identifier("job")
             } else if name.equals("reason") {
                 try members.once(5)
-                reason = DarkReason(rawValue: try reader.string())
+                reason = UnavailableReason(rawValue: try reader.string())
             } else if name.equals("lat") {
                 try members.once(2)
                 latitude = try reader.double()
@@ -30,11 +30,12 @@ extension ClientMessage {
                 try reader.value()
             }
         }
-        if type == "dark" {
+        if type == "unavailable" {
             guard let reason else {
-                throw BadMessage("dark needs reason: \(DarkReason.allCases.map(\.rawValue).joined(separator: ", "))")
+                throw BadMessage(
+                    "unavailable needs reason: \(UnavailableReason.allCases.map(\.rawValue).joined(separator: ", "))")
             }
-            return .dark(job: job, reason)
+            return .unavailable(job: job, reason)
         }
         guard type == "presence" else {
             guard let status else { throw BadMessage("availability needs status, online or offline") }
@@ -63,8 +64,8 @@ extension ClientMessage {
                 }
                 writer.field("device", device?.text)
             }
-        case .dark(let job, let reason):
-            JSONWriter.message("dark") { writer in
+        case .unavailable(let job, let reason):
+            JSONWriter.message("unavailable") { writer in
                 writer.field("job", job?.text)
                 writer.field("reason", reason.rawValue)
             }

@@ -9,30 +9,30 @@ public enum TrackingTextKey: String, Hashable, Sendable, CaseIterable {
     case endedCancelled = "ended_cancelled"
     case endedReassigned = "ended_reassigned"
     case endedRevoked = "ended_revoked"
-    case darkNoFix = "dark_no_fix"
-    case darkPermissionDenied = "dark_permission_denied"
-    case darkServicesDisabled = "dark_services_disabled"
-    case darkHidden = "dark_hidden"
-    case darkLowBattery = "dark_low_battery"
-    case darkNavigationHandoff = "dark_navigation_handoff"
-    case darkNetwork = "dark_network"
-    case darkUnknown = "dark_unknown"
+    case unavailableNoFix = "unavailable_no_fix"
+    case unavailablePermissionDenied = "unavailable_permission_denied"
+    case unavailableServicesDisabled = "unavailable_services_disabled"
+    case unavailableHidden = "unavailable_hidden"
+    case unavailableLowBattery = "unavailable_low_battery"
+    case unavailableNavigationHandoff = "unavailable_navigation_handoff"
+    case unavailableNetwork = "unavailable_network"
+    case unavailableUnknown = "unavailable_unknown"
     case arrivalAnyMoment = "arrival_any_moment"
     case arrivalRecalculating = "arrival_recalculating"
     case arrivalUnavailable = "arrival_unavailable"
     case arrivalAfterStop = "arrival_after_stop"
 
     /// What followers are told of a silence, in plain words.
-    public init(_ reason: DarkReason) {
+    public init(_ reason: UnavailableReason) {
         switch reason {
-        case .noFix: self = .darkNoFix
-        case .permissionDenied: self = .darkPermissionDenied
-        case .servicesDisabled: self = .darkServicesDisabled
-        case .hidden: self = .darkHidden
-        case .lowBattery: self = .darkLowBattery
-        case .navigationHandoff: self = .darkNavigationHandoff
-        case .network: self = .darkNetwork
-        case .unknown: self = .darkUnknown
+        case .noFix: self = .unavailableNoFix
+        case .permissionDenied: self = .unavailablePermissionDenied
+        case .servicesDisabled: self = .unavailableServicesDisabled
+        case .hidden: self = .unavailableHidden
+        case .lowBattery: self = .unavailableLowBattery
+        case .navigationHandoff: self = .unavailableNavigationHandoff
+        case .network: self = .unavailableNetwork
+        case .unknown: self = .unavailableUnknown
         }
     }
 }

@@ -20,7 +20,7 @@ package struct VerdictNotes: Sendable {
 
     /// Something that is true of a rider from now on; `nil` is true of it: nothing of the kind.
     package enum Word: Sendable, Hashable {
-        case dark(DarkReason?)
+        case unavailable(UnavailableReason?)
         case approach(ApproachState?)
         /// Travel mode was switched off because the rider had arrived, and not by hand.
         case stoppedByArrival(Bool)
@@ -36,7 +36,7 @@ package struct VerdictNotes: Sendable {
     ) -> EventLoopFuture<Void> {
         let texts = words.map { word in
             switch word {
-            case .dark(let reason): "dark \(reason?.rawValue ?? "-")"
+            case .unavailable(let reason): "unavailable \(reason?.rawValue ?? "-")"
             case .approach(let state): "approach \(state?.rawValue ?? "-")"
             case .stoppedByArrival(let isSo): "stopped \(isSo ? "arrived" : "-")"
             case .sharing: "sharing on"
@@ -72,9 +72,9 @@ extension VerdictSummary {
     /// - Returns: whether it is ours.
     fileprivate mutating func take(_ name: String, _ text: String) -> Bool {
         switch name {
-        case "dark":
-            guard let reason = optional(text.noted, DarkReason.init) else { return false }
-            self.dark = reason
+        case "unavailable":
+            guard let reason = optional(text.noted, UnavailableReason.init) else { return false }
+            self.unavailable = reason
         case "approach":
             guard let state = optional(text.noted, ApproachState.init) else { return false }
             self.approach = state

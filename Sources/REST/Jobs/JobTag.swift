@@ -18,7 +18,7 @@ extension EntityTag {
             record.vendor?.address ?? "", String(record.fence), snapshot.tracking.rawValue,
             snapshot.reason?.rawValue ?? "",
             snapshot.travelDeadline.map(String.init) ?? "", view.positionID.map(String.init) ?? "",
-            eta, snapshot.geocoding?.rawValue ?? "", snapshot.dark?.rawValue ?? "",
+            eta, snapshot.geocoding?.rawValue ?? "", snapshot.unavailable?.rawValue ?? "",
         ]
         self.init("\(record.epoch).\(record.head)", digestOf: parts)
     }

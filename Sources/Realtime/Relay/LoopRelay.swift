@@ -185,8 +185,8 @@ package final class LoopRelay {
             self.offerETA(frame, of: job, to: followers)
         case .approach(job, _):
             for follower in followers { follower.sendNotice(frame, isForAll: false) }
-        case .dark(job, let text, _):
-            let words = Frame.text(ServerMessage.dark(job: job, text, nil).encoded)
+        case .unavailable(job, let text, _):
+            let words = Frame.text(ServerMessage.unavailable(job: job, text, nil).encoded)
             for follower in followers {
                 follower.sendNotice(follower.seesOperationalDetails ? frame : words, isForAll: true)
             }

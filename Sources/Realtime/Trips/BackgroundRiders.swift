@@ -87,7 +87,7 @@ package final class BackgroundRiders {
     /// The phone says why it has no position for a job, which is this rider's.
     ///
     /// - Returns: as `JudgedTrips.reported`.
-    package func reported(_ reason: DarkReason, for job: JobID, of rider: PersonID) -> EventLoopFuture<Bool> {
+    package func reported(_ reason: UnavailableReason, for job: JobID, of rider: PersonID) -> EventLoopFuture<Bool> {
         self.reportReceived(for: [job], of: rider)
         return self.loop.backgroundTrips.reported(reason, self.trip(job, rider), isAssigned: true)
     }

@@ -188,7 +188,7 @@ package final class JudgedTrips {
             // Only who has the job may switch it on.
             bound.value.entries[key]?.isAssigned = true
             // What was the matter when travel mode was on before, or with another rider, is over.
-            var words: [VerdictNotes.Word] = isNew ? [.dark(nil), .sharing] : []
+            var words: [VerdictNotes.Word] = isNew ? [.unavailable(nil), .sharing] : []
             if bound.value.loop.settings.arrivalStopsTravel { words.append(.stoppedByArrival(false)) }
             guard !words.isEmpty else { return }
             bound.value.loop.notes.note(key.job, words: words).whenFailure { _ in
@@ -203,7 +203,7 @@ package final class JudgedTrips {
     /// - Returns: whether the job is the rider's, and shared, as far as that was asked. Fails when the reason could not
     ///   be noted.
     @discardableResult
-    package func reported(_ reason: DarkReason, _ key: Key, isAssigned: Bool = false) -> EventLoopFuture<Bool> {
+    package func reported(_ reason: UnavailableReason, _ key: Key, isAssigned: Bool = false) -> EventLoopFuture<Bool> {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         return self.read(key).flatMap {
             let now = NIODeadline.now()
@@ -239,7 +239,8 @@ package final class JudgedTrips {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.jobs.view(key.job).whenSuccess { view in
             let now = NIODeadline.now()
-            guard let view, view.record.rider == key.rider, view.snapshot.tracking == .stale, view.dark == nil else {
+            guard let view, view.record.rider == key.rider, view.snapshot.tracking == .stale, view.unavailable == nil
+            else {
                 return
             }
             bound.value.entries[key]?.trip.resume(from: view, now: now.uptimeNanoseconds)
@@ -276,8 +277,8 @@ package final class JudgedTrips {
             if let trip = bound.value.entries[key]?.trip, trip.noticedReason != reason {
                 return loop.makeSucceededFuture(true)
             }
-            let message = ServerMessage.dark(job: key.job, reason, tellsReason: true)
-            return notes.note(key.job, words: [.dark(reason)], message: message).map { true }
+            let message = ServerMessage.unavailable(job: key.job, reason, tellsReason: true)
+            return notes.note(key.job, words: [.unavailable(reason)], message: message).map { true }
         }.flatMapErrorThrowing { error in
             bound.value.entries[key]?.trip.noticeWasLost()
             throw error
@@ -291,7 +292,7 @@ package final class JudgedTrips {
             return
         }
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        self.loop.notes.note(key.job, words: [.dark(nil)]).whenFailure { _ in
+        self.loop.notes.note(key.job, words: [.unavailable(nil)]).whenFailure { _ in
             bound.value.entries[key]?.trip.noticeWasLost()
         }
     }

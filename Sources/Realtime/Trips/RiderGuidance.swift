@@ -41,18 +41,18 @@ final class RiderGuidance {
     }
 
     /// The phone says why it has no position.
-    package func reported(_ reason: DarkReason, for job: JobID?, _ grant: Grant, _ ref: MessageRef?) {
+    package func reported(_ reason: UnavailableReason, for job: JobID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse(
-                "dark", job, .forbidden, "Only riders can report why their location is unavailable.", ref)
+                "unavailable", job, .forbidden, "Only riders can report why their location is unavailable.", ref)
         }
         if let job, !grant.covers(job) || self.loop.revocations.hides(job, from: grant.role) {
-            return self.session.refuse("dark", job, .noSuchJob, ref)
+            return self.session.refuse("unavailable", job, .noSuchJob, ref)
         }
         let trips = job.map { [JudgedTrips.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
         for trip in trips { self.trips.reported(reason, trip) }
         self.scheduleAvailabilityCheck()
-        self.session.send(.ok(re: "dark", job: job, sequence: nil, deadline: nil, ref: ref))
+        self.session.send(.ok(re: "unavailable", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 
     /// The session is over: what its reports came to is not.

@@ -35,9 +35,9 @@ struct RiderTrip: Sendable {
     private var geofence: Geofence?
     /// What the place suggests at the moment; `nil` while it is away from its destination.
     var approach: ApproachState? { self.geofence?.current.map(ApproachState.init) }
-    private var unavailability: Darkness
+    private var unavailability: Unavailability
     /// What followers were told last of a silence.
-    private(set) var noticedReason: DarkReason?
+    private(set) var noticedReason: UnavailableReason?
     /// It is not known whether they were.
     private var noticeMayBeLost = false
     /// Metres, straight, from the last position to the destination; `nil` when one of the two is not known.
@@ -52,7 +52,7 @@ struct RiderTrip: Sendable {
     /// - Parameter freshFor: after so long what followers were shown last is called old, ns.
     init(bounds: FixJudge.Bounds, freshFor: UInt64 = ViewFacts.freshness) {
         self.judge = FixJudge(bounds: bounds)
-        self.unavailability = Darkness(freshFor: freshFor)
+        self.unavailability = Unavailability(freshFor: freshFor)
     }
 
     /// - Parameters:
@@ -142,7 +142,7 @@ struct RiderTrip: Sendable {
 
     private var isStarted = false
 
-    package mutating func reported(_ reason: DarkReason, now: UInt64) {
+    package mutating func reported(_ reason: UnavailableReason, now: UInt64) {
         self.started(now: now)
         self.unavailability.report(reason, now: now)
     }
@@ -157,7 +157,7 @@ struct RiderTrip: Sendable {
     /// - Parameters:
     ///   - now: ns; later than now, to know what will be so then.
     ///   - isOver: a position has come.
-    mutating func takeUnavailabilityNotice(now: UInt64, isOver: Bool) -> DarkReason?? {
+    mutating func takeUnavailabilityNotice(now: UInt64, isOver: Bool) -> UnavailableReason?? {
         let reason = self.unavailability.reason(now: now)
         guard reason != self.noticedReason || self.noticeMayBeLost, reason != nil || isOver else { return .none }
         (self.noticedReason, self.noticeMayBeLost) = (reason, false)
@@ -173,7 +173,7 @@ struct RiderTrip: Sendable {
     mutating func resume(from view: JobView, now: UInt64) {
         let destination = view.record.destination.map { Spot($0) }
         if destination != self.geofence?.destination { self.geofence = destination.map { Geofence(destination: $0) } }
-        if view.isTracking { self.noticedReason = view.dark }
+        if view.isTracking { self.noticedReason = view.unavailable }
         guard let location = view.snapshot.location else { return }
         let age = UInt64(clamping: view.snapshot.positionAgeMilliseconds ?? 0) * 1_000_000
         let shownAt = now - min(now, age)

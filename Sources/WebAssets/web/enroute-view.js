@@ -16,7 +16,7 @@ const OVER = new Set(['paused', 'arrived', 'ended']);
 /** Before anything is known of the job. */
 export const unknownView = (job) => Object.freeze({
   job, known: false, kind: null, status: null, statusAt: null, steps: Object.freeze([]), tracking: 'waiting',
-  reason: null, text: null, dark: null, approach: null, position: null, positionReceivedAt: null,
+  reason: null, text: null, unavailable: null, approach: null, position: null, positionReceivedAt: null,
   positionReceivedAtWall: null, destination: null, geocoding: null, eta: null, ended: null, refused: null, epoch: null,
   id: null, travelDeadline: null, clockOffset: 0, vendor: null, vendorAddress: null, newestID: null, doubted: null,
 });
@@ -45,7 +45,7 @@ export function reduce(view, message, now, {fastest = FASTEST, wall = null} = {}
     case 'location': return location(view, message, moment, fastest);
     case 'tracking': return tracking(view, message);
     case 'eta': return OVER.has(view.tracking) ? {view, change: null} : changed(view, 'eta', {eta: arrival(message)});
-    case 'dark': return changed(view, 'dark', {dark: message.text});
+    case 'unavailable': return changed(view, 'unavailable', {unavailable: message.text});
     case 'approach': return changed(view, 'approach', {approach: message.state});
     default: return {view, change: null};
   }
@@ -83,7 +83,8 @@ function snapshot(view, state, {now, wall}, isReset) {
     known: true, ended: null, refused: null, kind: state.kind, epoch: state.epoch, ...heading,
     destination: freeze(state.destination), geocoding: state.geocoding ?? null, vendor: state.vendor ?? null,
     vendorAddress: state.vendorAddress ?? null,
-    tracking: state.tracking, reason: state.reason ?? null, text: state.text ?? null, dark: state.dark ?? null,
+    tracking: state.tracking, reason: state.reason ?? null, text: state.text ?? null,
+    unavailable: state.unavailable ?? null,
     travelDeadline: state.travelDeadline ?? null, eta: freeze(state.eta), position,
     positionReceivedAt: keepsOurs ? view.positionReceivedAt : position && now - age,
     positionReceivedAtWall: keepsOurs ? view.positionReceivedAtWall : position && wall && wall - age,
@@ -125,7 +126,7 @@ function tracking(view, message) {
   const parts = {tracking: message.state, reason: message.reason ?? null, text: message.text ?? null};
   // A marker that is not taken away would glide to where another rider is.
   const isSeen = TRACKED.has(message.state);
-  return changed(view, 'tracking', isSeen ? parts : {...parts, ...nobodyToSee, dark: null});
+  return changed(view, 'tracking', isSeen ? parts : {...parts, ...nobodyToSee, unavailable: null});
 }
 
 function location(view, message, {now, wall}, fastest) {
@@ -133,7 +134,7 @@ function location(view, message, {now, wall}, fastest) {
     return {view, change: null};
   }
   // Whatever it says: the phone is heard from.
-  const heard = {tracking: 'live', text: 'live', reason: null, dark: null, newestID: message.id};
+  const heard = {tracking: 'live', text: 'live', reason: null, unavailable: null, newestID: message.id};
   if (!isAccurate(message)) return unseen(view, heard);
   if (view.position && !isReachable(view.position, message, fastest)) {
     const since = view.doubted && isReachable(view.doubted.last, message, fastest) ? view.doubted.since : message.at;
@@ -146,7 +147,7 @@ function location(view, message, {now, wall}, fastest) {
 
 /** A reading that is not shown is news only where it ends a silence. */
 function unseen(view, parts) {
-  const wasSilent = view.tracking !== 'live' || view.dark !== null;
+  const wasSilent = view.tracking !== 'live' || view.unavailable !== null;
   return {view: Object.freeze({...view, ...parts}), change: wasSilent ? 'tracking' : null};
 }
 

@@ -44,7 +44,7 @@ export type EndReason = 'arrived' | 'deactivated' | 'time_limit' | 'completed' |
 export type Status =
   | 'pending_vendor_acceptance' | 'accepted' | 'preparing' | 'ready_for_pickup' | 'in_transit' | 'delivered'
   | 'allocation_failed' | 'assigned' | 'on_the_way' | 'work_in_progress' | 'completed' | 'cancelled';
-export type DarkReason =
+export type UnavailableReason =
   | 'no_fix' | 'permission_denied' | 'services_disabled' | 'hidden' | 'low_battery' | 'navigation_handoff' | 'network'
   | 'unknown';
 
@@ -91,7 +91,7 @@ export interface View {
   /** Names words of `GET texts`, under `tracking`. */
   readonly text: string | null;
   /** The same of why nothing new is seen: shown with `stale` and `waiting`. */
-  readonly dark: string | null;
+  readonly unavailable: string | null;
   readonly approach: 'approaching' | 'arrived' | 'left' | null;
   /** What may be drawn; `null` when nothing may. */
   readonly position: Position | null;
@@ -120,7 +120,7 @@ export interface View {
 }
 
 export type Change =
-  | 'snapshot' | 'reset' | 'status' | 'location' | 'tracking' | 'eta' | 'dark' | 'approach' | 'ended' | 'refused';
+  | 'snapshot' | 'reset' | 'status' | 'location' | 'tracking' | 'eta' | 'unavailable' | 'approach' | 'ended' | 'refused';
 
 export interface Follow { readonly view: View; stop(): void }
 
@@ -182,7 +182,7 @@ export interface Events {
   /** s from one position to the next, from now on; `publish` keeps to it by itself. */
   rate: {readonly intervalSeconds: number};
   approach: {readonly job: string; readonly state: 'approaching' | 'arrived' | 'left'};
-  dark: {readonly job: string; readonly text: string; readonly reason?: DarkReason};
+  unavailable: {readonly job: string; readonly text: string; readonly reason?: UnavailableReason};
   /** To riders too, who do not follow: `ended` by `time_limit`. */
   tracking: {readonly job: string; readonly state: Tracking; readonly reason?: EndReason};
   /** Of a location: taken. */
@@ -235,7 +235,7 @@ export class Enroute {
   /** @throws EnrouteError: `active_task` with `tasks`, `forbidden`, `rate_limited`, `network` */
   availability(status: 'online' | 'offline', options?: {device?: string}): Promise<Ok>;
   /** Why there is no position to tell, for a job or for all. @returns whether the gateway knows; never throws */
-  dark(reason: DarkReason, job?: string): Promise<boolean>;
+  reportUnavailable(reason: UnavailableReason, job?: string): Promise<boolean>;
   /** @returns whether the gateway knows; never throws */
   presence(options?: {lat?: number; lon?: number; device?: string}): Promise<boolean>;
 

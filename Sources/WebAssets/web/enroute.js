@@ -150,7 +150,7 @@ export class Enroute {
     return this.#ask({type: 'availability', status, ...(device && {device})});
   }
 
-  dark(reason, job) { return this.#tell({type: 'dark', ...(job && {job}), reason}); }
+  reportUnavailable(reason, job) { return this.#tell({type: 'unavailable', ...(job && {job}), reason}); }
 
   presence({lat = undefined, lon = undefined, device = undefined} = {}) {
     return this.#tell({type: 'presence', ...(isPlace({lat, lon}) && {lat, lon}), ...(device && {device})});

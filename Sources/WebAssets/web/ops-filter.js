@@ -2,7 +2,7 @@
 // address says, and change it; a search is said when somebody stops typing, so that the history is not one of letters.
 
 import {locale, make, put} from './page.js';
-import {darkReasons, statuses, trackings} from './ops-list.js';
+import {unavailableReasons, statuses, trackings} from './ops-list.js';
 
 const TYPING = 250;    // ms after the last letter
 
@@ -28,7 +28,7 @@ export class FilterForm {
     clear.addEventListener('click', () => {
       clearTimeout(this.#typing);
       form.reset();
-      go({q: '', status: '', tracking: '', dark: ''});
+      go({q: '', status: '', tracking: '', unavailable: ''});
       form.elements.q.focus();
     });
   }
@@ -44,16 +44,16 @@ export class FilterForm {
     const options = (name, values, text) => this.form.elements[name].replaceChildren(
       make('option', {value: ''}, this.words.any), ...values.map((value) => make('option', {value}, text(value))));
     options('status', statuses, (status) => texts?.statuses?.[status]?.short ?? status);
-    options('dark', darkReasons, (reason) => this.words.reasons[reason]);
+    options('unavailable', unavailableReasons, (reason) => this.words.reasons[reason]);
   }
 
   /** Writes the wish into the fields, but not into the one in which somebody types. */
   write(wish) {
-    for (const name of ['q', 'status', 'dark']) {
+    for (const name of ['q', 'status', 'unavailable']) {
       const field = this.form.elements[name];
       if (field.value !== wish[name] && (name !== 'q' || field !== document.activeElement)) field.value = wish[name];
     }
-    this.clear.hidden = !(wish.q || wish.status || wish.tracking || wish.dark);
+    this.clear.hidden = !(wish.q || wish.status || wish.tracking || wish.unavailable);
   }
 
   /** How many jobs each switch would show. */

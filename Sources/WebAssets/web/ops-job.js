@@ -81,7 +81,7 @@ export class JobPanel {
       [words.status, this.#status(row.status)],
       [words.columns.since, `${clockText(row.statusAt, locale)}`],
       [words.columns.tracking, tracking, row.tracking],
-      row.dark && [words.dark, `${words.reasons[row.dark] ?? row.dark} (${row.dark})`],
+      row.unavailable && [words.unavailable, `${words.reasons[row.unavailable] ?? row.unavailable} (${row.unavailable})`],
       row.seenAt && [words.columns.seen, shortAgo(Math.floor((now - row.seenAt) / 5_000) * 5_000)],
       row.approach && [words.approaches[row.approach] ?? row.approach, '●'],
       row.deadline && [words.deadline, clockText(row.deadline, locale)],

@@ -7,7 +7,7 @@ const ORDERS = {
   status: (row) => row.status,
   since: (row) => row.statusAt,
   tracking: (row) => RANKS[row.tracking] ?? 9,
-  dark: (row) => row.dark ?? '~',
+  unavailable: (row) => row.unavailable ?? '~',
   seen: (row) => row.seenAt ?? Infinity,
   rider: (row) => row.rider ?? '~',
   customer: (row) => row.customer,
@@ -22,14 +22,14 @@ export const statuses = [
   'pending_vendor_acceptance', 'accepted', 'preparing', 'ready_for_pickup', 'in_transit', 'allocation_failed',
   'assigned', 'on_the_way', 'work_in_progress',
 ];
-export const darkReasons = [
+export const unavailableReasons = [
   'no_fix', 'permission_denied', 'services_disabled', 'hidden', 'low_battery', 'navigation_handoff', 'network', 'unknown',
 ];
 
-const FILTERS = {q: null, status: statuses, tracking: trackings, dark: darkReasons};
+const FILTERS = {q: null, status: statuses, tracking: trackings, unavailable: unavailableReasons};
 export const usualSort = 'tracking';
 
-/** What the address asks for: `{zone, job, q, status, tracking, dark, sort, down}`; what it says wrongly is left out. */
+/** What the address asks for: `{zone, job, q, status, tracking, unavailable, sort, down}`; what it says wrongly is left out. */
 export function readAddress(search) {
   const query = new URLSearchParams(search);
   const name = (key) => (/^[A-Za-z0-9_-]{1,64}$/.test(query.get(key) ?? '') ? query.get(key) : null);
@@ -100,10 +100,10 @@ export class JobList {
   }
 }
 
-function matcher({q, status, tracking, dark}) {
+function matcher({q, status, tracking, unavailable}) {
   const wanted = q.trim().toLowerCase();
   return (row) => (!status || row.status === status) && (!tracking || row.tracking === tracking)
-    && (!dark || row.dark === dark)
+    && (!unavailable || row.unavailable === unavailable)
     && (!wanted || [row.job, row.rider ?? '', row.customer].some((name) => name.toLowerCase().includes(wanted)));
 }
 

@@ -9,9 +9,9 @@ export const words = {
     spoken: (shown, all) => `${shown} of ${all} open jobs are shown.`,
     nothing: 'No job here is like that.', none: 'No job is open in this zone.', reading: 'One moment …',
     filter: 'Filter jobs', search: 'Job, rider or customer', status: 'Status', clear: 'Clear', any: 'Any',
-    tracking: 'What followers see', dark: 'Why dark',
+    tracking: 'What followers see', unavailable: 'Why dark',
     columns: {
-      job: 'Job', status: 'Status', since: 'Since', tracking: 'Shown', dark: 'Why dark', seen: 'Last seen',
+      job: 'Job', status: 'Status', since: 'Since', tracking: 'Shown', unavailable: 'Why dark', seen: 'Last seen',
       rider: 'Rider', customer: 'Customer', followers: 'Followers',
     },
     trackings: {
@@ -48,9 +48,9 @@ export const words = {
     spoken: (shown, all) => `${shown} von ${all} offenen Aufträgen werden gezeigt.`,
     nothing: 'Kein Auftrag hier ist so.', none: 'In dieser Zone ist kein Auftrag offen.', reading: 'Einen Moment …',
     filter: 'Aufträge filtern', search: 'Auftrag, Fahrer oder Kunde', status: 'Status', clear: 'Leeren', any: 'Alle',
-    tracking: 'Was Verfolger sehen', dark: 'Warum dunkel',
+    tracking: 'Was Verfolger sehen', unavailable: 'Warum dunkel',
     columns: {
-      job: 'Auftrag', status: 'Status', since: 'Seit', tracking: 'Zu sehen', dark: 'Warum dunkel',
+      job: 'Auftrag', status: 'Status', since: 'Seit', tracking: 'Zu sehen', unavailable: 'Warum dunkel',
       seen: 'Gesehen', rider: 'Fahrer', customer: 'Kunde', followers: 'Verfolger',
     },
     trackings: {

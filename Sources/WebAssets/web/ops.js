@@ -57,7 +57,7 @@ const table = new VirtualTable({
   columns: [
     {key: 'job', text: (row) => row.job},
     {key: 'tracking', text: (row) => words.trackings[row.tracking] ?? row.tracking, kind: (row) => row.tracking},
-    {key: 'dark', text: (row) => (row.dark ? words.reasons[row.dark] ?? row.dark : '')},
+    {key: 'unavailable', text: (row) => (row.unavailable ? words.reasons[row.unavailable] ?? row.unavailable : '')},
     {key: 'seen', text: (row) => (row.seenAt ? ago(row.seenAt) : '')},
     {key: 'rider', text: (row) => row.rider ?? ''},
     {key: 'status', text: (row) => statusText(row.status), kind: (row) => (row.status === 'allocation_failed' ? 'bad' : '')},
@@ -233,7 +233,7 @@ function renderRows() {
   put(element('nothing'), rows.length === 0 ? empty : '');
   put(element('count'), list.isKnown ? words.count(number.format(rows.length), number.format(list.size)) : '');
   // What was asked for is told, not what comes by itself.
-  const asked = JSON.stringify([wish.zone, wish.q, wish.status, wish.tracking, wish.dark]);
+  const asked = JSON.stringify([wish.zone, wish.q, wish.status, wish.tracking, wish.unavailable]);
   if (list.isKnown && asked !== announced) {
     announced = asked;
     announcer.say('count', words.spoken(number.format(rows.length), number.format(list.size)));

@@ -1,4 +1,4 @@
-// Why no location comes: what the gateway is told of it (`dark`), so that a customer reads a reason in the place of a
+// Why no location comes: what the gateway is told of it (`unavailable`), so that a customer reads a reason in the place of a
 // marker that stands still, and what the rider is told. A page that is hidden can not report; it can only say that it
 // is hidden, in the moment in which it becomes so.
 

@@ -104,8 +104,8 @@ function headline(view, kind, texts, words) {
 function detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime}, texts, words) {
   if (!view.known) return '';
   const tracking = (name) => texts?.tracking?.[name]?.spoken ?? '';
-  const dark = view.dark === 'dark_unknown' ? null : view.dark;
-  if (isStale) return tracking(dark ?? 'stale');
+  const unavailable = view.unavailable === 'unavailable_unknown' ? null : view.unavailable;
+  if (isStale) return tracking(unavailable ?? 'stale');
   if (isMapped) return '';
   if (!TRAVELLING.includes(view.status)) return statusText(view.status, texts)?.next ?? '';
   if (isKept) return words.withoutConnection;
@@ -115,8 +115,8 @@ function detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime}, t
   switch (view.tracking) {
     case 'arrived': return words.arrived[kind];
     case 'paused': case 'ended': return tracking(view.text ?? view.tracking);
-    case 'waiting': return dark ? tracking(dark) : words.notSharedYet[kind];
-    default: return tracking('dark_unknown');
+    case 'waiting': return unavailable ? tracking(unavailable) : words.notSharedYet[kind];
+    default: return tracking('unavailable_unknown');
   }
 }
 

@@ -128,7 +128,7 @@ function withoutPlaces(html) {
   const first = /(<script type="application\/json" id="first">)(.*?)(<\/script>)/s;
   const json = first.exec(html)?.[2];
   if (!json) return null;
-  const {position, positionAgeMs, destination, eta, dark, travelDeadline, ...rest} = JSON.parse(json);
+  const {position, positionAgeMs, destination, eta, unavailable, travelDeadline, ...rest} = JSON.parse(json);
   if (['live', 'stale'].includes(rest.tracking)) Object.assign(rest, {tracking: 'waiting', text: 'waiting'});
   const text = JSON.stringify({...rest, position: null, kept: Date.now()}).replaceAll('<', '\\u003c');
   return html.replace(first, (_, open, __, close) => open + text + close);

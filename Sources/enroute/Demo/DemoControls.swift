@@ -17,7 +17,7 @@ final class DemoControls: Sendable {
     private struct State {
         var speed: Double
         /// Why the rider has no position to tell.
-        var darkness: DarkReason?
+        var unavailableReason: UnavailableReason?
         var latencies = LatencyWindow(most: DemoControls.newest)
         var shown = 0
         var plot = "The job is being made."
@@ -32,9 +32,9 @@ final class DemoControls: Sendable {
         set { self.state.withLock { $0.speed = min(max(newValue, Self.speeds.lowerBound), Self.speeds.upperBound) } }
     }
 
-    var darkness: DarkReason? {
-        get { self.state.withLock { $0.darkness } }
-        set { self.state.withLock { $0.darkness = newValue } }
+    var unavailableReason: UnavailableReason? {
+        get { self.state.withLock { $0.unavailableReason } }
+        set { self.state.withLock { $0.unavailableReason = newValue } }
     }
 
     /// What happens at the moment, in a sentence.

@@ -24,7 +24,7 @@ struct DemoPanel: Sendable {
     private struct State: ResponseEncodable {
         var plot: String
         var speed: Double
-        var darkness: String?
+        var unavailableReason: String?
         var p50Ms: Double?
         var p95Ms: Double?
         var measured: Int
@@ -38,7 +38,7 @@ struct DemoPanel: Sendable {
     private struct Wish: Decodable {
         var speed: Double?
         /// What is wrong with the rider's phone; empty: nothing.
-        var darkness: String?
+        var unavailableReason: String?
     }
 
     /// Runs until the task is cancelled.
@@ -60,7 +60,9 @@ struct DemoPanel: Sendable {
         router.post("set") { request, context in
             let wish = try await request.decode(as: Wish.self, context: context)
             if let speed = wish.speed { self.controls.speed = speed }
-            if let darkness = wish.darkness { self.controls.darkness = DarkReason(rawValue: darkness) }
+            if let unavailableReason = wish.unavailableReason {
+                self.controls.unavailableReason = UnavailableReason(rawValue: unavailableReason)
+            }
             return self.state
         }
         router.post("restart-redis") { _, _ in
@@ -84,7 +86,8 @@ struct DemoPanel: Sendable {
     private var state: State {
         let (shown, latencies) = self.controls.measured
         return State(
-            plot: self.controls.plot, speed: self.controls.speed, darkness: self.controls.darkness?.rawValue,
+            plot: self.controls.plot, speed: self.controls.speed,
+            unavailableReason: self.controls.unavailableReason?.rawValue,
             p50Ms: latencies.percentile(50), p95Ms: latencies.percentile(95), measured: min(shown, DemoControls.newest),
             shown: shown,
             redisRestarts: self.redis.map(\.ends).max() ?? 0, gatewaysUp: self.relay.ports.count,

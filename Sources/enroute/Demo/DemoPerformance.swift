@@ -37,7 +37,7 @@ struct DemoPerformance: Sendable {
         let rider = Rider(
             url: self.socket, token: try await self.orders.token(of: .rider), trust: self.trust, job: DemoOrders.job,
             journey: self.scene.journey, speed: { [controls] in controls.speed },
-            darkness: { [controls] in controls.darkness })
+            unavailableReason: { [controls] in controls.unavailableReason })
         self.controls.plot = "The technician is on the way."
         let summary = try await withThrowingTaskGroup(of: Rider.Summary?.self) { group in
             group.addTask { try await rider.travel() }

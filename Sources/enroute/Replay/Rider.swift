@@ -19,7 +19,7 @@ struct Rider: Sendable {
     /// How many times faster than it was recorded, at the moment.
     var speed: @Sendable () -> Double
     /// Why there is no position to tell at the moment; `network`: nor a connection to tell it by.
-    var darkness: @Sendable () -> DarkReason? = { nil }
+    var unavailableReason: @Sendable () -> UnavailableReason? = { nil }
     /// Whether it reports only as often as the gateway asks; in any case no faster than the gateway publishes.
     var heedsRate = false
     /// Told of every refusal.
@@ -69,7 +69,7 @@ struct Rider: Sendable {
         while trip.next < self.journey.fixes.count {
             let before = trip.next
             do {
-                while self.darkness() == .network { try await Task.sleep(for: Self.stride) }
+                while self.unavailableReason() == .network { try await Task.sleep(for: Self.stride) }
                 try await GatewayConnection.open(self.url, token: self.token, trust: self.trust) { connection in
                     try await self.travel(connection, &trip)
                 }
@@ -133,15 +133,17 @@ struct Rider: Sendable {
     private func report(
         to connection: GatewayConnection, _ pace: SharedPace, _ trip: inout Progress
     ) async throws -> Bool {
-        var told: DarkReason?
+        var told: UnavailableReason?
         let last = self.journey.fixes.count - 1
         while trip.next <= last {
             let due = self.due(trip.next)
             trip.advance(by: self.speed())
-            let darkness = self.darkness()
-            if darkness == .network { return false }
-            if darkness != told, let darkness { try await connection.send(.dark(job: self.job, darkness)) }
-            told = darkness
+            let unavailableReason = self.unavailableReason()
+            if unavailableReason == .network { return false }
+            if unavailableReason != told, let unavailableReason {
+                try await connection.send(.unavailable(job: self.job, unavailableReason))
+            }
+            told = unavailableReason
             guard trip.elapsed >= due else {
                 try await Task.sleep(for: min(Self.stride, (due - trip.elapsed) / self.speed()))
                 continue
@@ -158,7 +160,7 @@ struct Rider: Sendable {
             }
             let fix = self.journey.fixes[trip.next]
             trip.reportedAt = max(trip.reportedAt + 1, .now)
-            if darkness == nil, let reading = Self.reading(of: fix, at: trip.reportedAt) {
+            if unavailableReason == nil, let reading = Self.reading(of: fix, at: trip.reportedAt) {
                 try await connection.send(
                     .location(LocationReport(job: self.job, sequence: Int64(trip.next), fixes: [reading])))
                 trip.summary.sent += 1

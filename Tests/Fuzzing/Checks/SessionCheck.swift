@@ -145,7 +145,7 @@ struct SessionCheck {
         case .availability: .error("availability", role == .rider ? .unavailable : .forbidden)
         case .presence: .error("presence", role == .rider ? .unavailable : .forbidden)
         case .travel: .error("travel", role == .rider ? .unavailable : .forbidden)
-        case .dark: role == .rider ? .ok("dark") : .error("dark", .forbidden)
+        case .unavailable: role == .rider ? .ok("unavailable") : .error("unavailable", .forbidden)
         }
     }
 

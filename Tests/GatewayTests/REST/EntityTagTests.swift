@@ -11,7 +11,7 @@ import Testing
 
     private static func view(
         _ change: (inout JobRecord) -> Void = { _ in }, feed: JobFeed.State = JobFeed.State(),
-        dark: DarkReason? = nil, now: Int64 = 1_795_248_700_000
+        unavailable: UnavailableReason? = nil, now: Int64 = 1_795_248_700_000
     ) -> JobView {
         var record = JobRecord(
             kind: .service, customer: PersonID("anna")!, rider: PersonID("rider-1")!, zone: nil,
@@ -20,7 +20,7 @@ import Testing
             fence: 1)
         change(&record)
         var notes = VerdictSummary()
-        notes.dark = dark
+        notes.unavailable = unavailable
         return JobView(
             JobLedger.Recovery(record: record, isReset: false, missed: []), feed, notes, now: now,
             freshness: .seconds(30))
@@ -50,7 +50,7 @@ import Testing
             Self.view { $0.destination = Coordinate(latitude: 41.9, longitude: 12.6) },
             Self.view { $0.travelDeadline = 1_795_249_000_000 }, Self.view(feed: Self.feed(id), now: now),
             Self.view(feed: Self.feed(next), now: now), Self.view(feed: Self.feed(id), now: now + 30_000),
-            Self.view(feed: Self.feed(id), dark: .network, now: now + 30_000),
+            Self.view(feed: Self.feed(id), unavailable: .network, now: now + 30_000),
         ].map { EntityTag($0) }
         #expect(Set(tags).count == tags.count)
         #expect(EntityTag(Self.view(feed: Self.feed(id), now: now + 1000)) == tags[12])

@@ -127,9 +127,9 @@ import Testing
         let read = try await conversation.ask(200, try .good("readJob"))
         #expect(read.text.contains(#""tracking":"live""#))
         try await conversation.ask(422, report.with { $0.body = #"{"fixes":[]}"# })
-        let dark = try SampleRequest.good("explainDarkness")
-        try await conversation.ask(204, dark)
-        try await conversation.ask(422, dark.with { $0.body = #"{"reason":"midnight"}"# })
+        let unavailable = try SampleRequest.good("reportUnavailable")
+        try await conversation.ask(204, unavailable)
+        try await conversation.ask(422, unavailable.with { $0.body = #"{"reason":"midnight"}"# })
         try await conversation.ask(200, try .good("readVerdicts"))
         try await conversation.ask(200, try .good("stopTravel"))
     }

@@ -110,12 +110,13 @@ import Testing
                 try await Self.change(gateway, "job-1", to: "on_the_way")
                 try await gateway.connect("rider-1", .rider) { connection, messages in
                     try await connection.send(.travel(job: JobID("job-1")!, active: true))
-                    try await connection.send(.dark(job: JobID("job-1")!, .lowBattery))
+                    try await connection.send(.unavailable(job: JobID("job-1")!, .lowBattery))
                     try await gateway.connect("anna", .customer) { follower, _ in
                         try await follower.send(.subscribe(job: JobID("job-1")!, since: nil))
-                        try await Self.jobs(gateway, in: "rome", "it is dark, and followed") { rows in
+                        try await Self.jobs(gateway, in: "rome", "it is unavailable, and followed") { rows in
                             let row = rows["job-1"]
-                            return row?["dark"] as? String == "low_battery" && row?["tracking"] as? String == "waiting"
+                            return row?["unavailable"] as? String == "low_battery"
+                                && row?["tracking"] as? String == "waiting"
                                 && row?["followers"] as? Int == 1
                         }
                     }
@@ -162,7 +163,7 @@ import Testing
                 try await Self.jobs(gateway, in: "rome", "it is lost, and when it was seen is known") { rows in
                     guard let row = rows["job-1"], row["tracking"] as? String == "lost" else { return false }
                     let seenAt = (row["seenAt"] as? Int).map(Int64.init) ?? 0
-                    return (before...Int64.now).contains(seenAt) && row["dark"] is String && row["lat"] == nil
+                    return (before...Int64.now).contains(seenAt) && row["unavailable"] is String && row["lat"] == nil
                 }
                 let lost = try await gateway.rest("GET", "/api/v1/zones/rome/jobs?tracking=lost", by: "olga", .ops)
                 #expect(try Self.rows(lost).keys.sorted() == ["job-1"])

@@ -127,7 +127,7 @@ struct SampleRequest: Sendable {
         case "stopTravel": .init("DELETE", "\(Self.job)/travel", by: .rider)
         case "reportLocations":
             .init("POST", "\(Self.job)/locations", by: .rider, #"{"seq":\#(round),"fixes":[\#(Self.fix())]}"#)
-        case "explainDarkness": .init("PUT", "\(Self.job)/dark", by: .rider, #"{"reason":"hidden"}"#)
+        case "reportUnavailable": .init("PUT", "\(Self.job)/unavailable", by: .rider, #"{"reason":"hidden"}"#)
         case "readVerdicts": .init("GET", "\(Self.job)/verdicts", by: .ops)
         case "readMe": .init("GET", "/api/v1/riders/me", by: .rider)
         case "declareStatus":

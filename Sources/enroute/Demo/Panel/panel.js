@@ -29,7 +29,7 @@ function show(state) {
   if (element('plot').textContent !== state.plot) element('plot').textContent = state.plot;
   if (document.activeElement !== element('speed')) element('speed').value = state.speed;
   element('speed-value').textContent = `× ${state.speed}`;
-  for (const radio of document.getElementsByName('darkness')) radio.checked = radio.value === (state.darkness ?? '');
+  for (const radio of document.getElementsByName('unavailableReason')) radio.checked = radio.value === (state.unavailableReason ?? '');
   element('redis').textContent = `restarted ${state.redisRestarts} times`;
   element('gateways').textContent = `${state.gatewaysUp} serve, killed ${state.gatewayKills} times`;
   element('p50').textContent = ms(state.p50Ms);
@@ -38,8 +38,8 @@ function show(state) {
 }
 
 element('speed').addEventListener('input', async (event) => show(await ask('/set', {speed: Number(event.target.value)})));
-for (const radio of document.getElementsByName('darkness')) {
-  radio.addEventListener('change', async () => show(await ask('/set', {darkness: radio.value})));
+for (const radio of document.getElementsByName('unavailableReason')) {
+  radio.addEventListener('change', async () => show(await ask('/set', {unavailableReason: radio.value})));
 }
 for (const id of ['restart-redis', 'kill-gateway']) element(id).addEventListener('click', () => ask(`/${id}`, {}));
 

@@ -45,7 +45,7 @@ import Testing
         let fix = #"{"at":\#(Int64.now),"lat":41.9,"lon":12.5}"#
         let ofJob: [(String, String, String?)] = [
             ("GET", "", nil), ("GET", "/log", nil), ("GET", "/verdicts", nil),
-            ("GET", "/navigation?to=destination", nil), ("PUT", "/dark", #"{"reason":"hidden"}"#),
+            ("GET", "/navigation?to=destination", nil), ("PUT", "/unavailable", #"{"reason":"hidden"}"#),
             ("PUT", "/travel", nil), ("DELETE", "/travel", nil), ("POST", "/locations", #"{"fixes":[\#(fix)]}"#),
             ("POST", "/links", "{}"),
         ]

@@ -58,7 +58,7 @@ import Testing
                     ("rider-1", .rider, "POST", path + "/task", #"{"state":"accepted"}"#),
                     ("rider-1", .rider, "PUT", path + "/travel", nil),
                     ("rider-1", .rider, "DELETE", path + "/travel", nil),
-                    ("rider-1", .rider, "PUT", path + "/dark", #"{"reason":"hidden"}"#),
+                    ("rider-1", .rider, "PUT", path + "/unavailable", #"{"reason":"hidden"}"#),
                     ("rider-1", .rider, "GET", path + "/verdicts", nil),
                     ("rider-1", .rider, "GET", path + "/navigation", nil),
                     (
@@ -78,7 +78,8 @@ import Testing
                 }
                 try await gateway.connect("rider-1", .rider) { connection, messages in
                     for message: ClientMessage in [
-                        .travel(job: job, active: true), .travel(job: job, active: false), .dark(job: job, .hidden),
+                        .travel(job: job, active: true), .travel(job: job, active: false),
+                        .unavailable(job: job, .hidden),
                         .subscribe(job: job, since: nil),
                         .location(
                             LocationReport(

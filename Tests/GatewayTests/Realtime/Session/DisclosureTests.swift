@@ -128,7 +128,7 @@ extension DisclosureTests.Seen {
             (job, self.shown) = (shown, self.shown + 1)
         case .location(let location): (job, self.positions) = (location.job, self.positions + 1)
         case .status(let of, _), .tracking(let of, _, _), .eta(let of, _), .ended(let of, _), .approach(let of, _),
-            .dark(let of, _, _):
+            .unavailable(let of, _, _):
             job = of
         case .ok(_, let of, _, _, _): job = of
         case .error(let refusal):

@@ -104,7 +104,7 @@ import Testing
                 let messages = [
                     #"{"type":"travel","job":"\#(job)","active":true,"ref":"travel"}"#,
                     #"{"type":"location","job":"\#(job)","seq":1,"fixes":[\#(fix)],"ref":"location"}"#,
-                    #"{"type":"dark","job":"\#(job)","reason":"no_fix","ref":"dark"}"#,
+                    #"{"type":"unavailable","job":"\#(job)","reason":"no_fix","ref":"unavailable"}"#,
                     #"{"type":"availability","status":"online","ref":"availability"}"#,
                     #"{"type":"presence","ref":"presence"}"#,
                     #"{"type":"unsubscribe","job":"\#(job)","ref":"unsubscribe"}"#,
@@ -119,7 +119,9 @@ import Testing
                 #expect(Set(answers.compactMap { $0["re"] }).count == messages.count)
                 // Whether travel mode is on when the location comes is not the point here.
                 let done = Set(answers.filter { $0["type"] == "ok" }.compactMap { $0["re"] })
-                #expect(done.isSuperset(of: ["travel", "dark", "availability", "presence", "unsubscribe", "unwatch"]))
+                #expect(
+                    done.isSuperset(of: ["travel", "unavailable", "availability", "presence", "unsubscribe", "unwatch"])
+                )
             }
         }
     }

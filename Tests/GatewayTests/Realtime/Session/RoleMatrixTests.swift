@@ -55,7 +55,7 @@ import Testing
             (.followPool, .socket(.watch(zone: ZoneID("zone-1")!, since: nil))),
             (.switchTravel, .rest("PUT", "\(path)/\(job)/travel", nil, 200)),
             (.reportLocation, .rest("POST", "\(path)/\(job)/locations", batch, 200)),
-            (.reportLocation, .rest("PUT", "\(path)/\(job)/dark", #"{"reason":"hidden"}"#, 204)),
+            (.reportLocation, .rest("PUT", "\(path)/\(job)/unavailable", #"{"reason":"hidden"}"#, 204)),
             (.reportLocation, .socket(.location(LocationReport(job: job, sequence: 1, fixes: [fix])))),
             (.readVerdicts, .rest("GET", "\(path)/\(job)/verdicts", nil, 200)),
             (.navigate, .rest("GET", "\(path)/\(job)/navigation?to=destination", nil, 200)),

@@ -55,13 +55,13 @@ import Testing
         async throws -> RESTAnswer
     {
         try await gateway.rest(
-            "PUT", "/api/v1/jobs/job-1/dark", by: rider, .rider, #"{"reason":"\#(reason)"}"#)
+            "PUT", "/api/v1/jobs/job-1/unavailable", by: rider, .rider, #"{"reason":"\#(reason)"}"#)
     }
 
-    private static func becomesDark(
-        _ reason: DarkReason, _ messages: inout GatewayConnection.Messages.AsyncIterator
+    private static func becomesUnavailable(
+        _ reason: UnavailableReason, _ messages: inout GatewayConnection.Messages.AsyncIterator
     ) async throws {
-        try await messages.first { if case .dark(_, _, let told) = $0, told == reason { () } else { nil } }
+        try await messages.first { if case .unavailable(_, _, let told) = $0, told == reason { () } else { nil } }
     }
 
     @Test func `US-072: an answer says how often to report, by who follows, how near the door is and the battery`()
@@ -140,20 +140,20 @@ import Testing
                 try await operations.send(.subscribe(job: JobID("job-1")!, since: nil))
                 _ = try await seen.subscribed()
                 _ = try await Self.send(gateway, Self.fix(south: 400, ago: 50_000))
-                try await Self.becomesDark(.network, &seen)
+                try await Self.becomesUnavailable(.network, &seen)
                 let text = try await gateway.rest("GET", "/api/v1/jobs/job-1/verdicts", by: "rider-1", .rider).text
-                #expect(text.contains(#""dark":"network""#), "\(text)")
+                #expect(text.contains(#""unavailable":"network""#), "\(text)")
                 let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
                 // As often as it takes: what is slow here is silent again.
                 for step in 1...30_000 as ClosedRange<Int64> {
                     _ = try await Self.send(gateway, Self.fix(south: 390, ago: 40_000 - step))
-                    if try await notes.read(JobID("job-1")!).get().dark == nil { break }
+                    if try await notes.read(JobID("job-1")!).get().unavailable == nil { break }
                 }
-                let over = try await notes.read(JobID("job-1")!).get().dark
+                let over = try await notes.read(JobID("job-1")!).get().unavailable
                 #expect(over == nil)
                 let told = try await Self.explain(gateway, "services_disabled")
                 #expect(told.status == 204)
-                try await Self.becomesDark(.servicesDisabled, &seen)
+                try await Self.becomesUnavailable(.servicesDisabled, &seen)
             }
         }
     }
@@ -166,7 +166,7 @@ import Testing
             try await becomes("it is told that its readings are of no use") {
                 let older = try await Self.send(gateway, Self.fix(south: 390, ago: 50_000))
                 #expect(older.status == 422 || older.status == 200, "\(older)")
-                return try await notes.read(JobID("job-1")!).get().dark == .noFix
+                return try await notes.read(JobID("job-1")!).get().unavailable == .noFix
             }
         }
     }
@@ -181,7 +181,7 @@ import Testing
             #expect(late.status == 403 && late.member("code") == "travel_mode_off")
             let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
             let known = try await notes.read(JobID("job-1")!).get()
-            #expect(known.dark == nil)
+            #expect(known.unavailable == nil)
         }
     }
 
@@ -208,7 +208,7 @@ import Testing
                         try await becomes("the gateway is back at the live instance", every: .milliseconds(200)) {
                             try await Self.explain(gateway, "hidden").status == 204
                         }
-                        let noted = try await live.run("HGET", "job:{job-1}:verdicts", "dark")
+                        let noted = try await live.run("HGET", "job:{job-1}:verdicts", "unavailable")
                         #expect(noted.text == "hidden")
                     }
                 }

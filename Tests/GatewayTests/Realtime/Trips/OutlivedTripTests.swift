@@ -62,9 +62,9 @@ import Testing
         }
     }
 
-    private static func dark(_ gateway: RunningGateway, _ job: String) async throws -> DarkReason? {
+    private static func unavailable(_ gateway: RunningGateway, _ job: String) async throws -> UnavailableReason? {
         let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
-        return try await notes.read(JobID(job)!).get().dark
+        return try await notes.read(JobID(job)!).get().unavailable
     }
 
     @Test func `US-072: after a door that somebody watched, a job that nobody follows is asked for reports rarely`()
@@ -98,9 +98,9 @@ import Testing
             // Readings of no use for both; of the first it would be said before it is said of the second.
             try await becomes("it is said of the job that goes on") {
                 _ = try await Self.send(gateway, "job-1", ago: 50_000, others: #""jobs":["job-2"],"#)
-                return try await Self.dark(gateway, "job-2") == .noFix
+                return try await Self.unavailable(gateway, "job-2") == .noFix
             }
-            let said = try await Self.dark(gateway, "job-1")
+            let said = try await Self.unavailable(gateway, "job-1")
             #expect(said == nil)
         }
     }
@@ -121,14 +121,14 @@ import Testing
                     try await Self.end(gateway, "job-1", by: .completed)
                     // The session looks at all its trips every ten seconds.
                     _ = try await known.first { message -> Bool? in
-                        guard case .dark(let job, _, .unknown) = message else { return nil }
+                        guard case .unavailable(let job, _, .unknown) = message else { return nil }
                         #expect(job == other)
                         return job == other ? true : nil
                     }
                     // Each is told when what it asked of the ledger is answered: the others of that look are, too.
                     let counted = try await gateway.rest(
                         "GET", "/api/v1/jobs/job-1/verdicts", by: "olga", .ops)
-                    #expect(counted.status == 200 && !counted.text.contains(#""dark""#), "\(counted)")
+                    #expect(counted.status == 200 && !counted.text.contains(#""unavailable""#), "\(counted)")
                 }
             }
         }
@@ -141,12 +141,14 @@ import Testing
     {
         try await Self.run { gateway in
             let told = try await gateway.rest(
-                "PUT", "/api/v1/jobs/job-1/dark", by: "rider-1", .rider, #"{"reason":"permission_denied"}"#)
+                "PUT", "/api/v1/jobs/job-1/unavailable", by: "rider-1", .rider, #"{"reason":"permission_denied"}"#)
             #expect(told.status == 204)
-            try await becomes("the reason is known") { try await Self.dark(gateway, "job-1") == .permissionDenied }
+            try await becomes("the reason is known") {
+                try await Self.unavailable(gateway, "job-1") == .permissionDenied
+            }
             try await Self.travel(gateway, "job-1", "DELETE")
             try await Self.travel(gateway, "job-1", "PUT")
-            try await becomes("the reason is over") { try await Self.dark(gateway, "job-1") == nil }
+            try await becomes("the reason is over") { try await Self.unavailable(gateway, "job-1") == nil }
         }
     }
 
@@ -156,16 +158,18 @@ import Testing
         try await Self.run { gateway in
             let job = JobID("job-1")!
             try await gateway.connect("rider-1", .rider) { rider, answers in
-                try await rider.send(.dark(job: job, .permissionDenied))
-                _ = try await answers.first { if case .ok("dark", _, _, _, _) = $0 { true } else { nil } }
-                try await becomes("the reason is known") { try await Self.dark(gateway, "job-1") == .permissionDenied }
+                try await rider.send(.unavailable(job: job, .permissionDenied))
+                _ = try await answers.first { if case .ok("unavailable", _, _, _, _) = $0 { true } else { nil } }
+                try await becomes("the reason is known") {
+                    try await Self.unavailable(gateway, "job-1") == .permissionDenied
+                }
                 for isOn in [false, true] {
                     try await rider.send(.travel(job: job, active: isOn))
                     _ = try await answers.travelAnswer()
                 }
                 try await becomes("followers are shown no reason") {
                     let read = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
-                    return read.text.contains(#""tracking":"waiting""#) && !read.text.contains(#""dark""#)
+                    return read.text.contains(#""tracking":"waiting""#) && !read.text.contains(#""unavailable""#)
                 }
             }
         }

@@ -81,13 +81,13 @@ import Testing
                     let rate = try await answers.first { if case .rate(let seconds) = $0 { seconds } else { nil } }
                     #expect(rate == 3)
                 }
-                let dark = try await seen.first { message -> TrackingTextKey? in
-                    if case .dark(_, let text, let reason) = message, reason == nil { text } else { nil }
+                let unavailable = try await seen.first { message -> TrackingTextKey? in
+                    if case .unavailable(_, let text, let reason) = message, reason == nil { text } else { nil }
                 }
-                #expect(dark == .darkLowBattery)
+                #expect(unavailable == .unavailableLowBattery)
             }
             let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "rider-1", .rider).text
-            #expect(text.contains(#""dark":"low_battery""#), "\(text)")
+            #expect(text.contains(#""unavailable":"low_battery""#), "\(text)")
         }
     }
 
@@ -161,43 +161,43 @@ import Testing
                 try await gateway.connect("olga", .ops) { operations, known in
                     try await operations.send(.subscribe(job: job, since: nil))
                     _ = try await known.subscribed()
-                    func dark(
+                    func unavailable(
                         _ messages: inout GatewayConnection.Messages.AsyncIterator
-                    ) async throws -> (TrackingTextKey, DarkReason?) {
+                    ) async throws -> (TrackingTextKey, UnavailableReason?) {
                         try await messages.first {
-                            if case .dark(_, let text, let reason) = $0 { (text, reason) } else { nil }
+                            if case .unavailable(_, let text, let reason) = $0 { (text, reason) } else { nil }
                         }
                     }
                     try await gateway.connect("rider-1", .rider) { rider, answers in
                         try await rider.send(.travel(job: job, active: true))
                         _ = try await answers.travelAnswer()
-                        try await rider.send(.dark(job: job, .permissionDenied))
-                        let (told, reported) = (try await dark(&seen), try await dark(&known))
-                        #expect(told == (.darkPermissionDenied, nil))
-                        #expect(reported == (.darkPermissionDenied, .permissionDenied))
+                        try await rider.send(.unavailable(job: job, .permissionDenied))
+                        let (told, reported) = (try await unavailable(&seen), try await unavailable(&known))
+                        #expect(told == (.unavailablePermissionDenied, nil))
+                        #expect(reported == (.unavailablePermissionDenied, .permissionDenied))
                         // Who asks later is told too.
                         let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer).text
-                        #expect(text.contains(#""dark":"dark_permission_denied""#), "\(text)")
+                        #expect(text.contains(#""unavailable":"unavailable_permission_denied""#), "\(text)")
                         try await rider.report(job, step: 1)
                         _ = try await seen.location()
                     }
                     // The session of a rider that travels is lost.
-                    let (lost, inferred) = (try await dark(&seen), try await dark(&known))
-                    #expect(lost == (.darkNetwork, nil))
-                    #expect(inferred == (.darkNetwork, .network))
+                    let (lost, inferred) = (try await unavailable(&seen), try await unavailable(&known))
+                    #expect(lost == (.unavailableNetwork, nil))
+                    #expect(inferred == (.unavailableNetwork, .network))
                 }
             }
             let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "olga", .ops).text
-            #expect(text.contains(#""dark":"network""#), "\(text)")
+            #expect(text.contains(#""unavailable":"network""#), "\(text)")
         }
     }
 
     @Test func `only riders say why they can not be seen`() async throws {
         try await Self.run { gateway, job in
             try await gateway.connect("anna", .customer) { customer, answers in
-                try await customer.send(.dark(job: job, .hidden))
+                try await customer.send(.unavailable(job: job, .hidden))
                 let refusal = try await answers.refusal()
-                #expect(refusal.re == "dark" && refusal.code == .forbidden)
+                #expect(refusal.re == "unavailable" && refusal.code == .forbidden)
             }
         }
     }

@@ -1,7 +1,7 @@
 // Why nothing is seen of a rider: one word for what its own client reports, what a gateway infers, and what operators read.
 
 /// Followers are told the texts of `TrackingTexts`; operators, this.
-public enum DarkReason: String, Hashable, Sendable, CaseIterable {
+public enum UnavailableReason: String, Hashable, Sendable, CaseIterable {
     /// The receiver finds no position.
     case noFix = "no_fix"
     case permissionDenied = "permission_denied"

@@ -1,4 +1,4 @@
-// Why a phone in the background has no position to send, by REST: what the message `dark` says over a WebSocket. A way of its
+// Why a phone in the background has no position to send, by REST: what the message `unavailable` says over a WebSocket. A way of its
 // own, because a batch without a fix would have nothing to be judged.
 
 internal import Access
@@ -13,20 +13,20 @@ internal import Realtime
 internal import Tracking
 
 extension Routes {
-    func addDarkness(to api: RouterGroup<GatewayRequestContext>) {
-        api.put("jobs/{job}/dark", use: self.explainDarkness)
+    func addUnavailable(to api: RouterGroup<GatewayRequestContext>) {
+        api.put("jobs/{job}/unavailable", use: self.reportUnavailable)
     }
 
-    private struct DarkBody: Decodable { var reason: String }
+    private struct UnavailableBody: Decodable { var reason: String }
 
-    @Sendable private func explainDarkness(
+    @Sendable private func reportUnavailable(
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
         let grant = try self.grant(request, context, .reportLocation)
         let job = try self.job(context, grant)
-        let body = try await self.body(DarkBody.self, request, context)
-        guard let reason = DarkReason(rawValue: body.reason) else {
-            let reasons = DarkReason.allCases.map(\.rawValue).joined(separator: ", ")
+        let body = try await self.body(UnavailableBody.self, request, context)
+        guard let reason = UnavailableReason(rawValue: body.reason) else {
+            let reasons = UnavailableReason.allCases.map(\.rawValue).joined(separator: ", ")
             throw Self.impossible("reason must be one of \(reasons).")
         }
         guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,

@@ -1,10 +1,10 @@
 // Why nothing is seen of a rider, as far as it can be known: what its client said before it fell silent, or what can be
-// inferred. Followers are told in plain words, operators by name (DarkReason).
+// inferred. Followers are told in plain words, operators by name (UnavailableReason).
 
 package import EnrouteWire
 
 /// Gathers what is known of one rider's silence. Times are ns of a clock that never goes back.
-package struct Darkness: Hashable, Sendable {
+package struct Unavailability: Hashable, Sendable {
     /// The first reading may take a receiver so long, from when travel mode was switched on.
     package static let firstFix = UInt64.seconds(20)
     /// A rider that goes to a navigation app is expected to be paused by its phone for so long.
@@ -13,7 +13,7 @@ package struct Darkness: Hashable, Sendable {
     package static let lowBatteryPercent = 5
 
     private struct Report: Hashable {
-        var reason: DarkReason
+        var reason: UnavailableReason
         var at: UInt64
     }
 
@@ -52,10 +52,10 @@ package struct Darkness: Hashable, Sendable {
     /// - Parameter percent: 0 to 100; `nil` when the phone does not say or is being charged.
     package mutating func battery(percent: Int?) { self.batteryPercent = percent }
 
-    package mutating func report(_ reason: DarkReason, now: UInt64) { self.reported = Report(reason: reason, at: now) }
+    package mutating func report(_ reason: UnavailableReason, now: UInt64) { self.reported = Report(reason: reason, at: now) }
 
     /// - Returns: `nil` when there is nothing to explain: travel mode is off, or readings come.
-    package func reason(now: UInt64) -> DarkReason? {
+    package func reason(now: UInt64) -> UnavailableReason? {
         guard let since = self.travellingSince else { return nil }
         if let acceptedAt = self.acceptedAt, now <= acceptedAt + self.freshFor { return nil }
         if let reported = self.reported {
