@@ -12,7 +12,7 @@ public enum HotPath: String, CaseIterable, Sendable {
     case sessionInput = "Sources/Realtime/Session/SessionInput.swift"
     case locationReport = "Sources/EnrouteWire/Location/LocationReport.swift"
     case riderSession = "Sources/Realtime/Trips/RiderSession.swift"
-    case judgedTrips = "Sources/Realtime/Trips/JudgedTrips.swift"
+    case tripValidators = "Sources/Realtime/Trips/TripValidators.swift"
     case locationPublisher = "Sources/LiveState/Jobs/LocationPublisher.swift"
     /// Runs in Redis, so it records nothing: what it stored and published shows that it was passed.
     case publishLocation = "lua/publish_location.lua"

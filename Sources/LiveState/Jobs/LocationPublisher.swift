@@ -1,6 +1,6 @@
 // Where a location enters Redis: keys, channel and lifetime are decided here, what is newest in the script.
 //
-// Step 5 of 10 of the hot path. Before: Realtime/Trips/JudgedTrips.swift
+// Step 5 of 10 of the hot path. Before: Realtime/Trips/TripValidators.swift
 // Next: lua/publish_location.lua
 
 package import EnrouteWire

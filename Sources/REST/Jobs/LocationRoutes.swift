@@ -139,7 +139,7 @@ extension Routes {
         guard grant.covers(job), !self.revocations.hides(job, from: grant.role) else {
             return (.refused(.noSuchJob, reason: nil), false)
         }
-        let trip = JudgedTrips.Key(rider: grant.person, job: job)
+        let trip = TripValidators.Key(rider: grant.person, job: job)
         let judged = try await self.loops.atHome(of: grant.person) { loop in
             let bound = NIOLoopBound(loop, eventLoop: loop.eventLoop)
             // Each time: the batch before this one may have gone to another gateway.
@@ -156,7 +156,7 @@ extension Routes {
     }
 
     /// - Parameter isRepeat: the feed was opened again for it.
-    private func publish(_ fix: Fix, _ trip: JudgedTrips.Key, isRepeat: Bool = false) async throws -> Intake {
+    private func publish(_ fix: Fix, _ trip: TripValidators.Key, isRepeat: Bool = false) async throws -> Intake {
         let receivedAt = Int64.now
         let verdict = try await self.answer(
             self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: receivedAt))
@@ -186,7 +186,7 @@ extension Routes {
     }
 
     /// Redis knows more than this gateway.
-    private func overrule(_ reason: FixRefusal, _ trip: JudgedTrips.Key) async throws -> Intake {
+    private func overrule(_ reason: FixRefusal, _ trip: TripValidators.Key) async throws -> Intake {
         try await self.tellHome(of: trip.rider) { $0.backgroundTrips.overrule(reason, trip) }
         return Intake(reason)
     }

@@ -24,7 +24,7 @@ package final class LoopState {
     package let publisher: LocationPublisher
     package let notes: VerdictNotes
     /// Of riders who report by REST.
-    package private(set) lazy var backgroundTrips = JudgedTrips(loop: self, most: Self.mostBackgroundTrips)
+    package private(set) lazy var backgroundTrips = TripValidators(loop: self, most: Self.mostBackgroundTrips)
     package private(set) lazy var backgroundRiders = BackgroundRiders(loop: self, most: Self.mostBackgroundTrips)
     package let jobs: JobControl
     package let links: TrackingLinks

@@ -86,13 +86,13 @@ package final class BackgroundRiders {
 
     /// The phone says why it has no position for a job, which is this rider's.
     ///
-    /// - Returns: as `JudgedTrips.reported`.
+    /// - Returns: as `TripValidators.reported`.
     package func reported(_ reason: UnavailableReason, for job: JobID, of rider: PersonID) -> EventLoopFuture<Bool> {
         self.reportReceived(for: [job], of: rider)
         return self.loop.backgroundTrips.reported(reason, self.trip(job, rider), isAssigned: true)
     }
 
-    private func trip(_ job: JobID, _ rider: PersonID) -> JudgedTrips.Key { .init(rider: rider, job: job) }
+    private func trip(_ job: JobID, _ rider: PersonID) -> TripValidators.Key { .init(rider: rider, job: job) }
 
     // MARK: silence
 

@@ -12,14 +12,14 @@ internal import TrafficControl
 final class RiderGuidance {
     private unowned let session: Session
     private let loop: LoopState
-    private let trips: JudgedTrips
+    private let trips: TripValidators
     private var rate = ReportRate()
     private var nextCheck: Deadline?
 
     /// Between two looks at why nothing is seen of a trip.
     private static let checkInterval = TimeAmount.seconds(10)
 
-    init(session: Session, loop: LoopState, trips: JudgedTrips) {
+    init(session: Session, loop: LoopState, trips: TripValidators) {
         (self.session, self.loop, self.trips) = (session, loop, trips)
     }
 
@@ -49,7 +49,7 @@ final class RiderGuidance {
         if let job, !grant.covers(job) || self.loop.revocations.hides(job, from: grant.role) {
             return self.session.refuse("unavailable", job, .noSuchJob, ref)
         }
-        let trips = job.map { [JudgedTrips.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
+        let trips = job.map { [TripValidators.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
         for trip in trips { self.trips.reported(reason, trip) }
         self.scheduleAvailabilityCheck()
         self.session.send(.ok(re: "unavailable", job: job, sequence: nil, deadline: nil, ref: ref))

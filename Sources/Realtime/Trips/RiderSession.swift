@@ -1,7 +1,7 @@
 // The travelling half of a session: a location comes off the socket and goes to Redis.
 //
 // Step 3 of 10 of the hot path. Before: EnrouteWire/Location/LocationReport.swift
-// Next: Realtime/Trips/JudgedTrips.swift
+// Next: Realtime/Trips/TripValidators.swift
 
 internal import Access
 internal import EnrouteWire
@@ -27,7 +27,7 @@ package final class RiderSession {
     private var queueTimer: Deadline?
     /// When travel mode, switched on by this session, ends by itself.
     private var travelEnds: [JobID: Deadline] = [:]
-    private lazy var trips = JudgedTrips(loop: self.loop, most: self.loop.settings.limits.subscriptions)
+    private lazy var trips = TripValidators(loop: self.loop, most: self.loop.settings.limits.subscriptions)
     private(set) lazy var guidance = RiderGuidance(session: self.session, loop: self.loop, trips: self.trips)
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
 
@@ -64,7 +64,7 @@ package final class RiderSession {
         guard self.reaches(report.job, grant) else {
             return self.session.refuse("location", report.job, .noSuchJob, report.ref)
         }
-        let trip = JudgedTrips.Key(rider: grant.person, job: report.job)
+        let trip = TripValidators.Key(rider: grant.person, job: report.job)
         guard let judged = self.trips.judge(report.fixes, strays: report.strays, battery: report.battery, trip)
         else {
             return self.validateLater(report, grant)

@@ -1,5 +1,5 @@
 // One rider's trip for one job, as far as its reports tell: which of them may move the marker. A value; who asks Redis
-// and answers the rider is JudgedTrips, RiderSession and LocationRoutes.
+// and answers the rider is TripValidators, RiderSession and LocationRoutes.
 
 package import EnrouteWire
 internal import Jobs

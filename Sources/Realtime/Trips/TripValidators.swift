@@ -17,7 +17,7 @@ package import Tracking
 internal import TrafficControl
 
 /// The trips whose reports come in on one loop, by a session or by requests. Confined to it.
-package final class JudgedTrips {
+package final class TripValidators {
     package struct Key: Hashable, Sendable {
         package let rider: PersonID
         package let job: JobID
@@ -54,7 +54,7 @@ package final class JudgedTrips {
     /// - Returns: `nil` when what followers have been shown has to be read first.
     package func judge(_ fixes: [Fix], strays: [StrayFix], battery: Double?, _ key: Key) -> Judged? {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
-        HotPath.pass(.judgedTrips)
+        HotPath.pass(.tripValidators)
         let now = NIODeadline.now()
         self.entries.values[index].usedAt = now
         self.scheduleCount(key)
