@@ -62,7 +62,8 @@ struct BalancedSite: Sendable {
             "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis, "ENROUTE_MODE": "development",
             "ENROUTE_TLS": "off",
             "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_LOG_LEVEL": "critical", "ENROUTE_MANAGEMENT_PORT": "0",
-            "ENROUTE_LOOPS": "1", "ENROUTE_LIMIT_SESSIONS_PER_ADDRESS": "0", "ENROUTE_LIMIT_SESSIONS_PER_PERSON": "0",
+            "ENROUTE_EVENT_LOOPS": "1", "ENROUTE_LIMIT_SESSIONS_PER_ADDRESS": "0",
+            "ENROUTE_LIMIT_SESSIONS_PER_PERSON": "0",
             "ENROUTE_LIMIT_CONNECTIONS_PER_ADDRESS": "0", "ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000",
         ]
         try await self.process(

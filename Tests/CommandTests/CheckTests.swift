@@ -8,7 +8,8 @@ import Testing
 /// `enroute check`, and what `enroute serve` refuses to start with, against real servers.
 @Suite(.needsMachine(for: .faults)) struct CheckTests {
     private static let good = [
-        "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_LOOPS": "1",
+        "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
+        "ENROUTE_EVENT_LOOPS": "1",
         "ENROUTE_MANAGEMENT": "off",
     ]
 

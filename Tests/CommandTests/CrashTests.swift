@@ -16,7 +16,7 @@ import Testing
                 "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url, "ENROUTE_TLS": "off",
                 "ENROUTE_MODE": "development",
                 "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_MANAGEMENT": "off",
-                "ENROUTE_LOOPS": "1",
+                "ENROUTE_EVENT_LOOPS": "1",
             ]
             var platform = PlatformOptions()
             platform.teardownSequence = [.send(signal: .kill, allowedDurationToNextStep: .seconds(1))]

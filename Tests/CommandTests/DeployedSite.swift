@@ -50,7 +50,7 @@ struct DeployedSite: Sendable {
                 let environment: [Environment.Key: String] = [
                     "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": url(ports.0),
                     "ENROUTE_REDIS_LEDGER_URL": url(ports.1), "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": self.secret,
-                    "ENROUTE_LOG_LEVEL": "trace", "ENROUTE_MANAGEMENT_PORT": "0", "ENROUTE_LOOPS": "1",
+                    "ENROUTE_LOG_LEVEL": "trace", "ENROUTE_MANAGEMENT_PORT": "0", "ENROUTE_EVENT_LOOPS": "1",
                     "ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000", "ENROUTE_DRAIN_SECONDS": "1",
                     "ENROUTE_DRAIN_ACCEPT_SECONDS": "0",
                 ]

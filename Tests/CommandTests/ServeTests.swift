@@ -42,7 +42,7 @@ import Testing
                 "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url, "ENROUTE_TLS": "off",
                 "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_LOG_LEVEL": "critical",
                 "ENROUTE_DRAIN_SECONDS": "20", "ENROUTE_DRAIN_ACCEPT_SECONDS": "0", "ENROUTE_MODE": "development",
-                "ENROUTE_MANAGEMENT_PORT": "0", "ENROUTE_LOOPS": "1",
+                "ENROUTE_MANAGEMENT_PORT": "0", "ENROUTE_EVENT_LOOPS": "1",
                 // Busy with the other tests is not what is meant by overloaded.
                 "ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000",
             ]

@@ -10,7 +10,8 @@ import Testing
 /// What `enroute serve` does about Redis and its certificate before it starts, and `enroute check` beside it.
 @Suite(.needsMachine(for: .faults)) struct StartCheckTests {
     private static let good = [
-        "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_LOOPS": "1",
+        "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
+        "ENROUTE_EVENT_LOOPS": "1",
         "ENROUTE_MANAGEMENT": "off", "ENROUTE_LOG_LEVEL": "warning",
     ]
 

@@ -256,7 +256,7 @@ class Driver:
             "TOKEN_SECRET": "0123456789abcdef" * 4,
             "DRAIN_SECONDS": "0",
             "DRAIN_ACCEPT_SECONDS": "0",
-            "LOOPS": "1",
+            "EVENT_LOOPS": "1",
         }
 
     def _files(self) -> dict[str, str]:

@@ -91,7 +91,7 @@ struct ProcessConfiguration {
     }
 
     func loops() throws -> Int {
-        try self.integer("ENROUTE_LOOPS", in: 1...256, default: ProcessInfo.processInfo.activeProcessorCount)
+        try self.integer("ENROUTE_EVENT_LOOPS", in: 1...256, default: ProcessInfo.processInfo.activeProcessorCount)
     }
 
     func redis() throws -> (live: RedisAddress, ledger: RedisAddress) {

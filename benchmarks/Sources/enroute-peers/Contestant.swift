@@ -135,7 +135,7 @@ final class Arena {
 
     private func environment(_ port: UInt16) -> [String: String] {
         let own = [
-            "ENROUTE_LISTEN_HOST": "127.0.0.1", "ENROUTE_LISTEN_PORT": String(port), "ENROUTE_LOOPS": "1",
+            "ENROUTE_LISTEN_HOST": "127.0.0.1", "ENROUTE_LISTEN_PORT": String(port), "ENROUTE_EVENT_LOOPS": "1",
             "ENROUTE_REDIS_LIVE_URL": "redis://127.0.0.1:\(self.redisPort)",
             "ENROUTE_TLS_CERTIFICATE": self.certificate,
             "ENROUTE_TLS_KEY": self.key, "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_LOG_LEVEL": "warning",
