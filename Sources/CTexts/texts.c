@@ -1,5 +1,5 @@
-// The texts that customers read, embedded in the binary by `#embed` (C23): see CWebAssets for why. A new language is two
-// entries here, its bytes and its line of the table. A test compares the table with the folder.
+// Embeds the translation files in the binary with `#embed` (C23); CWebAssets explains why. To add a language, add its bytes
+// and its line in the table. A test compares the table with the folder.
 
 #include "texts.h"
 

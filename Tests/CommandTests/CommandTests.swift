@@ -160,7 +160,7 @@ import Testing
 
     @Test(arguments: [
         (#""tracking""#, #""tracks""#, "tracking.waiting is missing"),
-        (#""unavailable_network""#, #""unavailable_net""#, "tracking.unavailable_net is no state"),
+        (#""unavailable_network""#, #""unavailable_net""#, "tracking.unavailable_net is not a known state"),
         (#""statuses""#, #""states""#, "statuses.pending_vendor_acceptance is missing"),
     ])
     func `a file of texts that lacks one is named, with what it lacks`(

@@ -4,7 +4,7 @@ import Testing
 @testable import EnrouteWire
 
 @Suite struct EmbeddedTextsTests {
-    @Test func `every file of texts is embedded, as it is`() throws {
+    @Test func `every translation file is embedded unchanged`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let folder = root.appending(path: "Sources/EnrouteWire/Texts")

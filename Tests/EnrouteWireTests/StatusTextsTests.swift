@@ -5,18 +5,20 @@ import Testing
     @Test(arguments: [
         (JobStatus.pendingVendorAcceptance, "Waiting for vendor", "Waiting for vendor to accept your order"),
         (.preparing, "Preparing your order", "Your order is being prepared"),
-        (.readyForPickup, "Ready for pickup", "Your order is ready for pickup"),
+        (.readyForPickup, "Order ready", "Your order is ready – waiting for a rider"),
         (.inTransit, "On its way", "Your order is on its way"), (.delivered, "Delivered", "Your order was delivered"),
-        (.cancelled, "Cancelled", "This was cancelled"),
+        (.cancelled, "Cancelled", "This has been cancelled"),
         (.allocationFailed, "Finding a rider", "We're having trouble finding a rider"),
     ])
-    func `CUS-027: a status is said in the story's own words`(status: JobStatus, short: String, long: String) {
+    func `CUS-027: a status has a label and a sentence that a customer understands`(
+        status: JobStatus, short: String, long: String
+    ) {
         #expect(StatusTexts.english[status].short == short)
         #expect(StatusTexts.english[status].long == long)
     }
 
     @Test(arguments: ["en", "de"])
-    func `every status has four texts, spoken ones are sentences, and no two statuses of a kind sound the same`(
+    func `every status has four well-formed texts and a label of its own`(
         language: String
     ) throws {
         let texts = try #require(StatusLanguages()[language])
@@ -24,7 +26,8 @@ import Testing
             #expect(Set(kind.statuses.map { texts[$0].short }).count == kind.statuses.count)
             for status in kind.statuses {
                 let text = texts[status]
-                #expect(text.spoken.hasSuffix(".") && text.next.hasSuffix(".") && !text.long.hasSuffix("."))
+                #expect(text.spoken.hasSuffix(".") && !text.long.hasSuffix("."))
+                #expect(text.next.hasSuffix(".") || text.next.hasSuffix("!"))
                 #expect(!text.long.contains("_") && !text.short.contains("_"))
             }
         }
@@ -36,7 +39,7 @@ import Testing
         return Array(text.utf8)
     }
 
-    @Test func `a file of the same form adds a language, or takes the place of one`() throws {
+    @Test func `a file of the same form adds a language or replaces one`() throws {
         let italian = try StatusTexts(
             json: Self.json { $0 = $0.replacing(#""language": "en""#, with: #""language": "it""#) })
         let languages = StatusLanguages(further: [italian])
@@ -47,16 +50,18 @@ import Testing
     }
 
     @Test(arguments: [
-        (#""language": "en""#, #""language": "e n""#, "language must be a tag like en or pt-BR"),
-        (#""language": "en","#, "", "language must be a tag like en or pt-BR"),
-        (#""cancelled""#, #""canceled""#, "statuses.canceled is no status"),
+        (#""language": "en""#, #""language": "e n""#, "language must be a BCP 47 tag, for example en or pt-BR"),
+        (#""language": "en","#, "", "language must be a BCP 47 tag, for example en or pt-BR"),
+        (#""cancelled""#, #""canceled""#, "statuses.canceled is not a known status"),
         (#""short": "Cancelled""#, #""short": """#, "statuses.cancelled.short is missing"),
         (
-            #""next": "The vendor usually"#, #""then": "The vendor usually"#,
+            #""next": "They usually"#, #""then": "They usually"#,
             "statuses.pending_vendor_acceptance.next is missing"
         ),
     ])
-    func `a file that lacks something is refused by the name of it`(from: String, to: String, reason: String) {
+    func `a file with a missing or unknown entry is rejected, and the error names it`(
+        from: String, to: String, reason: String
+    ) {
         let error = #expect(throws: BadMessage.self) {
             try StatusTexts(json: Self.json { $0 = $0.replacing(from, with: to) })
         }
@@ -68,7 +73,7 @@ import Testing
         ("en;q=0.1, de;q=0.9", "de"),
         ("fr", "en"), ("*", "en"), ("de;q=0", "en"), (";;,,q=", "en"), ("de;q=2, en", "en"), ("DE", "de"),
     ])
-    func `the language that is liked best is chosen, of those that are there`(header: String, language: String) {
+    func `the available language that the reader prefers most is chosen`(header: String, language: String) {
         #expect(StatusLanguages().best(accepting: header).language == language)
     }
 }

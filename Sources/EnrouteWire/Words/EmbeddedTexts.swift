@@ -1,9 +1,9 @@
-// The texts that are part of the binary, which CTexts embeds.
+// The translation files that are part of the binary. CTexts embeds them.
 
 internal import CTexts
 
 enum EmbeddedTexts {
-    /// Bytes of the embedded files by their names.
+    /// The bytes of the embedded files by file name.
     static let files: [String: [UInt8]] = {
         let table = enroute_texts()
         return Dictionary(
@@ -12,9 +12,11 @@ enum EmbeddedTexts {
             })
     }()
 
-    /// - Parameter language: of a file that CTexts embeds.
+    /// - Parameter language: the language of a file that CTexts embeds.
     static func json(_ language: String) -> [UInt8] {
-        guard let bytes = Self.files["\(language).json"] else { preconditionFailure("CTexts embeds no \(language)") }
+        guard let bytes = Self.files["\(language).json"] else {
+            preconditionFailure("CTexts does not embed \(language).json")
+        }
         return bytes
     }
 }

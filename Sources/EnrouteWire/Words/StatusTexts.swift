@@ -1,27 +1,27 @@
-// What people read and hear about a status: four texts for each, in English and German, and in whatever language somebody
-// adds with a JSON file of the same form. A file that lacks a text is refused by name: nobody is shown a key.
+// The translations of job statuses: four texts for each status, in English, in German, and in any language that a deployment
+// adds as a JSON file of the same form. A file that lacks a text is rejected at startup, so nobody ever sees a raw key.
 
-/// The texts of one status.
+/// The translation of one status.
 public struct StatusText: Hashable, Sendable {
     /// A label: `On its way`.
     public var short: String
     /// A sentence without its full stop: `Your order is on its way`.
     public var long: String
-    /// For screen readers and speakers: a whole sentence.
+    /// A whole sentence, for screen readers and voice output.
     public var spoken: String
-    /// What comes next, or what to do.
+    /// What happens next, or what the customer can do: one or two whole sentences.
     public var next: String
 }
 
-/// The texts of every status in one language.
+/// The translations of all statuses in one language.
 public struct StatusTexts: Hashable, Sendable {
-    /// A tag of BCP 47 (RFC 5646): `en`, `pt-BR`.
+    /// A BCP 47 language tag (RFC 5646): `en`, `pt-BR`.
     public let language: String
-    /// The file as it was read: what a page asks for.
+    /// The unchanged file, which `GET texts` serves to the pages.
     public let json: [UInt8]
     private let texts: [JobStatus: StatusText]
 
-    /// - Throws: `BadMessage`, which names what is missing or can not be understood.
+    /// - Throws: `BadMessage`, which names the missing or unknown entry.
     public init(json: [UInt8]) throws(BadMessage) {
         var language: String?
         var texts: [JobStatus: StatusText] = [:]
@@ -34,7 +34,7 @@ public struct StatusTexts: Hashable, Sendable {
                     try reader.object { (name, reader) throws(BadMessage) in
                         let key = String(decoding: name, as: UTF8.self)
                         guard let status = JobStatus(rawValue: key) else {
-                            throw BadMessage("statuses.\(key) is no status")
+                            throw BadMessage("statuses.\(key) is not a known status")
                         }
                         texts[status] = try StatusText(from: &reader, status)
                     }
@@ -46,7 +46,7 @@ public struct StatusTexts: Hashable, Sendable {
         }
         guard let language, !language.isEmpty,
             language.utf8.allSatisfy({ $0.isAlphanumeric || $0 == UInt8(ascii: "-") })
-        else { throw BadMessage("language must be a tag like en or pt-BR") }
+        else { throw BadMessage("language must be a BCP 47 tag, for example en or pt-BR") }
         for status in JobStatus.allCases where texts[status] == nil {
             throw BadMessage("statuses.\(status.rawValue) is missing")
         }
@@ -54,7 +54,7 @@ public struct StatusTexts: Hashable, Sendable {
     }
 
     public subscript(status: JobStatus) -> StatusText {
-        // Each has one: `init` made sure.
+        // `init` throws unless every status has a text.
         self.texts[status]!
     }
 
@@ -65,7 +65,7 @@ public struct StatusTexts: Hashable, Sendable {
         do {
             return try Self(json: json)
         } catch {
-            preconditionFailure("a file of Texts/ can not be used: \(error)")
+            preconditionFailure("an embedded translation file is invalid: \(error)")
         }
     }
 }
@@ -88,16 +88,16 @@ extension StatusText {
     }
 }
 
-/// Languages to choose from, the first of which is spoken where none of the others is asked for.
+/// The available languages. The first one is the default.
 public struct StatusLanguages: Sendable {
     public let all: [StatusTexts]
 
-    /// English, German and further ones; one with a language that is there takes its place.
+    /// English, German and the given languages. A given language that already exists replaces the embedded one.
     public init(further: [StatusTexts] = []) {
         var all = [StatusTexts.english, .german]
         for texts in further {
-            if let place = all.firstIndex(where: { $0.language.lowercased() == texts.language.lowercased() }) {
-                all[place] = texts
+            if let index = all.firstIndex(where: { $0.language.lowercased() == texts.language.lowercased() }) {
+                all[index] = texts
             } else {
                 all.append(texts)
             }
@@ -105,13 +105,14 @@ public struct StatusLanguages: Sendable {
         self.all = all
     }
 
-    /// The texts of a language, without regard to case; `nil` when it is not there.
+    /// The texts of a language, compared case-insensitively, or `nil` if it does not exist.
     public subscript(language: String) -> StatusTexts? {
         self.all.first { $0.language.lowercased() == language.lowercased() }
     }
 
-    /// - Parameter header: `Accept-Language` (RFC 9110 section 12.5.4), at most so many ranges are looked at as there is
-    ///   any use in.
+    /// Returns the language that suits a reader best.
+    ///
+    /// - Parameter header: `Accept-Language` (RFC 9110 section 12.5.4), of which the first 16 ranges count.
     public func best(accepting header: String) -> StatusTexts {
         let ranges = header.split(separator: ",").prefix(Self.mostRanges).compactMap { LanguageRange($0) }
         for range in ranges.sorted(by: { $0.weight > $1.weight }) where range.weight > 0 {

@@ -1,5 +1,5 @@
-// What people read and hear of a rider's position and arrival: two texts for each state, in the section `tracking` of the
-// files that hold the texts of statuses. As there, a file that lacks one is refused by name.
+// The translations of tracking states, unavailable reasons and arrivals: a label and a sentence for each, in the section
+// `tracking` of the translation files. A file that lacks one is rejected, and the error names what is missing.
 
 /// Names a text of the section `tracking`.
 public enum TrackingTextKey: String, Hashable, Sendable, CaseIterable {
@@ -22,7 +22,7 @@ public enum TrackingTextKey: String, Hashable, Sendable, CaseIterable {
     case arrivalUnavailable = "arrival_unavailable"
     case arrivalAfterStop = "arrival_after_stop"
 
-    /// What followers are told of a silence, in plain words.
+    /// The text that tells followers why the location is unavailable.
     public init(_ reason: UnavailableReason) {
         switch reason {
         case .noFix: self = .unavailableNoFix
@@ -37,20 +37,36 @@ public enum TrackingTextKey: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// The texts of one state.
+/// The translation of one tracking state.
 public struct TrackingText: Hashable, Sendable {
     /// A label: `ETA unavailable`.
     public var short: String
-    /// For screen readers and speakers: a whole sentence.
+    /// A whole sentence that fits every kind of job, for screen readers and voice output.
     public var spoken: String
+    /// The same sentence for a delivery, which names the rider; `nil` where `spoken` fits.
+    public var delivery: String?
+    /// The same sentence for a service visit, which names the technician; `nil` where `spoken` fits.
+    public var service: String?
+
+    public init(short: String, spoken: String, delivery: String? = nil, service: String? = nil) {
+        (self.short, self.spoken, self.delivery, self.service) = (short, spoken, delivery, service)
+    }
+
+    /// The sentence that a customer reads.
+    public func sentence(for kind: JobKind) -> String {
+        switch kind {
+        case .delivery: self.delivery ?? self.spoken
+        case .service: self.service ?? self.spoken
+        }
+    }
 }
 
-/// The texts of every state in one language.
+/// The translations of all tracking states in one language.
 public struct TrackingTexts: Hashable, Sendable {
     private let texts: [TrackingTextKey: TrackingText]
 
-    /// - Parameter json: a file of texts, whose section `tracking` is read.
-    /// - Throws: `BadMessage`, which names what is missing or can not be understood.
+    /// - Parameter json: a translation file, of which the section `tracking` is read.
+    /// - Throws: `BadMessage`, which names the missing or unknown entry.
     public init(json: [UInt8]) throws(BadMessage) {
         var texts: [TrackingTextKey: TrackingText] = [:]
         try json.withUnsafeBufferPointer { (bytes) throws(BadMessage) in
@@ -63,7 +79,7 @@ public struct TrackingTexts: Hashable, Sendable {
                 try reader.object { (name, reader) throws(BadMessage) in
                     let text = String(decoding: name, as: UTF8.self)
                     guard let key = TrackingTextKey(rawValue: text) else {
-                        throw BadMessage("tracking.\(text) is no state")
+                        throw BadMessage("tracking.\(text) is not a known state")
                     }
                     texts[key] = try TrackingText(from: &reader, key)
                 }
@@ -77,7 +93,7 @@ public struct TrackingTexts: Hashable, Sendable {
     }
 
     public subscript(key: TrackingTextKey) -> TrackingText {
-        // Each has one: `init` made sure.
+        // `init` throws unless every key has a text.
         self.texts[key]!
     }
 
@@ -88,7 +104,7 @@ public struct TrackingTexts: Hashable, Sendable {
         do {
             return try Self(json: file.json)
         } catch {
-            preconditionFailure("a file of Texts/ can not be used: \(error)")
+            preconditionFailure("an embedded translation file is invalid: \(error)")
         }
     }
 }
@@ -96,17 +112,22 @@ public struct TrackingTexts: Hashable, Sendable {
 extension TrackingText {
     fileprivate init(from reader: inout JSONReader, _ key: TrackingTextKey) throws(BadMessage) {
         var (short, spoken) = (String?.none, String?.none)
+        var (delivery, service) = (String?.none, String?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("short") {
                 short = try reader.string()
             } else if name.equals("spoken") {
                 spoken = try reader.string()
+            } else if name.equals("delivery") {
+                delivery = try reader.string()
+            } else if name.equals("service") {
+                service = try reader.string()
             } else {
                 try reader.value()
             }
         }
         guard let short, !short.isEmpty else { throw BadMessage("tracking.\(key.rawValue).short is missing") }
         guard let spoken, !spoken.isEmpty else { throw BadMessage("tracking.\(key.rawValue).spoken is missing") }
-        self.init(short: short, spoken: spoken)
+        self.init(short: short, spoken: spoken, delivery: delivery, service: service)
     }
 }

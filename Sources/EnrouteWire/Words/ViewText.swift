@@ -1,7 +1,7 @@
-// Which text goes with what is to be seen of a job: one key, whose words in each language `GET texts` answers.
+// Maps a tracking state to the key of its text, whose translations `GET texts` returns.
 
 extension TrackingState {
-    /// Nothing of the rider's place is shown in it any more.
+    /// Whether followers no longer see the rider's location in this state.
     public var endsPositions: Bool {
         switch self {
         case .waiting, .live, .stale: false
@@ -9,9 +9,9 @@ extension TrackingState {
         }
     }
 
-    /// The text that goes with it.
+    /// Returns the key of the text for this state.
     ///
-    /// - Parameter reason: of an end.
+    /// - Parameter reason: why following ended; `nil` unless it did.
     public func text(_ reason: EndReason?) -> TrackingTextKey {
         switch (self, reason) {
         case (.waiting, _): .waiting
@@ -29,11 +29,11 @@ extension TrackingState {
 }
 
 extension EndReason {
-    /// What is to be seen once positions have ended for this reason.
+    /// The tracking state after location sharing ended for this reason.
     public var tracking: TrackingState {
         switch self {
         case .arrived: .arrived
-        // By hand, which is not arrival.
+        // The rider switched travel mode off, which does not mean they have arrived.
         case .deactivated: .paused
         case .timeLimit, .completed, .cancelled, .revoked, .reassigned: .ended
         }

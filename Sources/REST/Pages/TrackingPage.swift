@@ -94,7 +94,7 @@ extension Pages {
         else {
             return texts[snapshot.status].next
         }
-        return tracking[snapshot.unavailable ?? snapshot.tracking.text(snapshot.reason)].spoken
+        return tracking[snapshot.unavailable ?? snapshot.tracking.text(snapshot.reason)].sentence(for: snapshot.kind)
     }
 
     /// The items of an ordered list, one a step; which is the current one is said to screen readers too.

@@ -144,7 +144,7 @@ import Testing
                 #expect(shown.steps == "cccauu")
                 try await Self.change(to: .readyForPickup, by: "orders", .service, gateway)
                 let after = try await Self.shown(gateway)
-                #expect(after.steps == "cccauu" && after.text.short == "Ready for pickup")
+                #expect(after.steps == "cccauu" && after.text.short == "Order ready")
             }
         }
     }
