@@ -1,5 +1,5 @@
-// What a person reads who asks for a page and can not have it: a page too, in the person's language, which says what is the
-// matter and what to do. Programs get a problem document in its place.
+// Error pages: someone who opens a page that cannot be shown gets a page in their language that says what happened and what to
+// do. Programs get a problem document instead.
 
 internal import EnrouteWire
 internal import HTTPTypes
@@ -8,11 +8,11 @@ package import Hummingbird
 internal import NIOCore
 internal import WebAssets
 
-/// Why there is no page.
+/// The reason why a page cannot be shown.
 enum PageNotice: CaseIterable, Sendable {
-    /// Not there, over, or somebody else's: nobody is told which.
+    /// The page does not exist, has ended, or belongs to someone else. The text does not reveal which.
     case notFound
-    /// Who asks is not signed in any more.
+    /// The session has expired.
     case signedOut
     case tooMany
     case unavailable
@@ -22,7 +22,7 @@ enum PageNotice: CaseIterable, Sendable {
         let detail: String
     }
 
-    /// - Returns: `nil` for what is no matter for people.
+    /// - Returns: `nil` for a status that people do not meet.
     init?(status: Int) {
         switch status {
         case 404: self = .notFound
@@ -33,38 +33,39 @@ enum PageNotice: CaseIterable, Sendable {
         }
     }
 
-    /// In German for German readers, in English for all others.
+    /// Returns the texts in German for German readers, in English for all others.
     func words(_ language: String) -> Words {
         let isGerman = language.lowercased().hasPrefix("de")
         return switch (self, isGerman) {
         case (.notFound, false):
             Words(
-                headline: "There is nothing to see here",
-                detail: "The link may be over, or was never one. Open it again from your message, or sign in.")
+                headline: "We can’t find this page",
+                detail: "The link may be incomplete or expired. Open it again from your message, or sign in.")
         case (.notFound, true):
             Words(
-                headline: "Hier ist nichts zu sehen",
-                detail: "Der Link ist vielleicht abgelaufen oder war nie einer. Öffnen Sie ihn noch einmal aus Ihrer "
+                headline: "Wir finden diese Seite nicht",
+                detail: "Der Link ist vielleicht unvollständig oder abgelaufen. Öffnen Sie ihn noch einmal aus Ihrer "
                     + "Nachricht, oder melden Sie sich an.")
         case (.signedOut, false):
-            Words(headline: "Please sign in again", detail: "You were signed in for a limited time, which is over.")
+            Words(headline: "Please sign in again", detail: "Your session has expired.")
         case (.signedOut, true):
             Words(
                 headline: "Bitte melden Sie sich wieder an",
-                detail: "Sie waren für eine begrenzte Zeit angemeldet, und diese ist vorbei.")
+                detail: "Ihre Anmeldung ist abgelaufen.")
         case (.tooMany, false):
-            Words(headline: "Too many requests", detail: "Wait a moment, then load this page again.")
+            Words(headline: "Too many requests", detail: "Wait a moment, then reload this page.")
         case (.tooMany, true):
             Words(headline: "Zu viele Anfragen", detail: "Warten Sie einen Moment und laden Sie diese Seite neu.")
         case (.unavailable, false):
             Words(
-                headline: "We can not tell at the moment",
-                detail: "Something on our side does not answer. Nothing is lost: load this page again in a moment.")
+                headline: "We can’t show this right now",
+                detail: "Part of our service isn’t responding. Nothing is lost. Reload this page in a moment.")
         case (.unavailable, true):
             Words(
-                headline: "Das können wir gerade nicht sagen",
+                headline: "Das können wir gerade nicht anzeigen",
                 detail:
-                    "Bei uns antwortet etwas nicht. Es ist nichts verloren: Laden Sie diese Seite gleich noch einmal.")
+                    "Ein Teil unseres Dienstes antwortet nicht. Es ist nichts verloren. Laden Sie die Seite gleich neu."
+            )
         }
     }
 }

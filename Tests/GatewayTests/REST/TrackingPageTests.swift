@@ -107,7 +107,7 @@ import Testing
             #expect(shell.status == 200 && shell.text == before.text)
             let page = try await gateway.rest("GET", "/track/\(job)", by: "anna", .customer)
             #expect(page.status == 503 && page.headers["retry-after"] != nil)
-            #expect(page.text.contains("We can not tell at the moment"))
+            #expect(page.text.contains("We can’t show this right now"))
         }
     }
 
@@ -129,7 +129,7 @@ import Testing
                 #expect(page.status == 404 && page.headers["content-type"] == "text/html; charset=utf-8", "\(path)")
                 pages.insert(page.text.withoutTrace)
             }
-            #expect(pages.count == 1 && pages.first?.contains("Hier ist nichts zu sehen") == true)
+            #expect(pages.count == 1 && pages.first?.contains("Wir finden diese Seite nicht") == true)
             let expired = try await gateway.rest(
                 "GET", "/track/\(job)", as: try await gateway.token("anna", .customer, lifetime: -120))
             #expect(expired.status == 401 && expired.text.contains("Please sign in again"))
@@ -154,7 +154,7 @@ import Testing
         try await Self.run { gateway, _ in
             let html = ["Accept: text/html,application/xhtml+xml"]
             let page = try await gateway.rest("GET", "/nowhere", as: nil, headers: html)
-            #expect(page.status == 404 && page.text.contains("There is nothing to see here"))
+            #expect(page.status == 404 && page.text.contains("We can’t find this page"))
             let problem = try await gateway.rest("GET", "/nowhere", as: nil)
             #expect(problem.status == 404 && problem.headers["content-type"] == Problem.mediaType)
             let api = try await gateway.rest("GET", "/api/v1/jobs/x", as: nil, headers: html)
