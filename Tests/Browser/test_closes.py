@@ -9,7 +9,7 @@ from rider_page import RiderPage
 from wire import Wire
 
 TOO_SLOW, FULL, SENSELESS = 4008, 4009, 4505
-TOO_MANY = "open in too many places"
+TOO_MANY = "Too many people are viewing"
 # Of the page's own time: longer than who found no room waits until it tries again.
 AGAIN_MS = 41_000
 
@@ -43,7 +43,7 @@ def test_a_rider_whose_connection_is_refused_reads_so_and_that_nothing_is_shared
     rider.wire.close(SENSELESS)
     expect(rider.page.locator("#offline")).to_contain_text("The connection was refused")
     expect(rider.page.locator("#sharing")).to_have_attribute("data-state", "interrupted")
-    expect(rider.page.locator("#sharing")).to_contain_text("Your location is not shared at the moment.")
+    expect(rider.page.locator("#sharing")).to_contain_text("Your location isn’t shared right now.")
     expect(rider.travel(job)).to_have_attribute("data-state", "interrupted")
 
 

@@ -163,7 +163,7 @@ def test_while_redis_does_not_answer_the_page_says_that_what_it_shows_may_be_old
     visit, driver, page = followed(OrderSystem(site), open_devices(site).phone)
     detail = page.locator("body")
     site.redis.freeze()
-    expect(detail).to_contain_text(re.compile("delayed|may be (a little )?old", re.IGNORECASE))
+    expect(detail).to_contain_text(re.compile("delayed|out of date", re.IGNORECASE))
     site.redis.thaw()
     expect(detail).not_to_contain_text(re.compile("delayed", re.IGNORECASE))
     arrive(visit, page)

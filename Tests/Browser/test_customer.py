@@ -68,7 +68,7 @@ def test_US_072_AC_003_travel_mode_switched_off_by_hand_takes_the_map_and_is_no_
     expect(page.locator(RIDER)).to_be_visible()
     technician.stop_travel()
     expect(page.locator("#tracking")).to_be_hidden()
-    expect(page.locator("#detail")).to_contain_text("This does not mean arrival.")
+    expect(page.locator("#detail")).to_contain_text("They're still on the way.")
     expect(page.locator("main")).not_to_contain_text("has arrived")
     technician.travel().report(TRIP.at(2), is_answered=True)
     expect(page.locator(RIDER)).to_be_visible()
@@ -79,7 +79,7 @@ def test_US_072_AC_004_without_travel_mode_there_is_the_sentence_and_no_map(orde
     visit = order_system.visit("on_the_way")
     page = phone(visit.guest_url)
     expect(page.locator("#detail")).to_have_text(
-        "Technician is on the way. Live location will be available once the technician enables it.")
+        "Your technician is on the way. The live map appears as soon as they share their location.")
     expect(page.locator("#tracking")).to_be_hidden()
     expect(page.locator(".leaflet-pane")).to_have_count(0)
 
@@ -108,7 +108,7 @@ def test_US_072_AC_006_without_a_network_it_says_so_keeps_what_it_knows_and_come
     page = phone(visit.guest_url)
     expect(page.locator("#eta")).to_be_visible()
     page.context.set_offline(True)
-    expect(page.locator("#offline")).to_have_text(re.compile(r"^No connection\. You see what was known at \d+:\d\d"))
+    expect(page.locator("#offline")).to_have_text(re.compile(r"^You’re offline\. Last update \d+:\d\d"))
     expect(page.locator("#age")).to_have_text(re.compile("^Last updated"))
     expect(page.locator(RIDER)).to_be_visible()
     page.context.set_offline(False)
@@ -136,7 +136,7 @@ def test_US_072_AC_007_without_an_arrival_the_map_goes_on(coming, phone):
 def test_US_072_BR_001_who_is_not_the_customer_is_shown_nothing(coming, order_system, phone):
     visit, _ = coming()
     page = phone(order_system.sign_in_url(f"/track/{visit.name}", "customer", "somebody-else"))
-    expect(page.locator("#refusal h1")).to_have_text("There is nothing to follow here.")
+    expect(page.locator("#refusal h1")).to_have_text("We can’t find this order.")
     expect(page.locator("#tracking")).to_be_hidden()
 
 
@@ -145,5 +145,5 @@ def test_US_072_BR_002_when_the_time_is_up_the_page_says_so(make_site, open_devi
     visit = OrderSystem(site).visit("on_the_way")
     rider(visit).travel().report(TRIP.at(0), is_answered=True)
     page = open_devices(site).phone(visit.guest_url)
-    expect(page.locator("#detail")).to_contain_text("on for the longest time allowed")
+    expect(page.locator("#detail")).to_contain_text("Live location has ended for this trip.")
     expect(page.locator("#tracking")).to_be_hidden()

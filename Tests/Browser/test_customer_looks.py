@@ -56,7 +56,7 @@ def test_point_13_no_violation_of_WCAG_once_it_is_cancelled(dark, order_system, 
     page = phone(delivery.guest_url, dark=dark)
     expect(page.locator("#steps [aria-current=step]")).to_be_visible()
     delivery.status("cancelled")
-    expect(page.locator("#headline")).to_have_text("Cancelled")
+    expect(page.locator("#headline")).to_have_text("Your visit was cancelled")
     axe(page)
 
 
@@ -189,7 +189,7 @@ def test_point_20_when_the_map_goes_the_focus_stays_on_the_page(coming, desktop)
 @pytest.mark.lean
 def test_point_21_a_link_that_is_none_has_a_page_of_its_own(site, phone):
     page = phone(f"{site.url}/track/visit-1#{'0' * 32}")
-    expect(page.locator("#refusal h1")).to_have_text("This link is not valid any more.")
+    expect(page.locator("#refusal h1")).to_have_text("This tracking link has expired.")
     expect(page.locator("#order")).to_be_hidden()
 
 
@@ -199,8 +199,8 @@ def test_point_21_not_yours_is_the_same_page_as_not_there(order_system, phone):
     seen = []
     for name in (visit.name, "never-was"):
         page = phone(order_system.sign_in_url(f"/track/{name}", "customer", "somebody-else"))
-        expect(page.locator("#refusal h1")).to_have_text("There is nothing to follow here.")
-        expect(page.locator("#announcer")).to_have_text("There is nothing to follow here.")
+        expect(page.locator("#refusal h1")).to_have_text("We can’t find this order.")
+        expect(page.locator("#announcer")).to_have_text("We can’t find this order.")
         seen.append(page.locator("body").inner_text())
     assert seen[0] == seen[1]
 
@@ -212,7 +212,7 @@ def test_point_21_a_socket_that_opens_takes_back_nothing_of_what_the_page_was_re
     wire.hold_back("welcome")
     wire.hold_back("error")
     page.goto(order_system.sign_in_url("/track/never-was", "customer", "somebody"))
-    expect(page.locator("#refusal h1")).to_have_text("There is nothing to follow here.")
+    expect(page.locator("#refusal h1")).to_have_text("We can’t find this order.")
     wire.comes("welcome")
     wire.let_through("welcome")
     wire.comes("error")
@@ -224,7 +224,7 @@ def test_point_21_a_socket_that_opens_takes_back_nothing_of_what_the_page_was_re
 
 
 @pytest.mark.parametrize(
-    ("status", "sentence"), [(429, "Too many requests."), (503, "We can not show this at the moment.")])
+    ("status", "sentence"), [(429, "Too many requests."), (503, "We can’t show this right now.")])
 def test_point_21_too_many_requests_and_a_server_that_is_down_have_pages_of_their_own(status, sentence, coming, phone):
     visit, _ = coming()
     page = phone()

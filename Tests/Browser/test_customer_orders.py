@@ -11,9 +11,10 @@ from trips import to_the_door
 
 TRIP = to_the_door(HOME, meters_away=3_000)
 LINES = {"pending_vendor_acceptance": "Waiting for vendor", "accepted": "Order accepted",
-         "preparing": "Preparing your order", "ready_for_pickup": "Ready for pickup", "in_transit": "On its way",
+         "preparing": "Preparing your order", "ready_for_pickup": "Order ready", "in_transit": "On its way",
          "delivered": "Delivered"}
 STATUSES = list(LINES)
+READY = "Your order is ready – waiting for a rider"
 
 
 def steps(page: Page) -> dict[str, str]:
@@ -29,7 +30,7 @@ def current(page: Page):
 @pytest.mark.parametrize(("criterion", "status", "headline"), [
     ("AC-001", "pending_vendor_acceptance", "Waiting for vendor to accept your order"),
     ("AC-002", "preparing", "Your order is being prepared"),
-    ("AC-003", "ready_for_pickup", "Ready for pickup"),
+    ("AC-003", "ready_for_pickup", READY),
     ("AC-004", "in_transit", "Your order is on its way"),
 ])
 @pytest.mark.lean
@@ -51,7 +52,7 @@ def test_CUS_027_AC_003_a_status_shows_without_a_refresh(order_system, phone):
     expect(page.locator("#headline")).to_have_text("Your order is being prepared")
     page.evaluate("window.isTheSamePage = true")
     delivery.status("ready_for_pickup")
-    expect(page.locator("#headline")).to_have_text("Ready for pickup")
+    expect(page.locator("#headline")).to_have_text(READY)
     assert page.evaluate("window.isTheSamePage")
 
 
@@ -71,7 +72,7 @@ def test_CUS_027_AC_006_what_is_cancelled_says_so_and_ends_there(order_system, p
     page = phone(delivery.guest_url)
     expect(current(page)).to_contain_text("Order accepted")
     delivery.status("cancelled")
-    expect(page.locator("#headline")).to_have_text("Cancelled")
+    expect(page.locator("#headline")).to_have_text("Your order was cancelled")
     expect(current(page)).to_contain_text("Cancelled")
     assert list(steps(page).items())[-1] == ("cancelled", "over")
     assert "upcoming" not in steps(page).values() and "active" not in steps(page).values()
@@ -82,10 +83,10 @@ def test_CUS_027_AC_007_when_no_rider_is_found_it_says_so_and_what_is_next(order
     delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "allocation_failed")
     page = phone(delivery.guest_url)
     expect(page.locator("#headline")).to_have_text("We're having trouble finding a rider")
-    expect(page.locator("#detail")).to_contain_text("We keep trying.")
+    expect(page.locator("#detail")).to_contain_text("We're still looking")
     expect(current(page)).to_contain_text("Finding a rider")
     delivery.status("ready_for_pickup")
-    expect(page.locator("#headline")).to_have_text("Ready for pickup")
+    expect(page.locator("#headline")).to_have_text(READY)
 
 
 @pytest.mark.lean
@@ -94,12 +95,12 @@ def test_CUS_027_AC_008_without_a_network_the_last_status_stays_with_its_time(or
     page = phone(delivery.guest_url)
     expect(page.locator("#headline")).to_have_text("Your order is being prepared")
     page.context.set_offline(True)
-    expect(page.locator("#offline")).to_have_text(re.compile(r"known at \d+:\d\d"))
+    expect(page.locator("#offline")).to_have_text(re.compile(r"Last update \d+:\d\d"))
     expect(page.locator("#headline")).to_have_text("Your order is being prepared")
     expect(current(page)).to_contain_text(re.compile(r"Since \d+:\d\d"))
     delivery.status("ready_for_pickup")
     page.context.set_offline(False)
-    expect(page.locator("#headline")).to_have_text("Ready for pickup")
+    expect(page.locator("#headline")).to_have_text(READY)
     expect(page.locator("#offline")).to_be_hidden()
 
 
@@ -109,7 +110,7 @@ def test_CUS_027_BR_01_only_the_customer_and_whoever_administers_see_an_order(or
     for role, person, sees in people:
         page = phone(order_system.sign_in_url(f"/track/{delivery.name}", role, person))
         shown = page.locator("#headline" if sees else "#refusal h1")
-        expect(shown).to_have_text("Your order is accepted" if sees else "There is nothing to follow here.")
+        expect(shown).to_have_text("Your order has been accepted" if sees else "We can’t find this order.")
         assert "#" not in page.url
 
 

@@ -41,7 +41,7 @@ def test_point_01_there_is_a_useful_state_without_any_socket(coming, phone, by):
     expect(page.locator("#steps [aria-current=step]")).to_contain_text("On the way")
     if by == "a link":
         # Where somebody is, sessions alone are shown by a link: they are counted.
-        expect(page.locator("#detail")).to_have_text("Follow the technician on the map while its position is shared.")
+        expect(page.locator("#detail")).to_have_text("Follow your technician on the map while they share their location.")
     else:
         expect(page.locator(RIDER)).to_be_visible()
 
@@ -158,8 +158,8 @@ def test_point_08_opened_without_a_network_the_last_state_is_there_with_its_time
     page.route("**/api/v1/texts*", lambda route: route.abort())
     page.reload()
     expect(page.locator("#headline")).to_have_text("Your technician is on the way")
-    expect(page.locator("#offline")).to_have_text(re.compile(r"known at \d+:\d\d"))
-    expect(page.locator("#detail")).to_have_text("The location can be seen again once there is a connection.")
+    expect(page.locator("#offline")).to_have_text(re.compile(r"Last update \d+:\d\d"))
+    expect(page.locator("#detail")).to_have_text("The map comes back when you’re online.")
     expect(page.locator(RIDER)).to_have_count(0)
     page.context.set_offline(False)
     expect(page.locator(RIDER)).to_be_visible()
@@ -238,7 +238,7 @@ def test_point_12_one_polite_region_speaks_of_states_at_once_and_of_arrivals_eve
     wire.arrival(visit.name, 21)
     wire.arrival(visit.name, 30)
     visit.status("work_in_progress")
-    expect(page.locator("#announcer")).to_contain_text("Your technician has arrived and is at work.")
+    expect(page.locator("#announcer")).to_contain_text("Your technician has arrived and is working.")
     page.clock.run_for(31_000)
     spoken = page.evaluate("spoken")[said:]
     assert len([text for text in spoken if "has arrived" in text]) == 1, spoken

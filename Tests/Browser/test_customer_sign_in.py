@@ -10,7 +10,7 @@ def test_who_signs_in_by_typing_a_code_goes_on_where_it_was(order_system, phone)
     page = phone(f"/track/{delivery.name}")
     page.locator("#signin-code").fill(code)
     page.keyboard.press("Enter")
-    expect(page.locator("#headline")).to_have_text("Your order is accepted")
+    expect(page.locator("#headline")).to_have_text("Your order has been accepted")
     expect(page.locator("#signin")).to_be_hidden()
 
 
@@ -24,9 +24,9 @@ def test_when_a_sign_in_ends_the_page_asks_again_and_what_is_shown_stays(order_s
       sessionStorage.setItem('enroute.token', JSON.stringify({{token: '{old}', expiresAt: Date.now() + 1e6}}));
     }}""")
     page.goto(f"/track/{delivery.name}")
-    expect(page.locator("#headline")).to_have_text("Your order is accepted")
+    expect(page.locator("#headline")).to_have_text("Your order has been accepted")
     expect(page.locator("#signin")).to_be_visible()
-    expect(page.locator("#signin-problem")).to_contain_text("Your sign-in has ended.")
+    expect(page.locator("#signin-problem")).to_contain_text("Your session has expired.")
     expect(page.locator("#headline")).to_be_visible()
     page.locator("#signin-code").fill(order_system.sign_in_url("", "customer", delivery.customer))
     page.keyboard.press("Enter")

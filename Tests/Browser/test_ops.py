@@ -56,7 +56,7 @@ def test_open_jobs_of_a_zone_with_what_followers_see_and_exactly_why_nothing_is_
     phone.report_unavailable("low_battery")
     page = look(f"?zone={zone}")
     expect(row(page, dark).locator(".c-tracking")).to_have_text("waiting")
-    expect(row(page, dark).locator(".c-unavailable")).to_have_text("battery low")
+    expect(row(page, dark).locator(".c-unavailable")).to_have_text("low battery")
     expect(row(page, dark).locator(".c-rider")).to_have_text(dark.rider)
     expect(row(page, quiet).locator(".c-unavailable")).to_have_text("")
     expect(page.locator("#jobs")).to_have_attribute("aria-rowcount", "3")
@@ -114,7 +114,7 @@ def test_what_is_shown_stands_in_the_address_for_others_and_for_the_back_button(
     page.fill("#filter-q", second.customer)
     expect(row(page, first)).to_have_count(0)
     expect(page).to_have_url(re.compile(f"q={second.customer}"))
-    expect(page.locator("#announcer")).to_have_text("1 of 2 open jobs are shown.")
+    expect(page.locator("#announcer")).to_have_text("1 of 2 open jobs.")
 
 
 @pytest.mark.lean
@@ -154,7 +154,7 @@ def test_riders_verdicts_and_what_happened_stand_beside_the_jobs(order_system, r
     phone.socket.hear(type="error", reason="stale")
     page = look(f"?zone={zone}")
     expect(page.locator(f'#riders tr[data-rider="{person}"]')).to_contain_text("busy")
-    expect(page.locator("#riders")).to_contain_text("0 of 1 may be given a task")
+    expect(page.locator("#riders")).to_contain_text("0 of 1 available")
     expect(page.locator("#verdicts")).to_contain_text("accepted")
     expect(page.locator("#verdicts")).to_contain_text(f"{visit.name} 1 refused")
     expect(page.locator("#audit")).to_contain_text(f"{person} assigned {visit.name}")
@@ -206,7 +206,7 @@ def test_when_the_sign_in_ends_what_is_seen_stays_and_a_new_code_goes_on(order_s
     page = look(f"?zone={zone}")
     expect(row(page, visit)).to_be_visible()
     page.evaluate("sessionStorage.setItem('enroute.token', JSON.stringify({token: 'over', expiresAt: 0}))")
-    expect(page.locator("#signin")).to_contain_text("Your sign-in has ended")
+    expect(page.locator("#signin")).to_contain_text("Your session has expired")
     expect(row(page, visit)).to_be_visible()
     code = order_system.sign_in_url("/ops", "ops", "olga").split("#in.")[1]
     page.fill("#signin-code", code)

@@ -145,7 +145,7 @@ def test_point_22_a_sign_in_code_leaves_the_address_bar_works_once_and_is_no_tok
     page.reload()
     expect(page.locator(RIDER)).to_be_visible()
     second = phone(url)
-    expect(second.locator("#signin-problem")).to_contain_text("This code is not valid any more")
+    expect(second.locator("#signin-problem")).to_contain_text("That code has expired or was already used")
     expect(second.locator("#order")).to_be_hidden()
 
 

@@ -152,14 +152,14 @@ def test_point_25_the_switch_is_pending_until_it_is_answered(open_rider):
     waiting[0].continue_()
     expect(rider.switch).to_have_attribute("aria-checked", "true")
     expect(rider.switch).not_to_have_attribute("aria-busy", "true")
-    expect(rider.announcer).to_contain_text("You are online")
+    expect(rider.announcer).to_contain_text("You’re online")
 
 
 def test_rdr_009_a_rider_that_is_not_approved_is_told_so(order_system, devices, zone):
     order_system.ask("PUT", "riders/rider-new", {"zone": zone, "approved": False, "capacity": 1})
     rider = RiderPage(order_system, devices, "rider-new")
     rider.switch.click()
-    expect(rider.message).to_contain_text("You are not approved yet.")
+    expect(rider.message).to_contain_text("You’re not approved yet.")
     expect(rider.switch).to_have_attribute("aria-checked", "false")
 
 
@@ -182,20 +182,20 @@ def test_a_delivery_is_taken_from_the_store_to_the_door(open_rider, order_system
     expect(rider.card(job)).to_contain_text("Accepted")
     rider.next(job).click()
     expect(rider.card(job)).to_contain_text("At the store")
-    expect(rider.next(job)).to_have_text("I have picked it up")
+    expect(rider.next(job)).to_have_text("Picked up")
     expect(rider.next(job)).to_have_attribute("aria-disabled", "true")
     expect(rider.card(job)).to_contain_text("Not ready yet: Being prepared.")
     job.status("ready_for_pickup")
     expect(rider.next(job)).to_have_attribute("aria-disabled", "false")
     rider.next(job).click()
-    expect(rider.next(job)).to_have_text("Start the delivery")
+    expect(rider.next(job)).to_have_text("Start delivery")
     rider.next(job).click()
     expect(rider.next(job)).to_have_text("Delivered")
     assert job.state["status"] == "in_transit"
     rider.next(job).click()
-    expect(rider.next(job)).to_have_text("Really delivered? Tap again")
+    expect(rider.next(job)).to_have_text("Delivered? Tap again to confirm")
     rider.next(job).click()
-    expect(rider.card(job)).to_contain_text("Done. Thank you.")
+    expect(rider.card(job)).to_contain_text("Done. Thank you!")
     assert job.state["status"] == "delivered"
     assert rider.known["tasks"] == []
 
@@ -205,8 +205,8 @@ def test_a_task_is_given_back_by_two_taps(open_rider, order_system):
     rider.switch.click()
     expect(rider.switch).to_have_attribute("aria-checked", "true")
     job = order_system.delivery("accepted", rider=rider.person)
-    rider.card(job).get_by_role("button", name="Give this task back").click()
-    rider.card(job).get_by_role("button", name="Give back for good?").click()
+    rider.card(job).get_by_role("button", name="Return this task").click()
+    rider.card(job).get_by_role("button", name="Return it? This can’t be undone.").click()
     expect(rider.card(job)).to_contain_text("is no longer yours")
     assert rider.known["tasks"] == []
 
@@ -214,7 +214,7 @@ def test_a_task_is_given_back_by_two_taps(open_rider, order_system):
 def test_a_step_that_the_network_lost_changes_nothing_and_says_so(open_rider, order_system):
     job = order_system.visit()
     rider = open_rider(job, person=job.rider, is_in_zone=False)
-    expect(rider.next(job)).to_have_text("I am on my way")
+    expect(rider.next(job)).to_have_text("Set off")
     rider.page.context.set_offline(True)
     rider.next(job).click()
     expect(rider.card(job)).to_contain_text("Network error. Could not update the task.")
@@ -229,9 +229,9 @@ def test_a_visit_goes_by_its_status_where_there_is_no_zone(open_rider, order_sys
     job = order_system.visit()
     rider = open_rider(job, person=job.rider, is_in_zone=False)
     expect(rider.switch).to_be_hidden()
-    for words in ("I am on my way", "I have arrived, work begins", "Work is completed", "Really completed? Tap again"):
+    for words in ("Set off", "Start work", "Work completed", "Completed? Tap again to confirm"):
         rider.next(job).filter(has_text=words).click()
-    expect(rider.card(job)).to_contain_text("Done. Thank you.")
+    expect(rider.card(job)).to_contain_text("Done. Thank you!")
     assert job.state["status"] == "completed"
 
 
@@ -244,7 +244,7 @@ def test_a_job_that_somebody_else_gets_leaves_with_a_word(open_rider, order_syst
     expect(rider.card(job)).to_be_visible()
     order_system.ask("DELETE", f"jobs/{job.name}/assignment")
     order_system.ask("PUT", f"jobs/{job.name}/assignment", {"rider": other})
-    expect(rider.card(job)).to_contain_text("Somebody else does this now.")
+    expect(rider.card(job)).to_contain_text("This task was given to another rider.")
 
 
 def test_a_task_that_comes_back_is_as_alive_as_before(open_rider, order_system):
@@ -254,15 +254,15 @@ def test_a_task_that_comes_back_is_as_alive_as_before(open_rider, order_system):
     expect(rider.switch).to_have_attribute("aria-checked", "true")
     job = order_system.delivery("accepted", "preparing", rider=rider.person)
     rider.next(job).click()
-    expect(rider.next(job)).to_have_text("I have picked it up")
+    expect(rider.next(job)).to_have_text("Picked up")
     job.assign(other, instead_of=rider.person)
-    expect(rider.card(job)).to_contain_text("Somebody else does this now.")
-    expect(rider.announcer).to_contain_text("Somebody else does this now.")
+    expect(rider.card(job)).to_contain_text("This task was given to another rider.")
+    expect(rider.announcer).to_contain_text("This task was given to another rider.")
     job.assign(rider.person, instead_of=other)
     expect(rider.announcer).to_contain_text(f"New task: {job.name}.")
-    rider.next(job).filter(has_text="I am at the store").click()
+    rider.next(job).filter(has_text="Arrived at store").click()
     job.status("ready_for_pickup")
-    expect(rider.next(job)).to_have_text("I have picked it up")
+    expect(rider.next(job)).to_have_text("Picked up")
     expect(rider.next(job)).to_have_attribute("aria-disabled", "false")
 
 
@@ -271,7 +271,7 @@ def test_who_has_no_zone_is_told_that_a_job_is_somebody_elses(open_rider, order_
     rider = open_rider(job, person=job.rider, is_in_zone=False)
     expect(rider.next(job)).to_be_visible()
     job.assign("somebody-else", instead_of=job.rider)
-    expect(rider.card(job)).to_contain_text("Somebody else does this now.")
+    expect(rider.card(job)).to_contain_text("This task was given to another rider.")
     expect(rider.next(job)).to_be_hidden()
     rider.card(job).get_by_role("button", name="OK", exact=True).click()
     expect(rider.card(job)).to_have_count(0)
@@ -284,19 +284,19 @@ def test_a_new_task_leaves_the_focus_and_a_half_given_word_where_they_are(open_r
     go_online(order_system, person)
     job = order_system.delivery("accepted", rider=person)
     rider = open_rider(person=person, is_in_zone=False, **LOCATED)
-    back = rider.card(job).get_by_role("button", name="Give")
+    back = rider.card(job).get_by_role("button", name="Return")
     # Some phones focus nothing that is tapped.
     back.dispatch_event("click")
-    expect(back).to_have_text("Give back for good?")
+    expect(back).to_have_text("Return it? This can’t be undone.")
     expect(back).to_be_focused()
     order_system.visit("on_the_way", rider=person)
     # Looked at again, the page asks at once.
     rider.hide(False)
     expect(rider.page.locator("#jobs > li")).to_have_count(2)
     expect(back).to_be_focused()
-    expect(back).to_have_text("Give back for good?")
+    expect(back).to_have_text("Return it? This can’t be undone.")
     rider.switch.focus()
-    expect(back).to_have_text("Give this task back")
+    expect(back).to_have_text("Return this task")
 
 
 # Every screen
@@ -381,4 +381,4 @@ def test_the_page_speaks_the_riders_language(open_rider):
     expect(rider.page.locator("html")).to_have_attribute("lang", "de")
     expect(rider.page.locator("#shift-title")).to_have_text("Sie sind offline")
     rider.page.get_by_role("button", name="English").click()
-    expect(rider.page.locator("#shift-title")).to_have_text("You are offline")
+    expect(rider.page.locator("#shift-title")).to_have_text("You’re offline")

@@ -126,7 +126,7 @@ def test_rdr_014_ac_002_location_that_is_off_is_prompted_for(open_rider):
     rider.page.evaluate("spy.failsWith = 2")
     rider.navigate(job).click()
     panel = rider.panel_says("services")
-    expect(panel).to_contain_text("Please enable location services")
+    expect(panel).to_contain_text("Switch on location services")
     assert rider.opened == []
     rider.page.evaluate("spy.failsWith = null")
     panel.get_by_role("button", name="OK").click()
@@ -195,5 +195,5 @@ def test_rdr_014_until_the_goods_are_picked_up_the_way_leads_to_the_vendor_then_
     expect(rider.navigate(job)).to_have_text("Navigate to Da Remo")
     rider.next(job).click()
     job.status("ready_for_pickup")
-    rider.next(job).filter(has_text="I have picked it up").click()
+    rider.next(job).filter(has_text="Picked up").click()
     expect(rider.navigate(job)).to_have_text("Navigate to customer")

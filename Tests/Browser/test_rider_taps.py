@@ -30,7 +30,7 @@ def tap(rider, job) -> None:
 @pytest.mark.lean
 def test_D2_a_double_tap_starts_the_delivery_and_does_not_complete_it(on_the_way):
     rider, job = on_the_way
-    expect(rider.next(job)).to_have_text("Start the delivery")
+    expect(rider.next(job)).to_have_text("Start delivery")
     tap(rider, job)
     expect(rider.next(job)).to_have_text("Delivered")
     rider.page.clock.run_for(APART_MS)
@@ -39,11 +39,11 @@ def test_D2_a_double_tap_starts_the_delivery_and_does_not_complete_it(on_the_way
     # Once it may be meant, two more of them only ask.
     rider.page.clock.run_for(DEAD_TIME_MS)
     tap(rider, job)
-    expect(rider.next(job)).to_have_text("Really delivered? Tap again")
-    expect(rider.announcer).to_contain_text("Really delivered? Tap again")
+    expect(rider.next(job)).to_have_text("Delivered? Tap again to confirm")
+    expect(rider.announcer).to_contain_text("Delivered? Tap again to confirm")
     rider.page.clock.run_for(APART_MS)
     tap(rider, job)
-    expect(rider.next(job)).to_have_text("Really delivered? Tap again")
+    expect(rider.next(job)).to_have_text("Delivered? Tap again to confirm")
     assert job.state["status"] == "in_transit"
     # Who thinks better of it has only to wait.
     rider.page.clock.run_for(A_WHILE_MS)
@@ -60,9 +60,9 @@ def test_D2_who_means_it_completes_the_delivery_by_the_keyboard_too(on_the_way, 
     expect(rider.next(job)).to_be_focused()
     rider.page.clock.run_for(DEAD_TIME_MS)
     rider.page.keyboard.press("Enter")
-    expect(rider.next(job)).to_have_text("Really delivered? Tap again")
+    expect(rider.next(job)).to_have_text("Delivered? Tap again to confirm")
     axe(rider.page)
     rider.page.clock.run_for(DEAD_TIME_MS)
     rider.page.keyboard.press("Enter")
-    expect(rider.card(job)).to_contain_text("Done. Thank you.")
+    expect(rider.card(job)).to_contain_text("Done. Thank you!")
     assert job.state["status"] == "delivered"

@@ -16,7 +16,7 @@ FRESH_SECONDS = 4
 STEPS = 12
 LONG_STEPS = 40
 PROMISED_MS = 2_000
-WAITING = "Technician is on the way. Live location will be available once the technician enables it."
+WAITING = "Your technician is on the way. The live map appears as soon as they share their location."
 ARRIVED = "The technician has arrived."
 # A headless browser answers its own question with no: here it stays open until the permission is given.
 OPEN_QUESTION = """(() => {

@@ -14,7 +14,8 @@ from riders import Rider
 from trips import to_the_door
 
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
-NO_CONNECTION = "No connection."
+NO_INTERNET = "No internet connection."
+OFFLINE = "You’re offline."
 A_MESSAGE_MS = 11_000
 # Whatever a screen reader is given to say, in its order.
 LISTEN = """() => {
@@ -33,7 +34,7 @@ def travelling(order_system, devices):
         rider = RiderPage(order_system, devices, job.rider, job, **LOCATED | options)
         rider.travel(job).click()
         expect(rider.page.locator("#sharing")).to_have_attribute("data-state", "on")
-        expect(rider.page.locator("#rate")).to_contain_text("Reported every")
+        expect(rider.page.locator("#rate")).to_contain_text("Live")
         return rider, job
 
     return travel
@@ -55,13 +56,13 @@ def test_D4_a_rider_without_a_connection_is_told_that_nothing_is_sent(travelling
     sharing = rider.page.locator("#sharing")
     rider.page.context.set_offline(True)
     expect(sharing).to_have_attribute("data-state", "interrupted")
-    expect(sharing).to_contain_text("Your location is not being sent")
-    expect(sharing).not_to_contain_text("Reported every")
-    expect(rider.announcer).to_contain_text(NO_CONNECTION)
+    expect(sharing).to_contain_text("Your location isn’t being sent")
+    expect(sharing).not_to_contain_text("stops by itself")
+    expect(rider.announcer).to_contain_text(NO_INTERNET)
     axe(rider.page)
     rider.page.context.set_offline(False)
     expect(sharing).to_have_attribute("data-state", "on")
-    expect(rider.announcer).to_contain_text("Connected again.")
+    expect(rider.announcer).to_contain_text("You’re connected again.")
 
 
 @pytest.mark.lean
@@ -70,8 +71,8 @@ def test_D4_a_location_that_is_too_inexact_is_not_called_shared(travelling):
     rider.page.context.set_geolocation(ROME | {"accuracy": 900})
     sharing = rider.page.locator("#sharing")
     expect(sharing).to_have_attribute("data-state", "interrupted")
-    expect(sharing).to_contain_text("Your location is not shown")
-    expect(sharing).to_contain_text("too inexact")
+    expect(sharing).to_contain_text("Your location isn’t shown")
+    expect(sharing).to_contain_text("too imprecise")
     rider.page.context.set_geolocation(ROME)
     expect(sharing).to_have_attribute("data-state", "on")
     expect(rider.page.locator("#sharing-text")).to_have_text("Sharing your location")
@@ -83,16 +84,16 @@ def test_D8_a_customer_hears_that_the_connection_is_lost_and_back_at_once(coming
     page = phone(order_system.sign_in_url(f"/track/{job.name}", "customer", job.customer))
     expect(page.locator("#age")).to_have_text("Live")
     page.context.set_offline(True)
-    expect(page.locator("#announcer")).to_contain_text(NO_CONNECTION)
+    expect(page.locator("#announcer")).to_contain_text(OFFLINE)
     page.context.set_offline(False)
-    expect(page.locator("#announcer")).to_contain_text("Connected again.")
+    expect(page.locator("#announcer")).to_contain_text("You’re connected again.")
 
 
 @pytest.mark.lean
 def test_D8_two_statuses_within_a_second_are_both_said_at_once(order_system, phone):
     job = order_system.visit()
     page = phone(order_system.sign_in_url(f"/track/{job.name}", "customer", job.customer), clock=True)
-    expect(page.locator("#headline")).to_have_text("Your technician is assigned")
+    expect(page.locator("#headline")).to_have_text("Your appointment is confirmed")
     # Its quiet time does not pass: the page's clock stands.
     for status, text in (("on_the_way", "on the way"), ("work_in_progress", "has arrived")):
         job.status(status)
@@ -105,7 +106,7 @@ def test_D8_a_location_that_gets_old_is_said_aloud(make_site, open_devices):
     job, rider = seen_once(orders)
     page = open_devices(site).phone(orders.sign_in_url(f"/track/{job.name}", "customer", job.customer))
     expect(page.locator("#age")).to_have_class("is-stale")
-    expect(page.locator("#announcer")).to_contain_text("The location is not up to date.")
+    expect(page.locator("#announcer")).to_contain_text("This is where your technician was when we last heard from them.")
     page.evaluate(LISTEN)
     rider.report(to_the_door(HOME).at(1), is_answered=True)
     page.wait_for_function("() => said.some((text) => text.includes('The location is live again.'))")
@@ -151,9 +152,9 @@ def test_B41_a_gateway_that_stands_still_is_told_of_by_the_page_s_own_clock(make
     page = open_devices(site).phone(orders.sign_in_url(f"/track/{job.name}", "customer", job.customer))
     expect(page.locator("#age")).to_have_text("Live")
     site.gateways[0].process.freeze()
-    expect(page.locator("#offline")).to_contain_text("The service does not answer. You see what was known at")
+    expect(page.locator("#offline")).to_contain_text("The service isn’t responding. Last update")
     expect(page.locator("#age")).to_contain_text("pdated")
-    expect(page.locator("#announcer")).to_contain_text("The service does not answer.")
+    expect(page.locator("#announcer")).to_contain_text("The service isn’t responding.")
     site.gateways[0].process.thaw()
     expect(page.locator("#offline")).to_be_hidden()
     rider.close()

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from rider_page import RiderPage
 
 A_WHILE_MS = 10_000         # of the page's own time
-NOTHING = "There is nothing to follow here."
+NOTHING = "We can’t find this order."
 
 
 def flicker(page) -> None:

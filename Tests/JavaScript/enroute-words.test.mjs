@@ -69,9 +69,9 @@ test('the map is said in one sentence', () => {
   const said = (arrives, locale = 'en-US') => plain(twinText(
     {who: locale === 'de' ? 'Ihr Techniker' : 'Technician', metres: 4_023, eta: arrives, serverTime: NOW, ...UTC},
       locale));
-  assert.equal(said(eta(12)), 'Technician is 2.5 miles away and is expected to arrive in 12 minutes.');
-  assert.equal(said(eta(0)), 'Technician is 2.5 miles away and is expected to arrive any moment.');
-  assert.equal(said(eta(165)), 'Technician is 2.5 miles away and is expected to arrive at 4:45 PM.');
+  assert.equal(said(eta(12)), 'Technician is 2.5 miles away and should arrive in 12 minutes.');
+  assert.equal(said(eta(0)), 'Technician is 2.5 miles away and should arrive any moment.');
+  assert.equal(said(eta(165)), 'Technician is 2.5 miles away and should arrive at 4:45 PM.');
   assert.equal(said({state: 'unavailable', at: NOW}), 'Technician is 2.5 miles away.');
   assert.equal(said(null), 'Technician is 2.5 miles away.');
   assert.equal(

@@ -1,4 +1,4 @@
-// What the banner says of the connection, and when it says nothing.
+// What the connection banner shows, and when it shows nothing.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -13,44 +13,44 @@ const banner = (hasState = true, more = {}) => {
   const place = new Place();
   return {place, banner: new ConnectionBanner(place, {hasState: () => hasState, ...more})};
 };
-/** The system says that there is no network, until the test ends. */
+/** Reports the device as offline until the test ends. */
 const offline = (run) => {
   device.onLine = false;
   run.after(() => { device.onLine = true; });
 };
 
-test('before anybody is signed in no connection is missed', async (run) => {
+test('before anyone is signed in the banner reports no lost connection', async (run) => {
   const clock = ownClock(run);
   const {place} = banner(false);
   await clock.pass(60_000);
   assert.deepEqual([place.textContent, place.hidden], ['', true]);
 });
 
-test('a connection that is not there is told after a while, and no more once it is', async (run) => {
+test('the banner reports a missing connection after 2 s and disappears once it is open', async (run) => {
   const clock = ownClock(run);
   const {place, banner: seen} = banner(false);
   seen.update(is('connecting'));
   await clock.pass(1_999);
   assert.equal(place.textContent, '');
   await clock.pass(1);
-  assert.equal(place.textContent, shared.offline);
+  assert.equal(place.textContent, shared.lost);
   seen.update(is('open'));
   assert.equal(place.textContent, '');
   seen.update(is('open', true));
   assert.equal(place.textContent, shared.degraded);
 });
 
-test('a connection that is missed is told as soon, however often it is said that it is', async (run) => {
+test('repeated updates do not delay the report of a missing connection', async (run) => {
   const clock = ownClock(run);
   const {place, banner: seen} = banner(false);
   for (let said = 0; said < 4; said += 1) {
     seen.update(is('waiting'));
     await clock.pass(500);
   }
-  assert.equal(place.textContent, shared.offline);
+  assert.equal(place.textContent, shared.lost);
 });
 
-test('what is told of a connection that nobody tries for stays until one is tried for', async (run) => {
+test('an explanation stays until the next connection attempt', async (run) => {
   const clock = ownClock(run);
   const {place, banner: seen} = banner();
   seen.update(is('open'));
@@ -64,17 +64,17 @@ test('what is told of a connection that nobody tries for stays until one is trie
   assert.equal(place.textContent, '');
 });
 
-test('a connection that is given up on purpose is not missed any more', async (run) => {
+test('a connection that is stopped on purpose is not reported as lost', async (run) => {
   const clock = ownClock(run);
   const {place, banner: seen} = banner(false);
   seen.update(is('waiting'));
   await clock.pass(2_000);
-  assert.equal(place.textContent, shared.offline);
+  assert.equal(place.textContent, shared.lost);
   seen.update(is('stopped'));
   assert.equal(place.textContent, '');
 });
 
-test('what the system says of a connection that is lost is said at once, and nothing of one that is made', async (run) => {
+test('an offline device is reported immediately when the connection is lost, but not while it connects', async (run) => {
   ownClock(run);
   offline(run);
   const {place, banner: seen} = banner(false);
@@ -84,7 +84,7 @@ test('what the system says of a connection that is lost is said at once, and not
   assert.equal(place.textContent, shared.offline);
 });
 
-test('a connection that is open is not lost, whatever the system says', async (run) => {
+test('an open connection is not reported as lost even if the device claims to be offline', async (run) => {
   const clock = ownClock(run);
   offline(run);
   const {place, banner: seen} = banner();
@@ -94,20 +94,20 @@ test('a connection that is open is not lost, whatever the system says', async (r
   assert.deepEqual([place.textContent, seen.isLost], ['', false]);
 });
 
-test('what is shown is from when something was heard last, not from when the loss was noticed', async (run) => {
+test('the banner shows the time of the last message, not the time when the loss was noticed', async (run) => {
   const clock = ownClock(run);
   const [heardAt, keptAt] = [Date.now() - 10 * 60_000, Date.now() - 50 * 60_000];
   const {place, banner: seen} = banner(true, {heardAt: () => heardAt});
   seen.update(is('waiting'));
   await clock.pass(2_000);
-  assert.equal(place.textContent, shared.offlineSince(clockText(heardAt, locale)));
+  assert.equal(place.textContent, shared.lostSince(clockText(heardAt, locale)));
   const kept = banner(true, {heardAt: () => heardAt, knownAt: () => keptAt});
   kept.banner.update(is('waiting'));
   await clock.pass(2_000);
-  assert.equal(kept.place.textContent, shared.offlineSince(clockText(keptAt, locale)));
+  assert.equal(kept.place.textContent, shared.lostSince(clockText(keptAt, locale)));
 });
 
-test('where there was no room for a session that is said, until another end of it', async (run) => {
+test('a session limit is reported until the connection is lost for another reason', async (run) => {
   const clock = ownClock(run);
   const heardAt = Date.now();
   const full = {...is('waiting'), close: {code: 4009, reason: 'full'}};
@@ -117,11 +117,11 @@ test('where there was no room for a session that is said, until another end of i
     await clock.pass(2_000);
     assert.equal(place.textContent, hasState ? shared.fullSince(clockText(heardAt, locale)) : shared.full);
     seen.update({...is('waiting'), close: {code: 1006, reason: ''}});
-    assert.equal(place.textContent, hasState ? shared.offlineSince(clockText(heardAt, locale)) : shared.offline);
+    assert.equal(place.textContent, hasState ? shared.lostSince(clockText(heardAt, locale)) : shared.lost);
   }
 });
 
-test('D8: a loss is said aloud once, however its words change, and that it is over', async (run) => {
+test('D8: a screen reader hears a loss once, even if its text changes, and hears when it is over', async (run) => {
   const clock = ownClock(run);
   const said = [];
   const {banner: seen} = banner(true, {heardAt: () => Date.now(), say: (text) => said.push(text)});
@@ -139,7 +139,7 @@ test('D8: a loss is said aloud once, however its words change, and that it is ov
   assert.deepEqual(said.slice(1), [shared.connected, shared.degraded, shared.connected]);
 });
 
-test('B41: a gateway that stands still is told of at once, as it was asked already, until it says something', (run) => {
+test('B41: an unresponsive gateway is reported immediately and until it sends something', (run) => {
   ownClock(run);
   const heardAt = Date.now();
   const said = [];

@@ -1,9 +1,9 @@
-// As much of a browser as the files of the pages ask for when they are loaded: a document without anything in it, a tab's
-// storage, and a time that is the test's. It is there once this file is imported; the pages' files are imported after it.
+// The parts of a browser that the pages' modules need when they are loaded: an empty document, session storage and a clock that
+// the test controls. Import this file before the pages' modules.
 
 import {Clock} from './clock.mjs';
 
-/** What a page is told by the browser and by people: `happens('offline')`. */
+/** A target of browser events, which a test dispatches: `happens('offline')`. */
 class Happening {
   #listeners = [];
   addEventListener(type, listener) { this.#listeners.push({type, listener}); }
@@ -12,15 +12,22 @@ class Happening {
   }
 }
 
-/** An element that holds a text. */
+/** An element: text, attributes and children, without layout. */
 export class Place extends Happening {
-  textContent = '';
+  #text = '';
+  get textContent() { return this.#text + this.children.map((child) => child.textContent ?? child).join(''); }
+  set textContent(text) { [this.#text, this.children] = [text, []]; }
   hidden = true;
   dataset = {};
   hasChildNodes() { return this.children.length > 0; }
   children = [];
   append(...children) { this.children.push(...children); }
-  replaceChildren(...children) { this.children = children; }
+  replaceChildren(...children) { [this.#text, this.children] = ['', children]; }
+  querySelectorAll(tag) {
+    return this.children.flatMap((child) => (child instanceof Place
+      ? [...(child.tag === tag ? [child] : []), ...child.querySelectorAll(tag)] : []));
+  }
+  querySelector(tag) { return this.querySelectorAll(tag)[0] ?? null; }
   contains(other) { return this.children.includes(other); }
   attributes = new Map();
   setAttribute(name, value) { this.attributes.set(name, value); }
@@ -29,7 +36,7 @@ export class Place extends Happening {
   focus() { page.activeElement = this; }
 }
 
-/** As in a browser, by strings. */
+/** Web storage: stores strings, as a browser does. */
 class Storage {
   #kept = new Map();
   getItem(key) { return this.#kept.get(key) ?? null; }
@@ -40,19 +47,21 @@ class Storage {
 
 export const browser = new Happening();
 export const page = Object.assign(new Happening(), {
-  hidden: false, documentElement: {lang: 'en'}, createElement: () => new Place(), querySelectorAll: () => [],
+  hidden: false, documentElement: {lang: 'en'}, createElement: (tag) => Object.assign(new Place(), {tag}), querySelectorAll: () => [],
   querySelector: () => null, activeElement: null,
 });
 
 const worker = {told: []};
 worker.controller = {postMessage: (message) => worker.told.push(message)};
 
-/** What the browser says of itself; a test may say otherwise. */
+/** The browser's `navigator`; tests may change it. */
 export const device = {onLine: true, languages: ['en-US'], serviceWorker: worker, userAgent: ''};
 
 const define = (name, value) => Object.defineProperty(globalThis, name, {value, configurable: true, writable: true});
-/** A phone that locates and may; `read()` gives whoever watches a reading, `looks` counts the rough ones; `fails(1)`
- * tells them that it is not let any more. */
+/**
+ * A phone with location permission. `read()` delivers a position to all watchers, `fails(1)` an error, and `looks` counts the
+ * single requests.
+ */
 export const phone = {
   watchers: new Map(), looks: 0, permission: 'granted',
   read(place = {latitude: 41, longitude: 12, accuracy: 8}) {
@@ -83,7 +92,7 @@ define('matchMedia', () => new Happening());
 define('isSecureContext', true);
 define('addEventListener', (type, listener) => browser.addEventListener(type, listener));
 
-/** From now on the page's timers are the clock's, until the test ends. */
+/** Replaces the page's timers with a clock that the test controls, until the test ends. */
 export function ownClock(test) {
   const clock = new Clock();
   test.mock.method(globalThis, 'setTimeout', clock.timers.setTimeout);

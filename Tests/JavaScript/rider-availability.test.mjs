@@ -1,4 +1,4 @@
-// The message of the availability switch: it comes with each failure, and goes with what it was about.
+// The message of the availability switch: it appears with each failure and disappears with its cause.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -11,13 +11,13 @@ const {words} = await import('../../Sources/WebAssets/web/rider-words.js');
 
 const offline = {status: 'offline', approved: true, tasks: [], capacity: 1, reachable: true};
 
-/** A switch whose changes fail with this code, as long as there is one. */
-function failing(code) {
+/** A switch whose changes fail with this code until `how.code` is cleared. */
+function failing(code, more = {}) {
   const places = Object.fromEntries(
     ['button', 'title', 'detail', 'state', 'card', 'snack', 'message', 'close'].map((name) => [name, new Place()]));
   const [said, how] = [[], {code}];
   const declare = async (status) => {
-    if (how.code) throw Object.assign(new Error(how.code), {code: how.code});
+    if (how.code) throw Object.assign(new Error(how.code), {code: how.code, ...more});
     return {...offline, status};
   };
   const availability = new Availability(places, words.en, declare, {
@@ -27,7 +27,7 @@ function failing(code) {
   return {availability, places, said, how, isTold: () => !places.snack.hidden};
 }
 
-test('D18: a message leaves by itself, but not from under whoever is in it', async (run) => {
+test('D18: a message disappears after a while, but not while it has the focus', async (run) => {
   const clock = ownClock(run);
   const {availability, places, isTold} = failing('unavailable');
   await availability.toggle();
@@ -42,7 +42,7 @@ test('D18: a message leaves by itself, but not from under whoever is in it', asy
   assert.ok(!isTold());
 });
 
-test('D18: it goes with the success that follows, and with another state', async (run) => {
+test('D18: a message disappears on success and when the state changes', async (run) => {
   ownClock(run);
   const {availability, how, isTold} = failing('unavailable');
   await availability.toggle();
@@ -57,7 +57,7 @@ test('D18: it goes with the success that follows, and with another state', async
   assert.ok(!isTold());
 });
 
-test('D18: that there is no network is said no longer once there is one, and other things are', async (run) => {
+test('D18: only a network error disappears when the network is back', async (run) => {
   ownClock(run);
   for (const [code, isSaidOn] of [['network', false], ['forbidden', true]]) {
     const {availability, isTold} = failing(code);
@@ -67,7 +67,7 @@ test('D18: that there is no network is said no longer once there is one, and oth
   }
 });
 
-test('D18: a second failure takes the message away and brings it again, and says it again', async (run) => {
+test('D18: a second failure hides, shows and announces the message again', async (run) => {
   ownClock(run);
   const {availability, places, said} = failing('unavailable');
   await availability.toggle();
@@ -82,4 +82,20 @@ test('D18: a second failure takes the message away and brings it again, and says
   assert.equal(seen.at(-1), false);
   assert.ok(seen.includes(true));
   assert.equal(said.length, 2);
+});
+
+test('D26: a screen reader hears the paragraphs of a message as separate sentences', async (run) => {
+  ownClock(run);
+  const {availability, said} = failing('active_task', {tasks: ['order-1']});
+  await availability.toggle();
+  assert.match(said.at(-1), /^You cannot go offline during an active delivery\. Finish or return first: order-1\.$/);
+});
+
+test('D29: the name of the switch contains the text that is visible on it', () => {
+  const {availability, places} = failing('unavailable');
+  for (const status of ['online', 'offline']) {
+    availability.show({...offline, status});
+    const name = places.button.getAttribute('aria-label').toLowerCase();
+    assert.ok(name.includes(places.state.textContent.toLowerCase()), name);
+  }
 });

@@ -1,4 +1,4 @@
-// What the customer is told in every state of the stories: the sentences of US-072 and CUS-027, without a browser.
+// What the customer reads in every state of the stories US-072 and CUS-027, without a browser.
 
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
@@ -23,7 +23,7 @@ const STEPS = {
 
 const ENDS = ['delivered', 'completed'];
 
-/** The view of a job in a status, as a gateway would tell it. */
+/** The view of a job in a status, as built from a gateway's snapshot. */
 function viewOf(kind, status, more = {}) {
   const place = STEPS[kind].indexOf(status);
   const at = place < 0 ? STEPS[kind].length : place;
@@ -47,67 +47,68 @@ const seen = (view, {language = 'en', locale = 'en-US', now = 1_000, wall = WALL
 const stepsOf = (view) => seen(view).steps.map(({status, state}) => `${status} ${state}`);
 const currentOf = (view) => seen(view).steps.filter(({isCurrent}) => isCurrent).map(({status}) => status);
 
-test('US-072 AC-001: who travels is on the map, with an arrival', () => {
+test('US-072 AC-001: a travelling technician is on the map with an arrival time', () => {
   const {isMapped, eta, twin, age, isStale} = seen(underway());
   assert.deepEqual([isMapped, eta, age, isStale], [true, 'Arriving in 12 min', 'Live', false]);
-  assert.equal(twin, 'Technician is 2.5 miles away and is expected to arrive in 12 minutes.');
+  assert.equal(twin, 'Your technician is 2.5 miles away and should arrive in 12 minutes.');
 });
 
-test('US-072 AC-003: at work the map is gone, and it is said that the technician has arrived', () => {
+test('US-072 AC-003: once work starts the map is gone and the headline says that the technician has arrived', () => {
   const {isMapped, headline} = seen(viewOf('service', 'work_in_progress'));
   assert.deepEqual([isMapped, headline], [false, 'The technician has arrived.']);
 });
 
-test('US-072 AC-003: who switched it off by hand has not arrived', () => {
+test('US-072 AC-003: a technician who pauses location sharing is not shown as arrived', () => {
   const paused = {tracking: 'paused', text: 'paused', reason: 'deactivated'};
   const {isMapped, headline, detail} = seen(underway('service', paused));
   assert.equal(isMapped, false);
   assert.equal(headline, 'Your technician is on the way');
-  assert.match(detail, /paused by hand. This does not mean arrival/);
+  assert.match(detail, /^Your technician has paused location sharing. They're still on the way.$/);
 });
 
-test('US-072 AC-004: on the way without travel mode there is no map, and the sentence', () => {
+test('US-072 AC-004: without travel mode there is a sentence instead of the map', () => {
   const {isMapped, detail} = seen(viewOf('service', 'on_the_way'));
   assert.equal(isMapped, false);
   assert.equal(
-    detail, 'Technician is on the way. Live location will be available once the technician enables it.');
+    detail, 'Your technician is on the way. The live map appears as soon as they share their location.');
 });
 
-test('US-072 AC-005: 29 s without a position are no news, 31 s are', () => {
+test('US-072 AC-005: a position becomes stale after 30 s', () => {
   assert.equal(seen(underway(), {now: 1_000 + 29_000}).age, 'Live');
   assert.equal(STALE_AFTER, 30_000);
   const old = seen(underway(), {now: 1_000 + 31_000, wall: WALL + 31_000});
   assert.deepEqual(
     [old.isStale, old.age, old.eta], [true, 'Last updated 31 seconds ago', 'ETA recalculating\u2026']);
-  assert.equal(old.twin, 'Technician was 2.5 miles away when last seen.');
+  assert.equal(old.twin, 'Your technician was 2.5 miles away when we last saw them.');
+  assert.equal(old.detail, 'This is where they were 31 seconds ago.');
   assert.equal(seen(underway(), {now: 1_000 + 75_000}).age, 'Last updated 1 minute ago');
 });
 
-test('US-072 AC-005: what the gateway calls stale is stale, whatever our clock says', () => {
+test('US-072 AC-005: a position that the gateway calls stale is stale whatever the local clock says', () => {
   const view = underway('service', {tracking: 'stale', text: 'stale', positionAgeMs: 12_000, unavailable: 'unavailable_network'});
   const {isStale, detail} = seen(view);
   assert.equal(isStale, true);
-  assert.match(detail, /no connection to the phone/);
+  assert.match(detail, /^Your technician's phone is out of signal. Last seen 30 seconds ago.$/);
 });
 
-test('US-072 AC-006: without a connection nothing is called live', () => {
+test('US-072 AC-006: without a connection no position is labelled live', () => {
   const {age, isStale, isOld, eta} = seen(underway(), {isLost: true, now: 1_000 + 8_000});
   assert.deepEqual([age, isStale, isOld, eta], ['Last updated 8 seconds ago', false, true, 'Arriving in 12 min']);
 });
 
-test('US-072 AC-007: without an arrival the map goes on', () => {
+test('US-072 AC-007: without an arrival time the map stays', () => {
   const {isMapped, eta, twin} = seen(underway('service', {eta: {state: 'unavailable', at: WALL}}));
-  assert.deepEqual([isMapped, eta, twin], [true, 'ETA unavailable', 'Technician is 2.5 miles away.']);
+  assert.deepEqual([isMapped, eta, twin], [true, 'ETA unavailable', 'Your technician is 2.5 miles away.']);
 });
 
-test('US-072 BR-002: when the time is up that is said', () => {
+test('US-072 BR-002: the page says when the sharing time limit is reached', () => {
   const ended = {tracking: 'ended', text: 'ended_time_limit', reason: 'time_limit', travelDeadline: WALL - 1};
   const view = underway('service', ended);
-  assert.match(seen(view).detail, /on for the longest time allowed/);
+  assert.match(seen(view).detail, /^Live location has ended for this trip/);
   assert.equal(seen(view).isMapped, false);
 });
 
-test('an arrival counts down by itself, and a clock that is wrong does not matter', () => {
+test('the arrival time counts down between updates, and a wrong local clock does not matter', () => {
   const said = (minutesLater) => seen(underway(), {wall: WALL + minutesLater * 60_000}).eta;
   assert.deepEqual([said(0), said(5), said(11.2), said(40)], [
     'Arriving in 12 min', 'Arriving in 7 min', 'Arriving now', 'Arriving now',
@@ -121,10 +122,10 @@ test('an arrival counts down by itself, and a clock that is wrong does not matte
     'Arriving in 12 min, after another stop');
 });
 
-test('CUS-027 AC-001 to AC-004: each status has its sentence, and its step is the active one', () => {
+test('CUS-027 AC-001 to AC-004: each status has its headline and its active step', () => {
   const sentences = {
     pending_vendor_acceptance: 'Waiting for vendor to accept your order', preparing: 'Your order is being prepared',
-    ready_for_pickup: 'Ready for pickup', in_transit: 'Your order is on its way',
+    ready_for_pickup: 'Your order is ready – waiting for a rider', in_transit: 'Your order is on its way',
   };
   for (const [status, sentence] of Object.entries(sentences)) {
     const view = viewOf('delivery', status);
@@ -137,66 +138,82 @@ test('CUS-027 AC-001 to AC-004: each status has its sentence, and its step is th
   ]);
 });
 
-test('CUS-027 AC-005: what is delivered is Delivered, and all steps are complete', () => {
+test('CUS-027 AC-005: a delivered order has the headline Delivered and only complete steps', () => {
   const view = viewOf('delivery', 'delivered');
   assert.equal(seen(view).headline, 'Delivered');
   assert.ok(seen(view).steps.every(({state}) => state === 'complete'));
+  assert.deepEqual(seen(view).steps.map(({note}) => note).slice(-2), ['Done', 'At 2:32 PM']);
 });
 
-test('CUS-027 AC-006: what is cancelled ends in a step that says so', () => {
+test('CUS-027 AC-006: a cancelled order ends with a step that says so', () => {
   const before = viewOf('delivery', 'preparing');
   const event = {type: 'status', epoch: 'e', prev: '5-0', id: '6-0', status: 'cancelled', at: WALL};
   const {view} = reduce(before, event, 2_000);
-  assert.equal(seen(view).headline, 'Cancelled');
+  assert.equal(seen(view).headline, 'Your order was cancelled');
   assert.equal(seen(view).tone, 'bad');
   assert.deepEqual(stepsOf(view).slice(1), [
     'accepted complete', 'preparing cancelled', 'ready_for_pickup cancelled', 'in_transit cancelled',
     'delivered cancelled', 'cancelled over',
   ]);
   assert.deepEqual(currentOf(view), ['cancelled']);
-  assert.match(seen(view).detail, /contact support/);
+  assert.match(seen(view).detail, /contact the business/);
+  assert.equal(seen(viewOf('service', 'cancelled')).headline, 'Your visit was cancelled');
 });
 
-test('CUS-027 AC-007: when no rider is found that is said, and what happens next', () => {
+test('CUS-027 AC-007: the page says that no rider was found, and what happens next', () => {
   const before = viewOf('delivery', 'ready_for_pickup');
   const event = {type: 'status', epoch: 'e', prev: '5-0', id: '6-0', status: 'allocation_failed', at: WALL};
   const {view} = reduce(before, event, 2_000);
   const {headline, detail, tone} = seen(view);
   assert.deepEqual([headline, tone], ["We're having trouble finding a rider", 'warn']);
-  assert.match(detail, /^We keep trying/);
+  assert.match(detail, /^We're still looking/);
   assert.deepEqual(currentOf(view), ['allocation_failed']);
   assert.equal(stepsOf(view)[3], 'ready_for_pickup active');
   assert.equal(stepsOf(view)[4], 'allocation_failed failed');
 });
 
-test('whoever may not follow any more sees nobody', () => {
+test('a follower whose access was revoked sees no map', () => {
   const {view} = reduce(underway(), {type: 'ended', reason: 'revoked'}, 2_000);
   assert.equal(seen(view).isMapped, false);
 });
 
-test('every state has all its sentences in both languages, and German speaks German', () => {
+test('a sentence names the rider of a delivery and falls back to an operator\u2019s general text', () => {
+  const paused = underway('delivery', {tracking: 'paused', text: 'paused', reason: 'deactivated'});
+  assert.match(seen(paused).detail, /^Your rider has paused/);
+  const own = {...texts.en, tracking: {paused: {short: 'Paused', spoken: 'Sharing is paused.'}}};
+  const {detail} = picture(paused, {now: 1_000, wall: WALL, locale: 'en-US', timeZone: 'UTC'}, own, allWords.en);
+  assert.equal(detail, 'Sharing is paused.');
+});
+
+test('at the door the page says that the rider is here instead of a distance of 0', () => {
+  const near = (metres) => underway('delivery', {position: {id: '1', at: 1, ...onward(HOME, 200, metres)}});
+  assert.equal(seen(near(3)).twin, 'Your rider is here.');
+  assert.match(seen(near(60)).twin, /^Your rider is 200 feet away/);
+});
+
+test('every text exists in both languages, and the German page is in German', () => {
   const paths = (value, path = '') => (typeof value === 'object'
     ? Object.entries(value).flatMap(([name, part]) => paths(part, `${path}.${name}`)) : [`${path} ${typeof value}`]);
   assert.deepEqual(paths(allWords.de), paths(allWords.en));
   const de = seen(underway(), {language: 'de', locale: 'de-DE'});
   assert.equal(de.eta, 'Ankunft in 12 Min.');
-  assert.equal(de.twin, 'Techniker ist 4 Kilometer entfernt und kommt voraussichtlich in 12 Minuten an.');
+  assert.equal(de.twin, 'Ihr Techniker ist 4 Kilometer entfernt und kommt voraussichtlich in 12 Minuten an.');
   assert.equal(seen(viewOf('service', 'work_in_progress'), {language: 'de'}).headline, 'Der Techniker ist angekommen.');
 });
 
-test('the facts are the order, its vendor, its arrival and since when; what nobody knows is left out', () => {
+test('the details list the order, vendor, arrival and last change, and omit what is unknown', () => {
   const {facts} = seen(underway('delivery', {}));
   assert.deepEqual(facts, {name: 'Order', job: 'job-1', vendor: '', arrival: '2:45 PM', since: '2:32 PM'});
   assert.equal(seen(Object.freeze({...underway(), vendor: 'Trattoria'})).facts.vendor, 'Trattoria');
 });
 
-test('a connection that is open takes back what was said of it, and nothing that was said of the job', () => {
+test('an open connection clears connection errors but not what the gateway said about the job', () => {
   const view = underway();
   assert.equal(refusalOnceOpen('down', view), null);
   assert.equal(refusalOnceOpen('limited', unknownView('job-1')), null);
   const refused = reduce(unknownView('job-1'), {type: 'error', code: 'not_found', message: ''}, 1_000).view;
   assert.equal(refusalOnceOpen('unknown', refused), 'unknown');
-  // The first state said so, and the socket has not answered yet.
+  // These came with the first state; the socket has not answered yet.
   for (const said of ['unknown', 'expired']) assert.equal(refusalOnceOpen(said, unknownView('job-1')), said);
   for (const reason of ['revoked', 'reassigned']) {
     const ended = reduce(view, {type: 'ended', reason}, 1_000).view;
@@ -204,10 +221,10 @@ test('a connection that is open takes back what was said of it, and nothing that
   }
 });
 
-test('after a phone has slept a position is as old as the wall clock says, and never younger than the other', () => {
+test('after a phone has slept, the greater of the two clock ages counts', () => {
   const message = {type: 'location', id: '2', at: 5_000, ...onward(HOME, 200, 4_000)};
   const {view} = reduce(underway(), message, 1_000, {wall: WALL});
-  // 10 min, of which the clock that never goes back has counted 12 s.
+  // The phone slept for 10 min, of which the monotonic clock counted 12 s.
   const slept = seen(view, {now: 13_000, wall: WALL + 600_000});
   assert.deepEqual([slept.isStale, slept.age], [true, 'Last updated 10 minutes ago']);
   const setBack = seen(view, {now: 76_000, wall: WALL - 3_600_000});
@@ -215,7 +232,7 @@ test('after a phone has slept a position is as old as the wall clock says, and n
   assert.equal(seen(view, {now: 13_000, wall: WALL + 12_000}).age, 'Live');
 });
 
-test('where there is no room, who was here keeps what it saw, and who comes new is told', () => {
+test('at the viewer limit an existing viewer keeps the view and a new one sees the reason', () => {
   assert.deepEqual([refusalWithoutRoom(null, true), refusalWithoutRoom(null, false)], [null, 'full']);
   assert.deepEqual([refusalWithoutRoom('unknown', true), refusalWithoutRoom('unknown', false)], ['unknown', 'unknown']);
   assert.equal(refusalOnceOpen('full', unknownView('job-1')), null);

@@ -1,4 +1,4 @@
-// What a screen reader is told: pages.md 12. Status, arrivals that moved, arriving; no position, no countdown.
+// What a screen reader announces: changes of status, arrival times that moved and the arrival itself; no positions, no countdown.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -16,41 +16,48 @@ function heard(...pictures) {
   return said;
 }
 
-test('what was there when the page came is not spoken', () => {
+test('the initial content of the page is not announced', () => {
   assert.deepEqual(heard({}), []);
   assert.deepEqual(heard({spoken: ''}, {}), []);
 });
 
-test('a change of state is spoken once, however often it is drawn', () => {
+test('a change of state is announced once, however often it is rendered', () => {
   assert.deepEqual(heard({}, {spoken: 'Arrived.'}, {spoken: 'Arrived.'}, {spoken: 'Arrived.'}), ['state: Arrived.']);
 });
 
-test('positions and the countdown are not spoken', () => {
+test('positions and the countdown are not announced', () => {
   assert.deepEqual(heard({}, {eta: 'Arriving in 11 min'}, {eta: 'Arriving in 5 min'}), []);
 });
 
-test('an arrival is spoken when it moves by two minutes, from where it was spoken last', () => {
+test('an arrival time is announced when it is two minutes off the last announced one', () => {
   const at = (minutes) => ({arrivesAt: minutes * MINUTE, eta: `Arriving in ${minutes} min`});
   assert.deepEqual(heard(at(12), at(13), at(13.9)), []);
   assert.deepEqual(heard(at(12), at(13), at(14)), ['arrival: Arriving in 14 min.']);
   assert.deepEqual(heard(at(12), at(9)), ['arrival: Arriving in 9 min.']);
 });
 
-test('that somebody arrives is spoken once', () => {
+test('an imminent arrival is announced once', () => {
   const now = {eta: 'Arriving now', isArriving: true};
   assert.deepEqual(heard({}, now, now), ['arrival: Arriving now.']);
 });
 
-test('an arrival that was gone with the map is spoken when it is there again', () => {
+test('an arrival time that disappeared with the map is announced when it is back', () => {
   const gone = {isMapped: false, arrivesAt: null, eta: '', spoken: 'Paused.'};
   assert.deepEqual(heard({}, gone, {}), ['state: Paused.', 'state: On the way.', 'arrival: Arriving in 12 min.']);
 });
 
-test('D8: that the location is old is spoken once, and once that it is live again', () => {
+test('D8: a stale location is announced once, and so is its return', () => {
   const [old, live] = [{isStale: true, spokenPosition: 'It is old.'}, {isStale: false, spokenPosition: 'It is live.'}];
   assert.deepEqual(heard(live, old, old, live, live), ['position: It is old.', 'position: It is live.']);
   assert.deepEqual(heard(old, old), []);
-  // Without a map the state has said why.
+  // Without a map the announcement of the state is enough.
   const gone = {...live, isMapped: false, arrivesAt: null, spoken: 'Paused.'};
   assert.deepEqual(heard(old, gone), ['state: Paused.']);
+});
+
+test('D26: an announced arrival time ends with exactly one full stop', () => {
+  const german = {eta: 'Ankunft in 9 Min.', arrivesAt: 9 * MINUTE};
+  assert.deepEqual(heard({}, german), ['arrival: Ankunft in 9 Min.']);
+  const english = {eta: 'ETA recalculating\u2026', arrivesAt: 9 * MINUTE};
+  assert.deepEqual(heard({}, english), ['arrival: ETA recalculating\u2026']);
 });

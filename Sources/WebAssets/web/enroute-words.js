@@ -6,6 +6,8 @@
 const MILES = new Set(['US', 'GB', 'LR', 'MM']);
 const METRES_PER_MILE = 1609.344;
 const METRES_PER_FOOT = 0.3048;
+/** m from the destination within which the rider is called here: a distance would be less than GPS can tell. */
+const HERE_WITHIN = 20;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
@@ -14,15 +16,17 @@ const WORDS = {
     now: 'Arriving now', within: 'Arriving in {time}', at: 'Arriving at {time}',
     recalculating: 'ETA recalculating\u2026', unavailable: 'ETA unavailable', afterStop: 'After another stop',
     updated: 'Last updated {ago}',
-    away: '{who} is {far} away.', awayNow: '{who} is {far} away and is expected to arrive any moment.',
-    awayWithin: '{who} is {far} away and is expected to arrive in {time}.',
-    awayAt: '{who} is {far} away and is expected to arrive at {time}.',
+    here: '{who} is here.', away: '{who} is {far} away.',
+    awayNow: '{who} is {far} away and should arrive any moment.',
+    awayWithin: '{who} is {far} away and should arrive in {time}.',
+    awayAt: '{who} is {far} away and should arrive at {time}.',
   },
   de: {
     now: 'Gleich da', within: 'Ankunft in {time}', at: 'Ankunft um {time}',
     recalculating: 'Ankunft wird neu berechnet\u2026', unavailable: 'Ankunftszeit nicht verf\u00fcgbar',
     afterStop: 'Nach einem anderen Halt', updated: 'Zuletzt aktualisiert {ago}',
-    away: '{who} ist {far} entfernt.', awayNow: '{who} ist {far} entfernt und kommt jeden Moment an.',
+    here: '{who} ist da.', away: '{who} ist {far} entfernt.',
+    awayNow: '{who} ist {far} entfernt und kommt jeden Moment an.',
     awayWithin: '{who} ist {far} entfernt und kommt voraussichtlich in {time} an.',
     awayAt: '{who} ist {far} entfernt und kommt voraussichtlich um {time} an.',
   },
@@ -52,6 +56,9 @@ const fill = (sentence, values) => sentence.replace(/\{(\w+)\}/g, (_, name) => v
 export function readersLocale(language, preferred = []) {
   return preferred.find((locale) => languageOf(locale) === languageOf(language)) ?? language;
 }
+
+/** The text as a whole sentence: with a full stop, unless it already ends with a punctuation mark (`9 Min.`). */
+export const sentence = (text) => (/[.!?\u2026]$/.test(text.trim()) ? text : `${text}.`);
 
 /** Whether roads are measured in miles there; English of nowhere in particular is American, as in `Intl`. */
 export function usesMiles(locale) {
@@ -151,6 +158,7 @@ export function arrivalText(eta, serverTime, locale, {clockOffset = 0, timeZone}
 export function twinText({who, metres, eta, serverTime, clockOffset = 0, timeZone}, locale) {
   const {kind, minutes, at} = arrival(eta, serverTime);
   const words = wordsOf(locale);
+  if (metres <= HERE_WITHIN) return fill(words.here, {who});
   const sentence = {now: words.awayNow, within: words.awayWithin, at: words.awayAt}[kind] ?? words.away;
   const time = kind === 'at' ? clockText(at - clockOffset, locale, timeZone)
     : kind === 'within' ? minutesText(minutes, locale, true) : '';

@@ -163,7 +163,8 @@ export function auditPanel(panel, answer, {words}) {
     heading('audit', words.audit),
     ...(changes.length + accesses.length === 0 ? [make('p', {class: 'quiet'}, words.noAudit)] : []),
     ...list(words.changes, changes, ({rider, change, job, reason, actor}) => [
-      rider, change, job, reason && `(${reason})`, actor && actor !== rider && `${words.actor} ${actor}`,
+      rider, words.changeNames[change] ?? change, job, reason && `(${words.changeReasons[reason] ?? reason})`,
+      actor && actor !== rider && `${words.actor} ${actor}`,
     ].filter(Boolean).join(' ')),
     ...list(words.accesses, accesses, ({person, role, type, job, via}) => [
       person, role && role !== 'customer' && `(${role})`, words[type] ?? type, job, words.via[via],

@@ -59,10 +59,11 @@ export class SignIn {
 
   /**
    * @param panel the section to ask in, empty and hidden.
-   * @param takesLinks whether what stands behind # may be a tracking link.
+   * @param takesLinks whether the fragment of the address may be a tracking link.
+   * @param why the heading of the panel: what signing in is for.
    */
-  constructor({panel, takesLinks = false}) {
-    this.panel = panel;
+  constructor({panel, takesLinks = false, why = shared.signInWhy}) {
+    Object.assign(this, {panel, why});
     const behind = textBehind(location.hash);
     if (behind.startsWith('in.')) {
       history.replaceState(history.state, '', location.pathname + location.search);
@@ -172,8 +173,7 @@ export class SignIn {
       else input.focus();
     });
     this.panel.setAttribute('aria-labelledby', 'signin-title');
-    this.panel.append(
-      make('h2', {id: 'signin-title'}, shared.signInTitle), make('p', {}, shared.signInWhy));
+    this.panel.append(make('h2', {id: 'signin-title'}, this.why));
     if (page) {
       const back = encodeURIComponent(location.origin + location.pathname + location.search);
       const address = `${page}${page.includes('?') ? '&' : '?'}return=${back}`;

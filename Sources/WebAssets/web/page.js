@@ -146,11 +146,13 @@ export class ConnectionBanner {
    * @param knownAt ms since the epoch, of what was kept from an earlier visit; null for what came over this connection.
    * @param heardAt the same, of what came over it last: a phone that slept notices later that it is lost.
    * @param say says a text aloud, at once.
+   * @param words the texts, where a page has its own
    */
   constructor(element, {
     patience = 2_000, hasState = () => true, knownAt = () => null, heardAt = () => null, say = () => {},
+    words = shared,
   } = {}) {
-    Object.assign(this, {element, patience, hasState, knownAt, heardAt, say});
+    Object.assign(this, {element, patience, hasState, knownAt, heardAt, say, words});
   }
 
   /** @param connection what `enroute.connection` says now. */
@@ -207,9 +209,10 @@ export class ConnectionBanner {
 
   #sentence = () => {
     const {close, state} = this.#connection;
-    const why = close?.code === FULL ? 'full' : state === 'open' ? 'silent' : 'offline';
-    if (!this.hasState()) return shared[why];
-    return shared[`${why}Since`](clockText(this.knownAt() ?? this.heardAt() ?? this.#lostAt, locale));
+    const isOffline = navigator.onLine === false;
+    const why = close?.code === FULL ? 'full' : state === 'open' ? 'silent' : isOffline ? 'offline' : 'lost';
+    if (!this.hasState()) return this.words[why];
+    return this.words[`${why}Since`](clockText(this.knownAt() ?? this.heardAt() ?? this.#lostAt, locale));
   };
 }
 

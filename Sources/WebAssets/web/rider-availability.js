@@ -1,6 +1,7 @@
 // The availability switch (RDR-009). It shows what the gateway knows, never a wish: while a change is on its way the
 // thumb stands in the middle, and when it fails the switch is where it was, with a message that says why.
 
+import {sentence} from './enroute-words.js';
 import {make, put} from './page.js';
 
 /** ms for an answer; then the rider is told, and what came of it is asked for when the network is back. */
@@ -132,7 +133,8 @@ export class Availability {
     snack.hidden = true;
     void snack.offsetWidth;
     snack.hidden = false;
-    this.on.say(message.textContent);
+    // Each paragraph is a sentence of its own for a screen reader.
+    this.on.say([...message.children].map(({textContent}) => sentence(textContent)).join(' '));
     this.#leaveIn(message.querySelector?.('a') ? CHOICE_FOR : TOLD_FOR);
   };
 

@@ -1,7 +1,7 @@
 // The list of tasks: one card for each, built once and then only changed where something is different, so that neither
 // focus nor a screen reader loses its place. A card shows what it is given and calls back; it decides nothing.
 
-import {allowsTravel, headingFor, inOrder, isOver, isWaitingForVendor, verbsOf} from './rider-tasks.js';
+import {RETURNABLE, allowsTravel, headingFor, inOrder, isOver, isWaitingForVendor, verbsOf} from './rider-tasks.js';
 import {make, put} from './page.js';
 
 const picture = (paths) => `<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">${paths}</svg>`;
@@ -30,6 +30,13 @@ const nameOf = (job, to, words) => (to === 'vendor' ? job.view.vendor : null) ??
 /** The vendor's name and address, as long as the rider is on the way there. */
 const placeOf = (state, view) =>
   (headingFor(state) === 'vendor' ? [view.vendor, view.vendorAddress] : []).filter(Boolean).join(', ');
+
+/** The state of the rider's task, and the order's own status as long as the rider waits for the vendor. */
+function statusText({kind, status}, task, words) {
+  if (kind !== 'delivery' || !task || isOver(status)) return words.statuses[status];
+  const isBeforePickup = RETURNABLE.includes(task) && !allowsTravel(status);
+  return isBeforePickup ? `${words.taskStates[task]} · ${words.statuses[status]}` : words.taskStates[task];
+}
 
 /** ms in which the second tap is taken to be meant. */
 export const SURE_WITHIN = 10_000;
@@ -175,10 +182,7 @@ export class TaskList {
     const state = {job: job.job, kind: view.kind, status: view.status, task, steps: view.steps};
     card.job = state;
     put(card.title, view.kind ? `${words[view.kind]} ${job.job}` : job.job);
-    put(card.status, view.known
-      ? view.kind === 'delivery' && task && !isOver(view.status)
-        ? `${words.taskStates[task]} · ${words.statuses[view.status]}` : words.statuses[view.status]
-      : words.oneMoment);
+    put(card.status, view.known ? statusText(view, task, words) : words.oneMoment);
     if (card.kind.dataset.kind !== (view.kind ?? '')) {
       card.kind.dataset.kind = view.kind ?? '';
       card.kind.innerHTML = PICTURES[view.kind] ?? '';

@@ -1,64 +1,64 @@
-// What the rider is told of the permission to locate: why, before the browser asks, and after a no how to allow it in
-// this browser. A web page can not open the settings of a phone or a browser, so each way is told step by step.
+// The texts about the location permission: why it is needed, before the browser asks, and how to allow it in this browser after
+// a refusal. A web page cannot open the settings of a phone or a browser, so the rider gets step-by-step instructions.
 
 export const permissionWords = {
   en: {
     explaining: {
       title: 'Share your location while you travel?',
       text: 'Travel Mode shows your customer where you are and when you arrive.',
-      points: ['Only while Travel Mode is on, and for this task alone',
-        'It ends by itself when you arrive, and after four hours',
-        'No record of your way is kept'],
-      last: 'Your browser asks next. “While using” is enough: we never ask for more.',
+      points: ['Only while Travel Mode is on, and only for this task',
+        'Stops by itself when you arrive, or at a time limit',
+        'Your route is not recorded'],
+      last: 'Your browser asks next. “While using” is enough – we never need more.',
       main: 'Continue', other: 'Not now',
     },
     presence: {
       title: 'Share your location while you are online?',
-      text: 'Then you are offered tasks that are near you.',
+      text: 'You’ll be offered tasks near you.',
       points: ['Only while you are online and this page is open',
-        'Only your dispatcher’s system gets it, and forgets it within minutes'],
-      last: 'Your browser asks next. “While using” is enough: we never ask for more. You can go on without it, too.',
+        'Only your dispatcher’s system gets it, and deletes it within minutes'],
+      last: 'Your browser asks next. “While using” is enough – we never need more. You can also continue without it.',
       main: 'Continue', other: 'Not now',
     },
     asking: {
-      title: 'Your browser asks now', text: 'Please choose “Allow” in its question. “While using” is enough.',
+      title: 'Your browser is asking', text: 'Choose “Allow”. “While using” is enough.',
       other: 'Cancel',
     },
     refused: {
-      title: 'Location is not allowed',
-      text: 'Travel Mode needs your location. It was not activated. You can allow it in the settings:',
-      last: 'A web page can not open these settings for you.', main: 'I have allowed it', other: 'OK',
+      title: 'Location is blocked',
+      text: 'Travel Mode needs your location, so it wasn’t activated. Allow it in the settings:',
+      main: 'I have allowed it', other: 'OK',
     },
     dismissed: {
-      title: 'Your browser got no answer',
-      text: 'Travel Mode needs your location. It was not activated. If the question does not come again, allow it in '
+      title: 'The permission question was closed',
+      text: 'Travel Mode needs your location, so it wasn’t activated. If the question doesn’t come back, allow it in '
         + 'the settings:',
-      last: 'A web page can not open these settings for you.', main: 'Ask again', other: 'Not now',
+      main: 'Ask again', other: 'Not now',
     },
     services: {
       title: 'Location is switched off',
-      text: 'This device does not say where it is. Please enable location services:',
-      last: 'A web page can not open these settings for you.', main: 'Try again', other: 'OK',
+      text: 'Switch on location services on this device:',
+      main: 'Try again', other: 'OK',
     },
     revoked: {
-      title: 'Location was taken back',
-      text: 'Your location is no longer shared, and your customer is told so. Travel Mode goes on once it is allowed '
+      title: 'Location access was turned off',
+      text: 'Your location is no longer shared, and your customer can see that. Travel Mode continues once you allow it '
         + 'again:',
-      last: 'A web page can not open these settings for you.', main: 'I have allowed it', other: 'OK',
+      main: 'I have allowed it', other: 'OK',
     },
     insecure: {
       title: 'This page is not secure',
-      text: 'A browser tells the location only to pages whose address begins with https. '
-        + 'Please ask your dispatcher for the right address.', other: 'OK',
+      text: 'Browsers share the location only with pages whose address starts with https. '
+        + 'Ask your dispatcher for the right address.', other: 'OK',
     },
     unsupported: {
-      title: 'No location here',
-      text: 'This browser can not tell where you are. Please use Chrome, Safari, Firefox or Samsung Internet.',
+      title: 'Location isn’t supported',
+      text: 'This browser can’t find your location. Use Chrome, Safari, Firefox or Samsung Internet.',
       other: 'OK',
     },
-    stillNot: 'Your browser still says no. Please check the steps; perhaps the page has to be loaded again.',
+    stillNot: 'Your browser still blocks it. Check the steps, or reload this page.',
     navigateAnyway: 'Navigate anyway',
-    allowed: 'Location is allowed now. You can activate Travel Mode.',
+    allowed: 'Location is allowed. You can activate Travel Mode now.',
     settings: {
       chromeAndroid: ['Tap the icon to the left of the address', 'Tap “Permissions”, then “Location”',
         'Choose “Allow while visiting the site”'],
@@ -71,19 +71,19 @@ export const permissionWords = {
       otherIos: ['Open Settings and scroll to this browser', 'Tap “Location”', 'Choose “While Using the App”'],
       safari: ['In the menu open Safari, then “Settings for this website”', 'For “Location” choose “Allow”',
         'If it still fails: System Settings, Privacy & Security, Location Services, Safari'],
-      firefoxAndroid: ['Tap the lock to the left of the address', 'Tap “Location” until it says “Allowed”',
-        'Load this page again'],
-      firefox: ['Click the icon to the left of the address', 'Take “Blocked” away from “Access your location”',
-        'Load this page again'],
+      firefoxAndroid: ['Tap the lock to the left of the address', 'Tap “Location” until it shows “Allowed”',
+        'Reload this page'],
+      firefox: ['Click the icon to the left of the address', 'Remove “Blocked” next to “Access your location”',
+        'Reload this page'],
       samsung: ['Tap the lock to the left of the address', 'Tap “Permissions”, then “Location”', 'Choose “Allow”'],
-      other: ['Open the settings of your browser', 'Look for the permissions of this site', 'Allow the location'],
+      other: ['Open the settings of your browser', 'Find the permissions for this site', 'Allow location'],
     },
     devices: {
-      ios: ['Open Settings, then Privacy & Security, Location Services', 'Switch Location Services on',
+      ios: ['Open Settings, then Privacy & Security, Location Services', 'Turn on Location Services',
         'Tap your browser below and choose “While Using the App”'],
-      android: ['Swipe down from the top of the screen', 'Touch and hold “Location”, and switch it on',
-        'In “App permissions” allow your browser “While using the app”'],
-      web: ['Open the settings of your system, then Privacy', 'Switch location services on',
+      android: ['Swipe down from the top of the screen', 'Touch and hold “Location” and turn it on',
+        'Under “App permissions”, allow your browser “While using the app”'],
+      web: ['Open your system settings, then Privacy', 'Turn on location services',
         'Allow your browser to use them'],
     },
   },
@@ -92,60 +92,59 @@ export const permissionWords = {
       title: 'Standort während der Fahrt teilen?',
       text: 'Der Fahrtmodus zeigt Ihrem Kunden, wo Sie sind und wann Sie ankommen.',
       points: ['Nur solange der Fahrtmodus an ist, und nur für diesen Auftrag',
-        'Er endet von selbst, wenn Sie ankommen, und nach vier Stunden', 'Ihr Weg wird nicht aufgezeichnet'],
-      last: 'Gleich fragt Ihr Browser. „Bei Verwendung“ genügt: mehr fragen wir nie.',
+        'Endet von selbst, wenn Sie ankommen oder die Höchstdauer erreicht ist', 'Ihr Weg wird nicht aufgezeichnet'],
+      last: 'Gleich fragt Ihr Browser. „Bei Verwendung“ genügt – mehr brauchen wir nie.',
       main: 'Weiter', other: 'Nicht jetzt',
     },
     presence: {
       title: 'Standort teilen, solange Sie online sind?',
       text: 'Dann bekommen Sie Aufträge in Ihrer Nähe.',
       points: ['Nur solange Sie online sind und diese Seite offen ist',
-        'Nur die Disposition bekommt ihn, und vergisst ihn nach Minuten'],
-      last: 'Gleich fragt Ihr Browser. „Bei Verwendung“ genügt: mehr fragen wir nie. Es geht auch ohne.',
+        'Nur das System Ihrer Disposition bekommt ihn und löscht ihn nach Minuten'],
+      last: 'Gleich fragt Ihr Browser. „Bei Verwendung“ genügt – mehr brauchen wir nie. Es geht auch ohne.',
       main: 'Weiter', other: 'Nicht jetzt',
     },
     asking: {
-      title: 'Ihr Browser fragt jetzt', text: 'Bitte wählen Sie dort „Zulassen“. „Bei Verwendung“ genügt.',
+      title: 'Ihr Browser fragt jetzt', text: 'Wählen Sie „Zulassen“. „Bei Verwendung“ genügt.',
       other: 'Abbrechen',
     },
     refused: {
-      title: 'Der Standort ist nicht erlaubt',
-      text: 'Der Fahrtmodus braucht Ihren Standort. Er wurde nicht eingeschaltet. Erlauben können Sie ihn in den '
+      title: 'Der Standort ist blockiert',
+      text: 'Der Fahrtmodus braucht Ihren Standort und wurde nicht eingeschaltet. Erlauben Sie ihn in den '
         + 'Einstellungen:',
-      last: 'Eine Webseite kann diese Einstellungen nicht öffnen.', main: 'Ich habe ihn erlaubt', other: 'OK',
+      main: 'Ich habe ihn erlaubt', other: 'OK',
     },
     dismissed: {
-      title: 'Ihr Browser bekam keine Antwort',
-      text: 'Der Fahrtmodus braucht Ihren Standort. Er wurde nicht eingeschaltet. Kommt die Frage nicht wieder, '
+      title: 'Die Frage wurde geschlossen',
+      text: 'Der Fahrtmodus braucht Ihren Standort und wurde nicht eingeschaltet. Kommt die Frage nicht wieder, '
         + 'erlauben Sie ihn in den Einstellungen:',
-      last: 'Eine Webseite kann diese Einstellungen nicht öffnen.', main: 'Noch einmal fragen', other: 'Nicht jetzt',
+      main: 'Noch einmal fragen', other: 'Nicht jetzt',
     },
     services: {
       title: 'Der Standort ist ausgeschaltet',
-      text: 'Dieses Gerät sagt nicht, wo es ist. Bitte schalten Sie die Ortungsdienste ein:',
-      last: 'Eine Webseite kann diese Einstellungen nicht öffnen.', main: 'Noch einmal versuchen', other: 'OK',
+      text: 'Schalten Sie die Ortungsdienste dieses Geräts ein:',
+      main: 'Noch einmal versuchen', other: 'OK',
     },
     revoked: {
-      title: 'Der Standort wurde zurückgenommen',
-      text: 'Ihr Standort wird nicht mehr geteilt, und Ihr Kunde erfährt es. Der Fahrtmodus geht weiter, sobald er '
-        + 'wieder erlaubt ist:',
-      last: 'Eine Webseite kann diese Einstellungen nicht öffnen.', main: 'Ich habe ihn erlaubt', other: 'OK',
+      title: 'Der Standortzugriff wurde abgeschaltet',
+      text: 'Ihr Standort wird nicht mehr geteilt, und Ihr Kunde sieht das. Der Fahrtmodus geht weiter, sobald Sie ihn '
+        + 'wieder erlauben:',
+      main: 'Ich habe ihn erlaubt', other: 'OK',
     },
     insecure: {
       title: 'Diese Seite ist nicht sicher',
-      text: 'Ein Browser sagt den Standort nur Seiten, deren Adresse mit https beginnt. '
-        + 'Bitte fragen Sie Ihre Disposition nach der richtigen Adresse.', other: 'OK',
+      text: 'Browser geben den Standort nur an Seiten weiter, deren Adresse mit https beginnt. '
+        + 'Fragen Sie Ihre Disposition nach der richtigen Adresse.', other: 'OK',
     },
     unsupported: {
       title: 'Kein Standort möglich',
-      text: 'Dieser Browser kann nicht sagen, wo Sie sind. Bitte nehmen Sie Chrome, Safari, Firefox oder Samsung '
+      text: 'Dieser Browser kann Ihren Standort nicht bestimmen. Nutzen Sie Chrome, Safari, Firefox oder Samsung '
         + 'Internet.',
       other: 'OK',
     },
-    stillNot: 'Ihr Browser sagt noch immer nein. Bitte prüfen Sie die Schritte; vielleicht muss die Seite neu '
-      + 'geladen werden.',
+    stillNot: 'Ihr Browser blockiert ihn noch. Prüfen Sie die Schritte oder laden Sie diese Seite neu.',
     navigateAnyway: 'Trotzdem navigieren',
-    allowed: 'Der Standort ist jetzt erlaubt. Sie können den Fahrtmodus einschalten.',
+    allowed: 'Der Standort ist erlaubt. Sie können den Fahrtmodus jetzt einschalten.',
     settings: {
       chromeAndroid: ['Tippen Sie auf das Symbol links neben der Adresse', 'Dann auf „Berechtigungen“ und „Standort“',
         'Wählen Sie „Beim Besuch der Website zulassen“'],
@@ -161,7 +160,7 @@ export const permissionWords = {
       firefoxAndroid: ['Tippen Sie auf das Schloss links neben der Adresse',
         'Tippen Sie auf „Standort“, bis dort „Erlaubt“ steht', 'Laden Sie die Seite neu'],
       firefox: ['Klicken Sie auf das Symbol links neben der Adresse',
-        'Nehmen Sie bei „Auf Ihren Standort zugreifen“ „Blockiert“ weg', 'Laden Sie die Seite neu'],
+        'Entfernen Sie „Blockiert“ bei „Auf Ihren Standort zugreifen“', 'Laden Sie die Seite neu'],
       samsung: ['Tippen Sie auf das Schloss links neben der Adresse', 'Dann auf „Berechtigungen“ und „Standort“',
         'Wählen Sie „Zulassen“'],
       other: ['Öffnen Sie die Einstellungen Ihres Browsers', 'Suchen Sie die Berechtigungen dieser Website',

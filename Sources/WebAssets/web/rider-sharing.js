@@ -3,11 +3,8 @@
 import {clockText} from './enroute-words.js';
 import {locale, put} from './page.js';
 
-const seconds = new Intl.NumberFormat(locale, {style: 'unit', unit: 'second', unitDisplay: 'short'});
 const percent = new Intl.NumberFormat(locale, {style: 'percent'});
 
-/** s between two reports until the gateway asks for another pace. */
-const FIRST_PACE = 1;
 /** ms without a reading, while the phone is asked for one again and again, from which on it does not find its location. */
 export const FOUND_WITHIN = 30_000;
 
@@ -27,13 +24,13 @@ export function trouble({isWatching, connection, note, foundAgo}) {
 }
 
 export class Sharing {
-  /** s between two reports, as the gateway asks for. */
-  pace = FIRST_PACE;
-
   /** @param {{card: Element, text: Element, rate: Element, note: Element, keep: Element}} places */
   constructor(places, travel, words) {
     Object.assign(this, {places, travel, words});
   }
+
+  /** The gateway asked for another pace. It is on the page for support and tests; the rider does not read it. */
+  paced(seconds) { this.places.rate.dataset.intervalSeconds = String(seconds); }
 
   show() {
     const {card, text, rate, note, keep} = this.places;
@@ -60,7 +57,7 @@ export class Sharing {
     const deadline = Math.min(...[...travel.travelling.values()].filter(Boolean));
     // The gateway's clock says when it is over, the rider's own what time that is here.
     const clockOffset = travel.enroute.serverTime - Date.now();
-    const until = Number.isFinite(deadline) ? `, ${words.until(clockText(deadline - clockOffset, locale))}` : '';
-    return (travel.lastFixAt === null ? words.waitingForFix : words.rate(seconds.format(this.pace))) + until;
+    const until = Number.isFinite(deadline) ? ` · ${words.until(clockText(deadline - clockOffset, locale))}` : '';
+    return (travel.lastFixAt === null ? words.waitingForFix : words.live) + until;
   };
 }

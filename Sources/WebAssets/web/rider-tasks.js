@@ -20,7 +20,7 @@ const DELIVERY = {
 };
 
 /** Giving a task back is possible until the goods are in the bag. */
-const RETURNABLE = ['accepted', 'arrived_at_store'];
+export const RETURNABLE = ['accepted', 'arrived_at_store'];
 
 /**
  * @param {{kind: 'delivery'|'service', status: string, task?: string|null}} job `task`: state of the rider's, if any

@@ -36,7 +36,7 @@ put(element('shift-title'), words.oneMoment);
 let rider;
 
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
-const signIn = new SignIn({panel: element('signin')});
+const signIn = new SignIn({panel: element('signin'), why: words.signInWhy});
 const enroute = new Enroute({credential: async () => signIn.current});
 const banner = new ConnectionBanner(element('offline'), {
   hasState: () => rider !== undefined, heardAt: () => enroute.heardAt,
@@ -156,8 +156,8 @@ function render() {
     list.show(jobs.all);
     sharing.show();
     element('none').hidden = jobs.count > 0 || rider === undefined;
-    const none = {online: words.noTasksOnline, offline: words.noTasksOffline}[rider?.status];
-    put(element('none-text'), none ?? words.noTasks);
+    const none = rider?.approved && {online: words.noTasksOnline, offline: words.noTasksOffline}[rider.status];
+    put(element('none-text'), none || words.noTasks);
   });
 }
 
@@ -207,15 +207,12 @@ enroute.on('connection', (connection) => {
     banner.explain(words.refused);
   }
 });
+enroute.on('rate', ({intervalSeconds}) => sharing.paced(intervalSeconds));
 enroute.on('welcome', () => {
   availability.connected();
   jobs.connected();
   if (rider?.status === 'online') enroute.presence({device: deviceName()});
   askForRider();
-});
-enroute.on('rate', ({intervalSeconds}) => {
-  sharing.pace = intervalSeconds;
-  render();
 });
 
 function look() {

@@ -3,7 +3,7 @@
 // every state of the stories can be tried without a browser.
 
 import {distance} from './enroute-view.js';
-import {arrival, arrivalText, clockText, distanceText, twinText, updatedText} from './enroute-words.js';
+import {agoText, arrival, arrivalText, clockText, distanceText, twinText, updatedText} from './enroute-words.js';
 
 /** ms without a position from which on a marker is grey, whoever notices first. */
 export const STALE_AFTER = 30_000;
@@ -11,7 +11,7 @@ export const STALE_AFTER = 30_000;
 const TRAVELLING = ['on_the_way', 'in_transit'];
 const SEEN = ['live', 'stale'];
 /** Statuses whose short text is the headline: it is the whole message. */
-const BRIEF = ['ready_for_pickup', 'delivered', 'completed', 'cancelled'];
+const BRIEF = ['delivered', 'completed'];
 const TONES = {delivered: 'good', completed: 'good', cancelled: 'bad', allocation_failed: 'warn'};
 const DONE = ['delivered', 'completed'];
 
@@ -69,7 +69,7 @@ export function picture(view, {now, wall, isLost = false, isKept = false, isUnse
     kind, isMapped, isStale,
     title: view.kind ? words.title[kind] : words.brand,
     headline: headline(view, kind, texts, words),
-    detail: detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime}, texts, words),
+    detail: detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime, age, locale}, texts, words),
     tone: TONES[view.status] ?? null,
     isOld: isStale || isLost,
     age: !isMapped ? '' : isStale ? updatedText(Math.max(STALE_AFTER, age), locale)
@@ -84,7 +84,7 @@ export function picture(view, {now, wall, isLost = false, isKept = false, isUnse
       since: view.statusAt ? sinceText(view.statusAt - view.clockOffset, wall, locale, timeZone) : '',
     },
     spoken: spoken(view, kind, isMapped, texts, words),
-    spokenPosition: isStale ? texts?.tracking?.stale?.spoken ?? '' : words.liveAgain,
+    spokenPosition: isStale ? trackingText('stale', kind, texts) : words.liveAgain,
     arrivesAt: eta?.state === 'ok' ? eta.arrivesAt ?? null : null,
     isArriving: when.kind === 'now',
   };
@@ -94,18 +94,28 @@ export function picture(view, {now, wall, isLost = false, isKept = false, isUnse
 const statusText = (status, texts) => texts?.statuses[status] ?? null;
 const readable = (status) => (status ?? '').replace(/_/g, ' ').replace(/^./, (letter) => letter.toUpperCase());
 
+/** The sentence for a tracking state: the one for this kind of job where there is one, otherwise the general one. */
+function trackingText(name, kind, texts) {
+  const text = texts?.tracking?.[name];
+  return text?.[kind] ?? text?.spoken ?? '';
+}
+
 function headline(view, kind, texts, words) {
   if (!view.known) return words.moment;
   if (view.status === 'work_in_progress') return words.arrived[kind];
+  if (view.status === 'cancelled') return words.cancelled[kind];
   const text = statusText(view.status, texts);
   return (BRIEF.includes(view.status) ? text?.short : text?.long) ?? readable(view.status);
 }
 
-function detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime}, texts, words) {
+function detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime, age, locale}, texts, words) {
   if (!view.known) return '';
-  const tracking = (name) => texts?.tracking?.[name]?.spoken ?? '';
+  const tracking = (name) => trackingText(name, kind, texts);
   const unavailable = view.unavailable === 'unavailable_unknown' ? null : view.unavailable;
-  if (isStale) return tracking(unavailable ?? 'stale');
+  if (isStale) {
+    const ago = agoText(Math.max(STALE_AFTER, age), locale);
+    return unavailable ? `${tracking(unavailable)} ${words.lastSeenAgo(ago)}`.trim() : words.lastSeenHere(words.rider[kind], ago);
+  }
   if (isMapped) return '';
   if (!TRAVELLING.includes(view.status)) return statusText(view.status, texts)?.next ?? '';
   if (isKept) return words.withoutConnection;
@@ -115,7 +125,7 @@ function detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime}, t
   switch (view.tracking) {
     case 'arrived': return words.arrived[kind];
     case 'paused': case 'ended': return tracking(view.text ?? view.tracking);
-    case 'waiting': return unavailable ? tracking(unavailable) : words.notSharedYet[kind];
+    case 'waiting': return tracking(unavailable ?? 'waiting');
     default: return tracking('unavailable_unknown');
   }
 }
@@ -129,14 +139,15 @@ function etaText(eta, when, {serverTime, locale, timeZone, clockOffset}, words) 
 /** The map in a sentence; of a place that is no news it says that it was there. */
 function twin(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) {
   const metres = distance(view.position, view.destination);
-  const who = words.riderOnMap[kind];
+  const who = words.rider[kind];
   if (isStale) return words.lastSeen(who, distanceText(metres, locale, {spoken: true}));
   return twinText({who, metres, eta, serverTime, clockOffset: view.clockOffset, timeZone}, locale);
 }
 
 /** The steps as they stand. A job that was cancelled ends in a step of its own, and what holds it up is one too. */
 function steps(view, clock, texts, words) {
-  const since = view.statusAt ? words.sinceTime(clock(view.statusAt - view.clockOffset)) : words.states.active;
+  const time = view.statusAt ? clock(view.statusAt - view.clockOffset) : null;
+  const since = time ? words.sinceTime(time) : words.states.active;
   const label = (status) => statusText(status, texts)?.short ?? readable(status);
   const isHeldUp = view.status === 'allocation_failed';
   const list = view.steps.map(({status, state}) => {
@@ -144,10 +155,10 @@ function steps(view, clock, texts, words) {
     return {status, state, label: label(status), note: isCurrent ? since : words.states[state], isCurrent};
   });
   if (DONE.includes(view.status) && list.length) {
-    Object.assign(list[list.length - 1], {isCurrent: true, note: since});
+    Object.assign(list[list.length - 1], {isCurrent: true, note: time ? words.atTime(time) : words.states.complete});
   }
   if (view.status === 'cancelled') {
-    list.push({status: view.status, state: 'over', label: label(view.status), note: since, isCurrent: true});
+    list.push({status: view.status, state: 'over', label: label(view.status), note: time ? words.atTime(time) : '', isCurrent: true});
   }
   if (isHeldUp) {
     const place = list.findIndex(({state}) => state === 'active');

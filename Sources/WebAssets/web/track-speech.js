@@ -3,6 +3,8 @@
 // What was there when the page came is read by the page itself, positions are never spoken, and a countdown is no news.
 // How often something is said is the Announcer's business (page.js).
 
+import {sentence} from './enroute-words.js';
+
 /** ms by which an arrival has to move before it is spoken of. */
 export const TELLING = 120_000;
 
@@ -48,6 +50,6 @@ export class Speech {
     const hasCome = isArriving && !this.#isArriving;
     if (hasMoved) this.#arrivesAt = arrivesAt;
     this.#isArriving = isArriving;
-    if ((hasMoved || hasCome) && !isFirst) this.say('arrival', `${eta}.`);
+    if ((hasMoved || hasCome) && !isFirst) this.say('arrival', sentence(eta));
   };
 }

@@ -23,7 +23,7 @@ const element = (id) => document.getElementById(id);
 const words = inLanguage(allWords);
 const job = decodeURIComponent(location.pathname.split('/').pop());
 
-const signIn = new SignIn({panel: element('signin'), takesLinks: true});
+const signIn = new SignIn({panel: element('signin'), takesLinks: true, why: words.signInWhy});
 const enroute = new Enroute({credential: async () => signIn.current});
 const map = new TrackMap(element('map'), {follow: element('follow'), words});
 const announcer = new Announcer(element('announcer'));
@@ -31,7 +31,7 @@ const announcer = new Announcer(element('announcer'));
 const speech = new Speech(
   (topic, text) => announcer.say(topic, text, {isUrgent: topic !== 'arrival'}), (topic) => announcer.unsay(topic));
 const banner = new ConnectionBanner(element('offline'), {
-  hasState: () => view.known, knownAt: () => keptAt, heardAt: () => enroute.heardAt,
+  words, hasState: () => view.known, knownAt: () => keptAt, heardAt: () => enroute.heardAt,
   say: (text) => announcer.say('connection', text, {isUrgent: true}),
 });
 

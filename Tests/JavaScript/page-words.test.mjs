@@ -1,0 +1,67 @@
+// The texts of the pages: both languages have the same ones, and every text is used.
+
+import assert from 'node:assert/strict';
+import {readFileSync, readdirSync} from 'node:fs';
+import {test} from 'node:test';
+
+import {Place} from './page.mjs';
+
+const folder = new URL('../../Sources/WebAssets/web/', import.meta.url);
+const pages = {};
+for (const name of ['track', 'rider', 'ops', 'page']) {
+  pages[name] = (await import(new URL(`${name}-words.js`, folder))).words;
+}
+const {permissionWords} = await import(new URL('rider-permission-words.js', folder));
+const {auditPanel} = await import(new URL('ops-panels.js', folder));
+
+const source = readdirSync(folder).filter((name) => /\.(js|html)$/.test(name) && !name.endsWith('-words.js'))
+  .map((name) => readFileSync(new URL(name, folder), 'utf8')).join('\n');
+
+/** Keys that the code puts together or receives from the gateway. */
+const LOOKED_UP = ['delivery', 'service', 'approaching', 'arrived', 'followed', 'left', 'wasHidden', 'battery'];
+
+const shape = (value) => (typeof value === 'object' && !Array.isArray(value)
+  ? Object.fromEntries(Object.entries(value).map(([name, part]) => [name, shape(part)])) : typeof value);
+
+test('every text exists in English and in German', () => {
+  for (const words of [...Object.values(pages), permissionWords]) assert.deepEqual(shape(words.de), shape(words.en));
+});
+
+test('D32: every text is used', () => {
+  for (const [page, words] of Object.entries(pages)) {
+    for (const key of Object.keys(words.en)) {
+      const name = key.replace(/Since$/, '');
+      const isUsed = new RegExp(`(words|shared)\\.${name}\\b|data-(word|label)="${name}"|'${name}'`).test(source);
+      assert.ok(isUsed || LOOKED_UP.includes(key), `${page}: ${key}`);
+    }
+  }
+});
+
+test('D32: the German activity list is in German', () => {
+  const panel = new Place();
+  const [words, link] = [pages.ops.de, (job) => job];
+  auditPanel(panel, {
+    changes: [
+      {id: '1795248657611-0', rider: 'rider-1', change: 'assigned', job: 'order-7', actor: 'dispatch'},
+      {id: '1795248657611-1', rider: 'rider-1', change: 'released', job: 'order-7', reason: 'completed', actor: 'rider-1'},
+    ],
+    accesses: [{id: '1795248657611-0', type: 'followed', job: 'order-7', person: 'anna', role: 'customer', via: 'link'}],
+  }, {words, link});
+  const lines = panel.querySelectorAll('li').map(({textContent}) => textContent.replace(/^[\d:]+\s?[AP]?M?\s/, ''));
+  assert.deepEqual(lines, [
+    'rider-1 bekam order-7 von dispatch', 'rider-1 beendete order-7 (erledigt)', 'anna öffnete order-7 über einen Link',
+  ]);
+});
+
+test('every change of a rider has a name in both languages', () => {
+  const swift = readFileSync(new URL('../../Sources/EnrouteWire/Riders/RiderChange.swift', import.meta.url), 'utf8');
+  const body = /enum Kind: String[^{]*\{([^}]*)\}/.exec(swift)[1].replace(/\/\/.*$/gm, '');
+  const kinds = [...body.matchAll(/case ([^\n]+)/g)].flatMap(([, list]) => list.split(',')).map((kind) => {
+    const [name, raw] = kind.trim().split(' = ');
+    return raw ? raw.replaceAll('"', '') : name;
+  });
+  assert.ok(kinds.includes('unreachable_with_task') && kinds.includes('assigned'));
+  for (const language of ['en', 'de']) {
+    for (const kind of kinds) assert.ok(pages.ops[language].changeNames[kind], `${language}: ${kind}`);
+  }
+});
