@@ -7,7 +7,7 @@
 -- Counts, words and times only, never where somebody is.
 --
 -- Role     live
--- KEYS[1]  job:{<job>}:verdicts   hash     verdict -> how many; unavailable, approach, stopped, sharing -> a word, or '';
+-- KEYS[1]  job:{<job>}:verdicts   hash     verdict -> how many; unavailable, proximity, stopped, sharing -> a word, or '';
 --                                          seen_at, sharing_at -> ms since the epoch
 -- KEYS[2]  job:{<job>}:feed       channel
 -- KEYS[3]  job:{<job>}:travel     string   read: without a travel mode that is on or paused, the hash is kept for a minute

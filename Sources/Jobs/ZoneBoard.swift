@@ -135,7 +135,7 @@ extension JobRow {
         self.init(
             job: open.job, kind: record.kind, status: record.status, statusAt: record.statusAt,
             customer: record.customer, rider: record.rider, tracking: tracking, reason: view.snapshot.reason,
-            approach: view.isTracking ? notes.approach : nil, deadline: view.deadline, followers: followers)
+            proximity: view.isTracking ? notes.proximity : nil, deadline: view.deadline, followers: followers)
         guard view.isTracking, tracking != .live else { return }
         self.unavailable = notes.unavailable ?? (tracking == .stale || tracking == .lost ? .unknown : nil)
         switch tracking {

@@ -3,7 +3,7 @@
 // has not arrived at it.
 
 /// What seems to be so; it is for people or for configuration to make it a status.
-package enum Approach: String, Hashable, Sendable, CaseIterable {
+package enum Proximity: String, Hashable, Sendable, CaseIterable {
     case approaching
     case arrived
     /// It had arrived, or come near, and is away again.
@@ -43,7 +43,7 @@ package struct Geofence: Hashable, Sendable {
     }
 
     /// What is so since the last reading that changed it; `nil` while it is away.
-    package var current: Approach? {
+    package var current: Proximity? {
         switch self.place {
         case .away: nil
         case .near, .door: .approaching
@@ -53,7 +53,7 @@ package struct Geofence: Hashable, Sendable {
 
     /// - Parameter reading: accepted, so newer than the one before.
     /// - Returns: what is so from now on; each once, until it ends.
-    package mutating func observe(_ reading: Reading) -> Approach? {
+    package mutating func observe(_ reading: Reading) -> Proximity? {
         let meters = reading.spot.meters(to: self.destination)
         let speed = self.speed(reading)
         self.last = reading

@@ -116,7 +116,7 @@ import Testing
             .eta(job: visit, ArrivalEstimate(state: .unavailable, at: 1_795_248_617_630, after: 1)),
         ],
         "ended": [.ended(job: visit, .completed)], "rate": [.rate(seconds: 2.5), .rate(seconds: 8)],
-        "approach": [.approach(job: visit, .arrived)],
+        "proximity": [.proximity(job: visit, .arrived)],
         "unavailable": [
             .unavailable(job: visit, .unavailableNetwork, .network), .unavailable(job: visit, .unavailableHidden, nil),
         ],

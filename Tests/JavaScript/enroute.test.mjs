@@ -195,10 +195,10 @@ test('one function that follows twice is told twice, and each may stop', async (
 test('messages are told to who listens for their type, until it does not', async () => {
   const {enroute, peer} = await open();
   const told = [];
-  const off = enroute.on('approach', ({state}) => told.push(state));
-  peer.says({type: 'approach', job: 'j', state: 'arrived'});
+  const off = enroute.on('proximity', ({state}) => told.push(state));
+  peer.says({type: 'proximity', job: 'j', state: 'arrived'});
   off();
-  peer.says({type: 'approach', job: 'j', state: 'left'}, {type: 'of tomorrow'});
+  peer.says({type: 'proximity', job: 'j', state: 'left'}, {type: 'of tomorrow'});
   peer.onmessage({data: 'no JSON'});
   assert.deepEqual(told, ['arrived']);
 });

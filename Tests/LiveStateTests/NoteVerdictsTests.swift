@@ -19,7 +19,7 @@ import Testing
         try await Stage.set { stage in
             _ = try await self.note(stage, "accepted 3 zero_zero 1", "unavailable network")
             let answer = try await self.note(
-                stage, "accepted -1 held 2", "unavailable - approach arrived", Self.message)
+                stage, "accepted -1 held 2", "unavailable - proximity arrived", Self.message)
             #expect(answer == .answer(1))
             let key = stage.keyspace.verdicts(of: Stage.job)
             let told = try await stage.subscriber.messages.next()
@@ -27,7 +27,7 @@ import Testing
             let fields = try await stage.client.run("HGETALL", key).array?.compactMap(\.text) ?? []
             #expect(
                 Set(stride(from: 0, to: fields.count, by: 2).map { "\(fields[$0]) \(fields[$0 + 1])" }) == [
-                    "accepted 2", "zero_zero 1", "held 2", "unavailable ", "approach arrived",
+                    "accepted 2", "zero_zero 1", "held 2", "unavailable ", "proximity arrived",
                 ])
             #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: key)))
             #expect(told == ReceivedMessage(channel: stage.feedChannel, payload: Array(Self.message.utf8)))
@@ -54,11 +54,11 @@ import Testing
             #expect(try await notes.read(Stage.job).get() == VerdictSummary())
             try await notes.note(
                 Stage.job, counts: [("accepted", 4), ("implausible_speed", 1)],
-                words: [.unavailable(.lowBattery), .approach(.approaching)]
+                words: [.unavailable(.lowBattery), .proximity(.approaching)]
             ).get()
             var wanted = VerdictSummary()
             wanted.counts = ["accepted": 4, "implausible_speed": 1]
-            (wanted.unavailable, wanted.approach) = (.lowBattery, .approaching)
+            (wanted.unavailable, wanted.proximity) = (.lowBattery, .approaching)
             var found = try await notes.read(Stage.job).get()
             (wanted.seenAt, found.sharingAt) = (found.seenAt, nil)
             #expect(found == wanted)

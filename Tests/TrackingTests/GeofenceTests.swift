@@ -6,7 +6,7 @@ import Testing
     private static let door = Reading(at: Recordings.start, spot: Spot(latitude: 48.2, longitude: 16.4))
 
     /// What is found while readings come a second apart, these metres from the door.
-    private static func found(_ meters: [Double], speed: Double? = nil, accuracy: Double? = nil) -> [Approach] {
+    private static func found(_ meters: [Double], speed: Double? = nil, accuracy: Double? = nil) -> [Proximity] {
         var fence = Geofence(destination: self.door.spot)
         return meters.enumerated().compactMap { second, meters in
             var reading = self.door.moved(northMeters: meters)
@@ -38,7 +38,7 @@ import Testing
 
     @Test func `what was found is so until something else is`() {
         var fence = Geofence(destination: Self.door.spot)
-        var current: [Approach?] = [fence.current]
+        var current: [Proximity?] = [fence.current]
         let away = stride(from: 0.0, to: 800, by: 100).map { $0 }
         for (second, meters) in (Self.approach + Array(repeating: 5, count: 30) + away).enumerated() {
             var reading = Self.door.moved(northMeters: meters)

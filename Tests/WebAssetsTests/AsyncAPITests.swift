@@ -47,7 +47,7 @@ import Testing
         case .eta: "eta"
         case .ended: "ended"
         case .rate: "rate"
-        case .approach: "approach"
+        case .proximity: "proximity"
         case .unavailable: "unavailable"
         case .pool: "pool"
         case .rider: "rider"
@@ -67,7 +67,7 @@ import Testing
     ]
     private static let serverKinds: Set = [
         "welcome", "subscribed", "reset", "status", "location", "tracking", "eta", "ended", "degraded", "restored",
-        "ok", "error", "pong", "goaway", "pool", "rider", "rate", "approach", "unavailable",
+        "ok", "error", "pong", "goaway", "pool", "rider", "rate", "proximity", "unavailable",
     ]
 
     @Test func `both directions have every message of the protocol, each with an example, and no other`() throws {

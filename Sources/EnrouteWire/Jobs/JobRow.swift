@@ -38,7 +38,7 @@ public struct JobRow: Hashable, Sendable {
     /// When the last position came in, ms since the epoch; only while it is stale or lost, so that a row stays the same
     /// while all is well.
     public var seenAt: Int64?
-    public var approach: ApproachState?
+    public var proximity: ProximityState?
     /// Until when the position may be shared, ms since the epoch; `nil` while it is not.
     public var deadline: Int64?
     /// At all gateways, some seconds ago.
@@ -47,12 +47,12 @@ public struct JobRow: Hashable, Sendable {
     public init(
         job: JobID, kind: JobKind, status: JobStatus, statusAt: Int64, customer: PersonID, rider: PersonID? = nil,
         tracking: JobTracking, reason: EndReason? = nil, unavailable: UnavailableReason? = nil, seenAt: Int64? = nil,
-        approach: ApproachState? = nil, deadline: Int64? = nil, followers: Int = 0
+        proximity: ProximityState? = nil, deadline: Int64? = nil, followers: Int = 0
     ) {
         (self.job, self.kind, self.status, self.statusAt) = (job, kind, status, statusAt)
         (self.customer, self.rider) = (customer, rider)
         (self.tracking, self.reason, self.unavailable, self.seenAt) = (tracking, reason, unavailable, seenAt)
-        (self.approach, self.deadline, self.followers) = (approach, deadline, followers)
+        (self.proximity, self.deadline, self.followers) = (proximity, deadline, followers)
     }
 }
 
@@ -107,7 +107,7 @@ extension JobRow {
             writer.field("reason", self.reason?.rawValue)
             writer.field("unavailable", self.unavailable?.rawValue)
             writer.field("seenAt", self.seenAt)
-            writer.field("approach", self.approach?.rawValue)
+            writer.field("proximity", self.proximity?.rawValue)
             writer.field("deadline", self.deadline)
             writer.field("followers", Int64(self.followers))
         }

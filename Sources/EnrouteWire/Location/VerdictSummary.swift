@@ -8,7 +8,7 @@ public struct VerdictSummary: Sendable, Hashable {
     /// Why nothing is seen of the rider; `nil` when there is nothing to explain, or it is not known.
     public var unavailable: UnavailableReason?
     /// What its place suggested last.
-    public var approach: ApproachState?
+    public var proximity: ProximityState?
     /// Travel mode was switched off because of it, where that is configured.
     public var wasStoppedByArrival = false
     /// When a reading was last accepted, ms since the epoch, to within some seconds; kept for longer than the position.
@@ -29,7 +29,7 @@ public struct VerdictSummary: Sendable, Hashable {
                 }
             }
             writer.field("unavailable", self.unavailable?.rawValue)
-            writer.field("approach", self.approach?.rawValue)
+            writer.field("proximity", self.proximity?.rawValue)
         }
         return writer.bytes
     }

@@ -9,25 +9,25 @@ extension ServerMessage {
 
     /// `nil` for another type.
     static func guidance(_ type: String, from bytes: UnsafeRawBufferPointer) throws(BadMessage) -> ServerMessage? {
-        guard ["rate", "approach", "unavailable"].contains(type) else { return nil }
+        guard ["rate", "proximity", "unavailable"].contains(type) else { return nil }
         let members = Members("the message")
         var reader = JSONReader(bytes)
         var (job, interval, text) = (JobID?.none, Double?.none, TrackingTextKey?.none)
-        var (state, reason) = (ApproachState?.none, UnavailableReason?.none)
+        var (state, reason) = (ProximityState?.none, UnavailableReason?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "job": job = try reader.identifier("job")
             case "intervalSeconds": interval = try reader.double()
             case "text": text = TrackingTextKey(rawValue: try reader.string())
-            case "state": state = ApproachState(rawValue: try reader.string())
+            case "state": state = ProximityState(rawValue: try reader.string())
             case "reason": reason = UnavailableReason(rawValue: try reader.string())
             default: try reader.value()
             }
         }
         switch type {
         case "rate": return .rate(seconds: try members.required(interval, "intervalSeconds"))
-        case "approach":
-            return .approach(job: try members.required(job, "job"), try members.required(state, "state"))
+        case "proximity":
+            return .proximity(job: try members.required(job, "job"), try members.required(state, "state"))
         default: return .unavailable(job: try members.required(job, "job"), try members.required(text, "text"), reason)
         }
     }
@@ -36,8 +36,8 @@ extension ServerMessage {
     var guidance: [UInt8] {
         switch self {
         case .rate(let seconds): JSONWriter.message("rate") { $0.field("intervalSeconds", seconds, decimals: 1) }
-        case .approach(let job, let state):
-            JSONWriter.message("approach") { writer in
+        case .proximity(let job, let state):
+            JSONWriter.message("proximity") { writer in
                 writer.field("job", job.text)
                 writer.field("state", state.rawValue)
             }

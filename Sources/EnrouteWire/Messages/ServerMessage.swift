@@ -63,7 +63,7 @@ public enum ServerMessage: Hashable, Sendable {
     /// How often a rider's phone is to report: s from one position to the next.
     case rate(seconds: Double)
     /// What a rider's place suggests. For riders, operations and services.
-    case approach(job: JobID, ApproachState)
+    case proximity(job: JobID, ProximityState)
     /// Why nothing new is seen of a rider, in words; by its name for operations and services.
     case unavailable(job: JobID, TrackingTextKey, UnavailableReason?)
     /// The pool of a zone, or what was missed of it.
@@ -115,7 +115,7 @@ extension ServerMessage {
                 writer.field("job", job.text)
                 writer.field("reason", reason.rawValue)
             }
-        case .rate, .approach, .unavailable: return self.guidance
+        case .rate, .proximity, .unavailable: return self.guidance
         case .pool(let view): return view.encoded
         case .rider(let change): return change.encoded
         case .degraded: return JSONWriter.message("degraded") { _ in }

@@ -21,7 +21,7 @@ package struct VerdictNotes: Sendable {
     /// Something that is true of a rider from now on; `nil` is true of it: nothing of the kind.
     package enum Word: Sendable, Hashable {
         case unavailable(UnavailableReason?)
-        case approach(ApproachState?)
+        case proximity(ProximityState?)
         /// Travel mode was switched off because the rider had arrived, and not by hand.
         case stoppedByArrival(Bool)
         /// Travel mode was switched on: a silence counts from now on.
@@ -37,7 +37,7 @@ package struct VerdictNotes: Sendable {
         let texts = words.map { word in
             switch word {
             case .unavailable(let reason): "unavailable \(reason?.rawValue ?? "-")"
-            case .approach(let state): "approach \(state?.rawValue ?? "-")"
+            case .proximity(let state): "proximity \(state?.rawValue ?? "-")"
             case .stoppedByArrival(let isSo): "stopped \(isSo ? "arrived" : "-")"
             case .sharing: "sharing on"
             }
@@ -75,9 +75,9 @@ extension VerdictSummary {
         case "unavailable":
             guard let reason = optional(text.noted, UnavailableReason.init) else { return false }
             self.unavailable = reason
-        case "approach":
-            guard let state = optional(text.noted, ApproachState.init) else { return false }
-            self.approach = state
+        case "proximity":
+            guard let state = optional(text.noted, ProximityState.init) else { return false }
+            self.proximity = state
         case "stopped":
             guard ["", "arrived"].contains(text.noted) else { return false }
             self.wasStoppedByArrival = text == "arrived"

@@ -36,7 +36,7 @@ package struct AuditEntry: Sendable, Hashable {
     }
 
     /// A rider's place suggested something, which is told and is no status.
-    package static func suggested(_ state: ApproachState, _ job: JobID, by rider: PersonID) -> AuditEntry {
+    package static func suggested(_ state: ProximityState, _ job: JobID, by rider: PersonID) -> AuditEntry {
         AuditEntry(.audit, type: "suggested", ["job": job.text, "rider": rider.text, "state": state.rawValue])
     }
 

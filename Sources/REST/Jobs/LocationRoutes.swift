@@ -41,7 +41,7 @@ private struct BatchAnswer: Encodable {
         var code: String
         var reason: String?
     }
-    struct Approach: Encodable {
+    struct Proximity: Encodable {
         var job: String
         var state: String
     }
@@ -53,7 +53,7 @@ private struct BatchAnswer: Encodable {
     var held: [String]?
     var refuted: [String]?
     var refused: [Refusal]
-    var approach: [Approach]?
+    var proximity: [Proximity]?
     /// From one position to the next.
     var intervalSeconds: Int?
 }
@@ -109,8 +109,8 @@ extension Routes {
                 refused: refused.map {
                     .init(job: $0.job.text, code: $0.refusal.code.rawValue, reason: $0.reason?.rawValue)
                 },
-                approach: guidance.approaches.isEmpty
-                    ? nil : guidance.approaches.map { .init(job: $0.job.text, state: $0.state.rawValue) },
+                proximity: guidance.proximities.isEmpty
+                    ? nil : guidance.proximities.map { .init(job: $0.job.text, state: $0.state.rawValue) },
                 // Whole seconds, all of them.
                 intervalSeconds: guidance.rate.map { Int($0) }))
     }

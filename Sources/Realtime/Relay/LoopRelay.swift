@@ -183,7 +183,7 @@ package final class LoopRelay {
         case .eta(job, let estimate):
             self.arrivals.heard(estimate, of: job)
             self.offerETA(frame, of: job, to: followers)
-        case .approach(job, _):
+        case .proximity(job, _):
             for follower in followers { follower.sendNotice(frame, isForAll: false) }
         case .unavailable(job, let text, _):
             let words = Frame.text(ServerMessage.unavailable(job: job, text, nil).encoded)

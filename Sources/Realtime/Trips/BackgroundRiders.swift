@@ -37,7 +37,7 @@ package final class BackgroundRiders {
         /// It is to report every so many s; `nil` before its first position.
         package var rate: Double?
         /// What its place suggests, of the jobs whose destination it is near.
-        package var approaches: [(job: JobID, state: ApproachState)] = []
+        package var proximities: [(job: JobID, state: ProximityState)] = []
     }
 
     /// A batch was judged.
@@ -59,10 +59,10 @@ package final class BackgroundRiders {
             _ = self.entries.values[index].rate.observe(self.loop.backgroundTrips.circumstances(of: trips))
         }
         // Each time, since the answer before this one may have been lost.
-        let approaches = accepted.compactMap { job in
-            self.loop.backgroundTrips.approach(of: self.trip(job, rider)).map { (job: job, state: $0) }
+        let proximities = accepted.compactMap { job in
+            self.loop.backgroundTrips.proximity(of: self.trip(job, rider)).map { (job: job, state: $0) }
         }
-        return Guidance(rate: self.entries.values[index].rate.interval, approaches: approaches)
+        return Guidance(rate: self.entries.values[index].rate.interval, proximities: proximities)
     }
 
     /// Redis took a position.

@@ -32,7 +32,7 @@ final class RiderGuidance {
     /// A position was taken, and so many connections heard it.
     package func published(_ fix: Fix, _ job: JobID, _ grant: Grant, _ listeners: Int) {
         if let state = self.trips.published(fix, .init(rider: grant.person, job: job), listeners: listeners) {
-            self.session.send(.approach(job: job, state))
+            self.session.send(.proximity(job: job, state))
         }
         if let seconds = self.rate.observe(self.trips.circumstances) {
             self.session.send(.rate(seconds: seconds))

@@ -34,7 +34,7 @@ struct RiderTrip: Sendable {
     private var noted = VerdictCounts()
     private var geofence: Geofence?
     /// What the place suggests at the moment; `nil` while it is away from its destination.
-    var approach: ApproachState? { self.geofence?.current.map(ApproachState.init) }
+    var proximity: ProximityState? { self.geofence?.current.map(ProximityState.init) }
     private var unavailability: Unavailability
     /// What followers were told last of a silence.
     private(set) var noticedReason: UnavailableReason?
@@ -110,14 +110,14 @@ struct RiderTrip: Sendable {
     /// Redis took a position, and so many heard it.
     ///
     /// - Returns: what its place suggests from now on.
-    package mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ApproachState? {
+    package mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ProximityState? {
         let reading = Reading(fix)
         self.isFollowed = listeners > 0
         self.speedMetersPerSecond = reading.speedMetersPerSecond ?? 0
         self.metersToGo = self.geofence.map { reading.spot.meters(to: $0.destination) }
         self.started(now: now)
         self.unavailability.accepted(now: now)
-        return self.geofence?.observe(reading).map(ApproachState.init)
+        return self.geofence?.observe(reading).map(ProximityState.init)
     }
 
     // MARK: why nothing is seen
@@ -193,10 +193,10 @@ struct RiderTrip: Sendable {
     }
 }
 
-extension ApproachState {
-    package init(_ approach: Approach) {
+extension ProximityState {
+    package init(_ proximity: Proximity) {
         self =
-            switch approach {
+            switch proximity {
             case .approaching: .approaching
             case .arrived: .arrived
             case .left: .left

@@ -120,23 +120,23 @@ package final class TripValidators {
     /// Redis took a position.
     ///
     /// - Returns: what its place suggests from now on; that was told to others, and is to be told to the rider.
-    package func published(_ fix: Fix, _ key: Key, listeners: Int) -> ApproachState? {
+    package func published(_ fix: Fix, _ key: Key, listeners: Int) -> ProximityState? {
         let now = NIODeadline.now()
         // Changed where it lies, as in `judge`: a copy of a trip costs more than all that is done with it.
         guard let index = self.entries.index(forKey: key) else { return nil }
-        let approach = self.entries.values[index].trip.published(fix, listeners: listeners, now: now.uptimeNanoseconds)
+        let proximity = self.entries.values[index].trip.published(fix, listeners: listeners, now: now.uptimeNanoseconds)
         let isAssigned = self.entries.values[index].isAssigned
         self.entries.values[index].usedAt = now
         if isAssigned { self.clearUnavailability(of: key, at: index, now) }
         if now - self.entries.values[index].readAt > Self.rereadAfter { _ = self.read(key, again: true) }
-        guard let state = approach, isAssigned else { return nil }
+        guard let state = proximity, isAssigned else { return nil }
         self.loop.logger.info(
             "rider proximity changed", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
         self.loop.trail.record(.suggested(state, key.job, by: key.rider))
         let stops = state == .arrived && self.loop.settings.arrivalStopsTravel
         let noted = self.loop.notes.note(
-            key.job, words: [.approach(state)] + (stops ? [.stoppedByArrival(true)] : []),
-            message: .approach(job: key.job, state))
+            key.job, words: [.proximity(state)] + (stops ? [.stoppedByArrival(true)] : []),
+            message: .proximity(job: key.job, state))
         if stops {
             let jobs = self.loop.jobs
             let trail = NIOLoopBound(self.loop.trail, eventLoop: self.loop.eventLoop)
@@ -149,8 +149,8 @@ package final class TripValidators {
     }
 
     /// What a rider's place suggests at the moment, of a job that is known to be its own.
-    package func approach(of key: Key) -> ApproachState? {
-        self.entries[key].flatMap { $0.isAssigned ? $0.trip.approach : nil }
+    package func proximity(of key: Key) -> ProximityState? {
+        self.entries[key].flatMap { $0.isAssigned ? $0.trip.proximity : nil }
     }
 
     /// What the rider of these trips is to be asked for.

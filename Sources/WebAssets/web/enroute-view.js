@@ -16,7 +16,7 @@ const OVER = new Set(['paused', 'arrived', 'ended']);
 /** Before anything is known of the job. */
 export const unknownView = (job) => Object.freeze({
   job, known: false, kind: null, status: null, statusAt: null, steps: Object.freeze([]), tracking: 'waiting',
-  reason: null, text: null, unavailable: null, approach: null, position: null, positionReceivedAt: null,
+  reason: null, text: null, unavailable: null, proximity: null, position: null, positionReceivedAt: null,
   positionReceivedAtWall: null, destination: null, geocoding: null, eta: null, ended: null, refused: null, epoch: null,
   id: null, travelDeadline: null, clockOffset: 0, vendor: null, vendorAddress: null, newestID: null, doubted: null,
 });
@@ -46,7 +46,7 @@ export function reduce(view, message, now, {fastest = FASTEST, wall = null} = {}
     case 'tracking': return tracking(view, message);
     case 'eta': return OVER.has(view.tracking) ? {view, change: null} : changed(view, 'eta', {eta: arrival(message)});
     case 'unavailable': return changed(view, 'unavailable', {unavailable: message.text});
-    case 'approach': return changed(view, 'approach', {approach: message.state});
+    case 'proximity': return changed(view, 'proximity', {proximity: message.state});
     default: return {view, change: null};
   }
 }
@@ -89,7 +89,7 @@ function snapshot(view, state, {now, wall}, isReset) {
     positionReceivedAt: keepsOurs ? view.positionReceivedAt : position && now - age,
     positionReceivedAtWall: keepsOurs ? view.positionReceivedAtWall : position && wall && wall - age,
     newestID: keepsOurs ? view.newestID : state.position?.id ?? null, doubted: null,
-    approach: goesOn ? view.approach : null,
+    proximity: goesOn ? view.proximity : null,
   };
 }
 

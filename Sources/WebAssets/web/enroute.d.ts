@@ -92,7 +92,7 @@ export interface View {
   readonly text: string | null;
   /** The same of why nothing new is seen: shown with `stale` and `waiting`. */
   readonly unavailable: string | null;
-  readonly approach: 'approaching' | 'arrived' | 'left' | null;
+  readonly proximity: 'approaching' | 'arrived' | 'left' | null;
   /** What may be drawn; `null` when nothing may. */
   readonly position: Position | null;
   /** When it was received, by `now` (in a browser `performance.now()`). */
@@ -120,7 +120,8 @@ export interface View {
 }
 
 export type Change =
-  | 'snapshot' | 'reset' | 'status' | 'location' | 'tracking' | 'eta' | 'unavailable' | 'approach' | 'ended' | 'refused';
+  | 'snapshot' | 'reset' | 'status' | 'location' | 'tracking' | 'eta' | 'unavailable' | 'proximity'
+  | 'ended' | 'refused';
 
 export interface Follow { readonly view: View; stop(): void }
 
@@ -181,7 +182,7 @@ export interface Events {
   welcome: {readonly session: string; readonly serverTime: number; readonly pingIntervalSeconds: number};
   /** s from one position to the next, from now on; `publish` keeps to it by itself. */
   rate: {readonly intervalSeconds: number};
-  approach: {readonly job: string; readonly state: 'approaching' | 'arrived' | 'left'};
+  proximity: {readonly job: string; readonly state: 'approaching' | 'arrived' | 'left'};
   unavailable: {readonly job: string; readonly text: string; readonly reason?: UnavailableReason};
   /** To riders too, who do not follow: `ended` by `time_limit`. */
   tracking: {readonly job: string; readonly state: Tracking; readonly reason?: EndReason};

@@ -83,7 +83,7 @@ export class JobPanel {
       [words.columns.tracking, tracking, row.tracking],
       row.unavailable && [words.unavailable, `${words.reasons[row.unavailable] ?? row.unavailable} (${row.unavailable})`],
       row.seenAt && [words.columns.seen, shortAgo(Math.floor((now - row.seenAt) / 5_000) * 5_000)],
-      row.approach && [words.approaches[row.approach] ?? row.approach, '●'],
+      row.proximity && [words.proximities[row.proximity] ?? row.proximity, '●'],
       row.deadline && [words.deadline, clockText(row.deadline, locale)],
       [words.columns.rider, row.rider ?? '–'],
       [words.columns.customer, row.customer],

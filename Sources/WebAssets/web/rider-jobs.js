@@ -222,7 +222,7 @@ export class Jobs {
     }
     this.#journey(job, view, change);
     if (change === 'status') this.on.say(`job ${job}`, this.words.done(this.words.statuses[view.status]));
-    if (change === 'approach' && this.words[view.approach]) this.on.say(`job ${job}`, this.words[view.approach]);
+    if (change === 'proximity' && this.words[view.proximity]) this.on.say(`job ${job}`, this.words[view.proximity]);
     if (view.ended && !isOver(view.status)) this.#leaves(known, this.#whyEnded(known));
     if (view.ended || change === 'status') this.on.doubt();
     // Of a whole state `#described` is told next.
@@ -259,9 +259,9 @@ export class Jobs {
     this.travel.ended(job);
   };
 
-  #hint = ({task}, {kind, status, approach}) => {
+  #hint = ({task}, {kind, status, proximity}) => {
     const {words} = this;
-    if (approach === 'arrived' || approach === 'approaching') return words[approach];
+    if (proximity === 'arrived' || proximity === 'approaching') return words[proximity];
     if (task && isWaitingForVendor({kind, status, task})) return words.notReady(words.statuses[status]);
     return kind === 'service' && status === 'assigned' ? words.travelLater : '';
   };

@@ -52,7 +52,7 @@ import Testing
                 let first = try await Self.send(gateway, batch)
                 #expect(first.status == 200)
                 #expect(
-                    first.text == #"{"accepted":["job-1"],"approach":[{"job":"job-1","state":"approaching"}],"#
+                    first.text == #"{"accepted":["job-1"],"proximity":[{"job":"job-1","state":"approaching"}],"#
                         + #""intervalSeconds":5,"job":"job-1","refused":[],"seq":17,"stale":[]}"#)
                 let shown = try await messages.location()
                 #expect(shown.fix.at == now - 1 && shown.fix.accuracyMeters == 5)
@@ -69,7 +69,7 @@ import Testing
             _ = try await gateway.travellingJob("job-3")
             let answer = try await Self.send(gateway, Self.body([Self.now], jobs: ["job-1", "job-2", "job-3", "none"]))
             #expect(
-                answer.text == #"{"accepted":["job-1","job-2"],"approach":[{"job":"job-1","state":"approaching"},"#
+                answer.text == #"{"accepted":["job-1","job-2"],"proximity":[{"job":"job-1","state":"approaching"},"#
                     + #"{"job":"job-2","state":"approaching"}],"intervalSeconds":20,"job":"job-1","refused":["#
                     + #"{"code":"travel_mode_off","job":"job-3","reason":"travel_mode_off"},"#
                     + #"{"code":"travel_mode_off","job":"none","reason":"travel_mode_off"}],"stale":[]}"#)

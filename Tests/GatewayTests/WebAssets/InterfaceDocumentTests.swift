@@ -121,7 +121,7 @@ import Testing
     /// What one of the two documents has for the other: schemas.json is in both.
     private static func isShared(_ name: String, _ document: JSONValue) -> Bool {
         [
-            "PersonID", "ZoneID", "Location", "Fix", "EndReason", "UnavailableReason", "ApproachState", "RiderChange",
+            "PersonID", "ZoneID", "Location", "Fix", "EndReason", "UnavailableReason", "ProximityState", "RiderChange",
             "ZoneVersion",
         ].contains(name)
     }

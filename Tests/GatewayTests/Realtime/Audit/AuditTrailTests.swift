@@ -197,7 +197,7 @@ import Testing
                         let fix = Fix(at: .now - ago, place: place, accuracyMeters: 5, speedMetersPerSecond: 1)
                         try await rider.send(.location(LocationReport(job: job, sequence: 1, fixes: [fix])))
                     }
-                    _ = try await answers.first { if case .approach(_, .arrived) = $0 { true } else { nil } }
+                    _ = try await answers.first { if case .proximity(_, .arrived) = $0 { true } else { nil } }
                 }
                 let written = try await Self.entries(
                     .audit, gateway, count: 4, ["type", "job", "rider", "state", "reason"])

@@ -127,7 +127,7 @@ extension DisclosureTests.Seen {
         case .subscribed(let shown, _), .reset(let shown, _):
             (job, self.shown) = (shown, self.shown + 1)
         case .location(let location): (job, self.positions) = (location.job, self.positions + 1)
-        case .status(let of, _), .tracking(let of, _, _), .eta(let of, _), .ended(let of, _), .approach(let of, _),
+        case .status(let of, _), .tracking(let of, _, _), .eta(let of, _), .ended(let of, _), .proximity(let of, _),
             .unavailable(let of, _, _):
             job = of
         case .ok(_, let of, _, _, _): job = of

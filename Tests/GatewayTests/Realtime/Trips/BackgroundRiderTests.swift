@@ -91,7 +91,7 @@ import Testing
             func suggested(_ meters: Double, ago: Int64) async throws -> String? {
                 let answer = try await Self.send(gateway, Self.fix(south: meters, ago: ago))
                 #expect(answer.text.contains(#""accepted":["job-1"]"#), "\(answer)")
-                return try JSONValue(json: Array(answer.text.utf8))["approach"]?.array?.first?["state"]?.text
+                return try JSONValue(json: Array(answer.text.utf8))["proximity"]?.array?.first?["state"]?.text
             }
             var said: [String?] = []
             for (meters, ago) in [(720, 52_000), (480, 46_000), (5, 36_000), (5, 35_000), (5, 15_500), (5, 15_000)] {

@@ -104,21 +104,21 @@ import Testing
                     for (meters, ago) in [(600.0, 55_000), (450, 50_000), (20, 40_000), (20, 30_000), (20, 15_000)] {
                         try await rider.send(Self.report(job, south: meters, ago: Int64(ago)))
                     }
-                    var told: [ApproachState] = []
+                    var told: [ProximityState] = []
                     for _ in 0..<2 {
                         told.append(
-                            try await answers.first { if case .approach(_, let state) = $0 { state } else { nil } })
+                            try await answers.first { if case .proximity(_, let state) = $0 { state } else { nil } })
                     }
                     #expect(told == [.approaching, .arrived])
                 }
-                var told: [ApproachState] = []
+                var told: [ProximityState] = []
                 for _ in 0..<2 {
-                    told.append(try await seen.first { if case .approach(_, let state) = $0 { state } else { nil } })
+                    told.append(try await seen.first { if case .proximity(_, let state) = $0 { state } else { nil } })
                 }
                 #expect(told == [.approaching, .arrived])
             }
             let text = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "olga", .ops).text
-            #expect(text.contains(#""approach":"arrived""#), "\(text)")
+            #expect(text.contains(#""proximity":"arrived""#), "\(text)")
             // A suggestion: travel mode is on as before.
             #expect(try await gateway.feed.read(job).get().isOpen)
         }
@@ -139,7 +139,7 @@ import Testing
                     }
                     // A customer is told of the end, and not of what suggested it.
                     let reason = try await seen.first { message -> EndReason? in
-                        if case .approach = message { throw Missing() }
+                        if case .proximity = message { throw Missing() }
                         if case .tracking(_, .arrived, let reason) = message { return reason }
                         return nil
                     }

@@ -2,7 +2,7 @@
 // more.
 
 /// Told to the rider, to operations and to services; no status follows from it by itself.
-public enum ApproachState: String, Hashable, Sendable, CaseIterable {
+public enum ProximityState: String, Hashable, Sendable, CaseIterable {
     case approaching
     /// It stands at the door.
     case arrived
