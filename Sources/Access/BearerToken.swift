@@ -1,7 +1,7 @@
 // A token in an Authorization header (RFC 6750 section 2.1).
 
 extension TokenVerifier {
-    /// The grant of an `Authorization: Bearer` header (RFC 6750).
+    /// Verifies the token of an `Authorization: Bearer` header (RFC 6750) and returns its grant.
     package func verify(bearer header: String, now: Int64) throws(TokenRefusal) -> Grant {
         guard let token = Self.token(bearer: header) else { throw .malformed }
         return try self.verify(token, now: now)

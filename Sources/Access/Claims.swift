@@ -1,5 +1,5 @@
-// What a token says about whom (RFC 7519 section 4.1), once its signature is known to be good. All that is required is
-// required here; what it is compared with is TokenVerifier's.
+// The claims of a token (RFC 7519 section 4.1), read after its signature was verified. Required claims are enforced here;
+// TokenVerifier compares their values with the configuration.
 
 internal import EnrouteWire
 
@@ -40,7 +40,7 @@ struct Claims: Hashable {
         guard let role = Role(rawValue: role) else { throw .unknownRole }
         guard let subject = PersonID(sub) else { throw .badSubject }
         guard authorization.isUnderstood else { throw .badAuthorization }
-        // What revocation could not name could never be revoked.
+        // A token that revocation cannot name could never be revoked.
         guard RevocationSubject(.token, id: jti) != nil else { throw .badTokenID }
         (self.issuer, self.audiences, self.subject, self.role) = (iss, aud, subject, role)
         (self.notBefore, self.expiresAt) = (max(iat, nbf ?? iat), exp)
@@ -49,12 +49,12 @@ struct Claims: Hashable {
     }
 }
 
-/// `{"jobid": …}`, `{"riderid": …}` or both: narrows what the token reaches. A member that is not understood would narrow
-/// it too, so it is not passed over.
+/// `{"jobid": …}`, `{"riderid": …}` or both: narrows what the token reaches. An unknown member would narrow it too, so the
+/// token is rejected rather than the member ignored.
 private struct Authorization {
     private(set) var job: JobID?
     private(set) var rider: PersonID?
-    /// Also when there is none.
+    /// Also `true` when the claim is absent.
     private(set) var isUnderstood = true
 
     mutating func read(_ reader: inout JSONReader) throws(BadMessage) {
@@ -75,7 +75,7 @@ private struct Authorization {
             }
         }
         (self.job, self.rider) = (job, rider)
-        // An empty object would narrow nothing, which nobody means.
+        // An empty object narrows nothing, which cannot be what the issuer meant.
         self.isUnderstood = isUnderstood && !members.isRepeated && (job != nil || rider != nil)
     }
 }

@@ -1,25 +1,25 @@
-// Who somebody is and what that allows, once a token or a link has been understood.
+// Grants: who a caller is and what that allows, once a token or a tracking link has been verified.
 
 package import EnrouteWire
 
-/// What a person or service may do.
+/// What a person or a service is allowed to do.
 package enum Role: String, Sendable, CaseIterable, Codable {
     case customer, rider, ops, service
 }
 
-/// Who holds a connection, as long as it is valid.
+/// The identity and permissions behind a connection or a request, until they expire.
 package struct Grant: Sendable, Hashable {
     package var person: PersonID
     package var role: Role
-    /// The only job it reaches; `nil` for all that are this person's.
+    /// The only job it reaches; `nil` for every job of this person.
     package var job: JobID?
-    /// The only rider whose jobs it reaches; `nil` for those of any.
+    /// The only rider whose jobs it reaches; `nil` for every rider.
     package var rider: PersonID?
-    /// The token it came by, to be revoked by; `nil` when it came by a tracking link.
+    /// The token it was derived from, needed for revocation; `nil` for a tracking link.
     package var token: TokenIdentity?
-    /// The tracking link it came by; `nil` when it came by a token.
+    /// The tracking link it was derived from; `nil` for a token.
     package var link: String?
-    /// Seconds since the epoch; `nil` when it ends with the job (a tracking link).
+    /// Seconds since the epoch; `nil` when the grant ends with the job (a tracking link).
     package var expiresAt: Int64?
 
     package init(
@@ -36,7 +36,7 @@ package struct Grant: Sendable, Hashable {
     }
 }
 
-/// Which token it was: `jti` and `iat` (RFC 7519 section 4.1).
+/// Identifies one token by `jti` and `iat` (RFC 7519 section 4.1).
 package struct TokenIdentity: Sendable, Hashable {
     package let id: String
     /// Seconds since the epoch.
@@ -48,7 +48,7 @@ package struct TokenIdentity: Sendable, Hashable {
     }
 }
 
-/// What can be asked for.
+/// An action that a grant may permit.
 package enum Verb: Sendable, CaseIterable {
     case followJob, readJob, createJob, changeStatus, reportLocation, switchTravel, makeTicket, readVerdicts
     case assignJob, makeLink, revokeGrant, sendEvents
@@ -60,23 +60,23 @@ package enum Verb: Sendable, CaseIterable {
 }
 
 extension Grant {
-    /// The one table of who may do what; what is not named is denied.
+    /// Returns whether the grant permits `verb`. This is the only table of permissions; everything it does not list is denied.
     ///
-    /// A grant that is narrowed to a rider's jobs changes none, unless it is that rider's: whose a job is, is known only to
-    /// who reads it.
+    /// A grant that is narrowed to one rider's jobs cannot change a job unless it belongs to that rider: which rider a job is
+    /// assigned to is known only after the job has been read.
     package func allows(_ verb: Verb) -> Bool {
-        // A ticket is no wider than the grant it is made for.
+        // A ticket never grants more than the grant it is made from.
         if verb == .makeTicket { return true }
         guard self.rider == nil || verb.isReading || self.role == .rider && self.rider == self.person else {
             return false
         }
         return switch (self.role, verb) {
-        // Which statuses each may cause is written down with the lifecycle (JobParty).
+        // JobParty lists the statuses that each party may set, next to the lifecycle.
         case (_, .changeStatus): true
         case (.customer, .followJob), (.customer, .readJob), (.customer, .makeLink): true
         case (.rider, .followJob), (.rider, .readJob), (.rider, .reportLocation), (.rider, .switchTravel): true
         case (.rider, .takeTask), (.rider, .readVerdicts), (.rider, .navigate): true
-        // Riders and the pool are more than a job's.
+        // Riders and the pool concern more than one job.
         case (.rider, .beAvailable): self.job == nil
         case (.ops, .readRiders), (.service, .readRiders), (.ops, .forceOffline), (.service, .forceOffline):
             self.job == nil
@@ -90,7 +90,7 @@ extension Grant {
         }
     }
 
-    /// As whom it changes jobs.
+    /// The party in whose name the grant changes jobs.
     package var party: JobParty {
         switch self.role {
         case .customer: .customer
@@ -100,10 +100,10 @@ extension Grant {
         }
     }
 
-    /// Whether it is not narrowed to another job. What changes a job without reading it asks this.
+    /// Whether the grant is not narrowed to another job. For operations that change a job without reading it first.
     package func covers(_ job: JobID) -> Bool { self.job == nil || self.job == job }
 
-    /// Whether this job may be known to exist: it is theirs, or their role sees all.
+    /// Whether the grant may learn that this job exists: the job is its person's own, or its role sees all jobs.
     package func reaches(_ job: JobID, customer: PersonID, rider: PersonID?) -> Bool {
         guard self.covers(job), self.rider == nil || self.rider == rider else { return false }
         return switch self.role {

@@ -1,29 +1,29 @@
-// An issuer's keys, kept fresh: one fetch at a time, whoever asks, and the last good set for as long as no other comes.
-// What fetches (KeyFetch) is a closure; when to fetch is KeyRefresh's.
+// Keeps an issuer's keys fresh: one fetch at a time, however many callers wait for it. The last valid set stays in use until a
+// fetch succeeds. The fetch itself (KeyFetch) is a closure; KeyRefresh decides when to fetch.
 
 internal import FoundationEssentials
 internal import Synchronization
 
-/// Keeps the keys of one verifier those that an issuer publishes.
+/// Updates the keys of one verifier from the set that an issuer publishes.
 package actor JWKSSource {
-    /// Brings the bytes of the set. It must end by itself, in seconds: those with a key nobody knows wait for it.
+    /// Returns the bytes of the key set. Must finish within seconds: tokens signed with an unknown key wait for it.
     package typealias Fetch = @Sendable () async throws -> [UInt8]
 
-    /// What became of a wish for new keys.
+    /// The result of a request for new keys.
     package enum Outcome: Sendable {
-        /// The issuer answered with a set that is in order.
+        /// The issuer returned a valid set.
         case fresh
-        /// It is too early to ask again, or too many wait already.
+        /// Nothing was fetched: the last fetch is too recent, or too many callers are waiting.
         case asked
-        /// The set of before is used; an `Error` of `Fetch`, or `JWKSet.Unusable`.
+        /// The previous set stays in use. The error comes from `Fetch`, or is a `JWKSet.Unusable`.
         case failed(any Error)
     }
 
-    /// Tokens that wait for one fetch, at most; the others are answered with the keys that are known.
+    /// Maximum number of tokens that wait for one fetch; the others are verified with the known keys.
     package static let mostWaiting = 1024
 
     private let verifier: TokenVerifier
-    /// Used besides those of the issuer.
+    /// Configured keys, used in addition to those of the issuer.
     private let fixed: [TokenVerifier.Key]
     private let fetch: Fetch
     private let report: @Sendable (Outcome) -> Void
@@ -34,7 +34,7 @@ package actor JWKSSource {
     private var flight: Task<Outcome, Never>?
     private var waiting = 0
 
-    /// - Parameter report: hears of every fetch that has ended: one in `KeyRefresh.shortestInterval`, at most.
+    /// - Parameter report: called after every fetch, at most once per `KeyRefresh.shortestInterval`.
     package init(
         verifier: TokenVerifier, fixed: [TokenVerifier.Key] = [],
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
@@ -43,16 +43,16 @@ package actor JWKSSource {
         (self.verifier, self.fixed, self.now, self.report, self.fetch) = (verifier, fixed, now, report, fetch)
     }
 
-    /// Some tokens are good without the issuer.
+    /// Whether some tokens can be verified without the issuer.
     package nonisolated var hasFixedKeys: Bool { !self.fixed.isEmpty }
 
-    /// How often the issuer was asked, by what came of it.
+    /// How often keys were fetched, by result.
     package struct Fetches: Hashable, Sendable {
         package var good = 0
         package var failed = 0
-        /// When the first of the fetches that failed in a row did, ms since the epoch; `nil` after one that did not.
+        /// When the current run of failures began, ms since the epoch; `nil` after a success.
         package var failingSince: Int64?
-        /// When the first of the good ones in a row ended, ms since the epoch.
+        /// When the current run of successes began, ms since the epoch.
         package var goodSince: Int64 = 0
 
         mutating func ended(isGood: Bool, at time: Int64) {
@@ -67,11 +67,11 @@ package actor JWKSSource {
         }
     }
 
-    /// Of all fetches that have ended.
+    /// Counts of all completed fetches.
     package nonisolated var fetched: Fetches { self.fetches.withLock { $0 } }
 
-    /// As TokenVerifier does, but a token that names a key nobody knows may wait for new keys; `keyNotFetched` where there
-    /// was no answer to wait for.
+    /// Verifies a token as TokenVerifier does, but a token that names an unknown key may wait for new keys. Throws
+    /// `keyNotFetched` when no fetch could answer.
     ///
     /// - Parameter now: seconds since the epoch.
     package nonisolated func verify(_ token: String, now: Int64) async throws(TokenRefusal) -> Grant {
@@ -79,7 +79,7 @@ package actor JWKSSource {
             return try self.verifier.verify(token, now: now)
         } catch .unknownKey {
             let outcome = await self.renew(for: .unknownKey)
-            // Whatever came of it: the keys may have come just before it was asked.
+            // Verify again whatever the outcome: the keys may have arrived just before this call.
             do throws(TokenRefusal) {
                 return try self.verifier.verify(token, now: now)
             } catch {
@@ -89,7 +89,7 @@ package actor JWKSSource {
         }
     }
 
-    /// To be called at the start, and now and then: fetches when what is known is old.
+    /// Fetches when the known keys are old. Call it at start and periodically.
     @discardableResult
     package func keepFresh() async -> Outcome { await self.renew(for: .age) }
 
@@ -103,7 +103,8 @@ package actor JWKSSource {
         case .keep: return .asked
         case .wait: break
         case .fetch:
-            // Of its own, because the one that asked may go while others wait. Nobody cancels it: `Fetch` ends by itself.
+            // An unstructured task, because the caller that started it may leave while others wait. Nothing cancels it:
+            // `Fetch` is bounded.
             self.flight = Task { await self.fetchOnce() }
         }
         guard let flight, self.waiting < Self.mostWaiting else { return .asked }
@@ -116,7 +117,7 @@ package actor JWKSSource {
         let outcome: Outcome
         do {
             let set = try JWKSet(json: try await self.fetch())
-            // What was verified with the same keys stays verified.
+            // The cache of verified tokens survives when the keys did not change.
             if set != self.current {
                 let keys = self.fixed + (try await set.verifierKeys())
                 self.verifier.replace(keys: keys)

@@ -1,5 +1,5 @@
-// The public keys of an issuer as it publishes them (RFC 7517). A kind of key that is not ours is passed over, so that an
-// issuer may add one; a key of ours that is not in order makes the whole set unusable, and the one before stays in use.
+// The public keys that an issuer publishes (RFC 7517). Keys of an unsupported kind are skipped, so an issuer may add them; an
+// invalid key of a supported kind rejects the whole set, and the previous set stays in use.
 
 internal import Crypto
 internal import CryptoExtras
@@ -7,9 +7,9 @@ internal import EnrouteWire
 internal import FoundationEssentials
 internal import JWTKit
 
-/// A set of public keys that sign tokens, each under a name of its own.
+/// A set of public keys for signatures, each with a unique `kid`.
 package struct JWKSet: Hashable, Sendable {
-    /// Why a set is not taken.
+    /// Why a set is rejected.
     package enum Unusable: Error, Hashable, Sendable, CustomStringConvertible {
         case tooLong, malformed, noKeys, tooManyKeys, keyWithoutName, twoKeysOfOneName, privateKey, badKey
 
@@ -17,25 +17,25 @@ package struct JWKSet: Hashable, Sendable {
             let reason =
                 switch self {
                 case .tooLong: "it is longer than \(JWKSet.longest) bytes"
-                case .malformed: "it is no JSON object with an array of keys, or a member stands in it twice"
-                case .noKeys: "none of its keys is RSA, P-256 or Ed25519 for signatures"
-                case .tooManyKeys: "it holds more than \(TokenVerifier.Key.most) keys for signatures"
+                case .malformed: "it is not a JSON object with a \"keys\" array, or a member occurs twice"
+                case .noKeys: "it has no RSA, P-256 or Ed25519 key for signatures"
+                case .tooManyKeys: "it has more than \(TokenVerifier.Key.most) keys for signatures"
                 case .keyWithoutName: "a key has no kid"
-                case .twoKeysOfOneName: "two keys have one kid"
-                case .privateKey: "it holds a private key: make a new pair, and publish the public key alone"
+                case .twoKeysOfOneName: "two keys have the same kid"
+                case .privateKey: "it contains a private key: create a new pair and publish only the public key"
                 case .badKey:
-                    "a key's numbers are not those of its kind, or it is RSA of less than "
+                    "a key's parameters do not fit its kind, or an RSA key has fewer than "
                         + "\(TokenVerifier.Key.shortestRSA) bits"
                 }
             return
-                "The set of keys is not used: \(reason). The one before stays in use; correct what the issuer publishes."
+                "The key set was rejected: \(reason). The previous set stays in use. Correct the set that the issuer publishes."
         }
     }
 
-    /// Bytes of a set, at most.
+    /// Maximum size of a set, in bytes.
     package static let longest = 65_536
 
-    /// A key's numbers, big-endian.
+    /// The parameters of a key, big-endian.
     enum Material: Hashable, Sendable {
         case rsa(modulus: [UInt8], exponent: [UInt8])
         /// Uncompressed (SEC 1 section 2.3.3).
@@ -43,7 +43,7 @@ package struct JWKSet: Hashable, Sendable {
         case ed25519([UInt8])
     }
 
-    /// By name.
+    /// By `kid`.
     let keys: [String: Material]
 
     package init(json: [UInt8]) throws(Unusable) {
@@ -76,7 +76,7 @@ package struct JWKSet: Hashable, Sendable {
         self.keys = keys
     }
 
-    /// The keys as a verifier uses them.
+    /// Returns the keys in the form that a verifier uses.
     package func verifierKeys() async throws(Unusable) -> [TokenVerifier.Key] {
         var keys: [TokenVerifier.Key] = []
         for (kid, material) in self.keys {
@@ -87,9 +87,9 @@ package struct JWKSet: Hashable, Sendable {
     }
 }
 
-/// One element of `keys`, before it is known whether it is one of ours.
+/// One element of `keys`, which may be of an unsupported kind.
 private struct PublishedKey {
-    /// Those that are strings.
+    /// The string members.
     private(set) var members: [String: String] = [:]
     private(set) var isPrivate = false
     private var verifies = true
@@ -112,12 +112,12 @@ private struct PublishedKey {
                 try reader.value()
             }
         }
-        guard !names.isRepeated else { throw BadMessage("a key has two members of one name") }
+        guard !names.isRepeated else { throw BadMessage("a member of a key occurs twice") }
         (self.members, self.isPrivate) = (members, isPrivate)
         self.verifies = operations?.contains("verify") ?? true
     }
 
-    /// For signatures, of a kind we use, and not meant for another algorithm of that kind.
+    /// Whether the key is for signatures, of a supported kind, and not limited to another algorithm.
     var isOurs: Bool {
         guard self.verifies, self.members["use"] ?? "sig" == "sig" else { return false }
         let algorithm: String

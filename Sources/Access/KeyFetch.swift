@@ -1,17 +1,17 @@
-// An issuer's keys over HTTPS: one question, one answer of bounded length within a bounded time, from the very URL that was
-// configured. What the answer holds is judged by JWKSet; when to ask is KeyRefresh's.
+// Fetches an issuer's keys over HTTPS: one request and one bounded response within a bounded time, from exactly the configured
+// URL. JWKSet validates the response; KeyRefresh decides when to fetch.
 
 internal import FoundationEssentials
 internal import OutboundHTTP
 
-/// Asks one URL for a set of keys. A connection of its own for each question, because minutes lie between them.
+/// Fetches a key set from one URL, over a new connection each time because fetches are minutes apart.
 package struct KeyFetch: Sendable {
-    /// Why a setting can not be used; says how it should be.
+    /// Why a setting is invalid, with the expected form.
     package struct Unusable: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// What became of a question, in the place of an answer. Expected; the next one may be answered.
+    /// Why a fetch failed. Expected; the next one may succeed.
     package enum Failure: Error, CustomStringConvertible {
         case late
         case redirected
@@ -23,49 +23,49 @@ package struct KeyFetch: Sendable {
             switch self {
             case .late:
                 "The issuer of keys did not answer within \(KeyFetch.longestWait.components.seconds) s. "
-                    + "See whether it is up, and whether a firewall lets this machine reach it."
+                    + "Check that it is running and that no firewall blocks this machine."
             case .redirected:
-                "The issuer of keys answers with a redirect, which is not followed. "
-                    + "Set ENROUTE_TOKEN_JWKS_URL to where the keys are."
+                "The issuer of keys answered with a redirect, and redirects are not followed. "
+                    + "Set ENROUTE_TOKEN_JWKS_URL to the final URL."
             case .status(let code):
-                "The issuer of keys answers with status \(code) in the place of 200. "
-                    + "See whether ENROUTE_TOKEN_JWKS_URL is the address of its keys."
+                "The issuer of keys answered with status \(code) instead of 200. "
+                    + "Check that ENROUTE_TOKEN_JWKS_URL is the URL of its key set."
             case .tooLong:
-                "The issuer's answer is longer than \(JWKSet.longest) bytes. "
-                    + "See whether ENROUTE_TOKEN_JWKS_URL is the address of its keys."
+                "The issuer's response is longer than \(JWKSet.longest) bytes. "
+                    + "Check that ENROUTE_TOKEN_JWKS_URL is the URL of its key set."
             case .notReached(let reason):
-                "The issuer of keys can not be reached: \(reason). See whether it is up, and whether its certificate is "
-                    + "from an authority of the system or of ENROUTE_TOKEN_JWKS_CA."
+                "The issuer of keys cannot be reached: \(reason). Check that it is running and that its certificate was issued "
+                    + "by a CA of the system or of ENROUTE_TOKEN_JWKS_CA."
             }
         }
     }
 
-    /// From the question to the last byte of the answer.
+    /// From sending the request to the last byte of the response.
     package static let longestWait = Duration.seconds(5)
 
     private let url: String
     private let http: OutboundHTTP
 
     /// - Parameters:
-    ///   - url: `https`; `http` to this machine alone, since who can change the answer can sign in as anybody.
-    ///   - authorities: PEM file of those that may vouch for the issuer; `nil` for the system's.
-    ///   - longestWait: how long a question may take.
+    ///   - url: `https`; `http` only for this machine, because anyone who can alter the response can sign in as anybody.
+    ///   - authorities: PEM file of the CAs trusted for the issuer; `nil` for the system's.
+    ///   - longestWait: the time limit for one fetch.
     /// - Throws: `Unusable`.
     package init(url: String, authorities: String? = nil, longestWait: Duration = Self.longestWait) throws(Unusable) {
         guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty, parts.user == nil,
             parts.password == nil, parts.fragment == nil, (1...65_535).contains(parts.port ?? 443)
         else {
             throw Unusable(
-                description: "ENROUTE_TOKEN_JWKS_URL must be like https://issuer.example/keys, without a user, and its "
-                    + "port 1 to 65535.")
+                description: "ENROUTE_TOKEN_JWKS_URL must look like https://issuer.example/keys, without a user name, "
+                    + "and with a port from 1 to 65535.")
         }
         switch parts.scheme?.lowercased() {
         case "https": break
         case "http" where LoopbackHost.contains(host): break
         default:
             throw Unusable(
-                description: "ENROUTE_TOKEN_JWKS_URL must begin with https://; http:// is for localhost alone, because "
-                    + "whoever can change the answer can sign in as anybody.")
+                description: "ENROUTE_TOKEN_JWKS_URL must start with https://. http:// is accepted only for localhost, "
+                    + "because anyone who can alter the response can sign in as anybody.")
         }
         self.url = url
         do {
@@ -73,11 +73,11 @@ package struct KeyFetch: Sendable {
                 authorities: authorities, longestWait: longestWait, longestAnswer: JWKSet.longest)
         } catch {
             throw Unusable(
-                description: "ENROUTE_TOKEN_JWKS_CA names \(error.path), which holds no certificate in PEM.")
+                description: "ENROUTE_TOKEN_JWKS_CA names \(error.path), which contains no PEM certificate.")
         }
     }
 
-    /// The bytes of the answer.
+    /// Returns the bytes of the response.
     ///
     /// - Throws: `Failure`, or `CancellationError`.
     @Sendable package func callAsFunction() async throws -> [UInt8] {

@@ -1,11 +1,11 @@
-// When an issuer's keys are asked for again: now and then, and when a token names a key nobody knows; but neither while
-// they are being asked for nor soon after, whatever names strangers think of (row S4 of the threats).
+// When to fetch an issuer's keys again: periodically, and when a token names an unknown key. Never while a fetch is under way
+// or shortly after one, so that invented key names cannot cause a flood of fetches (row S4 of the threat table).
 
-/// Decides whether to fetch; time goes in, a decision comes out.
+/// Decides whether to fetch. Takes times, returns decisions.
 struct KeyRefresh: Hashable, Sendable {
-    /// Between the beginnings of two fetches, at least.
+    /// Minimum time between the starts of two fetches.
     static let shortestInterval = Duration.seconds(30)
-    /// After this a key that is gone is not believed any longer, as long as the issuer answers.
+    /// After this time a key that the issuer has removed is no longer trusted, provided that the issuer answers.
     static let longestAge = Duration.seconds(600)
 
     enum Reason: Hashable, Sendable, CaseIterable {
@@ -13,11 +13,11 @@ struct KeyRefresh: Hashable, Sendable {
     }
 
     enum Decision: Hashable, Sendable {
-        /// Begin one, and say when it has ended.
+        /// Start a fetch, and call `ended` when it completes.
         case fetch
-        /// One is under way: what it brings may be what is missing.
+        /// A fetch is under way; wait for it, because it may bring the missing key.
         case wait
-        /// What is known is what is used.
+        /// Use the known keys.
         case keep
     }
 
@@ -33,9 +33,9 @@ struct KeyRefresh: Hashable, Sendable {
         return .fetch
     }
 
-    /// - Parameter isGood: `false` when the keys of before stay.
+    /// - Parameter isGood: `false` when the fetch failed and the previous keys stay.
     mutating func ended(isGood: Bool, now: ContinuousClock.Instant) {
-        precondition(self.isFetching, "a fetch ended that was never begun")
+        precondition(self.isFetching, "a fetch ended that never started")
         self.isFetching = false
         if isGood { self.succeeded = now }
     }

@@ -1,40 +1,40 @@
-// What is good no more although its time is not over: users, tokens, jobs and links. A table, which decides, and one copy
-// of it that all event loops and the REST routes of a gateway share. What was revoked is remembered for longer than any
-// token lives, and then forgotten, so that the table stays as small as the stream it is read from.
+// Revocation: users, tokens, jobs and links that are invalid before they expire. RevocationTable decides; Revocations is the
+// one copy that all event loops and the REST routes of a gateway share. An entry is remembered for longer than any token can
+// live and then dropped, so the table stays as small as the stream it is read from.
 
 package import EnrouteWire
 internal import Synchronization
 
-/// Who or what is revoked.
+/// What is revoked.
 package enum RevocationSubject: Hashable, Sendable {
-    /// Every token of the person that was issued until then.
+    /// Every token of this person that was issued up to now.
     case user(PersonID)
     /// `jti`
     case token(String)
-    /// For all but operations and services.
+    /// Access to this job, for every role except operations and services.
     case job(JobID)
-    /// The id of a tracking link, which is not its secret.
+    /// A tracking link, by its id, which is not its secret.
     case link(String)
 
     package enum Kind: String, CaseIterable, Sendable {
         case user, token, job, link
 
-        /// How an id of the kind looks, for people.
+        /// The accepted form of an id of this kind, for error messages.
         package var form: String {
             switch self {
             case .user, .job: "1 to 64 of [A-Za-z0-9_-]"
             case .token: "the jti of a token, 1 to \(RevocationSubject.longestToken) printable ASCII characters"
-            case .link: "\(RevocationSubject.linkLength) of [0-9a-f]"
+            case .link: "\(RevocationSubject.linkLength) hexadecimal digits in lower case"
             }
         }
     }
 
-    /// Characters of a `jti`, at most.
+    /// Maximum length of a `jti`, in characters.
     package static let longestToken = 256
     /// Hexadecimal digits of a link's id.
     package static let linkLength = 32
 
-    /// - Returns: `nil` when `id` is not one of its kind.
+    /// - Returns: `nil` when `id` does not have the form of its kind.
     package init?(_ kind: Kind, id: String) {
         let bytes = id.utf8
         switch kind {
@@ -87,7 +87,7 @@ package struct Revocation: Hashable, Sendable {
     }
 }
 
-/// What is revoked, and since when. Looking is O(1).
+/// Which subjects are revoked, and since when. Lookups are O(1).
 package struct RevocationTable: Sendable {
     private var times: [RevocationSubject: Int64] = [:]
 
@@ -95,9 +95,9 @@ package struct RevocationTable: Sendable {
 
     package var count: Int { self.times.count }
 
-    /// In any order, and as often as it comes.
+    /// Adds a revocation. Order and repetitions do not matter.
     ///
-    /// - Returns: whether it was not known before.
+    /// - Returns: whether it was unknown.
     package mutating func apply(_ revocation: Revocation) -> Bool {
         guard revocation.at > self.times[revocation.subject] ?? .min else { return false }
         self.times[revocation.subject] = revocation.at
@@ -109,18 +109,18 @@ package struct RevocationTable: Sendable {
         if let link = grant.link, self.times[.link(link)] != nil { return true }
         guard let token = grant.token else { return false }
         if self.times[.token(token.id)] != nil { return true }
-        // A token says when it was issued in whole seconds: one of the same second may be older.
+        // `iat` has a resolution of one second: a token from the same second may be older than the revocation.
         guard let at = self.times[.user(grant.person)] else { return false }
         return token.issuedAt <= at / 1000
     }
 
     package func isRevoked(_ job: JobID) -> Bool { self.times[.job(job)] != nil }
 
-    /// Forgets what is older than `time`, ms since the epoch. O(n).
+    /// Removes entries older than `time`, ms since the epoch. O(n).
     package mutating func forget(before time: Int64) { self.times = self.times.filter { $0.value >= time } }
 }
 
-/// The table of one gateway, used by all of its loops, for as long as a look into a dictionary takes.
+/// The revocation table of one gateway, shared by all loops. The lock is held for one dictionary lookup.
 package final class Revocations: Sendable {
     private struct State {
         var table = RevocationTable()
@@ -129,10 +129,10 @@ package final class Revocations: Sendable {
     }
 
     private let state = Mutex(State())
-    /// How long an entry counts, ms.
+    /// How long an entry is kept, ms.
     private let retention: Int64
 
-    /// Between two looks for what may be forgotten, ms.
+    /// Minimum time between two removals of old entries, ms.
     private static let forgettingPause: Int64 = 60_000
 
     package init(retentionMilliseconds: Int64 = TokenVerifier.longestLifetime * 1000) {
@@ -140,12 +140,12 @@ package final class Revocations: Sendable {
     }
 
     /// - Parameter now: ms since the epoch.
-    /// - Returns: those that nobody had applied before.
+    /// - Returns: the revocations that were not in the table before.
     package func apply(_ revocations: [Revocation], now: Int64) -> [Revocation] {
         self.state.withLock { state in
             if now >= state.forgotAt + Self.forgettingPause {
                 state.forgotAt = now
-                // The clocks of the gateway and of Redis may differ, by as much as those of tokens.
+                // The clocks of the gateway and of Redis may differ by as much as is tolerated for tokens.
                 state.table.forget(before: now - self.retention - TokenVerifier.skew * 1000)
             }
             return revocations.filter { state.table.apply($0) }
@@ -156,7 +156,7 @@ package final class Revocations: Sendable {
 
     package func isRevoked(_ job: JobID) -> Bool { self.state.withLock { $0.table.isRevoked(job) } }
 
-    /// Whether the job is revoked for this role: for operations and services none is.
+    /// Whether the job is revoked for this role; never for operations and services.
     package func hides(_ job: JobID, from role: Role) -> Bool {
         switch role {
         case .customer, .rider: self.isRevoked(job)

@@ -1,20 +1,20 @@
-// Keys from configuration: a shared secret for development, public keys in PEM for everything else. What kind of key it is
-// says which algorithm it is used with: P-256 is ES256, RSA is RS256, Ed25519 is EdDSA.
+// Keys from the configuration: a shared secret for development, PEM public keys for everything else. The kind of a key
+// determines its algorithm: P-256 is ES256, RSA is RS256, Ed25519 is EdDSA.
 
 internal import CryptoExtras
 internal import JWTKit
 
 extension TokenVerifier.Key {
-    /// Why a key can not be used.
+    /// Why a key is rejected.
     package struct Unusable: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Bytes of an HS256 secret, at least: as long as the digest (RFC 7518 section 3.2).
+    /// Minimum length of an HS256 secret in bytes: the length of the digest (RFC 7518 section 3.2).
     package static let shortestSecret = 32
-    /// Bits of an RSA key, at least (RFC 7518 section 3.3).
+    /// Minimum size of an RSA key in bits (RFC 7518 section 3.3).
     package static let shortestRSA = 2048
-    /// Keys of one gateway, at most: those without a name are all tried.
+    /// Maximum number of keys of a gateway: every key without a `kid` is tried.
     package static let most = 16
 
     /// HS256 with a shared secret.
@@ -22,22 +22,22 @@ extension TokenVerifier.Key {
         guard secret.utf8.count >= Self.shortestSecret else {
             throw Unusable(
                 description: "The HS256 secret is shorter than \(Self.shortestSecret) bytes. "
-                    + "Make one with: openssl rand -hex 32")
+                    + "Create one with: openssl rand -hex 32")
         }
         let keys = await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
         return Self(kid: kid, algorithm: try await keys.getKey())
     }
 
-    /// A public key in PEM.
+    /// A PEM public key.
     ///
-    /// - Parameter source: where the text came from, for the error.
-    /// - Throws: `Unusable` for anything else, for a private key too: it has no business on a gateway.
+    /// - Parameter source: the name of the file, for the error message.
+    /// - Throws: `Unusable` for anything else, including a private key, which does not belong on a gateway.
     package static func asymmetric(pem: String, kid: String? = nil, source: String) async throws -> Self {
         let keys = JWTKeyCollection()
         guard !pem.contains("PRIVATE KEY-----") else {
             throw Unusable(
-                description: "\(source) holds a private key, with which anybody who reads it can make tokens. "
-                    + "A gateway needs the public key alone: openssl pkey -in \(source) -pubout -out public.pem")
+                description: "\(source) contains a private key; anyone who can read it can create tokens. "
+                    + "A gateway needs only the public key: openssl pkey -in \(source) -pubout -out public.pem")
         }
         if let key = try? ES256PublicKey(pem: pem) {
             await keys.add(ecdsa: key)
@@ -46,39 +46,40 @@ extension TokenVerifier.Key {
         } else if let key = try? _RSA.Signing.PublicKey(unsafePEMRepresentation: pem) {
             guard key.keySizeInBits >= Self.shortestRSA else {
                 throw Unusable(
-                    description: "\(source) holds an RSA key of \(key.keySizeInBits) bits; it must have at least "
-                        + "\(Self.shortestRSA). Make one with: openssl genrsa -out key.pem 3072")
+                    description: "\(source) contains an RSA key of \(key.keySizeInBits) bits; the minimum is "
+                        + "\(Self.shortestRSA). Create one with: openssl genrsa -out key.pem 3072")
             }
             await keys.add(rsa: try Insecure.RSA.PublicKey(backing: key), digestAlgorithm: .sha256)
         } else {
             throw Unusable(
-                description: "\(source) holds no key in PEM that is P-256, Ed25519 or RSA. "
-                    + "Make a pair with: openssl ecparam -name prime256v1 -genkey -noout -out key.pem; "
+                description: "\(source) contains no P-256, Ed25519 or RSA key in PEM. "
+                    + "Create a pair with: openssl ecparam -name prime256v1 -genkey -noout -out key.pem; "
                     + "openssl ec -in key.pem -pubout -out public.pem")
         }
         return Self(kid: kid, algorithm: try await keys.getKey())
     }
 
-    /// Keys of several files.
+    /// The keys of several files.
     ///
     /// - Parameters:
-    ///   - sources: each file's name and text.
-    ///   - kids: one for each, in the same order; or none at all.
+    ///   - sources: the name and text of each file.
+    ///   - kids: one for each file, in the same order, or none.
     package static func asymmetric(
         sources: [(name: String, pem: String)], kids: [String]
     ) async throws -> [Self] {
         guard kids.isEmpty || kids.count == sources.count else {
             throw Unusable(
                 description: "There are \(kids.count) key ids for \(sources.count) public keys. "
-                    + "Name each key, in the same order, or none.")
+                    + "Give either one key id for each key, in the same order, or no key ids.")
         }
         guard Set(kids).count == kids.count, !kids.contains("") else {
-            throw Unusable(description: "Two keys have one key id, or one is empty. Give each a name of its own.")
+            throw Unusable(
+                description: "Two keys have the same key id, or a key id is empty. Give each key a unique id.")
         }
         guard sources.count <= Self.most else {
             throw Unusable(
-                description: "There are \(sources.count) public keys; at most \(Self.most) are used. "
-                    + "Remove those that sign no more.")
+                description: "There are \(sources.count) public keys; the maximum is \(Self.most). "
+                    + "Remove the keys that no longer sign tokens.")
         }
         var keys: [Self] = []
         for (index, source) in sources.enumerated() {

@@ -1,10 +1,10 @@
-// Makes tokens, for development and tests. In production the app's own sign-in makes them.
+// Creates tokens for development and tests. In production, your application's sign-in creates them.
 
 package import EnrouteWire
 internal import FoundationEssentials
 internal import JWTKit
 
-/// Makes tokens with one key.
+/// Creates tokens signed with one key.
 package struct TokenMint: Sendable {
     private let keys: JWTKeyCollection
     private let issuer: String
@@ -29,9 +29,9 @@ package struct TokenMint: Sendable {
             await keys.add(rsa: key, digestAlgorithm: .sha256, kid: kid)
         } else {
             throw TokenVerifier.Key.Unusable(
-                description: "The private key is none of P-256, Ed25519 and RSA of at least "
-                    + "\(TokenVerifier.Key.shortestRSA) bits in PEM. "
-                    + "Make one with: openssl ecparam -name prime256v1 -genkey -noout -out key.pem")
+                description: "The private key is not a PEM key of kind P-256, Ed25519 or RSA with at least "
+                    + "\(TokenVerifier.Key.shortestRSA) bits. "
+                    + "Create one with: openssl ecparam -name prime256v1 -genkey -noout -out key.pem")
         }
         self.keys = keys
         (self.issuer, self.audience, self.kid) = (issuer, audience, kid)
@@ -40,7 +40,7 @@ package struct TokenMint: Sendable {
     /// - Parameters:
     ///   - now: seconds since the epoch.
     ///   - lifetime: seconds until it expires.
-    ///   - job: the only job it reaches; `nil` for all that are theirs.
+    ///   - job: the only job it reaches; `nil` for every job of the person.
     package func token(
         for person: PersonID, role: Role, now: Int64, lifetime: Int64 = 900, job: JobID? = nil
     ) async throws -> String {
@@ -60,7 +60,7 @@ package struct TokenMint: Sendable {
         var role: Role
         var authorization: [String: String]?
 
-        /// Nothing is verified here: TokenVerifier does that.
+        /// Does nothing: TokenVerifier verifies tokens.
         func verify(using algorithm: some JWTAlgorithm) async throws {}
     }
 }

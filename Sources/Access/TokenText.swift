@@ -1,14 +1,14 @@
-// A token as it is written: three parts in base64url, joined by dots (RFC 7515 section 7.1). Read strictly, so that one
-// token has one spelling: no padding, no other characters, no bits left over, and no name twice in a JSON object.
+// The compact serialization of a token: three base64url parts joined by dots (RFC 7515 section 7.1). Parsing is strict, so that
+// each token has exactly one spelling: no padding, no other characters, no left-over bits, no repeated member in a JSON object.
 
 internal import EnrouteWire
 
-/// The parts of a token, decoded and not yet believed.
+/// The parts of a token, decoded but not yet verified.
 struct TokenText {
     let header: [UInt8]
     let claims: [UInt8]
     let signature: [UInt8]
-    /// What the signature is about: all before the last dot.
+    /// The signed bytes: everything before the last dot.
     let signed: ArraySlice<UInt8>
 
     init(_ token: [UInt8]) throws(TokenRefusal) {
@@ -21,8 +21,8 @@ struct TokenText {
     }
 }
 
-/// What a header says (RFC 7515 section 4.1), as far as it is looked at: members that bring or name a key elsewhere
-/// (`jwk`, `jku`, `x5c`, `x5u`) are passed over, whatever they hold.
+/// The members of a JOSE header (RFC 7515 section 4.1) that matter here. Members that contain or locate a key (`jwk`, `jku`,
+/// `x5c`, `x5u`) are ignored, whatever their value.
 struct TokenHeader {
     var algorithm: String?
     var kid: String?
@@ -39,27 +39,27 @@ struct TokenHeader {
             default: try reader.value()
             }
         }
-        // We understand no extension, so none may be critical (RFC 7515 section 4.1.11).
+        // No extension is supported, so none may be critical (RFC 7515 section 4.1.11).
         if isCritical { throw .criticalHeader }
         (self.algorithm, self.kid) = (algorithm, kid)
     }
 }
 
-/// The members of one JSON object, each named once.
+/// The members of one JSON object, which must not repeat a name.
 struct JSONMembers {
     private var names: Set<String> = []
     private(set) var isRepeated = false
 
-    /// Says which one comes next, and its name.
+    /// Records the next member and returns its name.
     mutating func next(_ name: UnsafeRawBufferPointer) -> String {
         let name = String(decoding: name, as: UTF8.self)
         if !self.names.insert(name).inserted { self.isRepeated = true }
         return name
     }
 
-    /// Reads a text that is one object and nothing else.
+    /// Reads a text that consists of exactly one object.
     ///
-    /// - Parameter member: is called for each member, and must consume the value.
+    /// - Parameter member: called for each member; must consume the value.
     static func read(
         _ json: [UInt8], _ member: (_ name: String, _ reader: inout JSONReader) throws(BadMessage) -> Void
     ) throws(TokenRefusal) {
@@ -83,7 +83,7 @@ struct JSONMembers {
 extension [UInt8] {
     /// Decodes base64url without padding (RFC 4648 section 5).
     ///
-    /// - Returns: `nil` for any other character, a length that can not be, and bits at the end that are not zero.
+    /// - Returns: `nil` for any other character, an impossible length, or trailing bits that are not zero.
     init?(base64URL text: ArraySlice<UInt8>) {
         guard text.count % 4 != 1 else { return nil }
         self = []

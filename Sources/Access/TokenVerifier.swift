@@ -1,23 +1,23 @@
-// Tokens are JWTs (RFC 7519), checked as RFC 8725 asks: the algorithm belongs to the key, never to the token; what names
-// a key elsewhere is not looked at; issuer, audience and times are required; nothing is believed before its signature.
+// Verifies tokens (JWT, RFC 7519) as RFC 8725 requires: the key determines the algorithm, never the token; references to keys
+// elsewhere are ignored; issuer, audience and times are required; no claim is used before the signature is verified.
 
 internal import Crypto
 internal import FoundationEssentials
 package import JWTKit
 internal import Synchronization
 
-/// Why a token is not accepted. Says what to change, never what the token holds.
+/// Why a token is rejected. Describes what to change, never the content of the token.
 package enum TokenRefusal: Error, Hashable, Sendable, CaseIterable {
     case tooLong, malformed, repeatedMember, criticalHeader, unknownKey, wrongAlgorithm, badSignature
     case wrongIssuer, wrongAudience, notYetValid, expired, badSubject, badTokenID, unknownRole, badAuthorization
     case livesTooLong
-    /// Nobody knows the key, and its issuer could not be asked, or not again so soon.
+    /// The key is unknown, and the issuer could not be queried, or not again so soon.
     case keyNotFetched
 }
 
-/// Checks tokens, synchronously and without looking anything up outside. Copies share their keys and what they verified.
+/// Verifies tokens synchronously and without I/O. Copies share their keys and their cache.
 package struct TokenVerifier: Sendable {
-    /// One key and the only algorithm it is used with.
+    /// One key and the only algorithm that it is used with.
     package struct Key: Sendable {
         package let kid: String?
         package let algorithm: any JWTAlgorithm
@@ -28,12 +28,12 @@ package struct TokenVerifier: Sendable {
         }
     }
 
-    /// Bytes of a token, at most.
+    /// Maximum length of a token, in bytes.
     package static let longestToken = 4096
-    /// Seconds by which clocks may differ.
+    /// Tolerated difference between clocks, in seconds.
     package static let skew: Int64 = 30
 
-    /// Seconds from `iat` to `exp`, at most: what is revoked is remembered for so long, and no token may outlive that.
+    /// Maximum time from `iat` to `exp`, in seconds. Revocations are remembered for this long, so no token may live longer.
     package static let longestLifetime: Int64 = 48 * 3600
 
     private let issuer: String
@@ -50,7 +50,7 @@ package struct TokenVerifier: Sendable {
         self.shared = Shared(keys)
     }
 
-    /// Takes these keys in the place of those before; a token that was good by one that is gone is good no more.
+    /// Replaces the keys. Tokens verified with a removed key are rejected afterwards.
     package func replace(keys: [Key]) {
         self.shared.state.withLock {
             $0.keys = Dictionary(grouping: keys, by: \.kid)
@@ -76,14 +76,14 @@ package struct TokenVerifier: Sendable {
         return verified.grant
     }
 
-    /// All but the times.
+    /// Checks everything except the times.
     private func verify(_ token: [UInt8], _ keys: [String?: [Key]]) throws(TokenRefusal) -> VerifiedToken {
         let text = try TokenText(token)
         try Self.checkSignature(text, keys)
         let claims = try Claims(json: text.claims)
         guard claims.issuer == self.issuer else { throw .wrongIssuer }
         guard claims.audiences.contains(self.audience) else { throw .wrongAudience }
-        // Both may be any number: their difference may be none.
+        // Both can be any integer, so their difference can overflow.
         let (lifetime, isAbsurd) = claims.expiresAt.subtractingReportingOverflow(claims.token.issuedAt)
         guard !isAbsurd, lifetime <= self.longestLifetime else { throw .livesTooLong }
         let grant = Grant(
@@ -94,7 +94,7 @@ package struct TokenVerifier: Sendable {
 
     private static func checkSignature(_ text: TokenText, _ keys: [String?: [Key]]) throws(TokenRefusal) {
         let header = try TokenHeader(json: text.header)
-        // A token with a kid gets the key of that name and no other; one without gets those without.
+        // A token with a kid is checked only against the key of that name; one without a kid against keys without one.
         guard let named = keys[header.kid] else { throw .unknownKey }
         let fitting = named.filter { $0.algorithm.name == header.algorithm }
         guard !fitting.isEmpty else { throw .wrongAlgorithm }
@@ -104,7 +104,7 @@ package struct TokenVerifier: Sendable {
         }
     }
 
-    /// Used by all loops, for as long as a look into a dictionary takes; signatures are checked outside of the lock.
+    /// Shared by all loops. The lock is held for a dictionary lookup; signatures are verified outside of it.
     private final class Shared: Sendable {
         struct State {
             var keys: [String?: [Key]]

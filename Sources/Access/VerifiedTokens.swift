@@ -1,9 +1,9 @@
-// Tokens whose signature was good once, so that a client that comes back, or asks again over REST, costs a hash in the
-// place of a signature (row D6 of the threats). Only good tokens get in, so nobody without one can fill it.
+// A cache of verified tokens: a client that reconnects or repeats a REST request costs a hash instead of a signature (row D6 of
+// the threat table). Only valid tokens enter it, so it cannot be filled without one.
 
 internal import Crypto
 
-/// What is known of a token that was verified.
+/// What is remembered about a verified token.
 struct VerifiedToken: Hashable, Sendable {
     let grant: Grant
     /// Seconds since the epoch, without skew.
@@ -18,14 +18,14 @@ struct VerifiedToken: Hashable, Sendable {
     }
 }
 
-/// The newest verified tokens, by the SHA-256 of their text; the token itself is not kept. O(1).
+/// The most recently verified tokens, keyed by the SHA-256 of their text; the text itself is not stored. O(1).
 struct VerifiedTokens {
-    /// Tokens, at most; the oldest goes out for a new one. About 2.5 MB when they are all there.
+    /// Maximum number of tokens; a new one replaces the oldest. About 2.5 MB when full.
     static let most = 8192
 
     private let most: Int
     private var tokens: [SHA256Digest: VerifiedToken] = [:]
-    /// In the order in which they came; once it is full, `oldest` is the place of the next one.
+    /// In order of arrival; once full, `oldest` is the index of the next replacement.
     private var order: [SHA256Digest] = []
     private var oldest = 0
 
@@ -39,7 +39,7 @@ struct VerifiedTokens {
     subscript(digest: SHA256Digest) -> VerifiedToken? { self.tokens[digest] }
 
     mutating func insert(_ token: VerifiedToken, _ digest: SHA256Digest) {
-        // Two loops may have verified it at the same time.
+        // Two loops may have verified the same token concurrently.
         guard self.tokens.updateValue(token, forKey: digest) == nil else { return }
         guard self.order.count == self.most else { return self.order.append(digest) }
         self.tokens[self.order[self.oldest]] = nil
@@ -47,9 +47,9 @@ struct VerifiedTokens {
         self.oldest = (self.oldest + 1) % self.most
     }
 
-    /// Forgets one that has expired. Its place is taken in its turn.
+    /// Removes an expired token. Its slot is reused in turn.
     mutating func remove(_ digest: SHA256Digest) { self.tokens[digest] = nil }
 
-    /// Forgets all: the keys they were verified with are not those of now.
+    /// Removes all tokens, because they were verified with keys that have been replaced.
     mutating func removeAll() { self = VerifiedTokens(most: self.most) }
 }

@@ -1,4 +1,4 @@
-// A certificate for localhost, made anew each time: enough for a demonstration and for tests, trusted by nobody else.
+// A self-signed certificate for localhost, created anew for each run: enough for the demonstration and the tests.
 
 private import Crypto
 package import FoundationEssentials
@@ -10,7 +10,7 @@ package struct DevelopmentCertificate: Sendable {
     package let certificatePEM: String
     package let keyPEM: String
 
-    /// - Parameter name: the subject's common name; the names it is valid for are always localhost and 127.0.0.1.
+    /// - Parameter name: the subject's common name. The certificate is always valid for localhost and 127.0.0.1.
     package init(name: String = "enroute development", validity: TimeInterval = 30 * 86_400) throws {
         let key = P256.Signing.PrivateKey()
         let signer = Certificate.PrivateKey(key)

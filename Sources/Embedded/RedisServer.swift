@@ -1,5 +1,5 @@
-// A redis-server of one's own, for the demonstration and the tests: on a unix socket in a folder of its own, nothing on
-// disk, and ended with us however we end. Not for production.
+// A private redis-server for the demonstration and the tests. It listens on a Unix socket in a temporary folder, writes nothing
+// to disk, and is killed when this process ends, however it ends. Not for production.
 
 private import FoundationEssentials
 private import Subprocess
@@ -10,37 +10,37 @@ private import Subprocess
     private import SystemPackage
 #endif
 
-/// A running redis-server, reached through its unix socket.
+/// A running redis-server, reached through its Unix socket.
 package struct RedisServer: Sendable {
     package let socketPath: String
     package let processID: Int32
 
     package var url: String { "unix:\(self.socketPath)" }
 
-    /// Why it did not start.
+    /// Why the server did not start.
     package enum Failure: Error, CustomStringConvertible {
         case notInstalled(String)
         case ended(lastWords: String)
-        /// The folder's name is too long for a socket in it.
+        /// The path of the folder is too long for a socket in it.
         case pathTooLong(String)
 
         package var description: String {
             switch self {
             case .notInstalled(let reason):
-                "redis-server could not be started: \(reason). Install it: apt-get install redis-server."
-            case .ended(let lastWords): "redis-server ended before it was ready: \(lastWords)"
+                "redis-server could not be started: \(reason). Install it with: apt-get install redis-server"
+            case .ended(let lastWords): "redis-server exited before it was ready: \(lastWords)"
             case .pathTooLong(let path):
-                "The path of redis-server's socket has \(path.utf8.count) bytes, and at most "
-                    + "\(RedisServer.longestSocketPath) are possible: \(path). Set TMPDIR to a shorter path."
+                "The path of redis-server's socket has \(path.utf8.count) bytes; the maximum is "
+                    + "\(RedisServer.longestSocketPath): \(path). Set TMPDIR to a shorter path."
             }
         }
     }
 
-    /// Runs a server for as long as `body` does.
+    /// Runs a server while `body` runs.
     ///
     /// - Parameters:
-    ///   - configuration: a configuration file, which then decides what is written to disk; without one, nothing is.
-    ///   - options: further words of redis-server's command line, such as `["--maxmemory", "64mb"]`.
+    ///   - configuration: a configuration file, which then decides about persistence; without one, nothing is written.
+    ///   - options: additional command-line arguments of redis-server, such as `["--maxmemory", "64mb"]`.
     /// - Throws: `Failure`, and what `body` throws.
     package nonisolated(nonsending) static func running<Result: Sendable>(
         configuration: String? = nil, options: [String] = [], _ body: (RedisServer) async throws -> Result
@@ -51,10 +51,10 @@ package struct RedisServer: Sendable {
         }
     }
 
-    /// What a server is told that keeps nothing and listens at a unix socket in its folder only. Words that follow
-    /// these go before them.
+    /// Returns the arguments of a server that persists nothing and listens only on a Unix socket in its folder. Arguments
+    /// that follow these take precedence.
     ///
-    /// - Parameter keepsNothing: `false` leaves it to a configuration file what is written to disk.
+    /// - Parameter keepsNothing: `false` leaves persistence to a configuration file.
     package static func words(in folder: String, keepsNothing: Bool = true) -> [String] {
         [
             "--port", "0", "--unixsocket", Self.socketPath(in: folder), "--dir", folder, "--pidfile",
@@ -62,20 +62,20 @@ package struct RedisServer: Sendable {
         ] + (keepsNothing ? ["--save", "", "--appendonly", "no"] : [])
     }
 
-    /// Bytes of a socket's path that SwiftNIO takes (`sockaddr_un`).
+    /// The longest socket path that SwiftNIO accepts, in bytes (`sockaddr_un`).
     static let longestSocketPath = 103
 
-    /// - Throws: `Failure.pathTooLong`. Without this check nobody could connect, and nobody would say why.
+    /// - Throws: `Failure.pathTooLong`. Without this check clients fail to connect without saying why.
     static func check(_ socketPath: String) throws(Failure) {
         guard socketPath.utf8.count <= Self.longestSocketPath else { throw .pathTooLong(socketPath) }
     }
 
     private static func socketPath(in folder: String) -> String { "\(folder)/redis.sock" }
 
-    /// Runs a server in a folder that outlives it, for as long as `body` does; it is killed when `body` ends, and gone
-    /// when this returns.
+    /// Runs a server in an existing folder while `body` runs. The server is killed when `body` ends and has exited when
+    /// this method returns.
     ///
-    /// - Parameter words: all of redis-server's command line; a Sentinel is one too.
+    /// - Parameter words: the complete command line of redis-server, which can also run as a Sentinel.
     /// - Throws: `Failure`, and what `body` throws.
     package nonisolated(nonsending) static func running<Result: Sendable>(
         in folder: String, words: [String], _ body: (RedisServer) async throws -> Result
@@ -83,11 +83,11 @@ package struct RedisServer: Sendable {
         if let option = words.firstIndex(of: "--unixsocket"), option + 1 < words.count {
             try Self.check(words[option + 1])
         }
-        // setpriv has the kernel end the server when we are gone, even when we are killed.
+        // setpriv makes the kernel kill the server when this process ends, even if it is killed.
         let words = ["--pdeathsig", "KILL", "redis-server"] + words
         var platform = PlatformOptions()
         platform.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(2))]
-        // Its own process group, so that the Ctrl-C meant for us does not end it before we have said goodbye.
+        // A separate process group, so that Ctrl-C reaches only this process and it can shut the server down in order.
         platform.processGroupID = 0
         do {
             let outcome = try await Subprocess.run(
@@ -99,9 +99,9 @@ package struct RedisServer: Sendable {
                     socketPath: Self.socketPath(in: folder), processID: execution.processIdentifier.value)
                 let (opening, continuation) = AsyncStream.makeStream(of: String.self)
                 return try await withThrowingTaskGroup(of: Void.self) { group in
-                    // Read to the end: a server whose log nobody reads hangs once the pipe is full.
+                    // Read to the end: a server blocks once its log fills the pipe.
                     group.addTask { await Self.read(log, opening: continuation) }
-                    // Before the group waits for the end of the log.
+                    // Kill it here, before the task group waits for the end of the log.
                     defer { try? execution.send(signal: .kill) }
                     try await Self.waitUntilReady(opening)
                     return try await body(server)
@@ -113,7 +113,7 @@ package struct RedisServer: Sendable {
         }
     }
 
-    /// Hands on the lines up to the one that says that it is ready, and reads the rest.
+    /// Passes on the lines up to the one that reports readiness, and discards the rest.
     private static func read(
         _ log: some AsyncSequence<String, any Error> & Sendable, opening: AsyncStream<String>.Continuation
     ) async {
@@ -127,11 +127,11 @@ package struct RedisServer: Sendable {
                 opening.finish()
             }
         } catch {
-            // It was killed with its log half read.
+            // The server was killed in the middle of a log line.
         }
     }
 
-    /// A mistake in the configuration takes as many: the line it is in, the option, the reason.
+    /// A configuration error spans this many lines: the line it is in, the option, the reason.
     private static let lastWordLines = 3
 
     private static func waitUntilReady(_ opening: AsyncStream<String>) async throws(Failure) {
@@ -143,7 +143,7 @@ package struct RedisServer: Sendable {
         throw .ended(lastWords: lines.suffix(Self.lastWordLines).joined(separator: " "))
     }
 
-    /// The last: a Sentinel's, which listens by then.
+    /// The second pattern is a Sentinel's, which is listening by then.
     private static func isReady(_ line: String) -> Bool {
         ["eady to accept connections", "Sentinel ID is "].contains { line.contains($0) }
     }

@@ -1,11 +1,11 @@
-// A folder of one's own under the temporary one: what a server or a certificate is given to write into, and what is
-// gone afterwards with everything in it.
+// A private folder in the system's temporary directory for the files of a server or a certificate, deleted with its content
+// afterwards.
 
 private import FoundationEssentials
 
-/// A folder that only the owner may enter, there for as long as a body of code runs.
+/// Provides a folder that only the owner can enter while a body of code runs.
 package enum TemporaryFolder {
-    /// - Parameter name: what its name begins with. Short: the path of a unix socket in it has at most 107 bytes.
+    /// - Parameter name: prefix of the folder's name. Keep it short: a Unix socket's path has at most 107 bytes.
     /// - Throws: what creating it throws, and what `body` throws.
     package nonisolated(nonsending) static func holding<Result: Sendable>(
         _ name: String, _ body: (_ path: String) async throws -> Result

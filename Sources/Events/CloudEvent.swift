@@ -1,49 +1,49 @@
-// A CloudEvent (specification 1.0.2) as it comes over HTTP in one of three modes: structured, where the body is the whole
-// event; batch, where it is an array of them; binary, where attributes are headers and the body is the data. What the event
-// means for a job is JobEvent's; here it is only taken apart.
+// CloudEvents 1.0.2 received over HTTP in one of three modes: structured (the body is the whole event), batch (an array of
+// them) and binary (attributes are headers, the body is the data). This file only parses; JobEvent determines what an event
+// means for a job.
 
 internal import EnrouteWire
 internal import FoundationEssentials
 
-/// Why something is no event, or none that anything can be done with.
+/// Why something is not an event, or not a usable one.
 package struct EventFault: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// It is no CloudEvent. The sender's code is wrong.
+        /// Not a CloudEvent: the sender's code is wrong.
         case malformed
-        /// It is one, but says nothing that could ever be done.
+        /// A CloudEvent that can never be applied.
         case unusable
     }
     package let kind: Kind
-    /// A sentence that says what is wrong, and how it should be.
+    /// A sentence that says what is wrong and what is expected.
     package let reason: String
 
     static func malformed(_ reason: String) -> EventFault { EventFault(kind: .malformed, reason: reason) }
     static func unusable(_ reason: String) -> EventFault { EventFault(kind: .unusable, reason: reason) }
 }
 
-/// The attributes that matter here, and the data. Extensions are passed over.
+/// The relevant attributes and the data. Extensions are ignored.
 package struct CloudEvent: Sendable {
-    /// With `source` it names the event; two with the same are the same.
+    /// Together with `source`, identifies the event; events with the same pair are duplicates.
     package let id: String
     package let source: String
     package let type: String
-    /// When it happened, ms since the epoch; `nil` when the event does not say.
+    /// When it happened, ms since the epoch; `nil` without a `time` attribute.
     package let occurredAt: Int64?
-    /// Why the data can not be used comes out only where it is needed.
+    /// A failure to decode the data, reported only when the data is needed.
     let details: Result<JobDetails, EventFault>
 
-    /// Events of one batch, at most.
+    /// Maximum number of events in a batch.
     package static let mostInBatch = 100
     package static let structuredMediaType = "application/cloudevents+json"
     package static let batchMediaType = "application/cloudevents-batch+json"
 
-    /// - Parameter attribute: the text of an attribute; `nil` where it is absent.
+    /// - Parameter attribute: returns the text of an attribute, or `nil` when it is absent.
     init(
         details: Result<JobDetails, EventFault>, attribute: (String) throws(EventFault) -> String?
     ) throws(EventFault) {
         func required(_ name: String) throws(EventFault) -> String {
             guard let text = try attribute(name), !text.isEmpty else {
-                throw .malformed("A CloudEvent needs \(name), a text that is not empty.")
+                throw .malformed("A CloudEvent needs \(name), a non-empty string.")
             }
             return text
         }
@@ -52,7 +52,7 @@ package struct CloudEvent: Sendable {
         (self.id, self.source, self.type) = (try required("id"), try required("source"), try required("type"))
         self.occurredAt = try attribute("time").map { text throws(EventFault) in
             guard let time = Timestamp.milliseconds(text) else {
-                throw .malformed("time must be as RFC 3339 has it, from 2001-09-10 on: 2026-11-21T18:00:00.000Z.")
+                throw .malformed("time must be an RFC 3339 timestamp after 2001-09-09, such as 2026-11-21T18:00:00.000Z.")
             }
             return time
         }
@@ -63,23 +63,23 @@ package struct CloudEvent: Sendable {
         }
     }
 
-    /// The body is one event (structured mode).
+    /// Parses a body that is one event (structured mode).
     package static func structured(_ body: some Sequence<UInt8>) throws(EventFault) -> CloudEvent {
-        try Structured.decode(Structured.self, body, "A structured CloudEvent is a JSON object.").event.get()
+        try Structured.decode(Structured.self, body, "A structured CloudEvent must be a JSON object.").event.get()
     }
 
-    /// The body is an array of events; each is one, or says why it is none.
+    /// Parses a body that is an array of events. Each element is an event or the reason why it is not one.
     package static func batch(_ body: some Sequence<UInt8>) throws(EventFault) -> [Result<CloudEvent, EventFault>] {
-        let events = try Structured.decode([Structured].self, body, "A batch of CloudEvents is a JSON array.")
+        let events = try Structured.decode([Structured].self, body, "A batch of CloudEvents must be a JSON array.")
         guard events.count <= Self.mostInBatch else {
-            throw .malformed("A batch holds at most \(Self.mostInBatch) events.")
+            throw .malformed("A batch contains at most \(Self.mostInBatch) events.")
         }
         return events.map(\.event)
     }
 
-    /// The body is the data (binary mode).
+    /// Parses a body that is the data (binary mode).
     ///
-    /// - Parameter header: the value of a header without its `ce-`; percent-encoded, as the HTTP binding has it (3.1.3.2).
+    /// - Parameter header: returns a header by its name without `ce-`, percent-encoded as in the HTTP binding (3.1.3.2).
     package static func binary(
         _ body: some Sequence<UInt8>, mediaType: String?, header: (String) -> String?
     ) throws(EventFault) -> CloudEvent {
@@ -88,7 +88,7 @@ package struct CloudEvent: Sendable {
         }
     }
 
-    /// The text that bytes written as `%xx` stand for (RFC 3986 section 2.1).
+    /// Decodes `%xx` escapes (RFC 3986 section 2.1).
     private static func percentDecoded(_ text: String) -> String {
         var (bytes, rest): ([UInt8], Substring.UTF8View) = ([], Substring(text).utf8)
         while let byte = rest.popFirst() {
@@ -108,7 +108,7 @@ package struct CloudEvent: Sendable {
     }
 }
 
-/// One event of structured mode. Decoding it never throws, so that in a batch one that is wrong spoils no other.
+/// One event in structured mode. Decoding never throws, so that one invalid event does not fail its batch.
 private struct Structured: Decodable {
     let event: Result<CloudEvent, EventFault>
 
@@ -121,20 +121,20 @@ private struct Structured: Decodable {
 
     init(from decoder: any Decoder) {
         guard let members = try? decoder.container(keyedBy: Key.self) else {
-            self.event = .failure(.malformed("A structured CloudEvent is a JSON object."))
+            self.event = .failure(.malformed("A structured CloudEvent must be a JSON object."))
             return
         }
         self.event = Result { () throws(EventFault) in
-            // JSON event format 3.1: one of the two.
+            // JSON event format 3.1: at most one of the two.
             guard !members.contains(Key(stringValue: "data")) || !members.contains(Key(stringValue: "data_base64"))
             else {
-                throw .malformed("A CloudEvent has data or data_base64, not both.")
+                throw .malformed("A CloudEvent contains either data or data_base64, not both.")
             }
             return try CloudEvent(details: Self.details(members)) { name throws(EventFault) in
                 do {
                     return try members.decodeIfPresent(String.self, forKey: Key(stringValue: name))
                 } catch {
-                    throw .malformed("\(name) must be a text.")
+                    throw .malformed("\(name) must be a string.")
                 }
             }
         }

@@ -1,28 +1,28 @@
-// Where a status that comes from outside stands to where a job is. Events come more than once and in any order; what orders
-// them is the lifecycle, not their arrival. Time decides only where the lifecycle has a circle (preparing, no rider found,
-// preparing again), because there a status lies both before and after another.
+// How a status from another system relates to the current status of a job. Events arrive more than once and in any order, so
+// the lifecycle orders them, not their arrival. Time decides only where the lifecycle has a cycle (preparing, no rider found,
+// preparing again), because there a status is both before and after another.
 
 package import EnrouteWire
 
-/// What is to be done with a status.
+/// What to do with a status.
 package enum EventOrder: Sendable, Hashable {
-    /// It may follow.
+    /// Apply it.
     case next
-    /// The job is there already, or further: nothing is to be done.
+    /// Ignore it: the job already has this status or a later one.
     case superseded
-    /// What must come before it is not there yet: the sender should repeat it.
+    /// A status in between is missing: the sender should retry.
     case early
-    /// It can never follow; says why.
+    /// The job can never reach it; the reason is a sentence.
     case never(String)
 
     /// - Parameters:
     ///   - currentAt: when the job became `current`, ms since the epoch.
-    ///   - occurredAt: when it became `status`; `nil` when nobody says.
+    ///   - occurredAt: when the job got `status`; `nil` when unknown.
     package init(
         _ status: JobStatus, of kind: JobKind, after current: JobStatus, since currentAt: Int64, occurredAt: Int64?
     ) {
         guard kind.statuses.contains(status) else {
-            self = .never("A \(kind.rawValue) is never \(status.rawValue).")
+            self = .never("A \(kind.rawValue) never has the status \(status.rawValue).")
             return
         }
         let isBehind = status == current || Self.reaches(current, from: status)
@@ -36,15 +36,15 @@ package enum EventOrder: Sendable, Hashable {
                 self = .superseded
                 return
             }
-            // Without a time: what may follow does, what may not is old.
+            // Without a time, apply what may follow and ignore what may not.
             let isNewer = occurredAt.map { $0 >= currentAt } ?? mayFollow
             self = isNewer ? (mayFollow ? .next : .early) : .superseded
         case (false, false):
-            self = .never("The job is \(current.rawValue); it never becomes \(status.rawValue) from there.")
+            self = .never("The job is \(current.rawValue) and cannot become \(status.rawValue).")
         }
     }
 
-    /// Whether steps of the lifecycle, one or more, lead there. O(transitions).
+    /// Returns whether one or more lifecycle steps lead there. O(transitions).
     private static func reaches(_ status: JobStatus, from origin: JobStatus) -> Bool {
         var (found, waiting): (Set<JobStatus>, [JobStatus]) = ([], [status])
         while let next = waiting.popLast() {

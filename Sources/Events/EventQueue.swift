@@ -1,24 +1,24 @@
-// An SQS queue over its JSON protocol: receive with a long poll, delete, and give back for later. What became of a message is
-// the caller's to decide; here are the three questions.
+// An SQS queue over its JSON protocol: receive with long polling, delete, and return a message for later. The caller decides
+// which; this file sends the three requests.
 
 internal import FoundationEssentials
 internal import OutboundHTTP
 
-/// One queue. Ends with `shutdown`.
+/// One queue. Call `shutdown` when done.
 package struct EventQueue: Sendable {
-    /// Why a setting can not be used; says how it should be.
+    /// Why a setting is invalid, with the expected form.
     package struct Unusable: Error, CustomStringConvertible {
         package let description: String
 
         package init(description: String) { self.description = description }
     }
 
-    /// A question that was not answered as it should. Expected; to be asked again later.
+    /// A request that failed. Expected; retry later.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// A message that is ours until its visibility ends.
+    /// A message that is reserved for this consumer until its visibility timeout ends.
     package struct Message: Decodable, Sendable {
         package let id: String
         package let body: String
@@ -30,8 +30,8 @@ package struct EventQueue: Sendable {
             case receipt = "ReceiptHandle"
         }
 
-        /// The event it holds, straight or in the envelope of a topic that the queue has subscribed to. Who may write into
-        /// the queue is the queue's own policy to say, so the envelope's signature is not looked at.
+        /// The event it contains, either directly or in the envelope of a topic that the queue is subscribed to. The queue's
+        /// policy decides who may write to it, so the signature of the envelope is not verified.
         package func event() throws(EventFault) -> CloudEvent {
             guard let envelope = try? TopicMessage(body: self.body.utf8) else {
                 return try CloudEvent.structured(self.body.utf8)
@@ -40,13 +40,13 @@ package struct EventQueue: Sendable {
         }
     }
 
-    /// How long one question for messages waits for some.
+    /// How long one receive request waits for messages.
     package static let longPoll = Duration.seconds(20)
-    /// Messages of one answer, at most: as many as SQS gives.
+    /// Maximum number of messages in one response, the limit of SQS.
     package static let mostMessages = 10
-    /// From a question to the last byte of its answer, beyond the long poll.
+    /// Time limit from sending a request to the last byte of its response, in addition to the long poll.
     static let longestWait = Duration.seconds(10)
-    /// Bytes of an answer: ten messages of 256 KiB, in JSON.
+    /// Maximum size of a response in bytes: ten messages of 256 KiB, in JSON.
     static let longestAnswer = 8 * 1024 * 1024
 
     private let url: String
@@ -56,8 +56,8 @@ package struct EventQueue: Sendable {
     private let connections: OutboundConnections
 
     /// - Parameters:
-    ///   - url: of the queue, `https`; `http` to this machine alone.
-    ///   - region: `nil` for the one in the URL's host.
+    ///   - url: the URL of the queue; `https`, or `http` for this machine only.
+    ///   - region: `nil` to derive it from the host in the URL.
     /// - Throws: `Unusable`.
     package init(url: String, region: String?, credentials: QueueCredentials) throws(Unusable) {
         guard let parts = URLComponents(string: url), let host = parts.host, let scheme = parts.scheme,
@@ -66,15 +66,16 @@ package struct EventQueue: Sendable {
             scheme == "https" || scheme == "http" && LoopbackHost.contains(host)
         else {
             throw Unusable(
-                description: "ENROUTE_SQS_QUEUE_URL must be like "
-                    + "https://sqs.eu-central-1.amazonaws.com/123456789012/orders; http:// is for localhost alone.")
+                description: "ENROUTE_SQS_QUEUE_URL must look like "
+                    + "https://sqs.eu-central-1.amazonaws.com/123456789012/orders. "
+                    + "http:// is accepted only for localhost.")
         }
         guard let region = region ?? host.firstMatch(of: /^sqs\.([a-z0-9-]+)\.amazonaws\./).map({ String($0.1) }) else {
-            throw Unusable(description: "The region of the queue is not in its URL: set AWS_REGION.")
+            throw Unusable(description: "The URL of the queue does not contain its region. Set AWS_REGION.")
         }
         guard region.wholeMatch(of: /[a-z0-9-]+/) != nil else {
             throw Unusable(
-                description: "AWS_REGION is \(region), and requests are signed with it: it must be like eu-central-1.")
+                description: "AWS_REGION is \(region), which is not a region. It must look like eu-central-1.")
         }
         self.url = url
         self.host = parts.port.map { "\(host):\($0)" } ?? host
@@ -84,14 +85,14 @@ package struct EventQueue: Sendable {
             self.connections = OutboundConnections(
                 try OutboundHTTP(longestWait: Self.longestWait, longestAnswer: Self.longestAnswer))
         } catch {
-            // The system's authorities are no file of ours.
-            throw Unusable(description: "\(error.path) holds no certificate in PEM.")
+            // The trust store of the system is not one of our files.
+            throw Unusable(description: "\(error.path) contains no PEM certificate.")
         }
     }
 
     package func shutdown() async { await self.connections.shutdown() }
 
-    /// Up to ten messages, or none within the long poll.
+    /// Returns up to ten messages, or none if none arrive during the long poll.
     ///
     /// - Throws: `Failure`, or `CancellationError`.
     package func receive() async throws -> [Message] {
@@ -108,7 +109,7 @@ package struct EventQueue: Sendable {
         do {
             return try JSONDecoder().decode(Answer.self, from: Data(answer)).Messages ?? []
         } catch {
-            throw Failure(description: "The queue's answer is none of SQS. See whether ENROUTE_SQS_QUEUE_URL is right.")
+            throw Failure(description: "The response is not from SQS. Check ENROUTE_SQS_QUEUE_URL.")
         }
     }
 
@@ -118,13 +119,13 @@ package struct EventQueue: Sendable {
         var VisibilityTimeout: Int?
     }
 
-    /// It is done with.
+    /// Deletes a message that has been processed.
     package func delete(_ message: Message) async throws {
         _ = try await self.ask(
             "DeleteMessage", Receipt(QueueUrl: self.url, ReceiptHandle: message.receipt), Self.longestWait)
     }
 
-    /// It is to come again after so many seconds; how often it may is the queue's redrive policy to say.
+    /// Returns a message to the queue for this many seconds. The queue's redrive policy limits how often.
     package func giveBack(_ message: Message, seconds: Int) async throws {
         _ = try await self.ask(
             "ChangeMessageVisibility",
@@ -145,11 +146,11 @@ package struct EventQueue: Sendable {
         } catch .cancelled {
             throw CancellationError()
         } catch {
-            throw Failure(description: "The queue can not be reached: \(error).")
+            throw Failure(description: "The queue cannot be reached: \(error).")
         }
         guard answer.status == 200 else {
             let reason = String(decoding: answer.body.prefix(512), as: UTF8.self)
-            throw Failure(description: "The queue answers \(action) with status \(answer.status): \(reason)")
+            throw Failure(description: "The queue answered \(action) with status \(answer.status): \(reason)")
         }
         return answer.body
     }

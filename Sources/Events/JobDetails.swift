@@ -1,9 +1,9 @@
-// The data of an event: what any of our types may say about a job, before it is known which of it this type needs.
+// The data of an event: everything that any event type may say about a job, before the type decides what it needs.
 
 internal import EnrouteWire
 internal import FoundationEssentials
 
-/// Members of the data. What is not there is `nil`; what nobody knows is passed over.
+/// The members of the data. Absent members are `nil`, unknown ones are ignored.
 struct JobDetails: Decodable, Sendable {
     struct Place: Decodable, Sendable {
         var lat: Double
@@ -16,10 +16,10 @@ struct JobDetails: Decodable, Sendable {
     var customer: String?
     var zone: String?
     var destination: Place?
-    /// In the place of `destination`.
+    /// An alternative to `destination`.
     var address: String?
     var vendor: VendorDescription?
-    /// `.some(nil)` where it stands there as null: nobody.
+    /// `.some(nil)` when the member is null: no rider.
     var rider: String??
 
     private enum CodingKeys: CodingKey {
@@ -48,12 +48,12 @@ struct JobDetails: Decodable, Sendable {
         }
     }
 
-    /// What is wrong with data that can not be decoded.
+    /// Describes why data cannot be decoded.
     static func reason(_ error: any Error) -> String {
         switch error {
         case DecodingError.typeMismatch(_, let place) where place.codingPath.last?.stringValue != "data":
             guard let member = place.codingPath.last?.stringValue else { break }
-            return "\(member) of the data has the wrong type."
+            return "\(member) in the data has the wrong type."
         case DecodingError.keyNotFound(let key, _) where key.stringValue != "data":
             return "The data needs \(key.stringValue)."
         default: break

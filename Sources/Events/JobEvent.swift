@@ -1,10 +1,10 @@
-// What an event means for a job. A type that is not ours, or data that lacks what its type needs, is refused for good: the
-// sender may repeat it as often as it likes.
+// What an event means for a job. An unknown type, or data without a member that the type needs, is rejected permanently:
+// sending it again does not help.
 
 internal import Crypto
 package import EnrouteWire
 
-/// A job as a created event has it: the body of POST jobs.
+/// A job as described by a created event, which matches the body of POST jobs.
 package struct CreatedJob: Sendable, Hashable {
     package let job: JobID
     package let kind: JobKind
@@ -13,20 +13,20 @@ package struct CreatedJob: Sendable, Hashable {
     package let zone: ZoneID?
     package var destination: Coordinate?
     package var vendor: PickupPlace?
-    /// In the place of a destination: it has to be looked up.
+    /// An alternative to a destination: an address to be geocoded.
     package var address: String?
-    /// What that came to.
+    /// The result of geocoding the address.
     package var geocoded: GeocodedAddress?
 }
 
-/// Something that happened to a job, elsewhere.
+/// Something that happened to a job in another system.
 package enum JobEvent: Sendable, Hashable {
     case created(CreatedJob)
     case reached(JobID, JobStatus)
-    /// - `rider`: `nil` leaves it as it is, `.some(nil)` takes the job from its rider; `customer`: `nil` leaves it as it is.
+    /// - `rider`: `nil` leaves it unchanged, `.some(nil)` unassigns the rider; `customer`: `nil` leaves it unchanged.
     case assigned(JobID, rider: PersonID??, customer: PersonID?, at: Int64)
 
-    /// Every type begins so.
+    /// Prefix of every event type.
     package static let namespace = "io.enroute.job."
 
     package var job: JobID {
@@ -64,11 +64,11 @@ package enum JobEvent: Sendable, Hashable {
         case "cancelled": self = .reached(job, .cancelled)
         default:
             guard details.rider != nil || details.customer != nil else {
-                throw .unusable("The data needs rider, customer or both. A rider of null takes the job from its rider.")
+                throw .unusable("The data needs rider, customer or both. A null rider unassigns the job.")
             }
-            // Of two the later one holds; nothing else tells which that is.
+            // Of two assignments the later one wins, and only their times tell which that is.
             guard let occurredAt = event.occurredAt else {
-                throw .unusable("An assigned event needs time: it says which of two came later.")
+                throw .unusable("An assigned event needs time, because the later of two assignments wins.")
             }
             var rider: PersonID?? = .none
             if let named = details.rider { rider = .some(try Self.optional(named, "rider")) }
@@ -109,24 +109,24 @@ package enum JobEvent: Sendable, Hashable {
     private static func place(_ place: JobDetails.Place?, _ what: String) throws(EventFault) -> Coordinate? {
         guard let place else { return nil }
         guard let coordinate = Coordinate(latitude: place.lat, longitude: place.lon) else {
-            throw .unusable("\(what) must have lat from -90 to 90 and lon from -180 to 180 degrees, and not both 0.")
+            throw .unusable("\(what) must have lat from -90 to 90 and lon from -180 to 180 degrees, and they must not both be 0.")
         }
         return coordinate
     }
 }
 
 extension CloudEvent {
-    /// Under which the ledger knows the event again: at most 128 printable characters, and never the same for two events
-    /// that differ in source or id.
+    /// The id under which the ledger recognizes this event: at most 128 printable characters, and different for events that
+    /// differ in source or id.
     package var requestID: String {
         let plain = "\(self.source)|\(self.id)"
-        // The first bar ends the source, so it may hold none itself.
+        // The first bar separates source and id, so the source must not contain one.
         let isPlain = plain.utf8.count <= 128 && plain.utf8.allSatisfy { (33...126).contains($0) }
         if isPlain, !self.source.contains("|") { return plain }
         return "sha256:\(self.digest)"
     }
 
-    /// The epoch of a job that this event creates: the same when it comes again, and no other event's.
+    /// The epoch of a job that this event creates: the same for each delivery of this event, and unique to it.
     package var epoch: String { String(self.digest.prefix(32)) }
 
     /// Hexadecimal, 64 digits.

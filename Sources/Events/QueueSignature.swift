@@ -1,10 +1,10 @@
-// AWS Signature Version 4 for one POST with a JSON body: which header says who asks, and that nothing was changed on the way
-// (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html). By hand, since it is forty lines.
+// AWS Signature Version 4 for a POST with a JSON body: proves who sent the request and that it was not altered
+// (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html). Forty lines instead of a dependency.
 
 internal import Crypto
 internal import FoundationEssentials
 
-/// Who asks a queue: from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.
+/// The credentials for a queue, from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.
 package struct QueueCredentials: Sendable {
     let keyID: String
     let secret: String
@@ -22,9 +22,9 @@ struct QueueSignature: Sendable {
     var service = "sqs"
 
     /// - Parameters:
-    ///   - headers: names in lower case; all of them are signed, `host` must be among them.
+    ///   - headers: with lower-case names; all of them are signed, and `host` is required.
     ///   - seconds: since the epoch.
-    /// - Returns: the headers with those that are added.
+    /// - Returns: the given headers and those that the signature adds.
     func signed(path: String, headers: [String: String], body: [UInt8], at seconds: Int64) -> [String: String] {
         let time = Self.text(seconds)
         let day = String(time.prefix(8))

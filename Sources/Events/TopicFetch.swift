@@ -1,27 +1,27 @@
-// What SNS is asked for by HTTPS: its certificates, and the confirmation of a subscription. One question, one answer of
-// bounded length within a bounded time, and no redirect is followed, since the address was checked and the next was not.
+// HTTPS requests to SNS: for its certificates and to confirm a subscription. One request, one bounded response within a bounded
+// time. Redirects are not followed, because only the first address has been checked.
 
 internal import OutboundHTTP
 
-/// Asks a URL. A connection of its own for each question, because days lie between them.
+/// Fetches a URL, over a new connection each time because fetches are days apart.
 struct TopicFetch: Sendable {
-    /// Bytes of an answer, at most.
+    /// Maximum size of a response, in bytes.
     static let longestAnswer = 65_536
 
     private let http: OutboundHTTP
 
-    /// - Parameter authorities: PEM file of those that may vouch for the hosts; `nil` for the system's.
+    /// - Parameter authorities: PEM file of the CAs trusted for the hosts; `nil` for the system's.
     init(authorities: String?, longestWait: Duration) throws(TopicTrust.Unusable) {
         do {
             self.http = try OutboundHTTP(
                 authorities: authorities, longestWait: longestWait, longestAnswer: Self.longestAnswer)
         } catch {
             throw TopicTrust.Unusable(
-                description: "ENROUTE_SNS_CA names \(error.path), which holds no certificate in PEM.")
+                description: "ENROUTE_SNS_CA names \(error.path), which contains no PEM certificate.")
         }
     }
 
-    /// The bytes of the answer.
+    /// Returns the bytes of the response.
     func callAsFunction(_ url: String) async throws(TopicTrust.Refusal) -> [UInt8] {
         let answer: OutboundAnswer
         do {

@@ -1,5 +1,5 @@
-// What AWS SNS posts to an HTTPS endpoint: an envelope with a signature, around a message of its own. The envelope is only
-// taken apart here, and what its signature is over is put together; whether it is genuine is TopicTrust's to say
+// What AWS SNS posts to an HTTPS endpoint: a signed envelope around a message. This file parses the envelope and assembles the
+// text that its signature covers; TopicTrust decides whether it is genuine
 // (docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html).
 
 internal import EnrouteWire
@@ -7,9 +7,9 @@ internal import FoundationEssentials
 internal import SwiftASN1
 internal import X509
 
-/// An envelope. Nothing in it may be believed before its signature is checked.
+/// An envelope. Its content is untrusted until the signature has been verified.
 package struct TopicMessage: Decodable, Sendable {
-    /// What it is about.
+    /// The type of an envelope.
     package enum Kind: String, Decodable, Sendable {
         case notification = "Notification"
         case subscriptionConfirmation = "SubscriptionConfirmation"
@@ -24,7 +24,7 @@ package struct TopicMessage: Decodable, Sendable {
     let subject: String?
     let timestamp: String
     let token: String?
-    /// Asking it confirms the subscription.
+    /// Requesting this URL confirms the subscription.
     let subscribeURL: String?
     let signatureVersion: String
     let signature: String
@@ -48,11 +48,11 @@ package struct TopicMessage: Decodable, Sendable {
         do {
             self = try JSONDecoder().decode(TopicMessage.self, from: Data(body))
         } catch {
-            throw .malformed("The body must be the envelope of an SNS message, not the message alone.")
+            throw .malformed("The body must be the envelope of an SNS message, not only the message (raw delivery).")
         }
     }
 
-    /// What the signature is over: names and values, a line each, in the order of the names.
+    /// The text that the signature covers: names and values, one per line, sorted by name.
     var signedText: String {
         let members: [(String, String?)] =
             switch self.kind {
@@ -82,15 +82,15 @@ package struct TopicMessage: Decodable, Sendable {
         return key.isValidSignature(signature, for: Data(self.signedText.utf8), signatureAlgorithm: algorithm)
     }
 
-    /// - Parameter seconds: how long ago it may have been sent; 0 for no bound. A time that cannot be read is too long ago.
+    /// - Parameter seconds: maximum age of the message; 0 for no limit. An unreadable time counts as too old.
     func isSent(within seconds: Int, of now: Date) -> Bool {
         guard seconds > 0 else { return true }
         guard let sentAt = Timestamp.milliseconds(self.timestamp) else { return false }
         return Double(sentAt) / 1000 >= now.timeIntervalSince1970 - Double(seconds)
     }
 
-    /// The event that a notification carries: a structured CloudEvent; or our plain body, an object with `type` and the
-    /// members of its data, which is the event of this message, of this topic, at this message's time.
+    /// The event in a notification: a structured CloudEvent, or Enroute's plain form, an object with `type` and the members of
+    /// the data. The plain form takes its id, source and time from the envelope.
     package func event() throws(EventFault) -> CloudEvent {
         let body = Array(self.message.utf8)
         struct Form: Decodable {
@@ -98,7 +98,7 @@ package struct TopicMessage: Decodable, Sendable {
             var type: String?
         }
         guard let form = try? JSONDecoder().decode(Form.self, from: Data(body)) else {
-            throw .malformed("The message must be a JSON object: a CloudEvent, or type and its data.")
+            throw .malformed("The message must be a JSON object: a CloudEvent, or type and the members of the data.")
         }
         if form.specversion != nil { return try CloudEvent.structured(body) }
         let attributes = [

@@ -1,38 +1,38 @@
-// Whom of those who say they are SNS to believe: an envelope of a topic that was allowed, signed with the key of a
-// certificate that comes from SNS's own host by HTTPS. Anybody may post an envelope that names a certificate, so only hosts
-// and paths of a known form are ever asked, few at once, and what they answered is kept.
+// Decides which SNS envelopes are genuine: those of an allowed topic, signed with the key of a certificate that SNS's own host
+// serves over HTTPS. Anyone can post an envelope that names a certificate, so only hosts and paths of a known form are
+// requested, only a few at a time, and certificates are cached.
 
 internal import EnrouteWire
 internal import FoundationEssentials
 internal import SwiftASN1
 internal import X509
 
-/// Topics that may send, and what their signatures are checked with. One a gateway.
+/// The allowed topics and the certificates that verify their signatures. One per gateway.
 package actor TopicTrust {
-    /// Why a setting can not be used; says how it should be.
+    /// Why a setting is invalid, with the expected form.
     package struct Unusable: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Why an envelope is not acted upon.
+    /// Why an envelope is rejected.
     package enum Refusal: Error, Hashable, Sendable {
         case unknownTopic
-        /// The certificate's or the confirmation's address is none of SNS.
+        /// The address of the certificate or of the confirmation does not belong to SNS.
         case foreignAddress
-        /// The certificate is none that SNS signs with.
+        /// SNS does not sign with this certificate.
         case badCertificate(String)
         case badSignature
-        /// Genuine, and sent longer ago than messages are taken: somebody may have kept it.
+        /// Genuine, but older than the limit: it may be a replay.
         case tooOld(sentAt: String, oldestSeconds: Int)
-        /// The certificate, or the confirmation, could not be asked for: it may be, later.
+        /// The certificate or the confirmation could not be fetched; it may be possible later.
         case notReached(String)
     }
 
-    /// Certificates kept, at most; the oldest goes. SNS changes its own about once a year.
+    /// Maximum number of cached certificates; a new one replaces the oldest. SNS changes its certificate about once a year.
     static let mostCertificates = 16
-    /// Certificates asked for at once, at most.
+    /// Maximum number of certificates being fetched at the same time.
     static let mostQuestions = 4
-    /// How long a certificate is kept, though it may be valid for longer.
+    /// How long a certificate is cached, even if it is valid for longer.
     static let longestKept = Duration.seconds(24 * 3600)
 
     private struct Kept {
@@ -41,7 +41,7 @@ package actor TopicTrust {
         let notAfter: Date
     }
 
-    /// How old a message may be, s: SNS gives a message up after at most an hour of tries.
+    /// Default maximum age of a message in seconds: SNS stops retrying after at most an hour.
     package static let usualOldestSeconds = 3600
 
     private let topics: Set<String>
@@ -54,10 +54,10 @@ package actor TopicTrust {
 
     /// - Parameters:
     ///   - topics: Amazon Resource Names.
-    ///   - hosts: `host` or `host:port` that certificates may come from; empty for those of SNS.
-    ///   - authorities: PEM file of who vouches for those hosts and for the certificates; `nil` for the system's.
-    ///   - longestWait: how long a question may take.
-    ///   - oldestSeconds: how long ago a message may have been sent; 0 for no bound.
+    ///   - hosts: `host` or `host:port` that certificates may come from; empty for the hosts of SNS.
+    ///   - authorities: PEM file of the CAs trusted for those hosts and for the certificates; `nil` for the system's.
+    ///   - longestWait: the time limit for one fetch.
+    ///   - oldestSeconds: maximum age of a message; 0 for no limit.
     /// - Throws: `Unusable`.
     package init(
         topics: [String], hosts: [String] = [], authorities: String? = nil, longestWait: Duration = .seconds(5),
@@ -66,7 +66,7 @@ package actor TopicTrust {
         for topic in topics {
             guard topic.wholeMatch(of: /arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]{1,256}/) != nil else {
                 throw Unusable(
-                    description: "ENROUTE_SNS_TOPICS names \(topic); a topic is like "
+                    description: "ENROUTE_SNS_TOPICS contains \(topic), which is not a topic ARN such as "
                         + "arn:aws:sns:eu-central-1:123456789012:orders.")
             }
         }
@@ -75,8 +75,8 @@ package actor TopicTrust {
             guard let parts, parts.port.map({ UInt16($0) ?? 0 }) != 0 else {
                 throw Unusable(
                     description:
-                        "ENROUTE_SNS_CERTIFICATE_HOSTS names \(host), which would never be asked: it must be a host, "
-                        + "or host:port, as in sns.example:8443.")
+                        "ENROUTE_SNS_CERTIFICATE_HOSTS contains \(host), which is not a host name, "
+                            + "or a host name and a port such as sns.example:8443.")
             }
         }
         self.topics = Set(topics)
@@ -90,12 +90,12 @@ package actor TopicTrust {
         guard let text = try? String(contentsOfFile: authorities, encoding: .utf8),
             let certificates = try? Self.certificates(text), !certificates.isEmpty
         else {
-            throw Unusable(description: "ENROUTE_SNS_CA names \(authorities), which holds no certificate in PEM.")
+            throw Unusable(description: "ENROUTE_SNS_CA names \(authorities), which contains no PEM certificate.")
         }
         self.authorities = certificates
     }
 
-    /// Returns when the envelope is genuine.
+    /// Returns when the envelope is genuine; throws otherwise.
     ///
     /// - Throws: `Refusal`.
     package func check(_ message: TopicMessage) async throws {
@@ -109,7 +109,7 @@ package actor TopicTrust {
         }
     }
 
-    /// Confirms a subscription that was checked before.
+    /// Confirms a subscription whose envelope has been checked.
     ///
     /// - Throws: `Refusal`.
     package func confirm(_ message: TopicMessage) async throws {
@@ -117,7 +117,7 @@ package actor TopicTrust {
         _ = try await self.fetch(url)
     }
 
-    /// - Returns: the URL, if it is one of SNS: HTTPS, one of its hosts, nobody's name before it.
+    /// - Returns: the URL if it belongs to SNS: HTTPS, one of its hosts, no user name.
     private func address(_ text: String) -> String? {
         guard text.utf8.allSatisfy(Self.isPlain), let parts = URLComponents(string: text),
             parts.scheme?.lowercased() == "https", parts.user == nil,
@@ -130,14 +130,14 @@ package actor TopicTrust {
         return self.hosts.contains(parts.port.map { "\(host):\($0)" } ?? host) ? text : nil
     }
 
-    /// Of SNS nothing is believed but what it calls its certificates: other paths may answer what a caller wants.
+    /// SNS's certificates have a known path; only that is requested, because a caller may control what other paths return.
     private func isCertificate(_ url: String) -> Bool {
         guard let parts = URLComponents(string: url), parts.query == nil else { return false }
         if !self.hosts.isEmpty { return parts.path.hasSuffix(".pem") }
         return parts.path.wholeMatch(of: /\/SimpleNotificationService-[0-9a-f]{8,64}\.pem/) != nil
     }
 
-    /// Characters that every reader of URLs takes for the same.
+    /// Characters that every URL parser interprets in the same way.
     private static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -151,10 +151,10 @@ package actor TopicTrust {
         if let kept = self.kept[url], kept.until > .now, kept.notAfter > .now { return kept.key }
         if let asking = self.asking[url] { return try await asking.value.key }
         guard self.asking.count < Self.mostQuestions else {
-            throw Refusal.notReached("too many certificates are being asked for")
+            throw Refusal.notReached("too many certificates are being fetched")
         }
         let (fetch, authorities, isOfSNS) = (self.fetch, self.authorities, self.hosts.isEmpty)
-        // Ends by itself, within the bound of the fetch; whoever waits for the same one shares it.
+        // Bounded by the time limit of the fetch; concurrent callers share the same task.
         let question = Task { () throws -> Kept in
             let leaf = try await Self.trusted(try await fetch(url), by: authorities, isOfSNS: isOfSNS)
             return Kept(key: leaf.publicKey, until: .now + Self.longestKept, notAfter: leaf.notValidAfter)
@@ -170,29 +170,29 @@ package actor TopicTrust {
         return found.key
     }
 
-    /// The first certificate of a PEM file, once it is one that may sign.
+    /// Returns the first certificate of a PEM file if it may sign messages.
     ///
-    /// With authorities configured it must lead to one of them. Without, what else the file holds must lead to one of the
-    /// system's; a certificate that stands alone, as SNS publishes its own, leads nowhere by itself, and is believed because
-    /// it came from SNS's host over TLS, is valid now, and is made out to SNS.
+    /// With configured CAs, the certificate must chain to one of them. Without, the other certificates of the file must
+    /// chain to a CA of the system. A single certificate, which is what SNS publishes, cannot be chained; it is trusted
+    /// because it came from SNS's host over TLS, is currently valid, and was issued to SNS.
     private static func trusted(
         _ pem: [UInt8], by authorities: [Certificate]?, isOfSNS: Bool
     ) async throws -> Certificate {
         guard let chain = try? Self.certificates(String(decoding: pem, as: UTF8.self)), let leaf = chain.first else {
-            throw Refusal.badCertificate("The answer holds no certificate in PEM.")
+            throw Refusal.badCertificate("The response contains no PEM certificate.")
         }
         guard leaf.notValidBefore <= .now, .now < leaf.notValidAfter else {
-            throw Refusal.badCertificate("The certificate is not valid at this time.")
+            throw Refusal.badCertificate("The certificate has expired or is not valid yet.")
         }
         if isOfSNS, !Self.names(of: leaf).contains("sns.amazonaws.com") {
-            throw Refusal.badCertificate("The certificate is not made out to sns.amazonaws.com.")
+            throw Refusal.badCertificate("The certificate was not issued to sns.amazonaws.com.")
         }
         guard authorities != nil || chain.count > 1 else { return leaf }
         let roots = authorities.map { CertificateStore($0) } ?? .systemTrustRoots
         var verifier = Verifier(rootCertificates: roots) { RFC5280Policy() }
         let others = CertificateStore(chain.dropFirst() + (authorities ?? []))
         guard case .validCertificate = await verifier.validate(leaf: leaf, intermediates: others) else {
-            throw Refusal.badCertificate("The certificate is of no authority of the system or of ENROUTE_SNS_CA.")
+            throw Refusal.badCertificate("The certificate does not chain to a CA of the system or of ENROUTE_SNS_CA.")
         }
         return leaf
     }

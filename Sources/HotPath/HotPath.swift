@@ -1,27 +1,27 @@
-// The stations that one location passes, from the rider's socket to a follower's: in order, each with the file that is the
-// station. In a debug build (on Linux) a station records that it was passed, where a test asked for it; in a release build
-// `HotPath.pass` is empty and inlined, so nothing of it is left.
+// The stations of one location on its way from the rider's socket to a follower's, in order, each named after its file. In a
+// debug build (on Linux) a station records that it was passed if a test has asked for it. In a release build `HotPath.pass` is
+// empty and inlined, so it costs nothing.
 
 #if DEBUG && os(Linux)
     internal import Glibc
     internal import Synchronization
 #endif
 
-/// A station of the hot path. Tests/GatewayTests/HotPathTests sends one location through a gateway and compares.
+/// A station of the hot path. Tests/GatewayTests/HotPathTests sends one location through a gateway and compares the stations.
 public enum HotPath: String, CaseIterable, Sendable {
     case sessionInput = "Sources/Realtime/Session/SessionInput.swift"
     case locationReport = "Sources/EnrouteWire/Location/LocationReport.swift"
     case riderSession = "Sources/Realtime/Trips/RiderSession.swift"
     case tripValidators = "Sources/Realtime/Trips/TripValidators.swift"
     case locationPublisher = "Sources/LiveState/Jobs/LocationPublisher.swift"
-    /// Runs in Redis, so it records nothing: what it stored and published shows that it was passed.
+    /// Runs in Redis and records nothing: the stored position and the published message prove that it ran.
     case publishLocation = "lua/publish_location.lua"
     case redisChannelHandler = "Sources/Redis/RedisChannelHandler.swift"
     case loopRelay = "Sources/Realtime/Relay/LoopRelay.swift"
     case followedJob = "Sources/Realtime/Relay/FollowedJob.swift"
     case secureSocketHandler = "Sources/SecureSocket/SecureSocketHandler.swift"
 
-    /// A location, or the message it is in, is at this station now.
+    /// Records that a location, or the message that contains it, is at this station.
     @inlinable
     public static func pass(_ station: HotPath) {
         #if DEBUG && os(Linux)
@@ -31,7 +31,7 @@ public enum HotPath: String, CaseIterable, Sendable {
 }
 
 #if DEBUG && os(Linux)
-    /// What is passed on some threads, in order: an event loop stays on its thread.
+/// Records the stations passed on certain threads, in order. An event loop never changes its thread.
     package struct HotPathRecording: Sendable {
         private struct Passed {
             var recordings: [UInt: Int] = [:]
@@ -52,12 +52,12 @@ public enum HotPath: String, CaseIterable, Sendable {
             Self.isRecording.store(true, ordering: .relaxed)
         }
 
-        /// Records what is passed on this thread from now on.
+        /// Starts recording on this thread.
         package func hearThisThread() {
             Self.passed.withLock { $0.recordings[UInt(pthread_self())] = self.number }
         }
 
-        /// What was passed until now.
+        /// The stations passed so far.
         package var stations: [HotPath] { Self.passed.withLock { $0.stations[self.number] ?? [] } }
 
         package func end() {

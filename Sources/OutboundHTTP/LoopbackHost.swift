@@ -1,7 +1,7 @@
-// Which hosts are this machine. Several settings take `http://` or an unencrypted Redis for this machine alone, because
-// whoever stands between could read or change what is said. So this is a rule of security, and there is one of it.
+// Decides which hosts are this machine. Several settings accept `http://` or an unencrypted Redis only for this machine,
+// because anyone on the network path could read or alter the traffic. As a security rule it is defined in one place only.
 
-/// 127.0.0.0/8, ::1 and localhost, as they stand in a URL or a setting.
+/// 127.0.0.0/8, ::1 and localhost, as written in a URL or a setting.
 package enum LoopbackHost {
     /// - Parameter host: a name or an address without a port; an IPv6 address with brackets or without.
     package static func contains(_ host: some StringProtocol) -> Bool {
@@ -18,7 +18,7 @@ package enum LoopbackHost {
         return self.contains(host) && (rest.isEmpty || rest.hasPrefix(":") && UInt16(rest.dropFirst()) != nil)
     }
 
-    /// Four decimal numbers. `127.evil.example` is a name that anybody may own, and `127.1` is for a resolver to read.
+    /// Requires four decimal numbers: anyone can own the name `127.evil.example`, and resolvers disagree about `127.1`.
     private static func isLoopbackIPv4(_ host: String) -> Bool {
         let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
         return numbers.count == 4 && numbers[0] == "127"

@@ -1,6 +1,6 @@
-// How this process asks other services: one question over HTTP/1.1, at least TLS 1.2, one answer of bounded length within
-// a bounded time. No redirect is followed, because the address was checked and the next was not; nothing is tried twice,
-// because when to ask again is the caller's to decide.
+// Requests to other services: one request over HTTP/1.1 and TLS 1.2 or newer, one bounded response within a bounded time.
+// Redirects are not followed, because only the first address has been checked. Nothing is retried: the caller decides when to
+// try again.
 
 internal import AsyncHTTPClient
 internal import NIOCore
@@ -9,17 +9,17 @@ internal import NIOSSL
 internal import Resilience
 internal import Synchronization
 
-/// Asks other services. A value: `answer(to:)` opens a connection for its question alone. Who asks often keeps an
-/// `OutboundConnections`.
+/// A client for requests to other services. A value: `answer(to:)` opens a new connection for each request. For frequent
+/// requests use `OutboundConnections`.
 package struct OutboundHTTP: Sendable {
     fileprivate let configuration: HTTPClient.Configuration
     fileprivate let longestWait: Duration
     fileprivate let longestAnswer: Int
 
     /// - Parameters:
-    ///   - authorities: PEM file of those that may vouch for the services; `nil` for the system's.
-    ///   - longestWait: from a question to the last byte of its answer.
-    ///   - longestAnswer: bytes of its body.
+    ///   - authorities: PEM file of the CAs trusted for the services; `nil` for the system's.
+    ///   - longestWait: from sending a request to the last byte of its response.
+    ///   - longestAnswer: maximum size of a response body, in bytes.
     package init(authorities: String? = nil, longestWait: Duration, longestAnswer: Int) throws(NoAuthorities) {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
@@ -32,16 +32,15 @@ package struct OutboundHTTP: Sendable {
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
         configuration.timeout.connect = TimeAmount(longestWait)
         configuration.httpVersion = .http1Only
-        // Otherwise a connection that was refused is tried again until the time is up.
+        // Otherwise a refused connection is retried until the time limit.
         configuration.connectionPool.retryConnectionEstablishment = false
         (self.configuration, self.longestWait, self.longestAnswer) = (configuration, longestWait, longestAnswer)
     }
 
-    /// Asks over a connection of its own.
+    /// Sends a request over a new connection.
     package func answer(to question: OutboundQuestion) async throws(OutboundFailure) -> OutboundAnswer {
         let client = HTTPClient(configuration: self.configuration)
-        // Goodbyes may take the peer longer than the answer did, and nobody waits for them. Ends by itself, within NIOSSL's
-        // bound for them.
+        // Closing TLS may take longer than the response did, and the caller should not wait for it. NIOSSL bounds it.
         defer { Task { try? await client.shutdown() } }
         return try await self.answer(to: question, over: client, within: self.longestWait)
     }
@@ -51,7 +50,7 @@ package struct OutboundHTTP: Sendable {
     ) async throws(OutboundFailure) -> OutboundAnswer {
         let whole: OutboundAnswer?
         do {
-            // HTTPClient's own time-out ends with the head of the answer.
+            // HTTPClient's own timeout covers only the head of the response.
             whole = try await Resilience.answer(within: longestWait) { try await self.ask(question, client) }
         } catch let failure as OutboundFailure {
             throw failure
@@ -91,7 +90,7 @@ package struct OutboundHTTP: Sendable {
             switch error {
             case .deadlineExceeded, .connectTimeout, .readTimeout: throw .late
             case .requestStreamCancelled, .cancelled: throw .cancelled
-            // Its short words name neither the URL nor a header.
+            // The short description contains neither the URL nor a header.
             default: throw .notReached(reason: "\(error)", withoutAddress: error.shortDescription)
             }
         } catch {
@@ -100,15 +99,15 @@ package struct OutboundHTTP: Sendable {
     }
 }
 
-/// Connections that are used again, from the first question on: what is only configured (`enroute check`) has nothing to
-/// end. Ends with `shutdown`.
+/// Reusable connections, opened on first use: a process that only validates its configuration (`enroute check`) has nothing to
+/// close. Call `shutdown` when done.
 package final class OutboundConnections: Sendable {
     private let http: OutboundHTTP
     private let opened = Mutex<HTTPClient?>(nil)
 
     package init(_ http: OutboundHTTP) { self.http = http }
 
-    /// - Parameter longestWait: `nil` for the usual one.
+    /// - Parameter longestWait: `nil` for the default.
     package func answer(
         to question: OutboundQuestion, within longestWait: Duration? = nil
     ) async throws(OutboundFailure) -> OutboundAnswer {

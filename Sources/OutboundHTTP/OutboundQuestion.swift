@@ -1,13 +1,13 @@
-// What is asked of another service, what comes back, and why nothing does: plain values. What a question holds may be a
-// key or the places of people, so it does not describe itself.
+// Requests to other services, their responses, and the reasons for failures: plain values. A request may contain a key or the
+// location of a person, so its description reveals nothing.
 
-/// One question to another service.
+/// One request to another service.
 package struct OutboundQuestion: Sendable, CustomStringConvertible, CustomReflectable {
     package enum Method: String, Sendable { case get = "GET", post = "POST" }
 
     package var method: Method
     package var url: String
-    /// Besides `user-agent`, which says `enroute`.
+    /// In addition to `user-agent: enroute`.
     package var headers: [String: String]
     package var body: [UInt8]
 
@@ -15,17 +15,17 @@ package struct OutboundQuestion: Sendable, CustomStringConvertible, CustomReflec
         (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
     }
 
-    package var description: String { "<a question to another service>" }
+    package var description: String { "<a request to another service>" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The whole answer, whatever its status.
+/// A complete response, whatever its status.
 package struct OutboundAnswer: Sendable {
     package let status: Int
     package let body: [UInt8]
     private let headers: [String: String]
 
-    /// - Parameter headers: by their names in lower case; of several of a name the first.
+    /// - Parameter headers: by lower-case name; of several with the same name, the first.
     init(status: Int, headers: [String: String], body: [UInt8]) {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
@@ -34,31 +34,31 @@ package struct OutboundAnswer: Sendable {
     package func header(_ name: String) -> String? { self.headers[name] }
 }
 
-/// Why there is no answer. All are expected, and the next question may be answered.
+/// Why there is no response. All are expected, and the next request may succeed.
 package enum OutboundFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Not whole within the time.
+    /// The response was not complete within the time limit.
     case late
-    /// - Parameter status: what it began with; a redirect or a refusal may come with a long page.
+    /// - Parameter status: the status of the response; a redirect or an error may come with a long page.
     case tooLong(status: Int)
     /// - Parameters:
-    ///   - reason: as the network or TLS says it; it may name an address.
-    ///   - withoutAddress: the same where no log may name what was asked.
+    ///   - reason: from the network or TLS; may contain an address.
+    ///   - withoutAddress: the same without an address, for logs that must not reveal what was requested.
     case notReached(reason: String, withoutAddress: String)
     /// The caller stopped waiting for the answer.
     case cancelled
 
     package var description: String {
         switch self {
-        case .late: "no whole answer came in time"
-        case .tooLong: "the answer is too long"
+        case .late: "the response was not complete within the time limit"
+        case .tooLong: "the response is too long"
         case .notReached(let reason, _): reason
-        case .cancelled: "nobody waits for the answer any more"
+        case .cancelled: "the request was cancelled"
         }
     }
 }
 
-/// A file that was to name authorities, and holds no certificate.
+/// A file of CAs that contains no certificate.
 package struct NoAuthorities: Error {
-    /// The file.
+    /// The path of the file.
     package let path: String
 }

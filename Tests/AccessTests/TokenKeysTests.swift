@@ -58,15 +58,15 @@ import Testing
             await #expect {
                 try await TokenVerifier.Key.asymmetric(sources: [("tokens.pem", pem)], kids: [])
             } throws: {
-                "\($0)".contains("tokens.pem holds a private key")
+                "\($0)".contains("tokens.pem contains a private key")
                     && "\($0)".contains("openssl pkey -in tokens.pem -pubout")
             }
         }
     }
 
     @Test(arguments: [
-        (["a"], "1 key ids for 2"), (["a", "b", "c"], "3 key ids for 2"), (["a", "a"], "one key id"),
-        (["a", ""], "one is empty"),
+        (["a"], "1 key ids for 2"), (["a", "b", "c"], "3 key ids for 2"), (["a", "a"], "same key id"),
+        (["a", ""], "key id is empty"),
     ])
     func `key ids are one for each key, or none`(kids: [String], reason: String) async throws {
         let sources = [("a.pem", Signer.es.publicPEM), ("b.pem", Signer.rs.publicPEM)]
