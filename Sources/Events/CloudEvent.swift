@@ -52,7 +52,8 @@ package struct CloudEvent: Sendable {
         (self.id, self.source, self.type) = (try required("id"), try required("source"), try required("type"))
         self.occurredAt = try attribute("time").map { text throws(EventFault) in
             guard let time = Timestamp.milliseconds(text) else {
-                throw .malformed("time must be an RFC 3339 timestamp after 2001-09-09, such as 2026-11-21T18:00:00.000Z.")
+                throw .malformed(
+                    "time must be an RFC 3339 timestamp, 2001-09-10 or later, such as 2026-11-21T18:00:00.000Z.")
             }
             return time
         }

@@ -109,7 +109,8 @@ package enum JobEvent: Sendable, Hashable {
     private static func place(_ place: JobDetails.Place?, _ what: String) throws(EventFault) -> Coordinate? {
         guard let place else { return nil }
         guard let coordinate = Coordinate(latitude: place.lat, longitude: place.lon) else {
-            throw .unusable("\(what) must have lat from -90 to 90 and lon from -180 to 180 degrees, and they must not both be 0.")
+            throw .unusable(
+                "\(what) must have lat from -90 to 90 and lon from -180 to 180 degrees, and they must not both be 0.")
         }
         return coordinate
     }

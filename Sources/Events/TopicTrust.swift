@@ -76,7 +76,7 @@ package actor TopicTrust {
                 throw Unusable(
                     description:
                         "ENROUTE_SNS_CERTIFICATE_HOSTS contains \(host), which is not a host name, "
-                            + "or a host name and a port such as sns.example:8443.")
+                        + "or a host name and a port such as sns.example:8443.")
             }
         }
         self.topics = Set(topics)

@@ -31,7 +31,7 @@ public enum HotPath: String, CaseIterable, Sendable {
 }
 
 #if DEBUG && os(Linux)
-/// Records the stations passed on certain threads, in order. An event loop never changes its thread.
+    /// Records the stations passed on certain threads, in order. An event loop never changes its thread.
     package struct HotPathRecording: Sendable {
         private struct Passed {
             var recordings: [UInt: Int] = [:]

@@ -1,21 +1,21 @@
-// Which node of a cluster owns which slot: what CLUSTER SLOTS says, put right by every MOVED.
+// Which node of a cluster owns which slot, from CLUSTER SLOTS and corrected by every MOVED.
 
 /// The owners of all slots.
 struct ClusterMap: Hashable, Sendable {
-    /// Every node that owned a slot, by its number in `owners`.
+    /// Every node that has owned a slot; `owners` holds indices into it.
     private var known: [RedisAddress.Node] = []
-    /// -1: nobody.
+    /// -1: no owner.
     private var owners = [Int16](repeating: -1, count: HashSlot.count)
-    /// Who owns slots.
+    /// The current owners.
     private(set) var nodes: Set<RedisAddress.Node> = []
-    /// Every slot has an owner.
+    /// Whether every slot has an owner.
     private(set) var isWhole = false
 
     init() {}
 
     /// - Parameters:
-    ///   - answer: of CLUSTER SLOTS: [first slot, last slot, [host, port, …] of the master, replicas…] for each range.
-    ///   - node: who answered; it names itself without a host when it does not know its own.
+    ///   - answer: the reply to CLUSTER SLOTS: [first slot, last slot, [host, port, …] of the master, replicas…] per range.
+    ///   - node: the node that replied. It omits its own host when it does not know it.
     init?(_ answer: RESPValue, from node: RedisAddress.Node) {
         guard let ranges = answer.array else { return nil }
         for range in ranges {
@@ -38,7 +38,7 @@ struct ClusterMap: Hashable, Sendable {
         return number < 0 ? nil : self.known[Int(number)]
     }
 
-    /// What the others own is not known better by it.
+    /// Records a new owner. A redirection says nothing about the other slots.
     mutating func learn(_ redirection: Redirection) {
         self.owners[redirection.slot] = self.number(of: redirection.node)
         self.nodes.insert(redirection.node)
@@ -46,20 +46,20 @@ struct ClusterMap: Hashable, Sendable {
 
     private mutating func number(of node: RedisAddress.Node) -> Int16 {
         if let number = self.known.firstIndex(of: node) { return Int16(number) }
-        // More nodes than a cluster can have slots for: nobody's, until CLUSTER SLOTS says.
+        // More nodes than a cluster can have: leave the slot without an owner until the next CLUSTER SLOTS.
         guard self.known.count < HashSlot.count else { return -1 }
         self.known.append(node)
         return Int16(self.known.count - 1)
     }
 }
 
-/// `MOVED 3999 127.0.0.1:6381`: the slot is there for good; `ASK …`: this once.
+/// `MOVED 3999 127.0.0.1:6381` redirects permanently, `ASK …` only once.
 struct Redirection: Hashable, Sendable {
     var isForGood: Bool
     var slot: Int
     var node: RedisAddress.Node
 
-    /// - Parameter asked: the node that answered; a redirection without a host means the same host.
+    /// - Parameter asked: the node that answered; a redirection without a host means its host.
     init?(_ error: any Error, asked: RedisAddress.Node) {
         guard case RedisError.refused(let code, let message) = error, code == "MOVED" || code == "ASK" else {
             return nil

@@ -1,5 +1,5 @@
-// A cluster: a link for each master, the map of slots, and what is done when a node answers that the key is elsewhere. The
-// map is asked for again after every MOVED, and while a master that owns slots does not stand.
+// Routes commands to a cluster: a link per master, the slot map, and the handling of redirections. The map is refreshed after
+// every MOVED, and while a master that owns slots is not connected.
 
 internal import Logging
 internal import NIOCore
@@ -27,11 +27,11 @@ final class ClusterRoute: RedisRoute {
         let part: ReplicationPart
     }
 
-    /// Redirections of one command, at most.
+    /// Maximum number of redirections of one command.
     private static let mostRedirections = 5
-    /// A slot being moved asks to try again; so long is waited each time.
+    /// The delay before a command is sent again after TRYAGAIN, while its slot is being moved.
     private static let tryAgainDelay = TimeAmount.milliseconds(50)
-    /// Between two looks at a map that may be wrong.
+    /// Minimum time between two refreshes of a map that may be wrong.
     private static let refreshDelay = TimeAmount.milliseconds(200)
 
     init(
@@ -79,9 +79,9 @@ final class ClusterRoute: RedisRoute {
             .compactMap { $0 }.min()
     }
 
-    // MARK: the map
+    // MARK: Slot map
 
-    /// Asks the nodes that stand, then those of the URL, until one answers.
+    /// Queries the connected nodes, then those of the URL, until one answers.
     private func refresh() -> EventLoopFuture<Void> {
         if let refreshing { return refreshing }
         guard !self.isStopped else { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
@@ -158,7 +158,7 @@ final class ClusterRoute: RedisRoute {
             locate: { [eventLoop = self.eventLoop] in eventLoop.makeSucceededFuture(address) })
     }
 
-    // MARK: commands
+    // MARK: Commands
 
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>> {
         guard let slot = command.slot else { return self.sendAnywhere(command) }
@@ -170,7 +170,7 @@ final class ClusterRoute: RedisRoute {
             left: Self.mostRedirections)
     }
 
-    /// To any master: the command concerns no key.
+    /// Sends a command without a key to any master.
     private func sendAnywhere(_ command: RedisCommand) -> EventLoopFuture<Durable<RESPValue>> {
         guard let master = self.masters.values.first(where: { $0.link.handler != nil }) else {
             return self.eventLoop.makeFailedFuture(RedisError.disconnected)
@@ -220,14 +220,14 @@ final class ClusterRoute: RedisRoute {
         let part = NIOLoopBound(master.part, eventLoop: self.eventLoop)
         let link = NIOLoopBound(master.link, eventLoop: self.eventLoop)
         return master.link.standing().flatMap {
-            // ASKING holds for the next command on the same connection.
+            // ASKING applies to the next command on the same connection.
             if !redirection.isForGood { _ = link.value.send(["ASKING"]) }
             return bound.value.following(
                 part.value.send(command, isDurable: isDurable), command, isDurable, asked: node, left: left)
         }
     }
 
-    // MARK: channels
+    // MARK: Channels
 
     func place(ofChannel channel: String) -> ChannelPlace? {
         self.map.owner(of: HashSlot.of(channel)).map { .node($0) }

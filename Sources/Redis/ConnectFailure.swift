@@ -1,4 +1,4 @@
-// Why a connection could not be made, in words: NIO's own description of the error is a dump of its fields.
+// A readable reason why a connection failed. NIO's own description of the error dumps its fields.
 
 internal import NIOCore
 internal import NIOPosix
@@ -6,7 +6,7 @@ internal import NIOPosix
 private import Glibc
 
 enum ConnectFailure {
-    /// The different reasons, each once: a name with two addresses usually fails twice for the same one.
+    /// The distinct reasons: a name with two addresses usually fails twice for the same reason.
     static func reason(_ error: any Error) -> String {
         guard let error = error as? NIOConnectionError else { return Self.text(error) }
         var reasons: [String] = []
@@ -26,7 +26,7 @@ enum ConnectFailure {
         }
     }
 
-    /// `Connection refused`, as the C library says it.
+    /// `Connection refused`, as the C library words it.
     private static func text(errno code: CInt) -> String {
         var buffer = [CChar](repeating: 0, count: 256)
         guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }

@@ -1,10 +1,10 @@
-// Which slot of a cluster a key or channel lies in (https://redis.io/docs/reference/cluster-spec/).
+// The cluster slot of a key or a channel (https://redis.io/docs/reference/cluster-spec/).
 
 /// 0 to 16383.
 package enum HashSlot {
     package static let count = 16_384
 
-    /// CRC16 of the key's hash tag, what stands between its first brace and the next closing one, or of all of it.
+    /// CRC16 of the key's hash tag, which is the text between the first `{` and the next `}`, or of the whole key.
     package static func of(_ key: some Sequence<UInt8>) -> Int {
         let bytes = Array(key)
         guard let open = bytes.firstIndex(of: UInt8(ascii: "{")),
@@ -15,7 +15,7 @@ package enum HashSlot {
 
     package static func of(_ key: String) -> Int { Self.of(key.utf8) }
 
-    /// CRC-16/XMODEM: polynomial 0x1021, from 0.
+    /// CRC-16/XMODEM: polynomial 0x1021, initial value 0.
     private static func crc16(_ bytes: ArraySlice<UInt8>) -> UInt16 {
         bytes.reduce(0) { crc, byte in (crc << 8) ^ Self.table[Int(UInt8(crc >> 8) ^ byte)] }
     }
@@ -26,7 +26,7 @@ package enum HashSlot {
 }
 
 extension RedisCommand {
-    /// The slot of the first key; `nil` for what has none.
+    /// The slot of the first key; `nil` without keys.
     var slot: Int? {
         let place: Int
         switch self.words.first?.text?.uppercased() {

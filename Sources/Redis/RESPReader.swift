@@ -1,5 +1,5 @@
-// Bytes to replies, by hiredis' reader. Its object functions append to a tape instead of building redisReply objects;
-// behind these two methods another parser could stand.
+// Parses RESP2 with hiredis' reader. Its object functions append to a tape instead of building redisReply objects. Only these
+// two methods depend on hiredis, so another parser could replace it.
 
 private import CHiredis
 
@@ -8,7 +8,7 @@ package final class RESPReader {
     private let reader: UnsafeMutablePointer<redisReader>
     private let tape = RESPTape()
 
-    /// Bytes handed over at a time: the reader moves what is left of its buffer after each reply of a KiB or more.
+    /// Bytes passed at a time: the reader compacts its buffer after each reply of a KiB or more.
     private static let portion = 16_384
 
     package init() {
@@ -22,9 +22,9 @@ package final class RESPReader {
 
     deinit { redisReaderFree(self.reader) }
 
-    /// Takes bytes as they came off the socket, in pieces of any size, and calls `reply` for each one completed.
+    /// Parses bytes as received from the socket, in pieces of any size, and calls `reply` for each complete reply.
     ///
-    /// - Throws: `RedisError.protocolViolation`; the connection can not be used afterwards.
+    /// - Throws: `RedisError.protocolViolation`; the connection cannot be used afterwards.
     package func consume(_ bytes: UnsafeRawBufferPointer, _ reply: (RESPTape) -> Void) throws(RedisError) {
         var offset = 0
         while offset < bytes.count {
@@ -42,7 +42,7 @@ package final class RESPReader {
 
     private var isBetweenReplies: Bool { self.reader.pointee.ridx < 0 }
 
-    /// Whether one more reply is complete; then it is on the tape.
+    /// Returns whether another reply is complete; if so, it is on the tape.
     private func next() throws(RedisError) -> Bool {
         if self.isBetweenReplies { self.tape.clear() }
         var object: UnsafeMutableRawPointer?
@@ -51,7 +51,7 @@ package final class RESPReader {
     }
 
     private var violation: RedisError {
-        if let refusal = self.tape.refusal { return .protocolViolation("\(refusal), more than we accept") }
+        if let refusal = self.tape.refusal { return .protocolViolation("\(refusal), which exceeds the limit") }
         let reason = withUnsafeBytes(of: self.reader.pointee.errstr) { bytes in
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
@@ -63,7 +63,7 @@ extension RESPTape {
     fileprivate func clearIfIdle(_ isIdle: Bool) { if isIdle { self.clear() } }
 }
 
-/// hiredis keeps the pointer to its functions, so they live as long as the process.
+/// hiredis retains the pointer to its functions, so they live as long as the process.
 private nonisolated(unsafe) let objectFunctions: UnsafeMutablePointer<redisReplyObjectFunctions> = {
     let table = UnsafeMutablePointer<redisReplyObjectFunctions>.allocate(capacity: 1)
     table.initialize(
@@ -86,11 +86,11 @@ private nonisolated(unsafe) let objectFunctions: UnsafeMutablePointer<redisReply
 }()
 
 private func tape(_ task: UnsafePointer<redisReadTask>) -> RESPTape {
-    // The reader is given its tape before the first byte.
+    // The reader gets its tape before the first byte.
     Unmanaged<RESPTape>.fromOpaque(task.pointee.privdata!).takeUnretainedValue()
 }
 
-/// hiredis wants an object; it is never looked at, only whether there is one.
+/// hiredis expects an object. It only tests whether there is one.
 private func done(_ isAccepted: Bool) -> UnsafeMutableRawPointer? {
     isAccepted ? UnsafeMutableRawPointer(bitPattern: 1) : nil
 }

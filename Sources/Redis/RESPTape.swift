@@ -1,7 +1,7 @@
-// One reply of Redis as a flat list in pre-order: an array is an entry that says how many follow. Its bytes lie in one
-// buffer that is used again for every reply, so that a message costs no allocation of its own.
+// One reply of Redis as a flat list in pre-order; an array entry holds the number of its elements. The bytes are in one buffer
+// that is reused for every reply, so that a message does not need its own allocation.
 
-/// A reply as hiredis' reader hands it over, piece by piece. Valid until the next reply is read.
+/// A reply, appended piece by piece by hiredis' reader. Valid until the next reply is read.
 package final class RESPTape {
     enum Kind: UInt8 { case string, status, error, integer, null, array }
 
@@ -9,19 +9,19 @@ package final class RESPTape {
         var kind: Kind
         /// Integer, or number of elements.
         var value: Int64 = 0
-        /// Where the bytes are.
+        /// Offset of the bytes in the buffer.
         var start = 0
         var count = 0
     }
 
     private(set) var entries: [Entry] = []
     private var bytes: [UInt8] = []
-    /// Why the reader was told to give up.
+    /// Why the reader was told to stop.
     private(set) var refusal: String?
 
-    /// Elements of one array, at most.
+    /// Maximum number of elements of one array.
     static let mostElements = 1 << 20
-    /// Bytes of one string, at most.
+    /// Maximum length of one string, in bytes.
     static let longestString = 1 << 20
 
     func clear() {
@@ -49,9 +49,9 @@ package final class RESPTape {
         return true
     }
 
-    // MARK: reading a push without making a value of it
+    // MARK: Reading a push without creating a value
 
-    /// Elements of the reply when it is a flat array, else 0.
+    /// The number of elements if the reply is a flat array, otherwise 0.
     var flatCount: Int {
         guard let first = self.entries.first, first.kind == .array, self.entries.count == Int(first.value) + 1 else {
             return 0
@@ -59,7 +59,7 @@ package final class RESPTape {
         return Int(first.value)
     }
 
-    /// Element `index` of a flat array, as text.
+    /// Passes element `index` of a flat array to `body` as text.
     func withText<Result>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let entry = self.entries[index + 1]
         return self.bytes.withUnsafeBytes { bytes in
@@ -74,9 +74,9 @@ package final class RESPTape {
         }
     }
 
-    // MARK: a value to keep
+    // MARK: Creating a value
 
-    /// The reply as a value of its own.
+    /// A copy of the reply.
     package var value: RESPValue {
         var index = 0
         return self.value(at: &index)

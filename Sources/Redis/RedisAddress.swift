@@ -1,4 +1,4 @@
-// Where a Redis is: one node, the master that Sentinels know of, or a cluster; and how to speak to it. From a URL
+// How to reach a Redis: one node, the master that Sentinels name, or a cluster; with credentials and TLS. Parsed from a URL
 // (RedisURL.swift).
 
 /// Address, credentials and database of one Redis.
@@ -18,9 +18,9 @@ package struct RedisAddress: Hashable, Sendable {
     package enum Endpoint: Hashable, Sendable {
         case tcp(host: String, port: Int)
         case unix(path: String)
-        /// Sentinels that know where the master of that name is.
+        /// Sentinels that know the master of this name.
         case sentinels([Node], master: String)
-        /// Some nodes of a cluster; the others are learnt from them.
+        /// Some nodes of a cluster; the others are discovered through them.
         case cluster([Node])
     }
 
@@ -28,9 +28,9 @@ package struct RedisAddress: Hashable, Sendable {
     package var user: String?
     package var password: String?
     package var database = 0
-    /// `nil`: in the clear.
+    /// `nil`: no TLS.
     package var tls: RedisTLS?
-    /// For the Sentinels themselves, which have users of their own.
+    /// Credentials for the Sentinels, which have their own users.
     package var sentinelUser: String?
     package var sentinelPassword: String?
 
@@ -41,14 +41,14 @@ package struct RedisAddress: Hashable, Sendable {
         self.database = database
     }
 
-    /// The same credentials and the same way of speaking, at one node.
+    /// Returns the same settings for one node.
     package func at(_ node: Node) -> RedisAddress {
         var address = self
         address.endpoint = .tcp(host: node.host, port: node.port)
         return address
     }
 
-    /// A Sentinel, which has neither databases nor the master's users.
+    /// Returns the settings for a Sentinel, which has neither databases nor the master's users.
     func atSentinel(_ node: Node) -> RedisAddress {
         var address = self.at(node)
         (address.user, address.password, address.database) = (self.sentinelUser, self.sentinelPassword, 0)

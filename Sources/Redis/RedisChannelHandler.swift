@@ -1,5 +1,5 @@
-// One connection: commands go out pipelined, one flush for all of a loop's tick; answers come back in the same order.
-// On a connection that subscribes, pushes come in between; they are told apart by their first word.
+// One connection: commands are pipelined with one flush per loop tick, and replies arrive in the same order. On a subscriber
+// connection pushes arrive in between and are distinguished by their first element.
 //
 // Step 7 of 10 of the hot path. Before: lua/publish_location.lua
 // Next: Realtime/Relay/LoopRelay.swift
@@ -7,14 +7,14 @@
 internal import HotPath
 internal import NIOCore
 
-/// Carries commands and answers over one connection. Confined to its event loop.
+/// Sends commands and receives replies over one connection. Confined to its event loop.
 final class RedisChannelHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private enum Waiting {
         case answer(EventLoopPromise<RESPValue>, since: NIODeadline)
-        /// A subscription, or the end of one, with so many acknowledgements to come.
+        /// A subscribe or unsubscribe command, with the number of acknowledgements still to come.
         case acknowledgements(Int, isSubscription: Bool, failed: (RedisError) -> Void, since: NIODeadline)
 
         var since: NIODeadline {
@@ -24,7 +24,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         }
     }
 
-    /// Commands without an answer, at most; more are refused with `overloaded`.
+    /// Maximum number of unanswered commands; further ones fail with `overloaded`.
     private static let mostWaiting = 65_536
 
     private let eventLoop: any EventLoop
@@ -32,28 +32,28 @@ final class RedisChannelHandler: ChannelInboundHandler {
     private var waiting = CircularBuffer<Waiting>()
     private var output = ByteBuffer()
     private var willFlush = false
-    /// Pushes may come. On other connections an answer of three words is an answer, whatever its first word.
+    /// Whether pushes are possible. On other connections an array of three is an ordinary reply, whatever its first element.
     private var isSubscriber = false
     private var context: ChannelHandlerContext?
-    /// When anything last came.
+    /// When anything was last received.
     private(set) var lastHeard = NIODeadline.now()
     private var failure: RedisError?
 
     /// A message that Redis pushed: channel and payload, valid during the call.
     var onMessage: ((UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void)?
-    /// A subscription (true) or its end (false) is acknowledged, or ended by the server.
+    /// A subscription (true) or unsubscription (false) was acknowledged, or the server ended a subscription.
     var onAcknowledged: ((String, Bool) -> Void)?
-    /// An answer says that this node is not the master (any more).
+    /// A reply shows that this node is not, or no longer, the master.
     var onDemoted: (() -> Void)?
-    /// Once, when the connection has ended.
+    /// Called once, when the connection has ended.
     var onClosed: ((RedisError) -> Void)?
 
     init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    /// Since when the oldest command waits for its answer.
+    /// Since when the oldest command is unanswered.
     var oldestQuestion: NIODeadline? { self.waiting.first?.since }
 
-    // MARK: going out
+    // MARK: Sending
 
     func send(_ command: RedisCommand) -> EventLoopFuture<RESPValue> {
         self.eventLoop.preconditionInEventLoop()
@@ -69,7 +69,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         return promise.futureResult
     }
 
-    /// A subscription to `channels` or its end; the acknowledgements come through `onAcknowledged`.
+    /// Subscribes to `channels` or unsubscribes from them; acknowledgements arrive through `onAcknowledged`.
     func sendSubscription(
         _ verb: SubscriptionVerb, _ channels: [String], failed: @escaping (RedisError) -> Void = { _ in }
     ) {
@@ -97,7 +97,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         self.output = context.channel.allocator.buffer(capacity: 1024)
     }
 
-    // MARK: coming in
+    // MARK: Receiving
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -139,11 +139,11 @@ final class RedisChannelHandler: ChannelInboundHandler {
             }
         case .acknowledgements(_, _, let failed, _):
             failed(RedisError(errorLine: tape.value.errorLine ?? "ERR unexpected answer to SUBSCRIBE"))
-        case nil: self.close(.protocolViolation("an answer nobody asked for"))
+        case nil: self.close(.protocolViolation("a reply without a command"))
         }
     }
 
-    /// The server may end a subscription by itself, unasked: that is nobody's acknowledgement.
+    /// The server may end a subscription on its own; such a push acknowledges no command.
     private func acknowledged(_ channel: String, _ isSubscription: Bool) {
         if case .acknowledgements(let count, isSubscription, let failed, let since)? = self.waiting.first {
             if count == 1 {
@@ -156,7 +156,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         self.onAcknowledged?(channel, isSubscription)
     }
 
-    // MARK: the end
+    // MARK: Closing
 
     func close(_ reason: RedisError) {
         guard self.failure == nil else { return }
@@ -168,7 +168,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         self.close(RedisTLS.isFailure(error) ? .tlsRefused(reason: "\(error)") : .connectionLost)
     }
 
-    /// Comes without `channelInactive` when the connection could not be made.
+    /// Called without `channelInactive` when the connection could not be made.
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -188,7 +188,8 @@ final class RedisChannelHandler: ChannelInboundHandler {
     }
 }
 
-/// Sharded channels, whose messages stay on the node of their slot; the plain ones are for Sentinels, which know no others.
+/// Sharded channels, whose messages stay on the node of their slot. Plain ones are for Sentinels, which do not support sharded
+/// ones.
 enum SubscriptionVerb: String {
     case ssubscribe = "SSUBSCRIBE"
     case sunsubscribe = "SUNSUBSCRIBE"

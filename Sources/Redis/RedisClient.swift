@@ -1,15 +1,15 @@
-// Commands for one Redis, from one event loop, wherever its master is.
+// Sends commands to one Redis from one event loop, wherever its master is.
 
 package import Logging
 package import NIOCore
 
-/// Pipelined commands over connections that come back by themselves: to one node, to the master that Sentinels name, or to
-/// the masters of a cluster. Commands may be sent from any thread; without a connection they fail at once with
+/// Pipelined commands over connections that reconnect automatically: to one node, to the master that Sentinels name, or to the
+/// masters of a cluster. Commands may be sent from any thread. Without a connection they fail immediately with
 /// `RedisError.disconnected`.
 package final class RedisClient: Sendable {
     package let eventLoop: any EventLoop
     let route: NIOLoopBound<any RedisRoute>
-    /// Hears of every command that fails.
+    /// Receives every failed command.
     let witness: (any RedisWitness)?
 
     /// Must be called on `eventLoop`.
@@ -28,7 +28,7 @@ package final class RedisClient: Sendable {
         self.route = NIOLoopBound(route, eventLoop: eventLoop)
     }
 
-    /// Connects. Fails when the first attempt fails; afterwards the connection comes back by itself.
+    /// Connects. Fails when the first attempt fails; afterwards the client reconnects automatically.
     package func start() -> EventLoopFuture<Void> {
         self.onLoop { $0.start() }
     }
@@ -37,15 +37,15 @@ package final class RedisClient: Sendable {
         self.eventLoop.execute { self.route.value.stop() }
     }
 
-    /// Since when it does not answer; `nil` while it does. On `eventLoop` only.
+    /// Since when it is unresponsive; `nil` while it responds. On `eventLoop` only.
     package var silentSince: NIODeadline? { self.route.value.silentSince }
 
-    /// Calls `body` whenever a connection to a master stands again, perhaps to another one, which may lack what the last one
-    /// was told. On `eventLoop` only.
+    /// Calls `body` whenever a connection to a master is re-established. It may be another master, which may lack the latest
+    /// writes. On `eventLoop` only.
     package func onReturned(_ body: @escaping () -> Void) { self.route.value.onReturned = body }
 
-    /// Sends a command. An error that Redis answers fails the future with `RedisError.refused`. In a cluster it goes to the
-    /// node of its first key, and follows that key where it has moved.
+    /// Sends a command. An error reply fails the future with `RedisError.refused`. In a cluster the command goes to the node
+    /// of its first key and follows redirections.
     package func send(_ command: RedisCommand) -> EventLoopFuture<RESPValue> {
         let promise = self.eventLoop.makePromise(of: RESPValue.self)
         self.onLoop { $0.send(command, isDurable: false) }.whenComplete { result in
@@ -61,15 +61,15 @@ package final class RedisClient: Sendable {
         return promise.futureResult
     }
 
-    /// Runs a script by its digest; a server that does not know it gets the source, once.
+    /// Runs a script by its digest. If the server does not know it, the source is sent once.
     package func evaluate(
         _ script: RedisScript, keys: [String], arguments: [RedisCommand.Word]
     ) -> EventLoopFuture<RESPValue> {
         self.evaluate(script, keys: keys, arguments: arguments, isDurable: false).map(\.value)
     }
 
-    /// The same for a write that replicas should have too, where there are any (`WAIT`, for `RedisTiming.quorum` of
-    /// them). It holds up what is sent after it on this client, for at most `RedisTiming.replication`.
+    /// Runs a script whose writes replicas should have as well, where there are any (`WAIT`, for as many replicas as
+    /// `RedisTiming.quorum` requires). It delays later commands of this client by at most `RedisTiming.replication`.
     package func evaluateDurably(
         _ script: RedisScript, keys: [String], arguments: [RedisCommand.Word]
     ) -> EventLoopFuture<Durable<RESPValue>> {

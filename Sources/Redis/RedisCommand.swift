@@ -1,8 +1,8 @@
-// A command: its words, and how they are written (RESP2 arrays of bulk strings).
+// A command and its RESP2 encoding (an array of bulk strings).
 
 package import NIOCore
 
-/// One command for Redis. Every word is length-prefixed on the wire, so none can be mistaken for syntax.
+/// One command for Redis. Every element is length-prefixed on the wire, so none can be mistaken for syntax.
 package struct RedisCommand: Sendable, ExpressibleByArrayLiteral {
     package enum Word: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
         case text(String)
@@ -19,8 +19,8 @@ package struct RedisCommand: Sendable, ExpressibleByArrayLiteral {
     package init(_ words: [Word]) { self.words = words }
     package init(arrayLiteral words: Word...) { self.words = words }
 
-    /// In one piece, straight into the buffer's memory: a location taken in is one command of eight words, and to append
-    /// them one by one cost a sixth of all its instructions.
+    /// Writes the command in one piece, directly into the buffer's memory. Accepting a location sends one command of eight
+    /// elements, and appending them one by one took a sixth of all its instructions.
     package func write(into buffer: inout ByteBuffer) {
         let most = self.words.reduce(Self.mostHeaderBytes) { $0 + $1.count + Self.mostHeaderBytes + 2 }
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: most) { room in
@@ -37,7 +37,7 @@ package struct RedisCommand: Sendable, ExpressibleByArrayLiteral {
         }
     }
 
-    /// A sign, at most 19 digits, a line end.
+    /// A type byte, at most 19 digits, a line end.
     private static let mostHeaderBytes = 1 + 19 + 2
 
     private static func writeHeader(

@@ -1,37 +1,37 @@
-// What can go wrong with Redis, as far as somebody can act on it.
+// Redis errors, as far as a caller can act on them.
 
-/// Why a command has no answer, or a connection does not stand.
+/// Why a command has no reply, or a connection is not established.
 package enum RedisError: Error, Equatable, Sendable {
-    /// No connection could be made: wrong address, nobody listens, no route, no such socket file.
+    /// No connection could be made: wrong address, nothing listening there, no route, no such socket file.
     case unreachable(address: String, reason: String)
-    /// AUTH was refused, or the server wants it and the URL names no password.
+    /// AUTH was refused, or the server requires it and the URL has no password.
     case authenticationRefused(address: String, reason: String)
-    /// The files that the URL names for TLS can not be used.
+    /// The TLS files named in the URL cannot be used.
     case unusableTLS(files: [String], reason: String)
     /// The TLS handshake failed.
     case tlsRefused(reason: String)
-    /// The node is no master: it was one, or it is the wrong address.
+    /// The node is not a master: it was demoted, or the address is wrong.
     case notMaster(address: String, role: String)
     /// SELECT was refused.
     case databaseRefused(address: String, database: Int, reason: String)
-    /// There is no connection at the moment; the command was not sent.
+    /// There is currently no connection; the command was not sent.
     case disconnected
-    /// Too many commands wait for an answer; the command was not sent.
+    /// Too many commands are unanswered; this one was not sent.
     case overloaded
-    /// The connection ended before the answer came: the command may have been carried out or not.
+    /// The connection ended before the reply arrived: the command may or may not have been executed.
     case connectionLost
-    /// No answer in time; the connection is given up, since later answers could not be told apart.
+    /// No reply in time. The connection is closed, because late replies could not be matched to commands.
     case timedOut
-    /// The other side does not speak RESP2 as we do, or names lengths beyond our bounds.
+    /// The server does not follow RESP2, or announces lengths beyond the limits.
     case protocolViolation(String)
-    /// Redis answered with an error: its first word, and all of it.
+    /// Redis replied with an error: its code and the whole message.
     case refused(code: String, message: String)
-    /// The answer does not have the shape that the command promises.
+    /// The reply does not have the documented form.
     case unexpectedAnswer(command: String)
 }
 
 extension RedisError {
-    /// Whether the same command may be sent again without being carried out twice.
+    /// Whether the command can be sent again without the risk of executing it twice.
     package var isSafeToRepeat: Bool {
         switch self {
         case .unreachable, .unusableTLS, .tlsRefused, .authenticationRefused, .databaseRefused, .notMaster,
@@ -41,7 +41,7 @@ extension RedisError {
         }
     }
 
-    /// Whether it passes by itself: an outage, not a mistake in configuration or code.
+    /// Whether the error is temporary: an outage rather than a mistake in configuration or code.
     package var isOutage: Bool {
         switch self {
         case .unreachable, .notMaster, .disconnected, .overloaded, .connectionLost, .timedOut: true
@@ -56,7 +56,7 @@ extension RedisError {
         "MISCONF", "NOTREADY",
     ]
 
-    /// An error line as Redis sends it, without the leading minus.
+    /// Parses an error line as Redis sends it, without the leading minus.
     init(errorLine: String) {
         let code = errorLine.prefix { $0 != " " }
         self = .refused(code: String(code), message: errorLine)
@@ -67,33 +67,33 @@ extension RedisError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unreachable(let address, let reason):
-            "Redis at \(address) can not be reached: \(reason). Is it running there, and is the URL right?"
+            "Redis at \(address) cannot be reached: \(reason). Check that it is running and that the URL is right."
         case .authenticationRefused(let address, let reason):
-            "Redis at \(address) refused to sign us in: \(reason). Check user and password in the URL."
+            "Redis at \(address) refused the credentials: \(reason). Check the user and password in the URL."
         case .unusableTLS(let files, let reason):
-            "TLS to Redis can not be set up with \(files.isEmpty ? "the system's authorities" : files.joined(separator: ", ")): "
-                + "\(reason). Check that the files are PEM and can be read."
+            "TLS to Redis cannot be set up with \(files.isEmpty ? "the system's CAs" : files.joined(separator: ", ")): "
+                + "\(reason). Check that the files are readable and in PEM."
         case .tlsRefused(let reason):
-            "TLS with Redis failed: \(reason). Check ca= and name= in the URL, and that the port speaks TLS."
+            "TLS with Redis failed: \(reason). Check ca= and name= in the URL, and that the port uses TLS."
         case .notMaster(let address, let role):
-            "Redis at \(address) is a \(role), not a master. Name the master, or let Sentinels name it "
+            "Redis at \(address) is a \(role), not a master. Use the address of the master, or let Sentinels find it "
                 + "(redis+sentinel://host:port,host:port/master)."
         case .databaseRefused(let address, let database, let reason):
-            "Redis at \(address) refused database \(database): \(reason). Check the number after the last slash of the URL."
-        case .disconnected: "There is no connection to Redis at the moment."
-        case .overloaded: "Too many commands wait for Redis."
-        case .connectionLost: "The connection to Redis ended before the answer came."
-        case .timedOut: "Redis did not answer in time."
-        case .protocolViolation(let what): "Redis sent what RESP2 does not allow: \(what)."
-        case .refused(_, let message): "Redis refused: \(message)"
-        case .unexpectedAnswer(let command): "Redis answered \(command) with something else than it promises."
+            "Redis at \(address) refused database \(database): \(reason). Check the number after the last slash in the URL."
+        case .disconnected: "Redis is not connected."
+        case .overloaded: "Too many commands are waiting for Redis."
+        case .connectionLost: "The connection to Redis ended before the reply arrived."
+        case .timedOut: "Redis did not reply in time."
+        case .protocolViolation(let what): "Redis violated RESP2: \(what)."
+        case .refused(_, let message): "Redis replied with an error: \(message)"
+        case .unexpectedAnswer(let command): "Redis sent an unexpected reply to \(command)."
         }
     }
 }
 
 extension RedisError {
-    /// For the log: of what Redis answered the code alone, since the rest may repeat what was sent.
+    /// For logs: only the error code of a reply, because the message may repeat what was sent.
     package var withoutArguments: String {
-        if case .refused(let code, _) = self { "Redis answered \(code)" } else { "\(self)" }
+        if case .refused(let code, _) = self { "Redis replied \(code)" } else { "\(self)" }
     }
 }

@@ -1,5 +1,5 @@
-// Staying connected to one node: where it is is asked before each attempt (a Sentinel may name another), when to try and
-// when to give up is decided by `Connecting`. What is kept on the connection is up to who owns the link.
+// Keeps a connection to one node. The address is looked up before each attempt, because a Sentinel may name another one;
+// `Connecting` decides when to connect and when to give up. The owner of the link uses the connection.
 
 internal import Logging
 internal import NIOCore
@@ -8,7 +8,7 @@ internal import NIOSSL
 internal import Resilience
 internal import Telemetry
 
-/// A connection that comes back by itself. Confined to its event loop.
+/// A connection that reconnects automatically. Confined to its event loop.
 final class RedisLink {
     typealias Locate = () -> EventLoopFuture<RedisAddress>
 
@@ -21,19 +21,19 @@ final class RedisLink {
     private var timer: RepeatedTask?
     private var tls: NIOSSLContext?
     private(set) var handler: RedisChannelHandler?
-    /// Where it is, or was last looked for.
+    /// The current address, or the last one tried.
     private(set) var address: RedisAddress?
     private var downSince = NIODeadline.now()
-    /// Until the link stands, or an attempt has come to nothing.
+    /// Callers that wait for the link to connect, or for the attempt to fail.
     private var waitingToStand: [EventLoopPromise<Void>] = []
 
-    /// The connection stands and is signed in.
+    /// The connection is established and authenticated.
     var onUp: ((RedisChannelHandler) -> Void)?
-    /// It ended; another attempt follows.
+    /// The connection ended; another attempt follows.
     var onDown: ((RedisError) -> Void)?
-    /// The node answered that it is no master.
+    /// The node replied that it is not a master.
     var onDemoted: (() -> Void)?
-    /// Every tick while it stands.
+    /// Called every tick while connected.
     var onTick: ((NIODeadline) -> Void)?
 
     init(
@@ -48,9 +48,9 @@ final class RedisLink {
         self.core = Connecting(timing: timing.connecting, seed: .random(in: .min ... .max))
     }
 
-    // MARK: life
+    // MARK: Life cycle
 
-    /// The first attempt: fails with its reason, and nothing is tried again.
+    /// Makes the first attempt. If it fails, the future fails with the reason and nothing is retried.
     func start() -> EventLoopFuture<Void> {
         self.eventLoop.preconditionInEventLoop()
         guard self.core.handle(.start, now: Self.now) == .connect else {
@@ -62,7 +62,7 @@ final class RedisLink {
         return first
     }
 
-    /// Tries until it stands.
+    /// Connects, with retries.
     func begin() {
         self.eventLoop.preconditionInEventLoop()
         guard self.core.handle(.start, now: Self.now) == .connect else { return }
@@ -78,11 +78,11 @@ final class RedisLink {
         self.failWaiting(.disconnected)
     }
 
-    /// Gives up the connection that stands: the master is elsewhere.
+    /// Closes the connection, because the master is elsewhere.
     func restart(_ reason: RedisError) { self.handler?.close(reason) }
 
-    /// Succeeds as soon as it stands. Fails when the attempt under way, or the next one, comes to nothing, and at once
-    /// when no attempt follows.
+    /// Succeeds when connected. Fails when the attempt under way, or the next one, fails; immediately when no attempt
+    /// follows.
     func standing() -> EventLoopFuture<Void> {
         if self.handler != nil { return self.eventLoop.makeSucceededVoidFuture() }
         if self.core.isStopped { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
@@ -91,7 +91,7 @@ final class RedisLink {
         return promise.futureResult
     }
 
-    /// Since when it is gone or does not answer; `nil` while it does.
+    /// Since when the link is down or unresponsive; `nil` while it works.
     var silentSince: NIODeadline? {
         guard let handler else { return self.downSince }
         guard let asked = handler.oldestQuestion, NIODeadline.now() - asked > self.timing.suspicion else { return nil }
@@ -100,12 +100,12 @@ final class RedisLink {
 
     private static var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
 
-    /// Sends when it stands; fails with `RedisError.disconnected` when it does not.
+    /// Sends a command if connected; otherwise fails with `RedisError.disconnected`.
     func send(_ command: RedisCommand) -> EventLoopFuture<RESPValue> {
         self.handler?.send(command) ?? self.eventLoop.makeFailedFuture(RedisError.disconnected)
     }
 
-    // MARK: time
+    // MARK: Timer
 
     private func startTimer() {
         guard self.timer == nil else { return }
@@ -128,7 +128,7 @@ final class RedisLink {
         self.onTick?(.now())
     }
 
-    // MARK: connecting
+    // MARK: Connecting
 
     private func connect() -> EventLoopFuture<Void> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
@@ -175,7 +175,7 @@ final class RedisLink {
             throw RedisError.unreachable(address: address.description, reason: ConnectFailure.reason(error))
         }.flatMap { channel in
             let signedIn = signIn.run(on: handler.value, eventLoop)
-            // Who accepts a connection and says nothing is not there.
+            // A server that accepts the connection and then does not reply counts as unreachable.
             let limit = eventLoop.scheduleTask(in: patience) { handler.value.close(.timedOut) }
             signedIn.whenComplete { _ in limit.cancel() }
             signedIn.whenFailure { _ in channel.close(promise: nil) }

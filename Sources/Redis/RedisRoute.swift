@@ -1,15 +1,15 @@
-// The way of a command to the node that has its key. One node (or the master that Sentinels name) is one link; a cluster
-// is a link for each master.
+// Finds the node for a command. For one node, or the master that Sentinels name, there is one link; for a cluster, one link per
+// master.
 
 internal import Logging
 internal import NIOCore
 internal import Telemetry
 
-/// What an answer is worth.
+/// A reply, and how many replicas confirmed the write.
 package struct Durable<Value: Sendable>: Sendable {
     package var value: Value
-    /// Replicas that were known to have the write in time; 0 when they were fewer than `RedisTiming.quorum` asks for,
-    /// `nil` when there are none to ask.
+    /// Number of replicas that confirmed the write in time; 0 when they were fewer than `RedisTiming.quorum` requires, `nil`
+    /// when there are no replicas.
     package var replicas: Int?
 
     package init(value: Value, replicas: Int?) {
@@ -17,33 +17,33 @@ package struct Durable<Value: Sendable>: Sendable {
         self.replicas = replicas
     }
 
-    /// Accepted, but too few replicas are known to have it: a failover may lose it. Safe to repeat with the same request id.
+    /// Accepted, but confirmed by too few replicas: a failover may lose it. Safe to repeat with the same request id.
     package var isUnknown: Bool { self.replicas == 0 }
 }
 
 /// Confined to its event loop.
 protocol RedisRoute: AnyObject {
-    /// Connects. Fails when the first attempt fails; afterwards connections come back by themselves.
+    /// Connects. Fails when the first attempt fails; afterwards the connections reconnect automatically.
     func start() -> EventLoopFuture<Void>
     func stop()
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>>
-    /// Since when some of it is gone or does not answer; `nil` when all of it does.
+    /// Since when some connection is down or unresponsive; `nil` while all of them work.
     var silentSince: NIODeadline? { get }
-    /// Where the connections for a channel's messages go.
+    /// The location of a channel, where subscriber connections must go.
     func place(ofChannel channel: String) -> ChannelPlace?
-    /// All places that channels can be at now.
+    /// All current channel locations.
     var places: [ChannelPlace] { get }
-    /// A node told that the channel is elsewhere.
+    /// Records an error that may say that a channel is elsewhere.
     func learn(_ error: RedisError, at place: ChannelPlace)
-    /// Places may have changed, or the master behind them.
+    /// Channel locations may have changed, or the master behind one.
     var onMoved: (() -> Void)? { get set }
-    /// A connection to a master stands again, perhaps to another one: what the last one was told may be lost.
+    /// A connection to a master was re-established. It may be another master, which may lack the latest writes.
     var onReturned: (() -> Void)? { get set }
-    /// Connections to such a place.
+    /// Returns the address for connections to a channel location.
     func locate(_ place: ChannelPlace) -> EventLoopFuture<RedisAddress>
 }
 
-/// A node that has channels: in a cluster that of their slot, else there is but one.
+/// The node that serves a channel: in a cluster the owner of its slot, otherwise the only master.
 enum ChannelPlace: Hashable, Sendable {
     case theMaster
     case node(RedisAddress.Node)
@@ -93,7 +93,7 @@ final class MasterRoute: RedisRoute {
         self.link.stop()
     }
 
-    /// Another master: what is connected to the old one is of no use.
+    /// The master changed: connections to the old one are useless.
     private func moved() {
         self.link.restart(.connectionLost)
         self.onMoved?()

@@ -1,4 +1,4 @@
-// A Lua script: its name for people, its source, and the digest Redis keeps it under.
+// A Lua script: its name, its source, and the digest under which Redis caches it.
 
 internal import Crypto
 

@@ -1,14 +1,14 @@
-// The first words on a connection: who we are, which database, and whether the other side is what we look for.
+// The first commands on a connection: authenticate, select the database, and check that the server has the expected role.
 
 internal import NIOCore
 
-/// Signing in on a fresh connection.
+/// Authenticates a new connection.
 struct RedisSignIn {
     let address: RedisAddress
-    /// Only a master will do; a Sentinel is none.
+    /// Whether the server must be a master. A Sentinel is not one.
     let needsMaster: Bool
 
-    /// All steps are pipelined; the first that fails decides.
+    /// Pipelines all steps; the first error decides.
     func run(on handler: RedisChannelHandler, _ eventLoop: any EventLoop) -> EventLoopFuture<Void> {
         let place = self.address.description
         var steps: [EventLoopFuture<Void>] = []
@@ -25,7 +25,7 @@ struct RedisSignIn {
             steps.append(
                 handler.send(["SELECT", .integer(database)]).map { _ in }.flatMapErrorThrowing { error in
                     guard case RedisError.refused(let code, let message) = error else { throw error }
-                    // Not about the database: PING says it in its own words.
+                    // Not a problem of the database: PING reports it better.
                     if code == "NOAUTH" { return }
                     throw RedisError.databaseRefused(address: place, database: database, reason: message)
                 })

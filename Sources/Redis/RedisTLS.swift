@@ -1,16 +1,16 @@
-// TLS to Redis, by NIOSSL: hiredis 0.14.1 has none, and here speed is not the point.
+// TLS to Redis with NIOSSL: hiredis 0.14.1 does not support TLS, and performance does not matter here.
 
 internal import NIOCore
 internal import NIOSSL
 
-/// Whom to believe and what to show, as files named in the URL.
+/// Trusted CAs and the client certificate, as files named in the URL.
 package struct RedisTLS: Hashable, Sendable {
-    /// PEM file of the authorities to believe; `nil`: the system's.
+    /// PEM file of the trusted CAs; `nil`: the system's.
     package var authorities: String?
-    /// PEM files of our own certificate chain and its key, where the server asks for one.
+    /// PEM files of the client certificate chain and its key, if the server requires one.
     package var certificate: String?
     package var key: String?
-    /// The name the server's certificate must be for; `nil`: the host's.
+    /// The name that the server's certificate must be valid for; `nil`: the host's.
     package var serverName: String?
 
     package init(
@@ -39,7 +39,7 @@ package struct RedisTLS: Hashable, Sendable {
         }
     }
 
-    /// Whether it was TLS that failed, not the connection beneath it.
+    /// Whether the error comes from TLS and not from the connection beneath it.
     static func isFailure(_ error: any Error) -> Bool {
         switch error {
         case NIOSSLError.uncleanShutdown: false
@@ -48,11 +48,11 @@ package struct RedisTLS: Hashable, Sendable {
         }
     }
 
-    /// The handler of one connection to `host`.
+    /// Returns the handler of one connection to `host`.
     func handler(_ context: NIOSSLContext, host: String) throws -> NIOSSLClientHandler {
         let name = self.serverName ?? host
         let isAddress = (try? SocketAddress(ipAddress: name, port: 0)) != nil
-        // An address is no server name (RFC 6066, 3); it is compared with the certificate's addresses all the same.
+        // An address must not be sent as a server name (RFC 6066, 3); it is still compared with the certificate's addresses.
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : name)
     }
 }

@@ -1,27 +1,27 @@
-// Waits and bounds of connections to Redis.
+// Time limits of connections to Redis.
 
 package import NIOCore
 internal import Resilience
 
-/// Waits and bounds of a connection.
+/// Time limits of a connection.
 package struct RedisTiming: Sendable {
     package var connect: TimeAmount = .seconds(2)
-    /// The oldest command without an answer may be this old; then the connection is given up.
+    /// Maximum age of the oldest unanswered command; then the connection is closed.
     package var answer: TimeAmount = .seconds(3)
-    /// A connection that heard nothing for so long is asked with PING.
+    /// After this much silence a PING checks the connection.
     package var health: TimeAmount = .milliseconds(500)
-    /// A question that waits longer than this makes the connection silent: clients will be told.
+    /// Age of the oldest unanswered command after which the connection counts as unresponsive and clients are notified.
     package var suspicion: TimeAmount = .milliseconds(500)
-    /// Between two looks at the node's part in replication.
+    /// Minimum time between two checks of the node's replication state.
     package var monitor: TimeAmount = .seconds(1)
-    /// Reconnecting after rand(0, min(longest, shortest * 2^n)).
+    /// Back-off is rand(0, min(longest, shortest * 2^n)).
     package var shortestBackoff: TimeAmount = .milliseconds(50)
     package var longestBackoff: TimeAmount = .seconds(1)
-    /// Replicas that a durable write is to reach.
+    /// Replicas that must confirm a durable write.
     package var quorum = ReplicaQuorum.majority
     /// How long a durable write waits for them (WAIT).
     package var replication: TimeAmount = .milliseconds(200)
-    /// How often connections are looked after.
+    /// Interval of the connection timer.
     static let tick = TimeAmount.milliseconds(50)
 
     package init() {}

@@ -1,19 +1,19 @@
-// URLs of Redis. redis: one node; unix: its socket file; redis+sentinel: the master that Sentinels know of; redis+cluster:
-// a cluster, by some of its nodes. An s after redis speaks TLS.
+// Redis URLs. redis: one node; unix: its socket file; redis+sentinel: the master that Sentinels name; redis+cluster: a cluster,
+// by some of its nodes. rediss, with an s, uses TLS.
 
 extension RedisAddress {
-    /// Reads one of
+    /// Parses one of
     ///
     ///     redis://[user[:password]@]host[:port][/database]
     ///     unix:/path[?database=n]
     ///     redis+sentinel://[user[:password]@]host[:port],…/master[/database][?sentinel_user=…&sentinel_password=…]
     ///     redis+cluster://[user[:password]@]host[:port],…
     ///
-    /// With rediss in the place of redis: `?ca=file` (PEM; without it the system's authorities), `cert=file&key=file`
-    /// where the server wants a certificate, `name=…` where its certificate is for another name than the host's (one for
-    /// the address itself will do as well).
+    /// With rediss instead of redis, three options are available: `?ca=file` for the trusted CAs in PEM (default: the
+    /// system's), `cert=file&key=file` for a client certificate, and `name=…` if the server's certificate is for another
+    /// name than the host's. A certificate for the address itself is accepted as well.
     ///
-    /// - Throws: `Malformed`, which says what is wrong and how it should be, never the password.
+    /// - Throws: `Malformed`, which says what is wrong and what is expected, but never the password.
     package init(url: String) throws(Malformed) {
         guard let colon = url.firstIndex(of: ":") else { throw Malformed(reason: "it is not a URL") }
         let scheme = String(url[..<colon])
@@ -25,46 +25,52 @@ extension RedisAddress {
         let kinds: [String?] = [nil, "sentinel", "cluster"]
         guard let first = parts.first, ["redis", "rediss"].contains(first), kinds.contains(parts.dropFirst().first)
         else {
-            throw Malformed(reason: "its scheme is none of redis, rediss, redis+sentinel, redis+cluster and unix")
+            throw Malformed(reason: "its scheme is not redis, rediss, redis+sentinel, redis+cluster or unix")
         }
-        guard url[colon...].hasPrefix("://") else { throw Malformed(reason: "it names no host") }
+        guard url[colon...].hasPrefix("://") else { throw Malformed(reason: "it has no host") }
         let text = try URLParts(url[colon...].dropFirst(3))
         try self.init(text, kind: parts.dropFirst().first, isTLS: first == "rediss")
     }
 
-    /// Words that may follow the question mark. Another one is a mistake, or part of a password that holds a question mark.
+    /// The accepted query parameters. Any other one is a mistake, or part of a password that contains a question mark.
     private static let words: Set = ["ca", "cert", "key", "name", "sentinel_user", "sentinel_password"]
 
     private init(_ parts: URLParts, kind: String?, isTLS: Bool) throws(Malformed) {
         guard Self.words.isSuperset(of: parts.query.keys) else {
             throw Malformed(
-                reason: "after its question mark only \(Self.words.sorted().joined(separator: ", ")) may follow"
-                    + "; a question mark in a password is written %3F")
+                reason: "only \(Self.words.sorted().joined(separator: ", ")) may follow the question mark"
+                    + "; write a question mark in a password as %3F")
         }
         let nodes = try parts.nodes(defaultPort: kind == "sentinel" ? 26_379 : 6379)
-        guard let node = nodes.first else { throw Malformed(reason: "it names no host") }
+        guard let node = nodes.first else { throw Malformed(reason: "it has no host") }
         var path = parts.path
         let endpoint: Endpoint
         switch kind {
         case "sentinel":
-            guard !path.isEmpty else { throw Malformed(reason: "it does not name the master the Sentinels watch") }
+            guard !path.isEmpty else {
+                throw Malformed(reason: "it does not name the master that the Sentinels monitor")
+            }
             endpoint = .sentinels(nodes, master: path.removeFirst())
         case "cluster": endpoint = .cluster(nodes)
         default:
-            guard nodes.count == 1 else { throw Malformed(reason: "it names several hosts, and redis:// takes one") }
+            guard nodes.count == 1 else {
+                throw Malformed(reason: "it has several hosts, but redis:// accepts only one")
+            }
             endpoint = .tcp(host: node.host, port: node.port)
         }
         guard path.count <= 1, path.isEmpty || UInt16(path[0]) != nil else {
-            throw Malformed(reason: "what follows the last slash is not a database number")
+            throw Malformed(reason: "the text after the last slash is not a database number")
         }
         let database = path.first.flatMap { Int($0) } ?? 0
-        guard kind != "cluster" || database == 0 else { throw Malformed(reason: "a cluster has no databases but 0") }
+        guard kind != "cluster" || database == 0 else { throw Malformed(reason: "a cluster has only database 0") }
         self.init(endpoint: endpoint, user: parts.user, password: parts.password, database: database)
         self.sentinelUser = parts.query["sentinel_user"]
         self.sentinelPassword = parts.query["sentinel_password"]
         guard isTLS else { return }
         let (certificate, key) = (parts.query["cert"], parts.query["key"])
-        guard (certificate == nil) == (key == nil) else { throw Malformed(reason: "cert and key go together") }
+        guard (certificate == nil) == (key == nil) else {
+            throw Malformed(reason: "cert and key must be given together")
+        }
         self.tls = RedisTLS(
             authorities: parts.query["ca"], certificate: certificate, key: key, serverName: parts.query["name"])
     }
@@ -76,10 +82,10 @@ extension RedisAddress {
         if hasAuthority { text = text.dropFirst(2) }
         let parts = try URLParts(hasAuthority ? text : Substring(text))
         guard text.contains("/"), parts.hosts.isEmpty, !parts.path.isEmpty else {
-            throw Malformed(reason: "it names no socket file")
+            throw Malformed(reason: "it has no socket file")
         }
         guard Set(["database"]).isSuperset(of: parts.query.keys) else {
-            throw Malformed(reason: "a socket file takes ?database=n and nothing else; a question mark is written %3F")
+            throw Malformed(reason: "a socket file accepts only ?database=n; write a question mark in the path as %3F")
         }
         let database = parts.query["database"]
         guard database == nil || database.flatMap(UInt16.init) != nil else {
@@ -90,18 +96,18 @@ extension RedisAddress {
             database: database.flatMap(Int.init) ?? 0)
     }
 
-    /// A URL that could not be understood.
+    /// A URL that cannot be parsed.
     package struct Malformed: Error, Equatable, CustomStringConvertible {
         package let reason: String
         package var description: String {
-            "The Redis URL can not be used: \(self.reason). It should be redis://[user:password@]host[:port][/database], "
-                + "unix:/path/to/socket, redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port; "
-                + "rediss for TLS."
+            "The Redis URL is invalid: \(self.reason). Use redis://[user:password@]host[:port][/database], "
+                + "unix:/path/to/socket, redis+sentinel://host:port,host:port/master or "
+                + "redis+cluster://host:port,host:port; rediss for TLS."
         }
     }
 }
 
-/// What follows the two slashes. Foundation's parser takes one host only.
+/// The part after the two slashes. Foundation's parser accepts only one host.
 private struct URLParts {
     var user: String?
     var password: String?
@@ -109,8 +115,8 @@ private struct URLParts {
     var path: [String]
     var query: [String: String] = [:]
 
-    /// - Throws: `Malformed` where a password is cut in two by a character that means something in a URL: the parts of it
-    ///   would be taken for a host and a port, and the error would be about them.
+    /// - Throws: `Malformed` where a reserved character splits a password in two. Its parts would be read as a host and a
+    ///   port, and the error would be about them.
     init(_ text: Substring) throws(RedisAddress.Malformed) {
         let (beforeQuery, query) = Self.cut(text, at: "?")
         for item in query?.split(separator: "&") ?? [] {
@@ -124,7 +130,7 @@ private struct URLParts {
         guard let at = authority.lastIndex(of: "@") else {
             guard path?.contains("@") != true || authority.isEmpty else {
                 throw RedisAddress.Malformed(
-                    reason: "there is a slash before its @; a slash in a user or a password is written %2F")
+                    reason: "there is a slash before its @; write a slash in a user or a password as %2F")
             }
             self.hosts = authority
             return
@@ -145,10 +151,10 @@ private struct URLParts {
                 isBracketed ? host[..<(end ?? host.endIndex)].dropFirst().dropLast() : host[..<(end ?? host.endIndex)]
             let port = end.map { host[$0...].drop { $0 == ":" } } ?? ""
             guard !name.isEmpty, !isBracketed || end != nil else {
-                throw RedisAddress.Malformed(reason: "it names no host")
+                throw RedisAddress.Malformed(reason: "it has no host")
             }
             guard let number = port.isEmpty ? defaultPort : Int(port), (1...65_535).contains(number) else {
-                throw RedisAddress.Malformed(reason: "its port is not 1 to 65535")
+                throw RedisAddress.Malformed(reason: "its port is not between 1 and 65535")
             }
             nodes.append(RedisAddress.Node(host: String(name), port: number))
         }
@@ -160,7 +166,7 @@ private struct URLParts {
         return (text[..<place], text[text.index(after: place)...])
     }
 
-    /// %40 becomes @ (RFC 3986, 2.1).
+    /// Decodes escapes: %40 becomes @ (RFC 3986, 2.1).
     private static func decoded(_ text: Substring) throws(RedisAddress.Malformed) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8
@@ -174,13 +180,13 @@ private struct URLParts {
                 let escaped = UInt8(String(Substring(digits)), radix: 16)
             else {
                 throw RedisAddress.Malformed(
-                    reason: "it holds a percent sign without two hexadecimal digits; a percent sign is written %25")
+                    reason: "it has a percent sign without two hexadecimal digits; write a percent sign as %25")
             }
             bytes.append(escaped)
             rest.removeFirst(2)
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw RedisAddress.Malformed(reason: "its escapes are not UTF-8")
+            throw RedisAddress.Malformed(reason: "its percent-encoded bytes are not UTF-8")
         }
         return text
     }

@@ -1,38 +1,38 @@
-// Who hears of what goes wrong with one role's Redis. Every command that fails is told here, whoever sent it, so that no
-// error is lost because its sender could go on without an answer; and so is every value that is not ours. What to log and
-// count is up to the witness.
+// Observes the errors of one Redis role. Every failed command is reported here, whoever sent it, so that no error is lost
+// because its sender could continue without a reply. Unknown or malformed data in Redis is reported too. The observer decides
+// what to log and to count.
 
-/// Hears of failures. Called on a client's event loop, of which there may be several; must not block.
+/// Observes failures. Called on the event loops of the clients, of which there may be several; must not block.
 package protocol RedisWitness: Sendable {
-    /// A command was not carried out.
+    /// A command failed.
     func failed(_ error: RedisError)
-    /// What lies under these names, or came from a channel of that name, is not ours: it was not used.
+    /// The data under these names, or a message of a channel of that name, is malformed and was ignored.
     ///
     /// - Parameters:
-    ///   - names: keys or a channel; of a script all of its keys, since it does not say which one.
-    ///   - command: that met it, for people.
+    ///   - names: keys or a channel; for a script all of its keys, because it does not say which one.
+    ///   - command: the command that found it, for logs.
     func refused(_ names: [String], by command: String)
-    /// Redis took a write that needs memory.
+    /// Redis accepted a write that needs memory.
     func wrote()
-    /// Redis refuses writes, as far as is known: `wrote` is worth a call.
+    /// Whether Redis is known to refuse writes. If not, `wrote` is not called.
     var isRefusingWrites: Bool { get }
 }
 
 extension RedisClient {
-    /// Tells that something is not ours. The caller goes on without it.
+    /// Reports malformed data. The caller continues without it.
     ///
     /// - Parameters:
-    ///   - name: of the key or channel.
-    ///   - command: that met it, for people.
+    ///   - name: the key or channel.
+    ///   - command: the command that found it, for logs.
     package func refuse(_ name: String, by command: String) { self.witness?.refused([name], by: command) }
 
-    /// The same, and the error for who cannot go on without it.
+    /// Reports malformed data and returns the error for a caller that cannot continue without it.
     package func refusal(of name: String, by command: String) -> RedisError {
         self.refuse(name, by: command)
         return .unexpectedAnswer(command: command)
     }
 
-    /// A command came to nothing.
+    /// Reports a failed command.
     func report(_ error: any Error, of command: @autoclosure () -> RedisCommand) {
         guard let witness, let error = error as? RedisError else { return }
         guard error.isForeignData else { return witness.failed(error) }
@@ -40,7 +40,7 @@ extension RedisClient {
         witness.refused(command.names, by: command.verb)
     }
 
-    /// A command was carried out.
+    /// Reports a successful command.
     func succeeded(_ command: RedisCommand) {
         guard let witness, witness.isRefusingWrites, command.needsMemory else { return }
         witness.wrote()
@@ -48,13 +48,13 @@ extension RedisClient {
 }
 
 extension RedisError {
-    /// What lies under a key is nothing that the command or the script works on.
+    /// Whether the data under a key is not what the command or script works on.
     package var isForeignData: Bool {
         guard case .refused(let code, let message) = self else { return false }
         return code == "WRONGTYPE" || code == "ERR" && Self.foreignMarks.contains { message.contains($0) }
     }
 
-    /// As Redis and our scripts word it; the last one stands in every error that a script did not expect.
+    /// Parts of the messages of Redis and of our scripts; the last one is in every unexpected script error.
     private static let foreignMarks = [
         "not an integer", "would overflow", "not a valid float", "not a float", "would produce NaN", "is not ours",
         "user_script:",
@@ -62,10 +62,10 @@ extension RedisError {
 }
 
 extension RedisCommand {
-    /// Its first word.
+    /// The first element, in upper case.
     var verb: String { self.words.first?.plain ?? "" }
 
-    /// The keys it is about.
+    /// The keys that it accesses.
     package var names: [String] {
         let keys: ArraySlice<Word>
         switch self.verb {
@@ -78,7 +78,7 @@ extension RedisCommand {
         return keys.map(\.plain)
     }
 
-    /// Redis refuses it when it is full, whatever it holds.
+    /// Whether Redis refuses it when out of memory, whatever it contains.
     fileprivate var needsMemory: Bool { ["SET", "ZADD", "XADD"].contains(self.verb) }
 }
 

@@ -1,19 +1,19 @@
-// How many replicas must have a write before it counts as safe. A planned failover promotes one replica while the old
-// master goes on accepting for a moment: what it takes then is on the other replicas at most, and is lost. So what counts
-// is not how many replicas a master has now but how many it had lately: the one that has left may be the next master.
+// How many replicas must confirm a write before it counts as safe. A planned failover promotes one replica while the old master
+// accepts writes for a moment longer; those reach at most the other replicas and are lost. The number of replicas that a
+// master has now is therefore not enough: a replica that has just disconnected may be the next master.
 
 package import NIOCore
 
-/// How many replicas a durable write is to reach.
+/// How many replicas must confirm a durable write.
 package enum ReplicaQuorum: Sendable, Hashable {
-    /// More than half of those that the master had lately; with one or two that is all of them.
+    /// More than half of the recent replicas; with one or two replicas that is all of them.
     case majority
-    /// All that the master had lately.
+    /// All recent replicas.
     case all
-    /// So many, whether the master has them or not; 0: nobody is asked.
+    /// A fixed number, whether or not the master has them; 0 waits for none.
     case count(Int)
 
-    /// - Parameter replicas: that the master had lately.
+    /// - Parameter replicas: the number of recent replicas.
     package func needed(of replicas: Int) -> Int {
         switch self {
         case .majority: replicas == 0 ? 0 : replicas / 2 + 1
@@ -23,12 +23,12 @@ package enum ReplicaQuorum: Sendable, Hashable {
     }
 }
 
-/// The most replicas that a master had in the last minute.
+/// The maximum number of replicas that a master had in the last minute.
 package struct RecentReplicas: Sendable {
-    /// For so long a replica that has left is still counted.
+    /// How long a disconnected replica still counts.
     package static let memory = TimeAmount.seconds(60)
 
-    /// Counts that fall, each with the time it was last seen; the first is the most.
+    /// Decreasing counts, each with the time it was last seen; the first is the maximum.
     private var seen: [(count: Int, at: NIODeadline)] = []
 
     package init() {}

@@ -1,20 +1,20 @@
-// What part the node of a link plays in replication, looked at every second: another history (`master_replid`) or another
-// role means that the master changed behind a connection that never broke. And writes that wait for replicas.
+// Monitors the replication state of a link's node every second: another history (`master_replid`) or another role means that
+// the master changed behind an unbroken connection. Also implements writes that wait for replicas.
 
 internal import NIOCore
 
-/// Watches one link. Confined to its event loop.
+/// Monitors one link. Confined to its event loop.
 final class ReplicationPart {
     private let link: RedisLink
     private var history: String?
-    /// Of all masters that this link has led to: a node without replicas may be the one that is being replaced, or the new
-    /// one that the others have not found yet.
+    /// Across all masters that this link has led to: a node without replicas may be the one being replaced, or the new one that
+    /// the replicas have not found yet.
     private var replicas = RecentReplicas()
-    /// The node of this connection has said how many replicas it has.
+    /// Whether the node of this connection has reported its replicas.
     private var isKnown = false
     private var lastLook = NIODeadline.uptimeNanoseconds(0)
     private var isLooking = false
-    /// The node has another history than before, or is no master.
+    /// The node has another history than before, or is not a master.
     var onChanged: (() -> Void)?
 
     init(link: RedisLink) {
@@ -23,7 +23,7 @@ final class ReplicationPart {
         let before = link.onUp
         link.onUp = { [weak self] handler in
             before?(handler)
-            // A connection of its own has told its owner already that something may be missing.
+            // A new connection has already told its owner that messages may be missing.
             self?.history = nil
             self?.isLooking = false
             self?.isKnown = false
@@ -43,7 +43,7 @@ final class ReplicationPart {
         let bound = NIOLoopBound(self, eventLoop: self.link.eventLoop)
         handler.send(["INFO", "replication"]).whenComplete { result in
             bound.value.isLooking = false
-            // Refused by an access list: then there is nothing to see.
+            // Refused by an ACL rule: then replication cannot be monitored.
             guard case .success(let answer) = result, let text = answer.text else { return }
             bound.value.saw(InfoFields(text))
         }
@@ -54,7 +54,7 @@ final class ReplicationPart {
         self.isKnown = true
         let before = self.history
         self.history = fields["master_replid"]
-        // A master gets a new name for its history, with none before it, when its first replica comes: that is no change.
+        // When its first replica connects, a master gets a new replication id with an empty secondary id. That is not a change.
         let isItsOwn = fields["master_replid2"]?.allSatisfy { $0 == "0" } ?? true
         guard fields["role"] == "master", before == nil || before == self.history || isItsOwn else {
             self.onChanged?()
@@ -62,11 +62,11 @@ final class ReplicationPart {
         }
     }
 
-    // MARK: writes
+    // MARK: Writes
 
     private var neededReplicas: Int { self.link.timing.quorum.needed(of: self.replicas.most(now: .now())) }
 
-    /// A durable write is followed by WAIT on the same connection, where there are replicas.
+    /// Sends a command. A durable write is followed by WAIT on the same connection if there are replicas.
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>> {
         guard let handler = self.link.handler else {
             return self.link.eventLoop.makeFailedFuture(RedisError.disconnected)
@@ -77,7 +77,7 @@ final class ReplicationPart {
             let wait = self.waitForReplicas(handler)
             return answer.and(wait).map { Durable(value: $0, replicas: $1) }
         }
-        // The question about replicas went out before the write on this connection, so it is answered by then.
+        // INFO replication was sent before the write on this connection, so its reply arrives first.
         let (bound, handling) = (
             NIOLoopBound(self, eventLoop: self.link.eventLoop), NIOLoopBound(handler, eventLoop: self.link.eventLoop)
         )
@@ -86,7 +86,7 @@ final class ReplicationPart {
         }
     }
 
-    /// - Returns: as `Durable.replicas`. Never fails: the write stands, and that nobody answers for it is not its failure.
+    /// - Returns: as `Durable.replicas`. Never fails: the write has succeeded even if no replica confirms it.
     private func waitForReplicas(_ handler: RedisChannelHandler) -> EventLoopFuture<Int?> {
         let needed = self.neededReplicas
         guard needed > 0 else { return self.link.eventLoop.makeSucceededFuture(nil) }
@@ -98,7 +98,7 @@ final class ReplicationPart {
     }
 }
 
-/// `name:value` lines of INFO.
+/// The `name:value` lines of INFO.
 package struct InfoFields: Sendable {
     private var values: [Substring: Substring] = [:]
 
@@ -109,7 +109,7 @@ package struct InfoFields: Sendable {
         }
     }
 
-    /// Replicas that are sent what is written; not those that wait for their first copy, which WAIT does not count either.
+    /// Replicas that receive writes. Those still copying the data set do not count, as for WAIT.
     var onlineReplicas: Int {
         let listed = self.values.filter { $0.key.hasPrefix("slave") && $0.key.dropFirst(5).allSatisfy(\.isNumber) }
         return listed.count { $0.value.contains("state=online") }

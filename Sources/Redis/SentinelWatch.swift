@@ -1,5 +1,5 @@
-// Where the master is, by what Sentinels say (https://redis.io/docs/reference/sentinel-clients/): asked before every
-// attempt to connect; and one Sentinel is listened to, so that a switch is noticed before the old master is missed.
+// Finds the master through Sentinels (https://redis.io/docs/reference/sentinel-clients/): they are queried before every attempt
+// to connect, and one of them is subscribed to, so that a failover is noticed before the old master fails.
 
 internal import Logging
 internal import NIOCore
@@ -14,12 +14,12 @@ final class SentinelWatch {
     private let eventLoop: any EventLoop
     private let timing: RedisTiming
     private let logger: Logger
-    /// The Sentinel that is asked first: the last one that answered.
+    /// The Sentinel to query first: the last one that answered.
     private var favourite = 0
     private var asking: EventLoopFuture<RedisAddress>?
     private var ear: RedisLink?
     private var nextEar = 0
-    /// Tells who follows this master that it is another one now.
+    /// Notifies the owner that the master has changed.
     var onSwitch: (() -> Void)?
 
     private static let switched = "+switch-master"
@@ -36,7 +36,7 @@ final class SentinelWatch {
         self.logger = logger
     }
 
-    /// Where the master is now. Who asks while another question is under way gets its answer.
+    /// Returns the address of the master. Concurrent callers share one query.
     func locate() -> EventLoopFuture<RedisAddress> {
         if let asking { return asking }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
@@ -49,7 +49,9 @@ final class SentinelWatch {
     private func ask(_ index: Int, left: Int, last: RedisError?) -> EventLoopFuture<RedisAddress> {
         guard left > 0 else {
             return self.eventLoop.makeFailedFuture(
-                last ?? RedisError.unreachable(address: self.address.description, reason: "it knows no such master"))
+                last
+                    ?? RedisError.unreachable(
+                        address: self.address.description, reason: "no Sentinel knows this master"))
         }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         let sentinel = self.address.atSentinel(self.sentinels[index])
@@ -63,7 +65,8 @@ final class SentinelWatch {
             let parts = answer.array?.compactMap(\.text) ?? []
             guard parts.count == 2, let port = UInt16(parts[1]), port > 0 else {
                 throw RedisError.unreachable(
-                    address: bound.value.address.description, reason: "the Sentinel at \(sentinel) knows no such master"
+                    address: bound.value.address.description,
+                    reason: "the Sentinel at \(sentinel) does not know this master"
                 )
             }
             bound.value.favourite = index
@@ -76,9 +79,9 @@ final class SentinelWatch {
         }
     }
 
-    // MARK: listening
+    // MARK: Subscription
 
-    /// Listens to one Sentinel after another, whichever stands.
+    /// Subscribes to one Sentinel after another, whichever is reachable.
     func listen() {
         guard self.ear == nil else { return }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
@@ -98,11 +101,11 @@ final class SentinelWatch {
         ear.begin()
     }
 
-    /// `<name> <old host> <old port> <new host> <new port>`
+    /// The payload of +switch-master: `<name> <old host> <old port> <new host> <new port>`.
     private func heard(_ payload: UnsafeRawBufferPointer) {
         let words = String(decoding: payload, as: UTF8.self).split(separator: " ")
         guard words.count == 5, words[0] == self.master else { return }
-        self.logger.notice("the Sentinels switched the master", metadata: [LogKey.redis: "\(words[3]):\(words[4])"])
+        self.logger.notice("Sentinels switched the master", metadata: [LogKey.redis: "\(words[3]):\(words[4])"])
         self.onSwitch?()
     }
 

@@ -1,32 +1,32 @@
-// Channels followed over one connection. What is asked for, acknowledged, lost and regained is decided by `Subscribing`;
-// here it is said to Redis, and messages go up the closure.
+// The channels of one connection. `Subscribing` decides what to request and tracks what is acknowledged, lost and restored;
+// this class sends the commands and passes messages to the closure.
 
 internal import Logging
 internal import NIOCore
 internal import Resilience
 
-/// One subscriber connection at one place. Confined to its event loop.
+/// One subscriber connection to one channel location. Confined to its event loop.
 final class SubscriberConnection {
     let place: ChannelPlace
     private let link: RedisLink
     private var core: Subscribing<String>
     private var willSend = false
 
-    /// Names in one SSUBSCRIBE: one command with 100,000 was 15 times slower than batches. In a cluster one at a time,
-    /// since a command may not name two slots.
+    /// Names per SSUBSCRIBE: one command with 100,000 names was 15 times slower than batches. In a cluster the limit is one,
+    /// because all channels of a command must be in the same slot.
     static let batch = 100
-    /// After Redis refused to subscribe again what was subscribed before.
+    /// Delay before a refused resubscription is retried.
     static let repairDelay = TimeAmount.milliseconds(500)
 
-    /// A message: channel and payload, valid during the call. Set before the connection stands.
+    /// A message: channel and payload, valid during the call. Set it before connecting.
     var onMessage: ((_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Void)?
-    /// Redis has acknowledged a channel; `isRegained` when messages may be missing.
+    /// Redis acknowledged a channel; `isRegained` when messages may be missing.
     var onAcknowledged: ((_ channel: String, _ isRegained: Bool) -> Void)?
-    /// Channels asked for for the first time were refused, or the connection ended before.
+    /// New channels were refused, or the connection ended before they were acknowledged.
     var onGivenUp: (([String], RedisError) -> Void)?
-    /// The connection ended (false) or stands (true).
+    /// The connection is established (true) or ended (false).
     var onState: ((Bool) -> Void)?
-    /// The server ended a subscription by itself, or says that it belongs elsewhere.
+    /// The server ended a subscription on its own, or reports that it belongs elsewhere.
     var onEvicted: ((String, RedisError?) -> Void)?
 
     init(
@@ -42,22 +42,22 @@ final class SubscriberConnection {
 
     func start() -> EventLoopFuture<Void> { self.link.start() }
     func begin() { self.link.begin() }
-    /// Succeeds as soon as it stands; fails when the attempt under way, or the next one, comes to nothing.
+    /// Succeeds when connected; fails when the attempt under way, or the next one, fails.
     func standing() -> EventLoopFuture<Void> { self.link.standing() }
     func stop() { self.link.stop() }
-    /// Connects anew: the master is another one.
+    /// Reconnects, because the master has changed.
     func restart() { self.link.restart(.connectionLost) }
 
     var count: Int { self.core.count }
     var isStanding: Bool { self.link.handler != nil }
-    /// What was lost is back.
+    /// Whether every lost channel is restored.
     var isSettled: Bool { self.isStanding && self.core.unregained == 0 }
     var silentSince: NIODeadline? { self.link.silentSince }
 
-    // MARK: what is wanted
+    // MARK: Requests
 
-    /// - Parameter isRepair: it was subscribed before, elsewhere.
-    /// - Returns: whether it is acknowledged already.
+    /// - Parameter isRepair: the channel was subscribed before, on another connection.
+    /// - Returns: whether it is already acknowledged.
     func subscribe(_ channel: String, isRepair: Bool) -> Bool {
         let isThere = self.core.subscribe(channel, isRepair: isRepair)
         self.sendSoon()
@@ -68,7 +68,7 @@ final class SubscriberConnection {
         if self.core.unsubscribe(channel) { self.sendSoon() }
     }
 
-    // MARK: sending, once per tick of the loop
+    // MARK: Sending, once per loop tick
 
     private func sendSoon() {
         guard !self.willSend, self.core.hasCommands else { return }
@@ -93,7 +93,7 @@ final class SubscriberConnection {
         }
     }
 
-    // MARK: what Redis says
+    // MARK: Replies
 
     private func stood(_ handler: RedisChannelHandler) {
         handler.onMessage = self.onMessage
@@ -120,8 +120,8 @@ final class SubscriberConnection {
         self.onState?(false)
     }
 
-    /// Refused by Redis: by an access list, because the slot is elsewhere, because it loads. When the connection ended,
-    /// `fell` follows.
+    /// Redis refused a command: because of an ACL rule, because the slot is elsewhere, because it is loading. When the
+    /// connection ended instead, `fell` follows.
     private func refused(_ channels: [String], _ error: RedisError) {
         guard case .refused(let code, _) = error else { return }
         if code == "MOVED" || code == "ASK" {

@@ -1,5 +1,5 @@
-// All channels of one event loop at one Redis, spread over several connections: closing one with 100,000 channels stalls
-// Redis for 75 ms. In a cluster a channel is at the node of its slot; when the slot moves it is followed there.
+// All channels of one event loop at one Redis, spread over several connections because closing one with 100,000 channels blocks
+// Redis for 75 ms. In a cluster each channel is on the node of its slot and follows the slot when it moves.
 
 package import Logging
 package import NIOCore
@@ -13,7 +13,7 @@ package final class Subscriptions {
     private let timing: RedisTiming
     private let logger: Logger
     private var connections: [ChannelPlace: [SubscriberConnection]] = [:]
-    /// Where each channel is held; `nil` while its slot has no node that is known.
+    /// The connection of each channel; `nil` while no node is known for its slot.
     private var held: [String: Held] = [:]
     private var homeless = false
     private var isStarted = false
@@ -21,26 +21,26 @@ package final class Subscriptions {
 
     private struct Held {
         var connection: SubscriberConnection?
-        /// It was acknowledged once: what comes next is a repair.
+        /// Whether it has been acknowledged before: the next acknowledgement is a repair.
         var isRepair = false
         var waiting: [EventLoopPromise<Void>] = []
     }
 
-    /// Looking again for the node of a slot that has none.
+    /// Delay before looking up the node of a slot without an owner again.
     private static let homelessDelay = TimeAmount.milliseconds(200)
 
-    /// A message: channel and payload, valid during the call. Set before `start`.
+    /// A message: channel and payload, valid during the call. Set it before `start`.
     package var onMessage: ((_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Void)?
-    /// A channel was lost and is subscribed again: messages may be missing.
+    /// A lost channel is subscribed again: messages may be missing.
     package var onResubscribed: ((_ channel: String) -> Void)?
-    /// A connection ended (false) or stands (true).
+    /// A connection is established (true) or ended (false).
     package var onState: ((_ isStanding: Bool) -> Void)?
 
     /// Must be called on the client's event loop.
     ///
     /// - Parameters:
-    ///   - client: finds the master, and the nodes of a cluster.
-    ///   - connections: how many to spread the channels over, at each node.
+    ///   - client: locates the master, and the nodes of a cluster.
+    ///   - connections: number of connections per node that the channels are spread over.
     package init(client: RedisClient, connections: Int, timing: RedisTiming = RedisTiming(), logger: Logger) {
         self.client = client
         self.spread = max(1, connections)
@@ -49,8 +49,8 @@ package final class Subscriptions {
         self.route.onMoved = { [weak self] in self?.moved() }
     }
 
-    /// Connects. Fails when the first attempt fails; afterwards connections come back by themselves. The client has been
-    /// started before.
+    /// Connects. Fails when the first attempt fails; afterwards the connections reconnect automatically. Start the client
+    /// first.
     package func start() -> EventLoopFuture<Void> {
         self.client.eventLoop.preconditionInEventLoop()
         self.isStarted = true
@@ -63,25 +63,25 @@ package final class Subscriptions {
         self.connections.values.joined().forEach { $0.stop() }
     }
 
-    /// Since when some of it is gone or does not answer; `nil` while all of it does.
+    /// Since when some connection is down or unresponsive; `nil` while all of them work.
     package var silentSince: NIODeadline? {
         self.connections.values.joined().compactMap(\.silentSince).min()
     }
 
-    /// What was lost is back.
+    /// Whether every lost channel is restored.
     package var isSettled: Bool { !self.homeless && self.connections.values.joined().allSatisfy(\.isSettled) }
 
     package var isStanding: Bool { self.connections.values.joined().allSatisfy(\.isStanding) }
 
-    /// Tells that a message of a channel is not ours.
+    /// Reports a malformed message of a channel.
     package func refuse(_ channel: UnsafeRawBufferPointer) {
         self.client.refuse(String(decoding: channel, as: UTF8.self), by: "SSUBSCRIBE")
     }
 
-    // MARK: what is wanted
+    // MARK: Requests
 
-    /// Subscribes; succeeds when Redis has acknowledged it: from then on no message is missed. Fails with
-    /// `RedisError.disconnected` when there is no connection for it.
+    /// Subscribes. Succeeds when Redis has acknowledged it; from then on no message is missed. Fails with
+    /// `RedisError.disconnected` when there is no connection.
     package func subscribe(_ channel: String) -> EventLoopFuture<Void> {
         let eventLoop = self.client.eventLoop
         eventLoop.preconditionInEventLoop()
@@ -94,7 +94,7 @@ package final class Subscriptions {
         guard let connection = self.connection(for: channel), connection.isStanding || connection.place != .theMaster
         else { return eventLoop.makeFailedFuture(RedisError.disconnected) }
         guard connection.isStanding else {
-            // A node that has just become a master is worth waiting for.
+            // Wait for a node that has just become a master.
             let bound = NIOLoopBound(self, eventLoop: eventLoop)
             return connection.standing().flatMap { bound.value.subscribe(channel) }
         }
@@ -109,7 +109,7 @@ package final class Subscriptions {
         return promise.futureResult
     }
 
-    /// Ends a subscription. Messages under way may still arrive.
+    /// Unsubscribes. Messages under way may still arrive.
     package func unsubscribe(_ channel: String) {
         self.client.eventLoop.preconditionInEventLoop()
         guard let held = self.held.removeValue(forKey: channel) else { return }
@@ -117,7 +117,7 @@ package final class Subscriptions {
         held.waiting.forEach { $0.fail(RedisError.disconnected) }
     }
 
-    // MARK: places
+    // MARK: Channel locations
 
     private func connection(for channel: String) -> SubscriberConnection? {
         guard let place = self.route.place(ofChannel: channel) else { return nil }
@@ -149,7 +149,7 @@ package final class Subscriptions {
         return connection
     }
 
-    // MARK: what happens
+    // MARK: Events
 
     private func acknowledged(_ channel: String, _ isRegained: Bool, by connection: SubscriberConnection) {
         guard var held = self.held[channel], held.connection === connection else { return }
@@ -167,18 +167,18 @@ package final class Subscriptions {
         }
     }
 
-    /// The slot is elsewhere, or on its way.
+    /// The slot of a channel is elsewhere, or is being moved.
     private func evicted(_ channel: String, _ error: RedisError?, from connection: SubscriberConnection) {
         guard self.held[channel]?.connection === connection else { return }
         self.held[channel]?.connection = nil
         self.route.learn(
             error ?? .refused(code: "SUNSUBSCRIBE", message: "the server ended the subscription"),
             at: connection.place)
-        // A node that has no slots left, or is about to have none, ends its subscriptions before it says where they went.
+        // A node that loses its last slot ends the subscriptions before it redirects.
         if error == nil { self.lookLater() } else { self.settle(channel) }
     }
 
-    /// Another master, or other owners of slots.
+    /// The master changed, or the owners of slots.
     private func moved() {
         guard self.isStarted, !self.isStopped else { return }
         if self.route.place(ofChannel: "") == .theMaster {
@@ -199,12 +199,12 @@ package final class Subscriptions {
         }
     }
 
-    /// Subscribes a channel where it belongs now.
+    /// Subscribes a channel at its current location.
     private func settle(_ channel: String) {
         guard self.held[channel] != nil else { return }
         guard let connection = self.connection(for: channel) else { return self.lookLater() }
         self.held[channel]?.connection = connection
-        // Asked for again and again, so that nobody has to ask twice because a slot moved.
+        // Retried here, so that a caller does not have to subscribe again because a slot moved.
         if connection.subscribe(channel, isRepair: true) { self.acknowledged(channel, true, by: connection) }
     }
 

@@ -1,10 +1,10 @@
-// An answer, or the end of the time for it: for questions to others over a network, whose own time-outs do not cover all of
-// an answer (HTTPClient's ends with its head). What is not waited for any more is cancelled, and nothing of it goes on.
+// A time limit for requests over a network, for clients whose own timeout does not cover the whole response (HTTPClient's ends
+// with the head). A request that exceeds the limit is cancelled.
 
-/// Asks, and waits no longer than so.
+/// Awaits a result for a limited time.
 ///
-/// - Parameter question: is cancelled when the time is over, and should end then.
-/// - Returns: `nil` when there is no answer in time.
+/// - Parameter question: cancelled when the time is over, and expected to end then.
+/// - Returns: `nil` when there is no result in time.
 /// - Throws: what `question` throws in time; `CancellationError` when the task is cancelled.
 package func answer<Answer: Sendable>(
     within longestWait: Duration, to question: @escaping @Sendable () async throws -> Answer

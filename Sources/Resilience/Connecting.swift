@@ -1,15 +1,16 @@
-// One connection's life: try, stand, ask now and then whether the other side is there, give up, wait a random time that
-// grows, try again. It knows no socket; who owns it does what it says and tells it what happened.
+// The life cycle of one connection: connect, check its health now and then, give up, wait for a random and growing time,
+// connect again. No I/O: the owner performs the effects and reports the events.
 
-/// When to connect, to ask and to give up. Times are nanoseconds of a clock that never goes back.
+/// Decides when to connect, to check and to give up. Times are nanoseconds of a monotonic clock.
 package struct Connecting: Sendable {
     package struct Timing: Sendable {
-        /// The oldest question without an answer may be this old.
+        /// Maximum age of the oldest unanswered command; then the connection is closed.
         package var answer = UInt64.seconds(3)
-        /// After so long without a word the other side is asked.
+        /// After this much silence the peer is checked with a PING.
         package var health = UInt64.milliseconds(500)
-        /// Waits are rand(0, min(longest, shortest * 2^n)): full jitter. What fell within the longest wait did not really
-        /// stand, so n grows on: who accepts and hangs up at once is not asked twenty times a second.
+        /// Back-off is rand(0, min(longest, shortest * 2^n)): full jitter. A connection that ends within the longest back-off
+        /// counts as failed, so n keeps growing: a peer that accepts and immediately disconnects is not retried 20 times a
+        /// second.
         package var shortestBackoff = UInt64.milliseconds(50)
         package var longestBackoff = UInt64.seconds(1)
 
@@ -26,9 +27,9 @@ package struct Connecting: Sendable {
 
     package enum Event: Hashable, Sendable {
         case start
-        /// Connected and signed in.
+        /// Connected and authenticated.
         case stood
-        /// The attempt came to nothing, or the connection ended.
+        /// The attempt failed, or the connection ended.
         case fell
         case stop
     }
@@ -36,17 +37,17 @@ package struct Connecting: Sendable {
     package enum Effect: Hashable, Sendable {
         case none
         case connect
-        /// Close what stands or is being made.
+        /// Close the connection, or the attempt under way.
         case close
-        /// It stood and does no more.
+        /// The connection was established and has ended.
         case lost
     }
 
-    /// What to do about a connection that stands.
+    /// What to do about an established connection.
     package enum Question: Hashable, Sendable {
         case none
         case ask
-        /// Nothing was answered for too long: close it.
+        /// The oldest command was not answered in time: close the connection.
         case giveUp
     }
 
@@ -61,7 +62,7 @@ package struct Connecting: Sendable {
     }
 
     package var isStanding: Bool { if case .standing = self.phase { true } else { false } }
-    /// For good: no attempt follows.
+    /// Stopped permanently: no attempt follows.
     package var isStopped: Bool { self.phase == .stopped }
 
     package mutating func handle(_ event: Event, now: UInt64) -> Effect {
@@ -87,13 +88,13 @@ package struct Connecting: Sendable {
             if now >= since + self.timing.longestBackoff { self.attempts = 0 }
             self.wait(from: now)
             return .lost
-        // An attempt that was given up succeeds after all: there must not be two.
+        // An attempt that was given up succeeds after all. There must not be two connections.
         case (.idle, .stood), (.waiting, .stood): return .close
         case (.idle, .fell), (.trying, .start), (.standing, _), (.waiting, _): return .none
         }
     }
 
-    /// Whether it is time for the next attempt. Called every tick.
+    /// Starts the next attempt when it is due. Call it every tick.
     package mutating func tick(now: UInt64) -> Effect {
         guard case .waiting(let until) = self.phase, now >= until else { return .none }
         self.phase = .trying
@@ -101,8 +102,8 @@ package struct Connecting: Sendable {
     }
 
     /// - Parameters:
-    ///   - heard: when the other side last said anything.
-    ///   - asked: since when the oldest question waits; `nil` when none does.
+    ///   - heard: when anything was last received.
+    ///   - asked: since when the oldest command is unanswered; `nil` when none is.
     package func question(heard: UInt64, asked: UInt64?, now: UInt64) -> Question {
         guard self.isStanding else { return .none }
         if let asked { return now >= asked + self.timing.answer ? .giveUp : .none }

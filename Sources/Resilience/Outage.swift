@@ -1,26 +1,26 @@
-// What clients are told about Redis: nothing for a short absence, `degraded` after a while, `restored` once everything
-// stands again and every job has been read again. To a client that is one absence: a connection that stands while the
-// reads that would make up for its loss come to nothing is no use to it.
+// What clients are told about Redis: nothing about a short outage, `degraded` after a while, `restored` once every connection
+// is back and every job has been resynced. For a client that is one outage: a working connection is no use while the reads that
+// make up for lost messages still fail.
 
-/// Whether clients have been told that what they see may be old. Times are nanoseconds of a clock that never goes back.
+/// Whether clients have been told that what they see may be stale. Times are nanoseconds of a monotonic clock.
 package struct Outage: Sendable {
     package enum Notice: Hashable, Sendable {
         case degraded
         case restored
     }
 
-    /// An absence of less than this is nobody's concern.
+    /// Outages shorter than this are not reported.
     package let patience: UInt64
     package private(set) var isDegraded = false
-    /// Since when something does not answer, or what its absence left behind is not read again.
+    /// Since when a connection is down or unresponsive, or its loss has not been made up for.
     private var since: UInt64?
 
     package init(patience: UInt64 = .seconds(2)) { self.patience = patience }
 
     /// - Parameters:
-    ///   - silentSince: since when a connection is gone or does not answer; `nil` when all of them do.
-    ///   - isSettled: nothing waits to be read again.
-    ///   - isBlind: positions are withheld, which is told at once.
+    ///   - silentSince: since when a connection is down or unresponsive; `nil` when all of them work.
+    ///   - isSettled: no job is waiting for a resync.
+    ///   - isBlind: the revocation state is stale and positions are suppressed, which is reported immediately.
     package mutating func observe(
         silentSince: UInt64?, isSettled: Bool, isBlind: Bool = false, now: UInt64
     ) -> Notice? {

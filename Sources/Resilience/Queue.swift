@@ -1,4 +1,4 @@
-// A queue that gives back the places of what was taken, also when it is never quite empty.
+// A FIFO queue that releases the memory of removed elements even if it is never quite empty.
 
 /// First in, first out.
 struct Queue<Element: Sendable>: Sendable {
@@ -17,7 +17,7 @@ struct Queue<Element: Sendable>: Sendable {
                 self.elements.removeAll(keepingCapacity: self.first < 1024)
                 self.first = 0
             } else if self.first >= 1024, self.first * 2 >= self.elements.count {
-                // A queue that is never quite empty must not keep its taken places.
+                // Compact: a queue that is never quite empty would otherwise keep every removed element.
                 self.elements.removeFirst(self.first)
                 self.first = 0
             }

@@ -1,18 +1,18 @@
-// Which jobs to read again, and when. Two reasons: something may be missing (a repair), or it is time to look (a check: a
-// lost pub/sub message leaves nothing behind that would reveal it). One read at a time for each job; repairs before
-// checks; all of them within a bound, so that a lost connection with 20,000 jobs on it does not become a storm.
+// Decides which jobs to read again, and when. There are two reasons: messages may be missing (a repair), or it is time to
+// compare (a check, because a lost pub/sub message leaves no trace). One read per job at a time, repairs before checks, and all
+// of them bounded, so that losing a connection with 20,000 jobs does not cause a storm of reads.
 
-/// Reads to begin, job by job. Times are nanoseconds of a clock that never goes back.
+/// Schedules reads, job by job. Times are nanoseconds of a monotonic clock.
 package struct Rereading<Job: Hashable & Sendable>: Sendable {
     package struct Bounds: Sendable {
-        /// Reads under way, at most.
+        /// Maximum number of reads under way.
         package var mostInFlight = 500
-        /// Between two checks of a job.
+        /// Bounds of the random time between two checks of a job.
         package var soonestCheck = UInt64.seconds(5)
         package var latestCheck = UInt64.seconds(9)
-        /// Who seems behind is looked at once more after this: the message may be on its way.
+        /// A mismatch is confirmed by a second check after this time, because the message may still be on its way.
         package var secondLook = UInt64.milliseconds(250)
-        /// A read that failed is tried again after rand(0, min(longest, shortest * 2^n)).
+        /// A failed read is retried after rand(0, min(longest, shortest * 2^n)).
         package var shortestRetry = UInt64.milliseconds(200)
         package var longestRetry = UInt64.seconds(1)
 
@@ -20,42 +20,42 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
     }
 
     package enum Purpose: Hashable, Sendable {
-        /// Followers wait for the whole state: they are unsynchronised before it is read, at the latest, and no other
-        /// follower is shown what is read.
+        /// Followers need the whole state. They must be marked unsynchronised before it is read, and only they receive what
+        /// is read.
         case repair
-        /// Compare what followers have seen with what is.
+        /// Compare what followers have received with what is stored.
         case check
     }
 
     package struct Read: Hashable, Sendable {
         package let job: Job
         package let purpose: Purpose
-        /// Tells it from an earlier read of the same job, whose answer may still come.
+        /// Distinguishes it from an earlier read of the same job, whose answer may still arrive.
         fileprivate let number: UInt64
-        /// What is read is as old as this, however long the answer takes: the next check counts from here.
+        /// The time that what is read is at least as new as, however long the answer takes. The next check counts from here.
         fileprivate let begun: UInt64
     }
 
     package enum Answer: Hashable, Sendable {
-        /// The followers have it now, or had it.
+        /// The followers are up to date.
         case agrees
-        /// The followers have seen less than there is.
+        /// The followers have received less than is stored.
         case behind
         case failed
     }
 
     private enum Phase: Hashable {
-        /// Until then nothing is to be done.
+        /// Nothing to do until then.
         case resting(until: UInt64, Purpose)
         case queued(Purpose)
-        /// `again`: the reason for a repair came after the read was sent.
+        /// `again`: a repair was requested after the read had been sent.
         case reading(Purpose, again: Bool, number: UInt64)
     }
 
     private struct Entry {
         var phase: Phase
         var failures = 0
-        /// Seemed behind at the last look.
+        /// The last check found a mismatch that is not confirmed yet.
         var isSuspect = false
 
         var purpose: Purpose {
@@ -64,7 +64,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
             }
         }
 
-        /// Followers wait for it.
+        /// Whether followers are waiting for it.
         var isRepair: Bool {
             if case .reading(_, again: true, _) = self.phase { true } else { self.purpose == .repair }
         }
@@ -74,13 +74,13 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
     private var entries: [Job: Entry] = [:]
     private var repairs = Queue<Job>()
     private var checks = Queue<Job>()
-    /// Jobs that rest, by the tick in which they wake.
+    /// Resting jobs, by the tick in which they wake.
     private var alarms: [[Job]]
     private var nextTick: UInt64
     private var lastNumber: UInt64 = 0
-    /// Reads without an answer, those of jobs that were left included.
+    /// Unanswered reads, including those of jobs that are no longer followed.
     package private(set) var inFlight = 0
-    /// Repairs that are not done: while there are any, followers wait.
+    /// Unfinished repairs. While there are any, followers are waiting.
     package private(set) var repairsOutstanding = 0
     private var jitter: SplitMix
 
@@ -96,26 +96,26 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
 
     package var count: Int { self.entries.count }
 
-    // MARK: what is wanted
+    // MARK: Followed jobs
 
-    /// Somebody follows the job from now on: its channels are acknowledged, its snapshot is about to be read. Not later:
-    /// what is lost while the snapshot is under way has to be repaired too.
+    /// Adds a followed job. Call it when its channels are acknowledged and before its snapshot is read: messages that are lost
+    /// while the snapshot is under way must be repaired too.
     package mutating func follow(_ job: Job, now: UInt64) {
         guard self.entries[job] == nil else { return }
         self.entries[job] = Entry(phase: .resting(until: now, .check))
         self.rest(job, self.checkDelay, .check, now: now)
     }
 
-    /// Nobody follows it any more. A read under way still takes up its place until it is answered.
+    /// Removes a job that nobody follows. A read under way still counts until it is answered.
     package mutating func leave(_ job: Job) {
         guard let entry = self.entries.removeValue(forKey: job) else { return }
         if entry.isRepair { self.repairsOutstanding -= 1 }
     }
 
-    /// Something may be missing.
+    /// Requests a repair, because messages may be missing.
     ///
-    /// - Parameter spread: begins after a random time of at most this, ns; 0 at once.
-    /// - Returns: whether its followers have to be unsynchronised; not when nobody follows it, since then no read comes.
+    /// - Parameter spread: starts after a random delay of at most this, ns; 0 for immediately.
+    /// - Returns: whether its followers must be marked unsynchronised; `false` when the job is not followed.
     package mutating func repair(_ job: Job, within spread: UInt64 = 0, now: UInt64) -> Bool {
         guard let entry = self.entries[job] else { return false }
         if case .reading(let purpose, _, let number) = entry.phase {
@@ -135,10 +135,10 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
         return true
     }
 
-    // MARK: what happens
+    // MARK: Reads
 
-    /// Reads to begin now.
-    // The simulator's jobs are numbers; unspecialised this was 29 % of a run.
+    /// Returns the reads to start now.
+    // Specialised for the simulator, whose jobs are numbers: the unspecialised version took 29 % of a run.
     @specialized(where Job == Int)
     package mutating func due(now: UInt64) -> [Read] {
         self.wake(now: now)
@@ -146,7 +146,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
         while self.inFlight < self.bounds.mostInFlight {
             let purpose: Purpose = self.repairs.isEmpty ? .check : .repair
             guard let job = purpose == .repair ? self.repairs.take() : self.checks.take() else { break }
-            // Left since, or left and followed again, or a check that became a repair.
+            // Skip jobs that were left, left and followed again, or promoted from a check to a repair.
             guard self.entries[job]?.phase == .queued(purpose) else { continue }
             self.lastNumber += 1
             self.entries[job]?.phase = .reading(purpose, again: false, number: self.lastNumber)
@@ -156,10 +156,10 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
         return reads
     }
 
-    /// A read came to an end. Every read that `due` returned is answered once, if only with `failed`.
+    /// Records the result of a read. Every read that `due` returned must be answered exactly once, if only with `failed`.
     ///
-    /// - Returns: whether its answer may be shown: `false` when the reason for a repair came after it was sent, or when
-    ///   nobody follows the job any more.
+    /// - Returns: whether the result may be shown: `false` when a repair was requested after the read was sent, or when
+    ///   nobody follows the job any longer.
     package mutating func answered(_ read: Read, _ answer: Answer, now: UInt64) -> Bool {
         precondition(self.inFlight > 0, "a read was answered twice")
         self.inFlight -= 1
@@ -169,7 +169,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
         }
         switch answer {
         case .failed:
-            // A demand in between changes what for, not how soon: who asks on does not get around the wait.
+            // A repair requested meanwhile changes the purpose, not the back-off.
             let ceiling = min(self.bounds.longestRetry, self.bounds.shortestRetry << UInt64(min(entry.failures, 10)))
             self.entries[job]?.failures = entry.failures + 1
             self.rest(job, self.jitter.upTo(ceiling), again ? .repair : purpose, now: now)
@@ -192,7 +192,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
         return answer != .failed
     }
 
-    // MARK: resting
+    // MARK: Timers
 
     private var checkDelay: UInt64 {
         mutating get {
@@ -201,7 +201,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
     }
 
     private mutating func rest(_ job: Job, _ delay: UInt64, _ purpose: Purpose, now: UInt64) {
-        // Not before the tick that is looked at next, and within one turn of the ring.
+        // Not before the next tick to be processed, and within one turn of the timer ring.
         let tick = min(
             max((now + delay) / Self.tick + 1, self.nextTick), self.nextTick + UInt64(self.alarms.count) - 1)
         self.entries[job]?.phase = .resting(until: tick, purpose)
@@ -211,7 +211,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
     private mutating func wake(now: UInt64) {
         let last = now / Self.tick
         guard last >= self.nextTick else { return }
-        // After a long pause each place of the ring is looked at once.
+        // After a long pause, visit each slot of the ring once.
         var turns = min(last - self.nextTick + 1, UInt64(self.alarms.count))
         var tick = last + 1 - turns
         while turns > 0 {
@@ -219,7 +219,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
             let jobs = self.alarms[place]
             self.alarms[place] = []
             for job in jobs {
-                // What was left, or woken earlier, has another phase.
+                // A job that was left or woken earlier is in another phase.
                 guard case .resting(let until, let purpose)? = self.entries[job]?.phase, until <= last else { continue }
                 self.entries[job]?.phase = .queued(purpose)
                 if purpose == .repair { self.repairs.append(job) } else { self.checks.append(job) }

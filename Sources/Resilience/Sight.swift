@@ -1,17 +1,17 @@
-// Whether a loop sees what has been revoked. It looks twice a second, and is blind when the last look that was answered is
-// too long ago: what it does not see it might show to somebody who may not see it any more. A loop that was stopped itself
-// is blind too, until it has looked again, but has nothing to tell anybody about.
+// Whether a loop's view of revocations is up to date. The loop reads the stream twice a second. When the last answered read is
+// too long ago, the loop might show a position to somebody whose access was revoked, so it suppresses positions until the next
+// successful read. A loop that was itself stopped is stale too, but has no outage to report to clients.
 
-/// When the stream of revocations was last seen. Times are nanoseconds of a clock that never goes back.
+/// When the revocation stream was last read. Times are nanoseconds of a monotonic clock.
 package struct Sight: Sendable {
-    /// After a look that was answered it is good for so long.
+    /// How long the state counts as fresh after a successful read.
     package let patience: UInt64
-    /// When the last look that was answered began: what was revoked before that is known.
+    /// When the last successful read was sent: every revocation before that is known.
     private var seenAt: UInt64
-    /// Ticks of the loop since a look was answered.
+    /// Loop ticks since the last successful read.
     private var ticks = 0
 
-    /// Ticks without an answer before clients are told: the loop was there all the time, and Redis was not.
+    /// Ticks without an answer after which clients are notified: the loop was running all the time, so the cause is Redis.
     package static let ticksToTell = 10
 
     package init(now: UInt64, patience: UInt64 = .seconds(1)) {
@@ -19,7 +19,7 @@ package struct Sight: Sendable {
         self.patience = patience
     }
 
-    /// - Parameter sentAt: when it was asked.
+    /// - Parameter sentAt: when the read was sent.
     package mutating func answered(sentAt: UInt64) {
         self.seenAt = max(self.seenAt, sentAt)
         self.ticks = 0
@@ -29,6 +29,6 @@ package struct Sight: Sendable {
 
     package func isBlind(now: UInt64) -> Bool { now > self.seenAt + self.patience }
 
-    /// Blind, and not because the loop stood still.
+    /// Whether the state is stale for another reason than a stopped loop.
     package func isToBeTold(now: UInt64) -> Bool { self.ticks >= Self.ticksToTell && self.isBlind(now: now) }
 }

@@ -1,4 +1,4 @@
-// Randomness of one's own: the cores draw from a seed they are given, so that a run can be repeated.
+// A seeded random number generator: the state machines draw from a seed that they are given, so that a run can be repeated.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 package struct SplitMix: RandomNumberGenerator, Sendable {
@@ -14,7 +14,7 @@ package struct SplitMix: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// 0 up to and with `most`, near enough evenly.
+    /// Returns a number from 0 through `most`, distributed almost evenly.
     package mutating func upTo(_ most: UInt64) -> UInt64 { most == .max ? self.next() : self.next() % (most + 1) }
 }
 

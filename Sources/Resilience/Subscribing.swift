@@ -1,37 +1,37 @@
-// The channels of one connection. A subscription counts only when it was acknowledged: from then on nothing is missed.
-// When the connection ends every channel is asked for again, and its owner is told once it is back, because something
-// may be missing. Ends are counted, so that a late acknowledgement is not taken for that of a newer subscription.
+// The channels of one connection. A subscription counts once it is acknowledged: from then on no message is missed. When the
+// connection ends, every channel is requested again, and the owner is notified once it is back, because messages may be
+// missing. Unsubscriptions are counted, so that a late acknowledgement is not mistaken for that of a newer subscription.
 
-/// What is subscribed, what was asked for, and what has to be said to the server.
+/// Tracks what is subscribed, what has been requested, and which commands to send.
 package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
     private enum State {
-        /// To be sent, or sent and not acknowledged. A repair makes a lost subscription good.
+        /// To be sent, or sent but not acknowledged. A repair restores a lost subscription.
         case asked(isRepair: Bool)
         case acknowledged
     }
 
-    /// A command to send: the names of one batch.
+    /// A command to send, with the names of one batch.
     package enum Command: Hashable, Sendable {
         case subscribe([Channel])
         case unsubscribe([Channel])
     }
 
     package enum Acknowledged: Hashable, Sendable {
-        /// Asked for for the first time.
+        /// Requested for the first time.
         case granted
-        /// It was lost and is back: read again what it tells of.
+        /// Lost and restored: read the state that its messages describe again.
         case regained
-        /// It belongs to a subscription that was ended since.
+        /// Belongs to a subscription that has been ended since.
         case outdated
     }
 
     private var channels: [Channel: State] = [:]
     private var toSubscribe: [Channel] = []
     private var toUnsubscribe: [Channel] = []
-    /// Ends without an acknowledgement yet.
+    /// Unsubscriptions that are not acknowledged yet.
     private var leaving: [Channel: Int] = [:]
     private var isStanding = false
-    /// Names in one command: one with 100,000 was 15 times slower than batches.
+    /// Names per command. One command with 100,000 names was 15 times slower than batches.
     private let batch: Int
 
     package init(batch: Int = 100) { self.batch = batch }
@@ -39,16 +39,16 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
     package var count: Int { self.channels.count }
     /// Channels without an acknowledgement.
     package private(set) var unacknowledged = 0
-    /// Those of them that were lost: while there are any, followers may be missing something.
+    /// Those of them that were lost. While there are any, followers may be missing messages.
     package private(set) var unregained = 0
     package var hasCommands: Bool { self.isStanding && !(self.toSubscribe.isEmpty && self.toUnsubscribe.isEmpty) }
 
     package func contains(_ channel: Channel) -> Bool { self.channels[channel] != nil }
 
-    // MARK: what is wanted
+    // MARK: Requests
 
-    /// - Parameter isRepair: it was subscribed before, elsewhere.
-    /// - Returns: whether it is acknowledged already; then nothing is regained, and a repair is up to the caller.
+    /// - Parameter isRepair: the channel was subscribed before, on another connection.
+    /// - Returns: whether it is already acknowledged; then no repair is signalled and the caller must do it.
     package mutating func subscribe(_ channel: Channel, isRepair: Bool = false) -> Bool {
         switch self.channels[channel] {
         case .acknowledged: return true
@@ -67,7 +67,7 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// - Returns: whether it was held.
+    /// - Returns: whether it was requested or subscribed.
     package mutating func unsubscribe(_ channel: Channel) -> Bool {
         guard self.remove(channel) else { return false }
         guard self.isStanding else { return true }
@@ -76,7 +76,8 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// What has to be sent now. Ends go first: a channel that was left and followed again ends up followed.
+    /// Returns the commands to send now. Unsubscriptions come first, so a channel that was left and followed again ends up
+    /// followed.
     package mutating func commands() -> [Command] {
         guard self.isStanding else { return [] }
         let ended = self.toUnsubscribe
@@ -86,16 +87,18 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
             + begun.batches(of: self.batch).map { .subscribe($0) }
     }
 
-    // MARK: what happens
+    // MARK: Events
 
-    /// The connection stands, and knows nothing of what was before.
+    /// The connection is established. It has no subscriptions yet.
     package mutating func stood() {
         self.isStanding = true
         (self.toUnsubscribe, self.leaving) = ([], [:])
         self.toSubscribe = Array(self.channels.keys)
     }
 
-    /// - Returns: the channels that were asked for for the first time: they are given up.
+    /// The connection ended.
+    ///
+    /// - Returns: the channels that were requested for the first time, which are given up.
     package mutating func fell() -> [Channel] {
         self.isStanding = false
         (self.toSubscribe, self.toUnsubscribe, self.leaving) = ([], [], [:])
@@ -120,9 +123,9 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
         return isRepair ? .regained : .granted
     }
 
-    /// An end is acknowledged or refused, or the server ended a subscription by itself, as it does when a slot moves.
+    /// Handles an unsubscription that was acknowledged or refused, or that the server started itself because a slot moved.
     ///
-    /// - Returns: whether it was the server's own doing; then the channel is not held any more.
+    /// - Returns: whether the server started it; then the channel is no longer tracked.
     package mutating func left(_ channel: Channel) -> Bool {
         if let count = self.leaving[channel] {
             self.leaving[channel] = count > 1 ? count - 1 : nil
@@ -131,9 +134,9 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
         return self.remove(channel)
     }
 
-    /// The server refused a batch. What was ended and begun again since is not concerned: its answer comes later.
+    /// The server refused a batch. Channels that were ended and requested again since are not affected: their answer follows.
     ///
-    /// - Returns: what is given up, and what was relied upon and has to be asked for again (`askAgain`), after a while.
+    /// - Returns: the channels that are given up, and lost ones to request again (`askAgain`) after a delay.
     package mutating func refused(_ channels: [Channel]) -> (givenUp: [Channel], again: [Channel]) {
         var (givenUp, again) = ([Channel](), [Channel]())
         for channel in channels {
@@ -148,9 +151,9 @@ package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
         return (givenUp, again)
     }
 
-    /// The server says that they belong elsewhere. What was ended since is not concerned.
+    /// The server reports that these channels belong to another node. Channels that were ended since are not affected.
     ///
-    /// - Returns: what was asked for here and is not held any more.
+    /// - Returns: the channels that were requested here and are no longer tracked.
     package mutating func sentAway(_ channels: [Channel]) -> [Channel] {
         channels.filter { channel in
             guard self.leaving[channel] == nil, case .asked? = self.channels[channel] else { return false }

@@ -25,7 +25,7 @@ import Testing
             ["ENROUTE_SNS_CERTIFICATE_HOSTS names https://sns.example", "never be asked", "sns.example:8443"]
         ), (["ENROUTE_SNS_CA": "/no.pem"], ["ENROUTE_SNS_CA is set", "name the topics in ENROUTE_SNS_TOPICS"]),
         (["ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example"], ["ENROUTE_SNS_CERTIFICATE_HOSTS is set", "or unset it"]),
-        (["ENROUTE_SQS_QUEUE_URL": "orders"], ["ENROUTE_SQS_QUEUE_URL must be like https://sqs."]),
+        (["ENROUTE_SQS_QUEUE_URL": "orders"], ["ENROUTE_SQS_QUEUE_URL must look like https://sqs."]),
         (["ENROUTE_SQS_QUEUE_URL": "http://sqs.example/1/orders"], ["http:// is for localhost alone"]),
         (["ENROUTE_SQS_QUEUE_URL": "https://a:b@sqs.example/1/orders"], ["ENROUTE_SQS_QUEUE_URL must be like"]),
         (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example/orders"], ["ENROUTE_SQS_QUEUE_URL must be like"]),
@@ -54,7 +54,7 @@ import Testing
         ),
         (
             ["ENROUTE_TOKEN_JWKS_URL": "http://issuer.example/keys"],
-            ["must begin with https://", "whoever can change the answer can sign in as anybody"]
+            ["must start with https://", "anyone who can alter the response can sign in as anybody"]
         ),
         (
             ["ENROUTE_TOKEN_JWKS_URL": "https://issuer.example/keys", "ENROUTE_TOKEN_JWKS_CA": "/no.pem"],

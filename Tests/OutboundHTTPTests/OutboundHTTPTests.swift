@@ -71,7 +71,7 @@ import Testing
         } catch OutboundFailure.notReached(_, let withoutAddress) {
             #expect(!withoutAddress.isEmpty && !withoutAddress.contains("secret"))
         }
-        #expect("\(OutboundQuestion(url: "https://secret"))" == "<a question to another service>")
+        #expect("\(OutboundQuestion(url: "https://secret"))" == "<a request to another service>")
         #expect(Mirror(reflecting: OutboundQuestion(url: "https://secret")).children.isEmpty)
     }
 
