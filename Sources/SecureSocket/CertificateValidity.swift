@@ -1,10 +1,10 @@
-// When the listener's certificate is valid. libssl presents one that has run out without a word, and every client refuses
-// it: so it is looked at when the files are read.
+// The validity period of the listener's certificate. libssl presents an expired certificate without an error, and every client
+// rejects it, so the dates are checked when the files are read.
 
 internal import COpenSSL
 internal import Glibc
 
-/// From when to when a certificate is valid, seconds since the epoch.
+/// The validity period of a certificate, in seconds since the epoch.
 package struct CertificateValidity: Hashable, Sendable {
     package var from: Int64
     package var until: Int64
@@ -18,7 +18,7 @@ package struct CertificateValidity: Hashable, Sendable {
         (self.from, self.until) = (from, until)
     }
 
-    /// Why clients refuse it at that time; `nil` when they do not (RFC 5280, 4.1.2.5: both ends are included).
+    /// Returns why clients reject the certificate at that time, or `nil` (RFC 5280, 4.1.2.5: both dates are inclusive).
     package func problem(in certificateChain: String, at now: Int64 = Int64(time(nil))) -> TLSConfigurationError? {
         if now > self.until { return .expired(path: certificateChain, at: Self.text(self.until)) }
         if now < self.from { return .notYetValid(path: certificateChain, at: Self.text(self.from)) }

@@ -1,6 +1,5 @@
-// What the certificate's authority says of it, sent along with the handshake (OCSP stapling, RFC 6066 section 8): a
-// client that asks whether the certificate was revoked need not ask the authority itself. A job outside fetches it and
-// sends SIGHUP; one that holds no more is not sent.
+// OCSP stapling (RFC 6066 section 8): the revocation status of the certificate is sent with the handshake, so that clients need
+// not query the CA. An external job fetches the response and sends SIGHUP; an expired response is not sent.
 
 internal import COpenSSL
 internal import Glibc
@@ -10,10 +9,10 @@ struct OCSPResponse {
     private let bytes: [UInt8]
     private let until: time_t
 
-    /// Far more than one has.
+    /// Far more than any response needs.
     private static let mostBytes = 65_536
 
-    /// Blocks on the disk.
+    /// Reads the file; blocks on disk I/O.
     init(file path: String) throws(TLSConfigurationError) {
         guard let file = fopen(path, "rb") else {
             throw .unreadable(path: path, reason: String(cString: strerror(errno)))
@@ -24,8 +23,8 @@ struct OCSPResponse {
         self.bytes = Array(bytes.prefix(count))
         let until = enroute_ocsp_until(self.bytes, self.bytes.count)
         switch until {
-        case -1: throw .noOCSPResponse(path: path, reason: "it does not hold an OCSP response in DER")
-        case -2: throw .noOCSPResponse(path: path, reason: "the responder did not answer the question")
+        case -1: throw .noOCSPResponse(path: path, reason: "it does not contain an OCSP response in DER")
+        case -2: throw .noOCSPResponse(path: path, reason: "the responder returned an error")
         default: self.until = until == 0 ? .max : until
         }
     }
@@ -36,6 +35,6 @@ struct OCSPResponse {
         }
     }
 
-    /// Where each SSL_CTX keeps its copy.
+    /// Index of each SSL_CTX's copy.
     private static let index = enroute_new_ocsp_index()
 }

@@ -1,20 +1,20 @@
-// The records of TLS 1.3 that we send, encrypted by libcrypto without libssl in between (RFC 8446, 5.2).
+// Writes TLS 1.3 records with libcrypto instead of libssl (RFC 8446, 5.2).
 //
-// libssl does the handshake, tickets, and everything we read. But to send one short message it touches several KB of
-// state for each connection: with a few thousand connections nearly all of it is out of the cache, and `SSL_write` of 200
-// bytes costs 2.3 µs at 5,000 connections where 0.6 µs is the work. What a record needs is 100 bytes: key, nonce, number.
-// So once the handshake is over, the traffic secret is taken over from libssl and records are made here, with one cipher
-// context for the loop that is given the key each time: 0.4 µs, however many connections there are (ARCHITECTURE.md has
-// the measurement). What libssl still wants to say (an alert, the answer to a KeyUpdate) it says in plaintext to a
-// callback, and it is sent by the same records, because there can be only one count of them.
+// libssl does the handshake, the tickets, and all reading. But to send one short message it touches several KB of state per
+// connection: with a few thousand connections nearly all of that misses the cache, and `SSL_write` of 200 bytes takes 2.3 µs at
+// 5,000 connections, of which 0.6 µs is the work. A record needs only 100 bytes of state: key, nonce, sequence number. So after
+// the handshake this type takes over the traffic secret and writes the records, with one cipher context for the whole loop
+// that is given the key each time: 0.4 µs for any number of connections (measurements: decisions/own-records.md). Messages
+// that libssl still has to send (an alert, the answer to a KeyUpdate) are intercepted in plaintext and sent in these records,
+// because a connection has only one sequence number.
 //
-// TLS 1.2 and a client that asked for smaller records stay with libssl.
+// TLS 1.2 and clients that negotiated smaller records stay with libssl.
 
 internal import COpenSSL
 
-/// Keys and record number of one connection's sending side. A value; wiped with `wipe`.
+/// Keys and sequence number of the sending side of one connection. A value; erase it with `wipe`.
 struct RecordWriter {
-    /// AEAD and hash of a cipher suite (RFC 8446, B.4).
+    /// AEAD and hash function of a cipher suite (RFC 8446, B.4).
     enum Suite: UInt16, CaseIterable {
         case aes128 = 0x1301
         case aes256 = 0x1302
@@ -32,7 +32,7 @@ struct RecordWriter {
         }
     }
 
-    /// The type that stands at the end of a record's plaintext (RFC 8446, 5.1).
+    /// The content type at the end of a record's plaintext (RFC 8446, 5.1).
     enum Content: UInt8 {
         case alert = 21
         case handshake = 22
@@ -44,24 +44,24 @@ struct RecordWriter {
 
     private let suite: Suite
     private var key: Words4 = (0, 0, 0, 0)
-    /// The first 4 and the last 8 bytes of the static nonce; the record's number goes into the latter.
+    /// The first 4 and the last 8 bytes of the static nonce; the latter are combined with the sequence number.
     private var nonceHead: UInt32 = 0
     private var nonceTail: UInt64 = 0
     private var secret: Words6 = (0, 0, 0, 0, 0, 0)
-    /// Number of the next record.
+    /// Sequence number of the next record.
     private var number: UInt64
     private let mostRecords: UInt64
 
-    /// Plaintext of one record, at most (RFC 8446, 5.1).
+    /// Maximum plaintext of one record, in bytes (RFC 8446, 5.1).
     static let longestPlaintext = 16_384
-    /// What a record adds: header, type, tag.
+    /// Bytes that a record adds: header, content type, tag.
     static let overhead = 5 + 1 + 16
 
     /// - Parameters:
     ///   - secret: server_application_traffic_secret_0.
-    ///   - number: records that were sent under it already.
-    ///   - mostRecords: under one key.
-    /// - Returns: `nil` when the secret has another length, or libcrypto derives no keys from it.
+    ///   - number: records already sent under it.
+    ///   - mostRecords: maximum under one key.
+    /// - Returns: `nil` when the secret has the wrong length, or libcrypto cannot derive keys from it.
     init?(suite: Suite, secret: [UInt8], number: UInt64, mostRecords: UInt64) {
         guard secret.count == suite.hashBytes else { return nil }
         self.suite = suite
@@ -79,9 +79,9 @@ struct RecordWriter {
         withUnsafeMutableBytes(of: &self.key) { OPENSSL_cleanse($0.baseAddress, $0.count) }
     }
 
-    /// Appends `bytes` to the loop's output, in as many records as they need.
+    /// Appends `bytes` to the loop's output, in as many records as needed.
     ///
-    /// - Returns: `false` when libcrypto refuses, which it has no reason to.
+    /// - Returns: `false` when libcrypto fails, which is not expected.
     mutating func write(_ bytes: UnsafeRawBufferPointer, to loop: TLSLoop) -> Bool {
         var rest = bytes
         while !rest.isEmpty {
@@ -97,7 +97,7 @@ struct RecordWriter {
         withUnsafeBytes(of: (level, description)) { self.seal($0, .alert, to: loop) }
     }
 
-    /// Tells the peer that new keys follow, and takes them (RFC 8446, 4.6.3 and 7.2).
+    /// Announces new keys to the peer and switches to them (RFC 8446, 4.6.3 and 7.2).
     mutating func updateKeys(to loop: TLSLoop) -> Bool {
         var next: Words6 = (0, 0, 0, 0, 0, 0)
         defer { withUnsafeMutableBytes(of: &next) { OPENSSL_cleanse($0.baseAddress, $0.count) } }
@@ -146,9 +146,9 @@ struct RecordWriter {
         return true
     }
 
-    // MARK: keys
+    // MARK: Keys
 
-    /// - Returns: `false` when libcrypto refuses; the keys of before stand then, and nothing may be sent under them.
+    /// - Returns: `false` when libcrypto fails. The old keys are then still in place, but nothing may be sent under them.
     private mutating func deriveKeys() -> Bool {
         let suite = self.suite
         var (key, head, tail): (Words4, UInt32, UInt64) = ((0, 0, 0, 0), 0, 0)
@@ -171,10 +171,10 @@ struct RecordWriter {
         }
     }
 
-    /// HKDF-Expand-Label with an empty context (RFC 8446, 7.1), for no more than one block of the hash (RFC 5869, 2.3).
+    /// HKDF-Expand-Label with an empty context (RFC 8446, 7.1), for at most one block of the hash (RFC 5869, 2.3).
     ///
-    /// - Returns: whether `body` was given the bytes. It is not called when libcrypto refuses: the block would hold
-    ///   whatever the stack held, and records would be encrypted under that.
+    /// - Returns: whether `body` was called with the bytes. It is not called when libcrypto fails: the block would contain
+    ///   uninitialized stack memory, and records would be encrypted under that.
     static func expand(
         _ secret: UnsafeRawBufferPointer, by hash: OpaquePointer?, _ label: StaticString, _ count: Int,
         _ body: (UnsafeRawBufferPointer) -> Void
@@ -194,7 +194,7 @@ struct RecordWriter {
         }
     }
 
-    /// A cipher context for the suite, to be given a key with each record.
+    /// Returns a cipher context for the suite, to be given a key for each record.
     static func makeContext(for suite: Suite) -> OpaquePointer? {
         guard let context = EVP_CIPHER_CTX_new() else { return nil }
         guard EVP_EncryptInit_ex(context, suite.cipher, nil, nil, nil) == 1 else {

@@ -1,21 +1,21 @@
-// The first handler of an accepted socket: ciphertext on one side, plaintext on the other, and a short way out.
+// The first handler of an accepted socket: ciphertext on one side, plaintext on the other, and a direct write.
 //
-// It joins the channel's events with `TLSConnection` (libssl, no socket) and `SocketDoor` (how bytes leave). Behind a
-// balancer that ends TLS there is no `TLSConnection`, and all the rest is the same.
+// It connects the channel's events with `TLSConnection` (libssl, no socket) and `SocketDoor` (sends bytes). Behind a load
+// balancer that terminates TLS there is no `TLSConnection`; everything else is the same.
 //
 // Step 10 of 10 of the hot path. Before: Realtime/Relay/FollowedJob.swift
-// Next: the follower's socket. `writeNow` encrypts into the loop's buffer and offers it to the kernel, with nothing
-// allocated in between.
+// Next: the follower's socket. `writeNow` encrypts into the loop's buffer and offers it to the kernel, without any allocation
+// in between.
 //
-// A connection ends in four ways. The peer says close_notify: we answer it and close, or, with half-closure allowed, tell
-// the pipeline that no more will come. The peer just goes: the channel tells that. We close: our close_notify follows what
-// was written, and the peer's is not waited for (RFC 8446, 6.1). Or the rules are broken: libssl's alert is sent, the error
-// fired once, the socket closed.
+// A connection ends in one of four ways. The peer sends close_notify: we answer it and close or, if half-closure is allowed,
+// signal the end of input to the pipeline. The peer disconnects: the channel reports it. We close: our close_notify follows the
+// written bytes, and the peer's is not awaited (RFC 8446, 6.1). A protocol violation: libssl's alert is sent, the error is
+// fired once, and the socket is closed.
 
 internal import HotPath
 package import NIOCore
 
-/// TLS, or nothing, on an accepted socket, with a direct write. Must be the first handler. Confined to the channel's loop.
+/// An accepted socket with or without TLS, and with a direct write. Must be the first handler. Confined to the channel's loop.
 package final class SecureSocketHandler: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
@@ -26,19 +26,19 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     private let door = SocketDoor()
     private var tls: TLSConnection?
     private var context: ChannelHandlerContext?
-    /// Of plaintext that `tls` keeps.
+    /// Completes when the plaintext buffered in `tls` has been written.
     private var keptPromise: EventLoopPromise<Void>?
-    /// Whether the peer's close_notify, or the end of the connection, was seen: nothing that it sends counts any more.
+    /// Whether the peer sent close_notify or the connection ended: further input is ignored.
     private var isInputOver = false
-    /// Whether our close_notify is written, or the connection broken: nothing is written any more.
+    /// Whether our close_notify has been written or the connection has failed: nothing can be written.
     private var isOutputOver = false
     private var failure: TLSError?
-    /// Whether somebody behind us asked for bytes and got none yet.
+    /// Whether a handler behind this one called `read` and has not received any bytes yet.
     private var isReadWanted = false
 
-    /// TLS version for logs, for example "TLSv1.3"; nil before the handshake is over, and on a plain socket.
+    /// The TLS version for logs, for example "TLSv1.3"; nil before the handshake completes, and on a plain socket.
     package private(set) var negotiatedVersion: String?
-    /// Whether bytes can flow. A plain socket has no handshake: true from the start.
+    /// Whether bytes can flow. A plain socket has no handshake, so it is true from the start.
     package private(set) var isHandshakeComplete: Bool
 
     package init(loop: TLSLoop, tls: TLSContext?) {
@@ -47,9 +47,9 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         self.isHandshakeComplete = tls == nil
     }
 
-    /// Writes now: encrypts, and when nothing waits for this socket hands the bytes to the kernel at once. What it does not
-    /// take waits in the channel, and every later byte behind it; what was written before is flushed first. Never closes,
-    /// fires events or calls back: a failure of the socket surfaces later. Dropped once the output is closed.
+    /// Encrypts and, if nothing is queued for this socket, passes the bytes to the kernel immediately. Bytes that the kernel
+    /// does not accept wait in the channel, and every later byte queues behind them; earlier writes are flushed first. Never
+    /// closes, fires events or calls back: a socket error surfaces later. Dropped once the output is closed.
     package func writeNow(_ bytes: UnsafeRawBufferPointer) {
         self.door.loop?.preconditionInEventLoop()
         guard !self.isOutputOver else { return }
@@ -65,16 +65,16 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Whether bytes are waiting for the kernel to take them, or for the handshake.
+    /// Whether bytes are waiting for the kernel or for the handshake.
     package var isWaiting: Bool { self.door.isWaiting || self.tls?.keepsPlaintext == true }
 
-    /// Bytes that wait for the kernel. An upper bound: a piece that the channel holds counts until its last byte is taken.
+    /// Bytes that are waiting for the kernel. An upper bound: a chunk in the channel counts until its last byte is accepted.
     package var waitingBytes: Int { self.door.waitingBytes + (self.tls?.keptBytes ?? 0) }
 
-    /// Bytes that the peer has not taken: those that wait, and those in the kernel's send buffer. Cost: a system call.
+    /// Bytes that the peer has not received: those waiting here and those in the kernel's send buffer. Costs a system call.
     package var unsentBytes: Int { self.door.unsentBytes + (self.tls?.keptBytes ?? 0) }
 
-    /// Called on the loop each time the last waiting byte has been taken by the kernel; forgotten with the channel.
+    /// Called on the loop each time the kernel has accepted the last waiting byte; cleared with the channel.
     package var onDrained: (() -> Void)? {
         get { self.door.onDrained }
         set { self.door.onDrained = newValue }
@@ -111,7 +111,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         promise?.fail(self.failure ?? ChannelError.ioOnClosedChannel as any Error)
     }
 
-    // MARK: In
+    // MARK: Inbound
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard let tls = self.tls else {
@@ -130,7 +130,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
             self.negotiatedVersion = tls.version
             context.fireUserInboundEventTriggered(SecureSocketEvent.handshakeCompleted)
         }
-        // Whoever is called may close the channel, and nothing is read from one that is closed.
+        // A handler may close the channel when called; a closed channel must not be read.
         guard context.channel.isActive else { return }
         let hasBytes = plaintext.readableBytes > 0
         if hasBytes {
@@ -138,14 +138,14 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
             context.fireChannelRead(self.wrapInboundOut(plaintext))
         }
         switch reading {
-        case .open where isFlooded: self.fail("the peer does not read the answers it asks for")
+        case .open where isFlooded: self.fail("the peer does not read the responses it causes")
         case .open: break
         case .ended: self.peerEnded(context, hasBytes: hasBytes)
         case .failed(let reason): self.fail(reason)
         }
     }
 
-    /// Sends what libssl wrote while it read, which includes plaintext that was kept until now. Whether that was too much.
+    /// Sends what libssl wrote while reading, including plaintext that was buffered. Returns whether that exceeds the limit.
     private func sendAnswer(of tls: TLSConnection, hadKept: Bool) -> Bool {
         let isReleased = hadKept && !tls.keepsPlaintext
         if isReleased, let promise = self.keptPromise {
@@ -159,14 +159,14 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     }
 
     private func peerEnded(_ context: ChannelHandlerContext, hasBytes: Bool) {
-        // The option can be asked for only while the channel is open; the pipeline may have closed it just now.
+        // The option can be read only while the channel is open; a handler may just have closed it.
         guard context.channel.isActive else { return }
         let allowsHalfClosure = try? context.channel.syncOptions?.getOption(.allowRemoteHalfClosure)
-        // With our half closed too, the channel waits for nothing but its own bytes, if there are any.
+        // With our half closed as well, the channel only waits for its own unsent bytes.
         if allowsHalfClosure == true && (!self.isOutputOver || self.door.isWaiting) {
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         } else {
-            // The channel is silent once it is closed, so the bytes just read get their end from here.
+            // A closed channel fires no more events, so the bytes just read are completed from here.
             if hasBytes { context.fireChannelReadComplete() }
             self.close(context: context, mode: .all, promise: nil)
         }
@@ -174,7 +174,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
 
     package func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
-        // Whoever asked for bytes has no other reason to ask again, and got a part of a handshake or of a record.
+        // The reader received only a part of a handshake or of a record, and has no reason of its own to read again.
         if self.isReadWanted && self.tls != nil && !self.isInputOver { context.read() }
     }
 
@@ -184,7 +184,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
             return
         }
         if !self.isHandshakeComplete {
-            // Nobody is left to finish the handshake with.
+            // The peer that should finish the handshake is gone.
             context.close(mode: .all, promise: nil)
         } else if !self.isInputOver {
             self.isInputOver = true
@@ -192,7 +192,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         }
     }
 
-    // MARK: Out
+    // MARK: Outbound
 
     package func read(context: ChannelHandlerContext) {
         self.isReadWanted = true
@@ -232,14 +232,15 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         context.close(mode: mode, promise: promise)
     }
 
-    /// Whether a close, whoever closes, throws away what the kernel still holds, where it would be sent on for minutes.
+    /// Sets whether closing the socket, from either side, discards the bytes in the kernel, which would otherwise be sent for
+    /// minutes.
     ///
     /// - Returns: `false` when the kernel refuses.
     package func setDiscardsUnsent(_ isOn: Bool) -> Bool { self.door.setDiscardsUnsent(isOn) }
 
-    /// Ends the connection at once, with what waits here and in the kernel: the peer gets no byte more, and a reset.
+    /// Closes the connection immediately and discards unsent bytes, here and in the kernel: the peer receives a reset.
     ///
-    /// - Returns: `false` when the kernel keeps what it holds, and may send it on after the close.
+    /// - Returns: `false` when the kernel keeps its bytes, and may send them after the close.
     package func reset() -> Bool {
         guard let context = self.context, context.channel.isActive else { return true }
         self.isInputOver = true
@@ -263,7 +264,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         context.close(mode: .all, promise: nil)
     }
 
-    /// For `writeNow`, which calls nobody.
+    /// For `writeNow`, which must not call anybody.
     private func failLater(_ reason: String) {
         self.isOutputOver = true
         self.door.loop?.assumeIsolated().execute { self.fail(reason) }

@@ -1,23 +1,23 @@
-// The one door out of a connection: straight to the kernel when nothing waits, through the channel when something does.
+// The only path for outgoing bytes: directly to the kernel when nothing is queued, otherwise through the channel.
 //
-// A channel's own way out costs a walk through the pipeline, an existential box, a queue of pending writes and a promise
-// for bytes that the kernel nearly always takes at once. So they are offered to the kernel first, with `send`. What it
-// does not take is handed to the channel, which waits until the socket can be written to again; and as long as the channel
-// holds a byte of ours, every later one goes to the channel too. So bytes never overtake each other:
+// Writing through the channel costs a walk through the pipeline, an existential box, a queue of pending writes and a promise,
+// for bytes that the kernel nearly always accepts immediately. So they are offered to the kernel first, with `send`. Bytes that
+// it does not accept go to the channel, which waits until the socket is writable again; while the channel holds any of our
+// bytes, every later one goes to the channel too. So bytes never overtake each other:
 //
-//     queue      written and not flushed, or refused by the kernel a moment ago   ── in order ──▶
-//     channel    handed over, the channel waits for the kernel                    ── in order ──▶  kernel
+//     queue      written but not flushed, or just rejected by the kernel   ── in order ──▶
+//     channel    passed on; the channel waits for the kernel               ── in order ──▶  kernel
 //     send       only when both are empty
 //
-// `sendNow` is called in the middle of a walk over many sockets, so it touches nothing but the kernel and the queue:
-// handing over (which may find the socket broken, close the channel and fire events) is left to a task on the loop. For
-// the same reason an error of `send` is not acted upon: the bytes count as refused, the channel meets the same error when
-// it tries them, and ends as a channel ends.
+// `sendNow` is called while iterating over many sockets, so it touches only the kernel and the queue. Passing bytes to the
+// channel (which may find the socket broken, close the channel and fire events) is left to a task on the loop. For the same
+// reason `sendNow` does not handle an error of `send`: the bytes count as rejected, and the channel meets the same error when
+// it tries them, and closes in its usual way.
 //
-// The descriptor belongs to the channel. After the channel has closed it, the number may name somebody else's socket, on
-// another loop; a byte sent to it would reach the wrong person. `BaseSocketChannel.close0` closes the descriptor and then
-// clears `isActive`, both on the loop and with no call to anybody in between, so on the loop `channel.isActive` is the
-// truth: it is asked before every `send`. `channelInactive` and `handlerRemoved` then make this object forget the number.
+// The channel owns the descriptor. After the channel has closed it, the number may belong to another socket, on another loop,
+// and a byte sent to it would reach the wrong person. `BaseSocketChannel.close0` closes the descriptor and then clears
+// `isActive`, both on the loop and without a callout in between, so on the loop `channel.isActive` is reliable: it is checked
+// before every `send`. `channelInactive` and `handlerRemoved` then make this object forget the number.
 
 internal import Glibc
 internal import NIOCore
@@ -26,49 +26,49 @@ internal import NIOCore
 final class SocketDoor {
     private enum State { case early, open, ended }
 
-    /// Answers of libssl (KeyUpdate, alerts) that a peer may leave unread.
+    /// Limit of unread answers of libssl (KeyUpdate, alerts) that a peer has caused.
     static let unreadAnswersLimitBytes = 64 * 1024
 
-    /// Never blocks, and a peer that is gone is an error rather than a signal.
+    /// Never block, and report a disconnected peer as an error rather than with a signal.
     private static let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
 
-    /// Called each time the last waiting byte has been taken by the kernel; never from within `sendNow`.
+    /// Called each time the kernel has accepted the last waiting byte; never from within `sendNow`.
     var onDrained: (() -> Void)?
 
     private var state = State.early
     private var context: ChannelHandlerContext?
-    /// Kept besides the context: asking that for it goes through the pipeline each time.
+    /// Stored in addition to the context, whose `channel` goes through the pipeline each time.
     private var channel: (any Channel)?
     private(set) var loop: (any EventLoop)?
-    /// nil: not a socket (`EmbeddedChannel`), or none any more.
+    /// nil: not a socket (`EmbeddedChannel`), or already closed.
     private var descriptor: CInt?
 
     private var queue = ByteBuffer()
-    /// Completes when the kernel has taken all that is in `queue`.
+    /// Completes when the kernel has accepted everything in `queue`.
     private var promise: EventLoopPromise<Void>?
-    /// Whether `queue` is on its way to the channel: flushed, refused by the kernel, to be handed over.
+    /// Whether `queue` waits to be passed to the channel: flushed, but rejected by the kernel.
     private var isHeld = false
     private var bytesInChannel = 0
-    /// Of the waiting bytes, those that answer the peer: it caused them, and does not take them.
+    /// The waiting bytes that answer the peer: it caused them and does not receive them.
     private var unreadAnswerBytes = 0
 
-    /// Whether bytes were flushed that the kernel has not taken.
+    /// Whether bytes were flushed that the kernel has not accepted.
     var isWaiting: Bool { self.isHeld || self.bytesInChannel > 0 }
 
-    /// A piece that was handed to the channel counts as a whole until its last byte is taken.
+    /// A chunk that was passed to the channel counts as a whole until its last byte is accepted.
     var waitingBytes: Int { self.bytesInChannel + (self.isHeld ? self.queue.readableBytes : 0) }
 
-    /// Bytes that the peer has not taken: those that wait here, and those in the kernel (ioctl_tcp(7), TIOCOUTQ).
+    /// Bytes that the peer has not received: those waiting here and those in the kernel (ioctl_tcp(7), TIOCOUTQ).
     var unsentBytes: Int {
         guard let descriptor = self.descriptor, self.channel?.isActive == true else { return self.waitingBytes }
         var inKernel: CInt = 0
         return self.waitingBytes + (ioctl(descriptor, UInt(TIOCOUTQ), &inKernel) == 0 ? Int(inKernel) : 0)
     }
 
-    /// Whether what the kernel holds is thrown away when the descriptor is closed, not sent (socket(7), SO_LINGER).
+    /// Sets whether closing the descriptor discards the bytes in the kernel instead of sending them (socket(7), SO_LINGER).
     ///
-    /// - Returns: `false` when the kernel refuses: what it holds will be sent on, whoever closes. A connection that is no
-    ///   socket, or is over, has nothing to throw away.
+    /// - Returns: `false` when the kernel refuses: its bytes will still be sent after a close. A connection that is not a
+    ///   socket, or that has ended, has nothing to discard.
     func setDiscardsUnsent(_ isOn: Bool) -> Bool {
         guard let descriptor = self.descriptor, self.channel?.isActive == true else { return true }
         var atOnce = linger(l_onoff: isOn ? 1 : 0, l_linger: 0)
@@ -83,7 +83,7 @@ final class SocketDoor {
         if context.channel.isActive { self.open() }
     }
 
-    /// `channelActive`: from now on there is a connection to write to.
+    /// `channelActive`: the connection is established and can be written to.
     func open() {
         guard self.state == .early, let context = self.context else { return }
         self.state = .open
@@ -93,7 +93,7 @@ final class SocketDoor {
         if self.isHeld { self.flush() }
     }
 
-    /// `channelInactive`, `handlerRemoved`: forgets the descriptor and everything that waits.
+    /// `channelInactive`, `handlerRemoved`: forgets the descriptor and all waiting bytes.
     func close() {
         self.state = .ended
         self.descriptor = nil
@@ -103,7 +103,7 @@ final class SocketDoor {
         promise?.fail(ChannelError.ioOnClosedChannel)
     }
 
-    /// `handlerRemoved`: the channel, the pipeline and this object hold each other no longer.
+    /// `handlerRemoved`: breaks the reference cycle between the channel, the pipeline and this object.
     func detach() {
         self.close()
         self.context = nil
@@ -125,7 +125,7 @@ final class SocketDoor {
         self.promise.setOrCascade(to: promise)
     }
 
-    /// Sends `bytes` after everything that was appended before. Calls nobody.
+    /// Sends `bytes` after everything appended before. Does not call anybody.
     func sendNow(_ bytes: UnsafeRawBufferPointer) {
         guard self.state != .ended else { return }
         guard self.queue.readableBytes == 0 && self.promise == nil else {
@@ -139,14 +139,14 @@ final class SocketDoor {
         self.hold()
     }
 
-    /// Sends what libssl has to answer, like `sendNow`. Whether the peer leaves too much of it unread, and is to be cut off.
+    /// Sends an answer of libssl, like `sendNow`. Returns whether the peer leaves too many unread, and must be disconnected.
     func answerNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
         self.sendNow(bytes)
         self.unreadAnswerBytes = self.isWaiting ? self.unreadAnswerBytes + bytes.count : 0
         return self.unreadAnswerBytes > Self.unreadAnswersLimitBytes
     }
 
-    /// Sends everything that was appended. May complete promises, and close the channel if the socket is broken.
+    /// Sends everything appended. May complete promises, and close the channel if the socket is broken.
     func flush() {
         guard self.queue.readableBytes > 0 || self.promise != nil, self.state != .ended else { return }
         guard self.state == .open else {
@@ -163,7 +163,7 @@ final class SocketDoor {
 
     private func sendQueueLater() {
         if self.state == .open, self.offerQueue() {
-            // Promises call back, so they wait for the loop.
+            // Promises call back, so they are completed later, on the loop.
             guard let promise = self.promise.take() else { return }
             self.loop?.execute { promise.succeed(()) }
         } else {
@@ -171,7 +171,7 @@ final class SocketDoor {
         }
     }
 
-    /// Whether the kernel has taken the whole queue.
+    /// Returns whether the kernel has accepted the whole queue.
     private func offerQueue() -> Bool {
         guard self.bytesInChannel == 0 && !self.isHeld else { return false }
         let taken = self.queue.withUnsafeReadableBytes { self.offer($0) }
@@ -179,12 +179,12 @@ final class SocketDoor {
             self.queue.moveReaderIndex(forwardBy: taken)
             return false
         }
-        // Released rather than cleared: most connections write through the pipeline while they begin, and never again.
+        // Released rather than cleared: most connections write through the pipeline only at the beginning.
         self.queue = ByteBuffer()
         return true
     }
 
-    /// How many bytes the kernel takes, now.
+    /// Returns how many bytes the kernel accepts now.
     private func offer(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard !bytes.isEmpty, let descriptor = self.descriptor, let channel = self.channel, channel.isActive else {
             return 0
@@ -227,7 +227,7 @@ final class SocketDoor {
 }
 
 extension Optional {
-    /// The value, of which nothing stays behind: what is called with it may come back here.
+    /// Returns the value and leaves `nil` behind, because what is called with it may come back here.
     fileprivate mutating func take() -> Wrapped? {
         defer { self = nil }
         return self

@@ -1,68 +1,70 @@
-// What can be wrong with a certificate or its key, said so that whoever reads the log can put it right.
+// What can be wrong with a certificate or its key, in messages that an operator can act on.
 //
-// libssl reports a missing file, a file that is not PEM and a wrong key with words like "no start line". A case here
-// names the file, what is the matter and what to do. The diagnosis reads the file again, and only after a failure: what
-// it finds is a hint, the refusal itself is libssl's.
+// libssl reports a missing file, a file that is not PEM and a wrong key with texts such as "no start line". Each case here
+// names the file, the problem and the remedy. The diagnosis reads the file again, and only after a failure: its finding is a
+// hint; libssl made the decision.
 
 internal import Glibc
 
-/// Why a certificate or key can not be used. Expected: files are edited by people. Safe to repeat after the file was put
-/// right.
+/// Why a certificate or key cannot be used. Expected, because people edit these files. Safe to retry after correcting the file.
 package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The file can not be opened or read; `reason` is the system's.
+    /// The file cannot be opened or read; `reason` comes from the system.
     case unreadable(path: String, reason: String)
-    /// The file has no PEM block at all.
+    /// The file contains no PEM block.
     case notPEM(path: String)
-    /// The file has PEM blocks and no certificate among them.
+    /// The file contains PEM blocks, but no certificate.
     case noCertificate(path: String)
-    /// The file has PEM blocks and no private key among them.
+    /// The file contains PEM blocks, but no private key.
     case noPrivateKey(path: String)
-    /// The key wants a passphrase, and there is nobody to ask.
+    /// The key requires a passphrase, which a server cannot enter.
     case encryptedKey(path: String)
-    /// Both are sound, and do not belong together.
+    /// Both are valid, but do not belong together.
     case keyDoesNotMatch(certificateChain: String, privateKey: String)
-    /// The file was read and libssl does not accept it, for example because the key is too short.
+    /// libssl rejects the content of the file, for example because the key is too short.
     case refused(path: String, reason: String)
-    /// The server's own certificate has run out: every client refuses it.
+    /// The server's own certificate has expired: every client rejects it.
     case expired(path: String, at: String)
     /// The server's own certificate is not valid yet.
     case notYetValid(path: String, at: String)
-    /// A file of ticket keys that does not hold 80 bytes, or too many of them.
+    /// A file of ticket keys that does not contain 80 bytes, or too many files.
     case noTicketKey(path: String, reason: String)
-    /// The file of the OCSP response holds none that could be sent.
+    /// The file contains no OCSP response that could be sent.
     case noOCSPResponse(path: String, reason: String)
-    /// libssl itself failed: no memory, or a build without what we ask of it.
+    /// libssl itself failed: out of memory, or built without a required feature.
     case library(String)
 
     package var description: String {
         switch self {
         case .unreadable(let path, let reason):
-            "\(path) can not be read: \(reason). Check the path, and that this user may read the file."
+            "\(path) cannot be read: \(reason). Check the path and the permissions of the file."
         case .notPEM(let path):
             "\(path) is not PEM: it has no line '-----BEGIN …-----'. Convert it with "
-                + "'openssl x509 -inform der' (a certificate) or 'openssl pkey -inform der' (a key)."
+                + "'openssl x509 -inform der' (certificate) or 'openssl pkey -inform der' (key)."
         case .noCertificate(let path):
-            "\(path) holds no certificate. Give the chain as PEM: the server's certificate first, then the intermediates."
+            "\(path) contains no certificate. "
+                + "Provide the chain as PEM: the server's certificate first, then the intermediates."
         case .noPrivateKey(let path):
-            "\(path) holds no private key. Give the key of the server's certificate as PEM."
+            "\(path) contains no private key. Provide the key of the server's certificate as PEM."
         case .encryptedKey(let path):
-            "\(path) is encrypted with a passphrase. Give a plain key, for example made with 'openssl pkey -in … -out …'."
+            "\(path) is encrypted with a passphrase. Decrypt it, for example with 'openssl pkey -in … -out …'."
         case .keyDoesNotMatch(let certificateChain, let privateKey):
             "The key in \(privateKey) does not belong to the first certificate in \(certificateChain). "
-                + "Give the pair that was issued together; the server's own certificate must come first."
+                + "Use a certificate and key that were issued together, and put the server's own certificate first."
         case .refused(let path, let reason):
-            "\(path) is not accepted: \(reason). Have it issued anew, for example with an ECDSA P-256 key."
+            "\(path) was rejected: \(reason). Have it reissued, for example with an ECDSA P-256 key."
         case .expired(let path, let at):
-            "The certificate in \(path) expired at \(at), and clients refuse it. Have it renewed, then start again or send SIGHUP."
+            "The certificate in \(path) expired at \(at), so clients reject it. Renew it, then restart or send SIGHUP."
         case .notYetValid(let path, let at):
-            "The certificate in \(path) is valid only from \(at), and clients refuse it until then. "
-                + "Check this machine's clock, or have another one issued."
+            "The certificate in \(path) is not valid before \(at), so clients reject it. "
+                + "Check this machine's clock, or have another certificate issued."
         case .noTicketKey(let path, let reason):
-            "\(path) is no key for session tickets: \(reason). Make one with 'openssl rand 80' and give it to every gateway."
+            "\(path) is not a session ticket key: \(reason). "
+                + "Create one with 'openssl rand 80' and give it to every gateway."
         case .noOCSPResponse(let path, let reason):
-            "\(path) can not be stapled: \(reason). `openssl ocsp -issuer … -cert … -url … -respout FILE` writes one."
+            "\(path) cannot be stapled: \(reason). "
+                + "Create one with `openssl ocsp -issuer … -cert … -url … -respout FILE`."
         case .library(let reason):
-            "libssl can not be set up: \(reason)."
+            "libssl cannot be set up: \(reason)."
         }
     }
 
@@ -99,7 +101,7 @@ private struct Unreadable: Error {
     init() { self.reason = String(cString: strerror(errno)) }
 }
 
-/// A chain of certificates is a few kilobytes: reading stops after this many bytes.
+/// Reading stops after this many bytes: a chain of certificates has a few kilobytes.
 private let readLimitBytes = 1 << 20
 
 private func read(_ path: String) -> Result<[UInt8], Unreadable> {

@@ -1,12 +1,12 @@
-// One connection as libssl sees it: bytes from the peer in, bytes for the peer out, and no socket in sight.
+// One connection as libssl sees it: bytes from the peer in, bytes for the peer out, no socket.
 //
-// `read` is given what came from the socket and yields what it means; `write` is given what is to be said and encrypts it;
-// `shutdown` says goodbye. Whatever libssl wants sent in answer (its half of a handshake, a ticket, a KeyUpdate, an alert)
-// is in `TLSLoop.output` after each of the three, and must be taken before the next call of any connection.
+// `read` is given bytes from the socket and returns their plaintext; `write` encrypts plaintext; `shutdown` sends close_notify.
+// Everything that libssl wants to send in response (its half of a handshake, a ticket, a KeyUpdate, an alert) is in
+// `TLSLoop.output` after each of the three, and must be removed before the next call of any connection.
 //
-// Two things are less than obvious. Reading drives everything: there is no separate handshake, the first `read`s are it.
-// And writing may have to wait for the peer: before the handshake is over, and, rarely, when half of a message such as a
-// KeyUpdate has come. Such plaintext is kept here and encrypted at the end of the `read` that makes it possible.
+// Two things are not obvious. Reading drives everything: there is no separate handshake step, the first `read`s perform it. And
+// writing may have to wait for the peer: before the handshake completes and, rarely, when half of a message such as a
+// KeyUpdate has arrived. Such plaintext is buffered here and encrypted at the end of the `read` that makes it possible.
 
 internal import COpenSSL
 internal import NIOCore
@@ -14,25 +14,25 @@ internal import NIOCore
 /// Not Sendable, like the `TLSLoop` it belongs to.
 final class TLSConnection {
     enum Reading: Equatable {
-        /// More may come.
+        /// More may follow.
         case open
-        /// The peer said that it sends no more (close_notify).
+        /// The peer ended its side (close_notify).
         case ended
-        /// The connection is over: what came is no TLS, or the peer sent an alert. An alert of ours is in the output.
+        /// The connection has failed: the input is not TLS, or the peer sent an alert. Our own alert is in the output.
         case failed(String)
     }
 
     enum Writing: Equatable {
         /// The ciphertext is in the output.
         case encrypted
-        /// Kept; a `read` will encrypt it. Whatever is written meanwhile queues behind it.
+        /// Buffered; a `read` will encrypt it. Further writes queue behind it.
         case kept
-        /// libssl does not take it, or more is kept than `keptLimitBytes`. The connection is over.
+        /// libssl rejects it, or more than `keptLimitBytes` are buffered. The connection has failed.
         case refused(String)
     }
 
-    /// Plaintext kept while the peer has to speak first. A server of ours says nothing before it was asked, so this is far
-    /// more than is ever kept.
+    /// Limit of plaintext that is buffered while waiting for the peer. A server says nothing before the first request, so this
+    /// is far more than is ever needed.
     static let keptLimitBytes = 64 * 1024
 
     private let ssl: OpaquePointer
@@ -40,7 +40,7 @@ final class TLSConnection {
     private var kept = ByteBuffer()
     private var hasFailed = false
     private var hasSaidGoodbye = false
-    /// Set once records are made here and not by libssl; before that, the secret they will be made under.
+    /// Set once records are written here instead of by libssl; until then `sendingSecret` holds the secret for them.
     private var records: RecordWriter?
     private var sendingSecret: [UInt8]?
     private var keyUpdates = KeyUpdateBudget()
@@ -50,7 +50,7 @@ final class TLSConnection {
     init(context: TLSContext, loop: TLSLoop) {
         let context = context.makesRecords ? loop.own(context) : context
         guard let ssl = SSL_new(context.pointer) else {
-            // SSL_new fails for want of memory and for a null context, and there is no other.
+            // SSL_new fails only without memory or with a null context, and the context is not null.
             preconditionFailure("libssl has no memory for a connection")
         }
         self.ssl = ssl
@@ -66,7 +66,7 @@ final class TLSConnection {
         self.records?.wipe()
     }
 
-    /// Whether plaintext waits for the peer.
+    /// Whether plaintext is waiting for the peer.
     var keepsPlaintext: Bool { self.kept.readableBytes > 0 }
 
     var keptBytes: Int { self.kept.readableBytes }
@@ -74,7 +74,7 @@ final class TLSConnection {
     /// For example "TLSv1.3".
     var version: String { String(cString: SSL_get_version(self.ssl)) }
 
-    /// Feeds what came from the socket and appends what it says to `plaintext`; the output may hold an answer.
+    /// Decrypts bytes from the socket and appends the plaintext to `plaintext`. The output may contain a response.
     func read(_ ciphertext: ByteBuffer, into plaintext: inout ByteBuffer) -> Reading {
         ciphertext.withUnsafeReadableBytes { bytes in
             self.loop.withInput(bytes) {
@@ -103,17 +103,17 @@ final class TLSConnection {
         guard self.context.makesRecords, !self.hasFailed, let secret = self.sendingSecret,
             let suite = RecordWriter.Suite(rawValue: SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(self.ssl))),
             SSL_SESSION_get_max_fragment_length(SSL_get_session(self.ssl)) == 0,
-            // A client may ask for new keys in the same breath; then the secret is the one before.
+            // A client may request new keys together with the end of its handshake; then the secret is outdated.
             !self.loop.said.contains(.keyUpdate)
         else { return }
-        // The server's last word of the handshake was in an earlier call (the client had to answer it), so what is in
-        // the output now, the session's ticket, went out under the new keys. Where no writer can be made, libssl goes on.
+        // The server's last handshake message was written in an earlier call (the client had to answer it), so the output now
+        // contains the session ticket, sent under the new keys. If no writer can be created, libssl continues.
         self.records = RecordWriter(
             suite: suite, secret: secret, number: self.loop.outputRecords, mostRecords: self.context.mostRecords)
     }
 
-    /// A peer that takes new keys may ask for ours (RFC 8446, 4.6.3). libssl remembers that until the next `SSL_write`,
-    /// which never comes where records are made here: it is told to say it now, and `sayAgain` says it.
+    /// A peer that updates its keys may request an update of ours (RFC 8446, 4.6.3). libssl answers at the next `SSL_write`,
+    /// which never happens when records are written here. So it is made to answer now, and `sayAgain` sends the answer.
     private func answerKeyUpdate() {
         guard self.loop.keyUpdatesHeard > 0, SSL_get_key_update_type(self.ssl) != SSL_KEY_UPDATE_NONE else { return }
         forgetErrors()
@@ -124,12 +124,12 @@ final class TLSConnection {
 
     private func refuseKeyUpdates() -> Reading {
         self.hasFailed = true
-        // Fatal (2), unexpected_message (10), where the count of records is ours.
+        // Level fatal (2), unexpected_message (10), if records are written here.
         _ = self.records?.alert(level: 2, description: 10, to: self.loop)
-        return .failed("the peer takes new keys more than \(KeyUpdateBudget.most) times a minute")
+        return .failed("the peer updates its keys more than \(KeyUpdateBudget.most) times a minute")
     }
 
-    /// What libssl wrote by itself is encrypted under its own count of records, which is not ours any more: sent again.
+    /// libssl encrypted its own messages under its own sequence number, which is no longer ours. They are sent again.
     private func sayAgain() -> Bool {
         self.loop.dropOutput()
         for said in self.loop.said {
@@ -147,7 +147,7 @@ final class TLSConnection {
     private func decrypt(into plaintext: inout ByteBuffer) -> Reading {
         var count: CInt = 0
         repeat {
-            // Plaintext is never longer than its ciphertext, but the record may have begun in an earlier read.
+            // Plaintext is never longer than its ciphertext, but the record may have started in an earlier read.
             let room = max(self.loop.input.count, Int(SSL_pending(self.ssl)), 64)
             plaintext.writeWithUnsafeMutableBytes(minimumWritableBytes: room) { free in
                 count = SSL_read(self.ssl, free.baseAddress, CInt(clamping: free.count))
@@ -164,7 +164,7 @@ final class TLSConnection {
         }
     }
 
-    /// Encrypts `bytes`; the output is theirs alone.
+    /// Encrypts `bytes`; the output then contains nothing else.
     func write(_ bytes: UnsafeRawBufferPointer) -> Writing {
         self.loop.empty()
         guard !bytes.isEmpty else { return self.keepsPlaintext ? .kept : .encrypted }
@@ -200,30 +200,30 @@ final class TLSConnection {
     private func keep(_ bytes: UnsafeRawBufferPointer) -> Writing {
         guard !self.hasFailed else { return .refused("the connection has failed") }
         guard self.kept.readableBytes + bytes.count <= Self.keptLimitBytes else {
-            return .refused("\(Self.keptLimitBytes) bytes wait for the peer's handshake already")
+            return .refused("\(Self.keptLimitBytes) bytes are already waiting for the peer's handshake")
         }
         self.kept.writeBytes(bytes)
         return .kept
     }
 
-    /// Appends to the output of the `read` it is called from.
+    /// Appends to the output of the `read` that calls it.
     private func encryptKept() -> Writing {
         let bytes = self.kept
         self.kept = ByteBuffer()
         return bytes.withUnsafeReadableBytes { self.encrypt($0) }
     }
 
-    /// Puts our close_notify into the output, once. Nothing can be written afterwards; the peer's is not waited for.
+    /// Puts our close_notify into the output, once. Nothing can be written afterwards; the peer's is not awaited.
     func shutdown() {
         self.loop.empty()
-        // Neither is allowed by libssl: there is no connection to close yet, or none any more.
+        // libssl allows neither: there is no connection to close yet, or it has failed.
         guard self.isHandshakeComplete, !self.hasFailed, SSL_get_shutdown(self.ssl) & SSL_SENT_SHUTDOWN == 0 else {
             return
         }
         if self.records != nil {
             guard !self.hasSaidGoodbye else { return }
             self.hasSaidGoodbye = true
-            // A warning (1) by the name of close_notify (0).
+            // Level warning (1), close_notify (0).
             _ = self.records?.alert(level: 1, description: 0, to: self.loop)
             return
         }
@@ -233,8 +233,8 @@ final class TLSConnection {
     }
 }
 
-/// `SSL_get_error` looks at this thread's errors, so there must be none from before. To clear what is empty costs more than
-/// to encrypt a short message.
+/// `SSL_get_error` reads this thread's error queue, so it must not contain earlier errors. Clearing an empty queue costs more
+/// than encrypting a short message, so it is checked first.
 private func forgetErrors() {
     if ERR_peek_error() != 0 { ERR_clear_error() }
 }

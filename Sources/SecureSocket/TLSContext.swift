@@ -1,38 +1,38 @@
-// What a listener presents and accepts, as libssl keeps it: one SSL_CTX.
+// The TLS settings of a listener: one SSL_CTX.
 //
-// A context is built once and never changed: the certificate chain, the key, the versions (1.2 and 1.3), the ciphers
-// and a handful of modes chosen for many thousand quiet connections. Each connection takes its `SSL` from a context and
-// holds on to it, so a new certificate is a new context (see `TLSCredentials`) and nobody is disconnected by it.
+// A context is built once and never changed: the certificate chain, the key, the versions (1.2 and 1.3), the ciphers, and a
+// handful of modes chosen for many thousand idle connections. Each connection creates its `SSL` from a context and retains it,
+// so a new certificate means a new context (see `TLSCredentials`), and nobody is disconnected.
 //
 // The choices, and why:
-// - TLS 1.2 with ephemeral keys and authenticated encryption only (RFC 9325, 4.2); 1.3 as libssl has it, with
-//   AES-128-GCM first: it is the cheapest with AES in hardware, and a client without it may ask for ChaCha20.
-// - No session cache: sessions travel with the client in one ticket, so memory does not grow with reconnects.
-// - Buffers are released while a connection is idle: 32 KiB less for each.
-// - No client certificate is asked for: riders and customers prove themselves with a token.
+// - TLS 1.2 with ephemeral keys and authenticated encryption only (RFC 9325, 4.2); 1.3 with libssl's defaults, but AES-128-GCM
+//   first: it is the cheapest with AES in hardware, and a client without it may request ChaCha20.
+// - No session cache: a session is in the client's ticket, so memory does not grow with reconnects.
+// - Buffers are released while a connection is idle, which saves 32 KiB each.
+// - No client certificate is requested: riders and customers authenticate with a token.
 
 internal import COpenSSL
 
-/// Certificates and settings of a listener: one SSL_CTX. Immutable; a reload makes a new one.
+/// Certificates and settings of a listener: one SSL_CTX. Immutable; a reload creates a new one.
 ///
-/// `@unchecked Sendable`: nothing changes the SSL_CTX after `init`, and libssl guards what it counts and shares in it
-/// (`SSL_new` and `SSL_CTX_free` from any thread are allowed, see `openssl-threads(7)`).
+/// `@unchecked Sendable`: nothing changes the SSL_CTX after `init`, and libssl synchronizes its reference count and shared
+/// state (`SSL_new` and `SSL_CTX_free` may be called from any thread, see `openssl-threads(7)`).
 package final class TLSContext: @unchecked Sendable {
-    /// The SSL_CTX; released with this object. Connections hold references of their own.
+    /// The SSL_CTX; released with this object. Connections retain it themselves.
     let pointer: OpaquePointer
-    /// Whether records of TLS 1.3 are made by `RecordWriter`, or all by libssl.
+    /// Whether TLS 1.3 records are written by `RecordWriter` or by libssl.
     let makesRecords: Bool
-    /// Records of one connection under one key.
+    /// Maximum number of records of one connection under one key.
     let mostRecords: UInt64
     private let ticketKeys: TicketKeys
     private let ocspResponse: OCSPResponse?
 
-    /// Reads both files, PEM, now. Blocks on the disk: not for an event loop.
+    /// Reads both PEM files. Blocks on disk I/O: do not call it on an event loop.
     ///
-    /// - Parameter ticketKeys: `nil` for keys that only this context has: its clients resume here and nowhere else.
-    /// - Parameter ocspResponse: file of an OCSP response about the certificate, in DER.
-    /// - Parameter makesRecords: `false` leaves all records to libssl, to compare with.
-    /// - Parameter mostRecords: after so many new keys are taken: far below what AES-GCM may (RFC 8446, 5.5: 2^24.5).
+    /// - Parameter ticketKeys: `nil` for keys known only to this context: its clients can resume only here.
+    /// - Parameter ocspResponse: file of an OCSP response for the certificate, in DER.
+    /// - Parameter makesRecords: `false` leaves all records to libssl, for comparisons.
+    /// - Parameter mostRecords: the keys are updated after this many: far below the limit of AES-GCM (RFC 8446, 5.5: 2^24.5).
     package init(
         certificateChain: String, privateKey: String, ticketKeys: TicketKeys? = nil, ocspResponse: String? = nil,
         makesRecords: Bool = true, mostRecords: UInt64 = 1 << 23
@@ -53,8 +53,8 @@ package final class TLSContext: @unchecked Sendable {
         SSL_CTX_set_msg_callback(pointer, hearKeyUpdates)
     }
 
-    /// The same for one event loop, without a look at the disk. What `libssl` is told to call while it works on a
-    /// connection is set and unset in the context, so a context that is shared by threads can not do that.
+    /// Copies a context for one event loop, without reading the files. libssl's callbacks are set and cleared in the context
+    /// while a connection is being worked on, so a context with such callbacks cannot be shared by threads.
     init(forOneLoop shared: TLSContext) throws(TLSConfigurationError) {
         guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeReason()) }
         self.pointer = pointer
@@ -67,7 +67,7 @@ package final class TLSContext: @unchecked Sendable {
         if self.makesRecords { SSL_CTX_set_msg_callback(pointer, hearMessage) }
     }
 
-    /// When the server's own certificate is valid; `nil` when that cannot be read.
+    /// The validity period of the server's own certificate; `nil` when it cannot be read.
     var validity: CertificateValidity? { CertificateValidity(of: self.pointer) }
 
     deinit {
@@ -76,14 +76,14 @@ package final class TLSContext: @unchecked Sendable {
 
     private func load(certificateChain: String, privateKey: String) throws(TLSConfigurationError) {
         ERR_clear_error()
-        // Without this libssl asks for the passphrase of an encrypted key at the terminal, and waits.
+        // Without this, libssl prompts for the passphrase of an encrypted key on the terminal and blocks.
         SSL_CTX_set_default_passwd_cb(self.pointer) { _, _, _, _ in -1 }
         guard SSL_CTX_use_certificate_chain_file(self.pointer, certificateChain) == 1 else {
             throw .diagnose(certificateChain: certificateChain, reason: takeReason())
         }
         let isLoaded = SSL_CTX_use_PrivateKey_file(self.pointer, privateKey, SSL_FILETYPE_PEM) == 1
-        // A key of another kind than the certificate's (RSA, ECDSA) is loaded and fails the check; one of the same kind
-        // fails while it is loaded, with an error of the X509 part.
+        // A key of another kind than the certificate's (RSA, ECDSA) loads and then fails the check; one of the same kind fails
+        // while loading, with an X509 error.
         let isOther =
             isLoaded ? SSL_CTX_check_private_key(self.pointer) != 1 : ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_X509
         let reason = takeReason()
@@ -93,8 +93,8 @@ package final class TLSContext: @unchecked Sendable {
 
     private func choose() throws(TLSConfigurationError) {
         enroute_SSL_CTX_set_server_options(self.pointer)
-        // SSL_MODE_ENABLE_PARTIAL_WRITE is left out: our BIO never refuses a byte, so a write is always whole. A moving
-        // buffer is for a write repeated after the peer's half of a handshake message (see `TLSConnection`).
+        // SSL_MODE_ENABLE_PARTIAL_WRITE is not set: our BIO accepts every byte, so a write is always complete. The moving
+        // buffer is for a write repeated after the rest of a handshake message has arrived (see `TLSConnection`).
         _ = enroute_SSL_CTX_set_mode(
             self.pointer,
             Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | Int(SSL_MODE_AUTO_RETRY))
@@ -116,12 +116,12 @@ package final class TLSContext: @unchecked Sendable {
         ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305:\
         ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384
         """
-    /// The groups that are cheap for a server; the finite fields and P-521 that libssl would add are not.
+    /// The groups that are cheap for a server; libssl would add P-521 and the finite-field groups.
     static let groups = "X25519:P-256:P-384"
 }
 
-/// ALPN (RFC 7301): `http/1.1` when the client offers it. A client that offers only others is not refused: it goes on
-/// without a protocol, which is what one that offers none gets.
+/// ALPN (RFC 7301): selects `http/1.1` if the client offers it. A client that offers only other protocols is not rejected: it
+/// continues without a protocol, like a client that offers none.
 private let selectHTTP1: SSL_CTX_alpn_select_cb_func = { _, chosen, chosenLength, offered, offeredLength, _ in
     guard let chosen, let chosenLength, let offered else { return SSL_TLSEXT_ERR_NOACK }
     let wanted: StaticString = "http/1.1"
@@ -139,7 +139,7 @@ private let selectHTTP1: SSL_CTX_alpn_select_cb_func = { _, chosen, chosenLength
     return SSL_TLSEXT_ERR_NOACK
 }
 
-/// What libssl says of the first error on this thread, in words; forgets all of them.
+/// Returns libssl's text for the first error of this thread, and clears the error queue.
 func takeReason() -> String {
     let code = ERR_get_error()
     ERR_clear_error()

@@ -1,12 +1,12 @@
-// The certificate of a listener that never stops: what new connections get, replaceable while it runs.
+// The certificate for new connections, which can be replaced while the listener runs.
 //
-// Certificates are renewed every few weeks and a gateway holds connections for days. On SIGHUP both files are read
-// again, the ticket keys too; only when they are good together, and valid now, does the new context replace the old one.
-// Open connections hold a reference to the context they began with and notice nothing.
+// Certificates are renewed every few weeks, and a gateway holds connections for days. On SIGHUP the files are read again,
+// including the ticket keys. The new context replaces the old one only if the files belong together and the certificate is
+// currently valid. Open connections retain the context they started with.
 
 internal import Synchronization
 
-/// What the listener presents. Safe from any thread.
+/// The credentials of a listener. Safe from any thread.
 package final class TLSCredentials: Sendable {
     private let certificateChain: String
     private let privateKey: String
@@ -15,14 +15,14 @@ package final class TLSCredentials: Sendable {
     private let makesRecords: Bool
     private let context: Mutex<TLSContext>
 
-    /// Reads both PEM files; blocks on the disk.
+    /// Reads both PEM files; blocks on disk I/O.
     ///
-    /// - Parameter ticketKeys: files of session-ticket keys shared by all gateways, the newest first; none for keys that
-    ///   only this process has.
-    /// - Parameter ocspResponse: file of an OCSP response about the certificate, in DER, as `openssl ocsp -respout`
-    ///   writes it; sent to clients that ask (RFC 6066 section 8).
-    /// - Parameter makesRecords: `false` leaves all records to libssl, to compare with.
-    /// - Parameter acceptsInvalidDates: takes a certificate that has run out or is not valid yet, to try things out.
+    /// - Parameter ticketKeys: files of session ticket keys shared by all gateways, the newest first; empty for keys known
+    ///   only to this process.
+    /// - Parameter ocspResponse: file of an OCSP response for the certificate, in DER, as written by `openssl ocsp -respout`;
+    ///   sent to clients that request it (RFC 6066 section 8).
+    /// - Parameter makesRecords: `false` leaves all records to libssl, for comparisons.
+    /// - Parameter acceptsInvalidDates: accepts a certificate that has expired or is not valid yet, for experiments.
     package init(
         certificateChain: String, privateKey: String, ticketKeys: [String] = [], ocspResponse: String? = nil,
         makesRecords: Bool = true, acceptsInvalidDates: Bool = false
@@ -39,9 +39,9 @@ package final class TLSCredentials: Sendable {
         self.context = Mutex(first)
     }
 
-    /// Reads both files again. On an error, also when the new certificate has run out or is not valid yet, the old one stays
-    /// in use, and it is safe to try again.
-    /// Blocks on the disk: not for an event loop.
+    /// Reads the files again. On an error, including a certificate that has expired or is not valid yet, the old context stays
+    /// in use, and the call can be repeated.
+    /// Blocks on disk I/O: do not call it on an event loop.
     package func reload() throws(TLSConfigurationError) {
         let fresh = try TLSContext(
             certificateChain: self.certificateChain, privateKey: self.privateKey,
@@ -51,10 +51,10 @@ package final class TLSCredentials: Sendable {
         self.context.withLock { $0 = fresh }
     }
 
-    /// Why clients refuse the certificate in use at the moment, by its dates; `nil` when they do not.
+    /// Why clients currently reject the certificate because of its dates; `nil` when they accept it.
     package var dateProblem: TLSConfigurationError? { self.current.validity?.problem(in: self.certificateChain) }
 
-    /// What the next accepted socket is given.
+    /// The context for the next accepted socket.
     package var current: TLSContext {
         self.context.withLock { $0 }
     }

@@ -1,11 +1,11 @@
-// What a secure socket tells the rest of its pipeline, besides bytes.
+// What a secure socket reports to the rest of its pipeline, in addition to bytes.
 
-/// The end of a connection that broke the rules of TLS. Expected: the internet sends all sorts of things to an open port.
-/// Fired once through `errorCaught`; the socket is closed right after it. Not safe to go on; the peer may connect again.
+/// The end of a connection that violated TLS. Expected: the internet sends all kinds of bytes to an open port. Fired once
+/// through `errorCaught`; the socket is closed right afterwards. The connection cannot be used; the peer may connect again.
 package enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// No connection came about: no TLS at all, no version or cipher in common, or the peer does not accept our certificate.
+    /// The connection was not established: not TLS, no common version or cipher, or the peer rejects our certificate.
     case handshakeFailed(String)
-    /// The connection was established, and what came afterwards can not be.
+    /// The connection was established and then violated the protocol.
     case protocolViolation(String)
 
     package var description: String {
@@ -18,6 +18,6 @@ package enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Fired as a user inbound event.
 package enum SecureSocketEvent: Hashable, Sendable {
-    /// The TLS handshake is over; fired before the first byte of the peer. Never fired by a plain socket.
+    /// The TLS handshake completed; fired before the first byte of the peer. Never fired by a plain socket.
     case handshakeCompleted
 }

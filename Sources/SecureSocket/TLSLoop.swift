@@ -1,46 +1,45 @@
-// What libssl reads from and writes to: one BIO for all connections of an event loop.
+// One BIO for all connections of an event loop: what libssl reads from and writes to.
 //
-// The usual way gives every connection two memory BIOs, with a buffer and a copy each. But a loop works on one connection
-// at a time, and a call into libssl returns before the next begins. So one BIO is enough: before a call it is pointed at
-// the bytes at hand and its output is emptied; after the call the output belongs to the connection that was called, and
-// is sent or copied before the next. libssl keeps what it has of an unfinished record itself, so nothing else is kept
-// here per connection.
+// Usually each connection has two memory BIOs, with a buffer and a copy each. But a loop works on one connection at a time, and
+// a call into libssl returns before the next one starts. So one BIO suffices: before a call it is pointed at the input and its
+// output is emptied; after the call the output belongs to that connection, and is sent or copied before the next call.
+// libssl itself stores an incomplete record, so nothing else is stored here per connection.
 //
-// The BIO counts references: each `SSL` holds one (`SSL_set_bio` takes it), this object holds one.
+// The BIO is reference-counted: each `SSL` holds a reference (`SSL_set_bio` takes it), and this object holds one.
 
 internal import COpenSSL
 internal import Glibc
 
-/// What the connections of one event loop share. Confined to its loop: create one for each loop and use it nowhere else.
+/// State shared by the connections of one event loop. Confined to its loop: create one for each loop and use it nowhere else.
 package final class TLSLoop {
     /// The BIO that every `SSL` of this loop reads from and writes to.
     let bio: OpaquePointer
-    /// The bytes from the socket that libssl has not taken yet. Empty outside of a call into libssl.
+    /// The bytes from the socket that libssl has not consumed yet. Empty outside of a call into libssl.
     private(set) var input = UnsafeRawBufferPointer(start: nil, count: 0)
     private var buffer: UnsafeMutableRawBufferPointer
     private var count = 0
 
-    /// What libssl said in the last call, in plaintext, where records are ours.
+    /// Messages that libssl sent in the last call, in plaintext, if records are written by `RecordWriter`.
     private(set) var said: [Said] = []
-    /// How often the peer took new keys, in the last call.
+    /// How often the peer updated its keys in the last call.
     private(set) var keyUpdatesHeard = 0
-    /// The secret that libssl sends under from now on, of the connection that was called.
+    /// The new sending secret of the connection that was called.
     private var sendingSecret: [UInt8]?
     private var ownContext: (source: TLSContext, copy: TLSContext)?
     private var contexts: [OpaquePointer?] = Array(repeating: nil, count: RecordWriter.Suite.allCases.count)
 
-    /// A message of libssl's own.
+    /// A message that libssl generates itself.
     enum Said: Equatable {
         case alert(level: UInt8, description: UInt8)
         case keyUpdate
     }
 
-    /// Room for one record of the largest size (RFC 8446, 5.2) and a little. More is given back when it was used.
+    /// Room for one record of maximum size (RFC 8446, 5.2) and a little more. A larger buffer is released after use.
     private static let usualCapacityBytes = 17 * 1024
 
     package init() {
         guard let method = Self.method, let bio = BIO_new(method) else {
-            // Both fail only when there is no memory, in which case nothing can be done here.
+            // Both fail only without memory, and then nothing can be done here.
             preconditionFailure("libcrypto has no memory for a BIO")
         }
         self.bio = bio
@@ -51,7 +50,7 @@ package final class TLSLoop {
     }
 
     deinit {
-        // Every connection holds this object, so no `SSL` uses the BIO any more.
+        // Every connection holds this object, so no `SSL` uses the BIO any longer.
         BIO_free(self.bio)
         for context in self.contexts { EVP_CIPHER_CTX_free(context) }
         self.buffer.deallocate()
@@ -62,7 +61,7 @@ package final class TLSLoop {
         UnsafeRawBufferPointer(rebasing: self.buffer[..<self.count])
     }
 
-    /// A call into libssl: empties the output, and lets libssl read `bytes`.
+    /// Makes a call into libssl: empties the output and provides `bytes` as input.
     func withInput<Result>(_ bytes: UnsafeRawBufferPointer, _ body: () -> Result) -> Result {
         self.empty()
         self.input = bytes
@@ -70,18 +69,18 @@ package final class TLSLoop {
         return body()
     }
 
-    // MARK: records of our own
+    // MARK: Records written by Enroute
 
-    /// This loop's own copy of a context; made once for each, so a reload makes one more.
+    /// This loop's own copy of a context, created once per context, so a reload creates another one.
     func own(_ shared: TLSContext) -> TLSContext {
         if let ownContext, ownContext.source === shared { return ownContext.copy }
-        // Without memory for it connections use the shared one: then records are libssl's.
+        // Without memory for a copy, connections use the shared context, and libssl writes their records.
         guard let copy = try? TLSContext(forOneLoop: shared) else { return shared }
         self.ownContext = (shared, copy)
         return copy
     }
 
-    /// The context that encrypts records of this suite, with a key given each time.
+    /// The context that encrypts records of this suite, given a key each time.
     func cipherContext(for suite: RecordWriter.Suite) -> OpaquePointer? {
         let index = Int(suite.rawValue & 0xF) - 1
         if let context = self.contexts[index] { return context }
@@ -89,7 +88,7 @@ package final class TLSLoop {
         return self.contexts[index]
     }
 
-    /// Room behind the output, to be written and then committed.
+    /// Returns space after the output, to be written and then committed.
     func reserve(_ bytes: Int) -> UnsafeMutableRawPointer {
         if self.count + bytes > self.buffer.count { self.grow(to: self.count + bytes) }
         // The buffer is never empty.
@@ -98,10 +97,10 @@ package final class TLSLoop {
 
     func commit(_ bytes: Int) { self.count += bytes }
 
-    /// Forgets the output, which is libssl's and not to be sent.
+    /// Discards output of libssl that must not be sent.
     func dropOutput() { self.count = 0 }
 
-    /// How many records the output holds.
+    /// The number of records in the output.
     var outputRecords: UInt64 {
         var (records, place): (UInt64, Int) = (0, 0)
         while place + 5 <= self.count {
@@ -122,7 +121,7 @@ package final class TLSLoop {
 
     fileprivate func hear(secret: [UInt8]) { self.sendingSecret = secret }
 
-    /// Before a call that has nothing to read: the output is this call's alone.
+    /// Prepares a call without input: the output is then only this call's.
     func empty() {
         self.count = 0
         self.keyUpdatesHeard = 0
@@ -153,13 +152,13 @@ package final class TLSLoop {
         self.buffer = grown
     }
 
-    /// One for the process, never freed: libssl keeps no copy of it. Written once, read only afterwards.
+    /// One per process and never freed, because libssl does not copy it. Written once, read-only afterwards.
     private nonisolated(unsafe) static let method: OpaquePointer? = {
         let method = BIO_meth_new(BIO_get_new_index() | Int32(BIO_TYPE_SOURCE_SINK), "enroute event loop")
         guard let method else { return nil }
         BIO_meth_set_read(method, readFromLoop)
         BIO_meth_set_write(method, writeToLoop)
-        // Nothing is held back, so a flush is always done; every other question is answered with "no".
+        // Nothing is buffered, so a flush always succeeds; every other control operation is answered with "no".
         BIO_meth_set_ctrl(method) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }
         return method
     }()
@@ -173,8 +172,8 @@ private func loop(of bio: OpaquePointer) -> TLSLoop? {
     BIO_get_data(bio).map { Unmanaged<TLSLoop>.fromOpaque($0).takeUnretainedValue() }
 }
 
-/// Gives what there is; when there is nothing, "try again" and never "the end": the end of a socket is the channel's to
-/// tell.
+/// Returns the available bytes. When there are none, it reports "try again" and never "end of file": the channel reports the
+/// end of a socket.
 private let readFromLoop: @convention(c) (OpaquePointer?, UnsafeMutablePointer<CChar>?, CInt) -> CInt = {
     bio, destination, limit in
     guard let bio, let destination, let loop = loop(of: bio) else { return -1 }
@@ -194,7 +193,7 @@ private let writeToLoop: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?, 
     return count
 }
 
-/// Of the peer's messages in plaintext (SSL_CTX_set_msg_callback) those that take new keys, where records are libssl's.
+/// Counts the peer's KeyUpdate messages (SSL_CTX_set_msg_callback), for connections whose records libssl writes.
 let hearKeyUpdates:
     @convention(c) (CInt, CInt, CInt, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?) -> Void = {
         isSent, version, content, bytes, count, ssl, _ in
@@ -204,7 +203,7 @@ let hearKeyUpdates:
         ssl.flatMap { SSL_get_wbio($0) }.flatMap { loop(of: $0) }?.hearKeyUpdate()
     }
 
-/// The same, and of those that libssl sends the ones that may come after the handshake.
+/// Does the same, and records the messages of libssl that may follow a handshake.
 let hearMessage:
     @convention(c) (CInt, CInt, CInt, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?) -> Void = {
         isSent, version, content, bytes, count, ssl, argument in
@@ -215,16 +214,17 @@ let hearMessage:
         } else if content == SSL3_RT_HANDSHAKE, version == TLS1_3_VERSION, count > 0 {
             switch CInt(bytes.load(as: UInt8.self)) {
             case SSL3_MT_KEY_UPDATE: loop.hear(.keyUpdate)
-            // The next secret that libssl derives is the one that we send under. Only for that one it is asked to tell:
-            // it writes each secret as text with a `sprintf` for each byte, a tenth of a handshake for all five.
+            // The next secret that libssl derives is the one for sending. The key log callback is set only for that one,
+            // because libssl formats each secret as text with one `sprintf` per byte, which takes a tenth of a handshake for
+            // all five.
             case SSL3_MT_FINISHED: SSL_CTX_set_keylog_callback(SSL_get_SSL_CTX(ssl), hearSecret)
             default: break
             }
         }
     }
 
-/// libssl's secrets, a line for each as in NSS's key log (SSL_CTX_set_keylog_callback): the one that we send under. The
-/// line is libssl's and goes nowhere else.
+/// Receives libssl's secrets as NSS key log lines (SSL_CTX_set_keylog_callback) and records the one for sending. The line
+/// belongs to libssl and is not stored.
 let hearSecret: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?) -> Void = { ssl, line in
     guard let ssl, let line, let loop = SSL_get_wbio(ssl).flatMap({ loop(of: $0) }) else { return }
     let label: StaticString = "SERVER_TRAFFIC_SECRET_0 "

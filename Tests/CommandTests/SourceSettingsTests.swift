@@ -27,8 +27,8 @@ import Testing
         (["ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example"], ["ENROUTE_SNS_CERTIFICATE_HOSTS is set", "or unset it"]),
         (["ENROUTE_SQS_QUEUE_URL": "orders"], ["ENROUTE_SQS_QUEUE_URL must look like https://sqs."]),
         (["ENROUTE_SQS_QUEUE_URL": "http://sqs.example/1/orders"], ["http:// is for localhost alone"]),
-        (["ENROUTE_SQS_QUEUE_URL": "https://a:b@sqs.example/1/orders"], ["ENROUTE_SQS_QUEUE_URL must be like"]),
-        (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example/orders"], ["ENROUTE_SQS_QUEUE_URL must be like"]),
+        (["ENROUTE_SQS_QUEUE_URL": "https://a:b@sqs.example/1/orders"], ["ENROUTE_SQS_QUEUE_URL must look like"]),
+        (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example/orders"], ["ENROUTE_SQS_QUEUE_URL must look like"]),
         (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example/1/orders"], ["region of the queue", "set AWS_REGION"]),
         (
             ["ENROUTE_SQS_QUEUE_URL": queue, "AWS_REGION": "Frankfurt am Main"],
@@ -41,7 +41,7 @@ import Testing
         (["ENROUTE_TOKEN_JWKS_URL": "keys"], ["ENROUTE_TOKEN_JWKS_URL must"]),
         // Found by Tests/Hostile: a port over 65535 ended the process when the service was asked (a relative of B27).
         (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:99999/keys"], ["ENROUTE_TOKEN_JWKS_URL must", "1 to 65535"]),
-        (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example:65536/1/orders"], ["ENROUTE_SQS_QUEUE_URL must be like"]),
+        (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example:65536/1/orders"], ["ENROUTE_SQS_QUEUE_URL must look like"]),
         (["ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:65536"], ["ENROUTE_ETA_OSRM_URL can not be used"]),
         (["ENROUTE_SIGN_IN_URL": "https://a.example:65536/"], ["ENROUTE_SIGN_IN_URL is https://a.example:65536/"]),
         (

@@ -73,7 +73,7 @@ import Testing
         #expect(self.refusal(of: "*1048576\r\n") == nil)
         #expect(
             self.refusal(of: "*1048577\r\n")
-                == "Redis sent what RESP2 does not allow: an array of 1048577 elements, more than we accept.")
+                == "Redis violated RESP2: an array of 1048577 elements, which exceeds the limit.")
     }
 
     @Test(arguments: [
@@ -104,7 +104,7 @@ import Testing
 
     @Test func `a string one byte too long is refused although all of it came`() {
         let value = RESPValue.string([UInt8](repeating: 0x61, count: 1 << 20 + 1))
-        #expect(throws: RedisError.protocolViolation("a string of 1048577 bytes, more than we accept")) {
+        #expect(throws: RedisError.protocolViolation("a string of 1048577 bytes, which exceeds the limit")) {
             try RESPReader().replies(to: value.encoded)
         }
     }
@@ -140,7 +140,7 @@ import Testing
         ])
     func `what is no RESP is refused with a sentence`(text: String) {
         let reason = self.refusal(of: text)
-        #expect(reason?.hasPrefix("Redis sent what RESP2 does not allow: ") == true)
+        #expect(reason?.hasPrefix("Redis violated RESP2: ") == true)
         #expect((reason?.count ?? 0) > 45, "\(reason ?? "accepted")")
     }
 

@@ -42,7 +42,7 @@ import Testing
             ("http://localhost", "scheme is none"), ("redis+other://localhost", "scheme is none"),
             ("redis:localhost", "names no host"), ("redis://a,b", "takes one"), ("redis+cluster://a/1", "no databases"),
             ("redis+sentinel://a:1,b:2", "does not name the master"), ("redis+sentinel://a:1,:2/m", "names no host"),
-            ("rediss://a?cert=c.pem", "cert and key go together"),
+            ("rediss://a?cert=c.pem", "cert and key must be given together"),
             ("redis://", "names no host"), ("redis:///3", "names no host"), ("redis://:6379", "names no host"),
             ("redis://h/three", "not a database number"), ("redis://h/1/2", "not a database number"),
             ("redis://h/-1", "not a database number"), ("redis://h:0", "port is not"),

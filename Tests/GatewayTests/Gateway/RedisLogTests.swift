@@ -32,7 +32,7 @@ import Testing
                 #expect(isTried)
                 let failed = try #require(lines.all.first { $0.message == "Redis connection failed" })
                 let reason = "\(try #require(failed.metadata["reason"]))"
-                #expect(reason.hasPrefix("Redis at \(place) can not be reached: Connection refused. "), "\(reason)")
+                #expect(reason.hasPrefix("Redis at \(place) cannot be reached: Connection refused. "), "\(reason)")
             }
         }
     }
