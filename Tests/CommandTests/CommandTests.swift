@@ -113,7 +113,7 @@ import Testing
     @Test(
         arguments: [
             ([:], 69, "Redis at unix:/nowhere.sock cannot be reached"),
-            (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "its scheme is none of redis"),
+            (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "its scheme is not redis"),
             // Found by Tests/Hostile: which setting it is was not said, or the exit code was another (B14, B44).
             (["ENROUTE_REDIS_LIVE_URL": "http://x"], 78, "ENROUTE_REDIS_LIVE_URL: "),
             (["ENROUTE_REDIS_LEDGER_URL": "redis://[::1"], 78, "ENROUTE_REDIS_LEDGER_URL: "),

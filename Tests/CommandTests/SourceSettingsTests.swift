@@ -14,15 +14,15 @@ import Testing
 
     /// What is set, and what is said of it: what, why and what to do.
     private static let bad: [([String: String], [String])] = [
-        (["ENROUTE_SNS_TOPICS": "orders"], ["ENROUTE_SNS_TOPICS names orders", "like arn:aws:sns:eu-central-1"]),
-        (["ENROUTE_SNS_TOPICS": "\(topic), arn:aws:sqs:eu-central-1:123456789012:q"], ["names arn:aws:sqs"]),
+        (["ENROUTE_SNS_TOPICS": "orders"], ["ENROUTE_SNS_TOPICS contains orders", "such as arn:aws:sns:eu-central-1"]),
+        (["ENROUTE_SNS_TOPICS": "\(topic), arn:aws:sqs:eu-central-1:123456789012:q"], ["contains arn:aws:sqs"]),
         (
             ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CA": "/no.pem"],
             ["ENROUTE_SNS_CA names /no.pem", "no certificate"]
         ),
         (
             ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example,https://sns.example"],
-            ["ENROUTE_SNS_CERTIFICATE_HOSTS names https://sns.example", "never be asked", "sns.example:8443"]
+            ["ENROUTE_SNS_CERTIFICATE_HOSTS contains https://sns.example", "not a host name", "sns.example:8443"]
         ), (["ENROUTE_SNS_CA": "/no.pem"], ["ENROUTE_SNS_CA is set", "name the topics in ENROUTE_SNS_TOPICS"]),
         (["ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example"], ["ENROUTE_SNS_CERTIFICATE_HOSTS is set", "or unset it"]),
         (["ENROUTE_SQS_QUEUE_URL": "orders"], ["ENROUTE_SQS_QUEUE_URL must look like https://sqs."]),
@@ -46,7 +46,7 @@ import Testing
         (["ENROUTE_SIGN_IN_URL": "https://a.example:65536/"], ["ENROUTE_SIGN_IN_URL is https://a.example:65536/"]),
         (
             ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example:65536"],
-            ["ENROUTE_SNS_CERTIFICATE_HOSTS names sns.example:65536"]
+            ["ENROUTE_SNS_CERTIFICATE_HOSTS contains sns.example:65536"]
         ),
         (
             ["ENROUTE_TOKEN_JWKS_URL": "https://a:b@issuer.example/"],

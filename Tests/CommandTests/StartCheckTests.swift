@@ -166,7 +166,7 @@ import Testing
             for mode in ["production", "development"] {
                 let settings = ["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_MODE": mode]
                 let outcome = try await CommandTests.run(["serve"], environment: Self.good.merging(settings) { $1 })
-                #expect(outcome.code == 78 && outcome.error.contains("refused to sign us in"), "\(outcome)")
+                #expect(outcome.code == 78 && outcome.error.contains("refused the credentials"), "\(outcome)")
             }
         }
     }

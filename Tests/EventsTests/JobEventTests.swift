@@ -101,7 +101,7 @@ import Testing
             }
         }
         let foreign = self.order(.onTheWay, after: .accepted)
-        #expect(foreign == .never("A delivery is never on_the_way."))
+        #expect(foreign == .never("A delivery never has the status on_the_way."))
     }
 
     @Test func `in the circle of preparing and failing to find a rider, time decides`() {

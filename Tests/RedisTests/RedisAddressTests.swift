@@ -38,26 +38,27 @@ import Testing
 
     @Test(
         arguments: [
-            ("", "it is not a URL"), ("localhost", "it is not a URL"), ("localhost:6379", "scheme is none"),
-            ("http://localhost", "scheme is none"), ("redis+other://localhost", "scheme is none"),
-            ("redis:localhost", "names no host"), ("redis://a,b", "takes one"), ("redis+cluster://a/1", "no databases"),
-            ("redis+sentinel://a:1,b:2", "does not name the master"), ("redis+sentinel://a:1,:2/m", "names no host"),
+            ("", "it is not a URL"), ("localhost", "it is not a URL"), ("localhost:6379", "scheme is not redis"),
+            ("http://localhost", "scheme is not redis"), ("redis+other://localhost", "scheme is not redis"),
+            ("redis:localhost", "has no host"), ("redis://a,b", "accepts only one"),
+            ("redis+cluster://a/1", "only database 0"),
+            ("redis+sentinel://a:1,b:2", "does not name the master"), ("redis+sentinel://a:1,:2/m", "has no host"),
             ("rediss://a?cert=c.pem", "cert and key must be given together"),
-            ("redis://", "names no host"), ("redis:///3", "names no host"), ("redis://:6379", "names no host"),
+            ("redis://", "has no host"), ("redis:///3", "has no host"), ("redis://:6379", "has no host"),
             ("redis://h/three", "not a database number"), ("redis://h/1/2", "not a database number"),
             ("redis://h/-1", "not a database number"), ("redis://h:0", "port is not"),
             ("redis://h:65536", "port is not"),
             // B44: a password with a slash was taken for a host, a port and a database.
-            ("redis://u:pa/ss@h:6379", "a slash in a user or a password is written %2F"),
-            ("redis://:/ss@h", "a slash in a user or a password is written %2F"),
-            ("redis+sentinel://u:pa/ss@h:1/m", "is written %2F"), ("unix://u:pa/ss@/run/redis.sock", "is written %2F"),
-            ("redis://u:p?ss@h:6379", "a question mark in a password is written %3F"),
-            ("rediss://h?caa=ca.pem", "only ca, cert, key"), ("redis://u:100%@h", "a percent sign is written %25"),
-            ("redis://u:%+1@h", "is written %25"), ("redis://u:%FF@h", "not UTF-8"), ("unix:/a?db=1", "nothing else"),
+            ("redis://u:pa/ss@h:6379", "write a slash in a user or a password as %2F"),
+            ("redis://:/ss@h", "write a slash in a user or a password as %2F"),
+            ("redis+sentinel://u:pa/ss@h:1/m", "as %2F"), ("unix://u:pa/ss@/run/redis.sock", "as %2F"),
+            ("redis://u:p?ss@h:6379", "write a question mark in a password as %3F"),
+            ("rediss://h?caa=ca.pem", "only ca, cert, key"), ("redis://u:100%@h", "write a percent sign as %25"),
+            ("redis://u:%+1@h", "as %25"), ("redis://u:%FF@h", "not UTF-8"), ("unix:/a?db=1", "only ?database=n"),
             ("unix:", "no socket file"), ("unix://", "no socket file"), ("unix://run/redis.sock", "no socket file"),
             ("unix:/a?database=x", "database is not a number"), ("unix:/a?database=-1", "database is not a number"),
         ])
-    func `a URL that can not be meant is refused with the reason and an example`(url: String, reason: String) throws {
+    func `an invalid URL is rejected with the reason and an example`(url: String, reason: String) throws {
         let error = try #require(throws: RedisAddress.Malformed.self) { try RedisAddress(url: url) }
         #expect(error.description.contains(reason), "\(error)")
         #expect(error.description.contains("redis://[user:password@]host[:port]"))

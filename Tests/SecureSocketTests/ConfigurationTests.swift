@@ -154,7 +154,7 @@ import Testing
                 return false
             } catch {
                 let (word, path) = (
-                    validity.upperBound < 0 ? "expired at 20" : "valid only from 20", files.certificatePath
+                    validity.upperBound < 0 ? "expired at 20" : "not valid before 20", files.certificatePath
                 )
                 return "\(error)".contains(word) && "\(error)".contains(path)
             }

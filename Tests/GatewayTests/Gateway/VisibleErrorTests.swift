@@ -134,7 +134,7 @@ import Testing
             $0.message == "redis command failed" && $0.metadata["kind"] == "oom"
         }
         #expect(said.count { $0.metadata["role"] == "ledger" } == 1)
-        #expect(said.allSatisfy { $0.level == .error && $0.metadata["reason"] == "Redis answered OOM" })
+        #expect(said.allSatisfy { $0.level == .error && $0.metadata["reason"] == "Redis replied OOM" })
     }
 
     @Test func `B35: a user without the right to a command is said and counted`() async throws {

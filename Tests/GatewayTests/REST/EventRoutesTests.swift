@@ -146,7 +146,7 @@ import Testing
                     "applied", "refused", "applied", "refused", "refused", "applied", "refused", "superseded",
                 ])
             #expect(answers.map(\.id) == ["e-0", nil, "e-1", "e-2", "e-3", "e-4", "e-5", "e-6"])
-            #expect(answers[6].jobStatus == "cancelled" && answers[6].detail?.contains("never becomes") == true)
+            #expect(answers[6].jobStatus == "cancelled" && answers[6].detail?.contains("cannot become") == true)
             let metrics = try await sender.gateway.manage("/metrics").text
             #expect(metrics.contains(#"enroute_events_refused_total{reason="never"} 2"#))
             #expect(metrics.contains(#"enroute_events_refused_total{reason="malformed"} 1"#))
