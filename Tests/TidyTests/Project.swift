@@ -26,6 +26,22 @@ enum Project {
         }
     }
 
+    /// All text files that `isIncluded`, without hidden folders, installed packages and results of benchmarks.
+    static func texts(_ isIncluded: (String) -> Bool) throws -> [File] {
+        let skipped: Set = ["node_modules", "results", "__pycache__"]
+        guard let found = FileManager.default.enumerator(atPath: self.root.path) else { return [] }
+        var paths: [String] = []
+        while let path = found.nextObject() as? String {
+            let name = path.split(separator: "/").last ?? ""
+            if name.hasPrefix(".") || skipped.contains(String(name)) {
+                found.skipDescendants()
+            } else if isIncluded(path), found.fileAttributes?[.type] as? FileAttributeType == .typeRegular {
+                paths.append(path)
+            }
+        }
+        return try paths.sorted().map { try self.file($0) }
+    }
+
     static func file(_ path: String) throws -> File {
         File(path: path, text: try String(contentsOf: self.root.appending(path: path), encoding: .utf8))
     }
