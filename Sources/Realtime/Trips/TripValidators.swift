@@ -29,7 +29,7 @@ package final class TripValidators {
     }
 
     private struct Entry {
-        var trip: RiderTrip
+        var trip: TripState
         /// What followers have been shown is known here.
         var isRead = false
         var reading: EventLoopFuture<Void>?
@@ -102,7 +102,7 @@ package final class TripValidators {
             self.count(oldest.key)
             self.entries[oldest.key] = nil
         }
-        let trip = RiderTrip(bounds: self.loop.settings.judge, freshFor: UInt64(self.freshness.nanoseconds))
+        let trip = TripState(bounds: self.loop.settings.judge, freshFor: UInt64(self.freshness.nanoseconds))
         let entry = Entry(trip: trip, usedAt: .now())
         self.entries[key] = entry
         return entry

@@ -17,7 +17,7 @@ import Testing
         let (start, first) = (now, fixes[0].at)
         let deadlines = Deadlines(now: start)
         let watch = FreshnessWatch(deadlines: deadlines, freshness: .seconds(30)) { now }
-        var (trip, told) = (RiderTrip(bounds: .init()), [String: Int]())
+        var (trip, told) = (TripState(bounds: .init()), [String: Int]())
         watch.onStale = { _ in told["stale", default: 0] += 1 }
         for fix in fixes {
             let taken = start + .milliseconds(fix.at - first)

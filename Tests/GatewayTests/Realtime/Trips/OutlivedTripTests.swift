@@ -177,7 +177,7 @@ import Testing
 
     @Test func `travel mode that is switched on again while it is on begins nothing, and loses no reason`() {
         let minute: UInt64 = 60_000_000_000
-        var trip = RiderTrip(bounds: .init())
+        var trip = TripState(bounds: .init())
         let isFirst = trip.startTravel(now: 0)
         trip.reported(.permissionDenied, now: 1)
         let taken = trip.takeUnavailabilityNotice(now: minute, isOver: false)

@@ -63,7 +63,7 @@ import Tracking
                     isStale = state == .stale
                 }
                 var last: (at: Int64, sent: ContinuousClock.Instant)?
-                var trip = RiderTrip(bounds: gateway.settings.judge)
+                var trip = TripState(bounds: gateway.settings.judge)
                 for (index, fix) in fixes.enumerated() {
                     let judged = trip.judge(
                         [fix], received: .init(monotonic: UInt64(fix.at) * 1_000_000, wall: .now))

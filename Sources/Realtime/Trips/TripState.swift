@@ -28,7 +28,7 @@ package struct Judged: Hashable, Sendable {
 }
 
 /// What is known of a trip.
-struct RiderTrip: Sendable {
+struct TripState: Sendable {
     private(set) var judge: FixJudge
     /// What was noted of its verdicts already.
     private var noted = VerdictCounts()
