@@ -118,7 +118,7 @@ class Site:
             "TLS": "on" if self.is_secure else "off",
         }
         if self.is_secure:
-            ours |= {"TLS_CERTIFICATE": str(self._certificate()), "TLS_KEY": str(self.folder / "key.pem")}
+            ours |= {"TLS_CERTIFICATE_FILE": str(self._certificate()), "TLS_KEY_FILE": str(self.folder / "key.pem")}
         ours |= {f"LIMIT_{name}": str(value) for name, value in UNBOUNDED.items()}
         ours |= self.settings
         theirs = {name: value for name, value in os.environ.items() if not name.startswith("ENROUTE_")}

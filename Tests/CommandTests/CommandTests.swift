@@ -122,8 +122,11 @@ import Testing
             (["ENROUTE_STREETS": "/no.geojson"], 78, "ENROUTE_STREETS: "),
             (["ENROUTE_TILE_ATTRIBUTION": "a"], 78, "ENROUTE_TILE_ATTRIBUTION is set"),
             (["ENROUTE_TLS": "maybe"], 78, "ENROUTE_TLS is maybe"),
-            (["ENROUTE_TLS": "on"], 78, "ENROUTE_TLS_CERTIFICATE is not set"),
-            (["ENROUTE_TLS": "on", "ENROUTE_TLS_CERTIFICATE": "/no.pem", "ENROUTE_TLS_KEY": "/no.pem"], 78, "/no.pem"),
+            (["ENROUTE_TLS": "on"], 78, "ENROUTE_TLS_CERTIFICATE_FILE is not set"),
+            (
+                ["ENROUTE_TLS": "on", "ENROUTE_TLS_CERTIFICATE_FILE": "/no.pem", "ENROUTE_TLS_KEY_FILE": "/no.pem"], 78,
+                "/no.pem"
+            ),
             (["ENROUTE_TOKEN_SECRET": "short"], 78, "shorter than 32 bytes"),
             (["ENROUTE_TOKEN_SECRET": ""], 78, "No key to check tokens"),
             (["ENROUTE_TOKEN_PUBLIC_KEY": "/no.pem"], 78, "/no.pem, which can not be read"),

@@ -113,8 +113,9 @@ import Testing
 
     /// With a certificate; each file is read when the gateway starts, so a missing one is found then.
     @Test(arguments: [
-        ("ENROUTE_TLS_TICKET_KEYS", "/no.keys", "/no.keys"), ("ENROUTE_TLS_OCSP_RESPONSE", "/no.der", "/no.der"),
-        ("ENROUTE_TLS_RECORDS", "none", "ENROUTE_TLS_RECORDS is none"),
+        ("ENROUTE_TLS_TICKET_KEY_FILES", "/no.keys", "/no.keys"),
+        ("ENROUTE_TLS_OCSP_RESPONSE_FILE", "/no.der", "/no.der"),
+        ("ENROUTE_TLS_RECORD_LAYER", "none", "ENROUTE_TLS_RECORD_LAYER is none"),
     ])
     func `settings of TLS are looked at before the listener opens`(name: String, value: String, said: String)
         async throws
@@ -122,7 +123,8 @@ import Testing
         try await TemporaryFolder.holding("enroute-settings") { folder in
             let files = try DevelopmentCertificate(name: "settings").write(to: folder)
             let secure = [
-                "ENROUTE_TLS": "on", "ENROUTE_TLS_CERTIFICATE": files.certificate, "ENROUTE_TLS_KEY": files.key,
+                "ENROUTE_TLS": "on", "ENROUTE_TLS_CERTIFICATE_FILE": files.certificate,
+                "ENROUTE_TLS_KEY_FILE": files.key,
             ]
             #expect(try await Self.settings(secure).settings.credentials != nil)
             let error = await #expect(throws: (any Error).self) {

@@ -29,8 +29,9 @@ import Testing
     ) async throws {
         let files = try DevelopmentCertificate().write(to: folder.path)
         let environment = Environment.custom([
-            "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url, "ENROUTE_TLS_CERTIFICATE": files.certificate,
-            "ENROUTE_TLS_KEY": files.key, "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_LOG_LEVEL": "critical",
+            "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": redis.url,
+            "ENROUTE_TLS_CERTIFICATE_FILE": files.certificate,
+            "ENROUTE_TLS_KEY_FILE": files.key, "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_LOG_LEVEL": "critical",
             "ENROUTE_DRAIN_ACCEPT_SECONDS": "0", "ENROUTE_DRAIN_SECONDS": "1",
             "ENROUTE_MANAGEMENT_PORT": "0", "ENROUTE_MODE": "development",
         ])

@@ -85,7 +85,7 @@ import Testing
             var settings = [
                 "ENROUTE_REDIS_LIVE_URL": Self.url("enroute", live),
                 "ENROUTE_REDIS_LEDGER_URL": Self.url("enroute", ledger), "ENROUTE_TLS": "on",
-                "ENROUTE_TLS_CERTIFICATE": files.certificate, "ENROUTE_TLS_KEY": files.key,
+                "ENROUTE_TLS_CERTIFICATE_FILE": files.certificate, "ENROUTE_TLS_KEY_FILE": files.key,
             ]
             let outcome = try await CommandTests.run(["serve"], environment: Self.good.merging(settings) { $1 })
             #expect(outcome.code == 78 && outcome.error.contains("expired at"), "\(outcome)")
@@ -240,7 +240,7 @@ import Testing
             #expect(code == 0 && report.errors == 0, "\(report)")
             let own = report.findings.filter { $0.subject == .configuration }
             #expect(own.allSatisfy { $0.severity == .warning && $0.role == nil })
-            #expect(own.contains { $0.what.contains("ENROUTE_TLS_CERTIFICATE is not set") }, "\(own)")
+            #expect(own.contains { $0.what.contains("ENROUTE_TLS_CERTIFICATE_FILE is not set") }, "\(own)")
             #expect(own.contains { $0.what.contains("No key to check tokens with") }, "\(own)")
             #expect(report.findings.contains { $0.role == .ledger && $0.subject == .reload && $0.severity == .ok })
         }

@@ -74,7 +74,7 @@ def kind(wrong, outcome=REFUSED, **beside) -> Kind:
     return Kind(tuple(wrong), tuple(beside.items()), outcome)
 
 
-TLS = dict(TLS="on", TLS_CERTIFICATE="{certificate}", TLS_KEY="{key}")
+TLS = dict(TLS="on", TLS_CERTIFICATE_FILE="{certificate}", TLS_KEY_FILE="{key}")
 SNS = dict(SNS_TOPICS="arn:aws:sns:eu-central-1:123456789012:orders")
 OSRM = dict(ETA_OSRM_URL="http://127.0.0.1:5000")
 SQS = dict(AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
@@ -83,11 +83,11 @@ SQS = dict(AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
 KINDS: dict[str, Kind] = {
     "MODE": kind(["word", "PRODUCTION", "dev"]),
     "LOG_LEVEL": kind(["word", "INFO", "7"]),
-    "TLS_CERTIFICATE": kind(NO_FILES + ["{key}"], **TLS),
-    "TLS_KEY": kind(NO_FILES + ["{certificate}", "{other_key}"], **TLS),
-    "TLS_TICKET_KEYS": kind(["/nonexistent", "{garbage}", "{empty}", "{garbage},{garbage}"], **TLS),
-    "TLS_OCSP_RESPONSE": kind(["/nonexistent", "{garbage}", "{empty}"], EITHER, **TLS),
-    "TLS_RECORDS": kind(["word", "OWN"], **TLS),
+    "TLS_CERTIFICATE_FILE": kind(NO_FILES + ["{key}"], **TLS),
+    "TLS_KEY_FILE": kind(NO_FILES + ["{certificate}", "{other_key}"], **TLS),
+    "TLS_TICKET_KEY_FILES": kind(["/nonexistent", "{garbage}", "{empty}", "{garbage},{garbage}"], **TLS),
+    "TLS_OCSP_RESPONSE_FILE": kind(["/nonexistent", "{garbage}", "{empty}"], EITHER, **TLS),
+    "TLS_RECORD_LAYER": kind(["word", "BUILTIN", "own"], **TLS),
     "REDIS_LIVE_URL": kind(NO_REDIS),
     "REDIS_LEDGER_URL": kind(NO_REDIS),
     "REDIS_LIVE_ADMIN_URL": kind(NO_REDIS),
@@ -205,8 +205,8 @@ def cases() -> tuple[list[Case], list[str]]:
             "MODE",
             "TILE_URL",
             "TLS",
-            "TLS_CERTIFICATE",
-            "TLS_KEY",
+            "TLS_CERTIFICATE_FILE",
+            "TLS_KEY_FILE",
             "REDIS_LIVE_URL",
             "TOKEN_SECRET",
             "TOKEN_PUBLIC_KEY",

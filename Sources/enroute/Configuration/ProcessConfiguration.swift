@@ -219,11 +219,11 @@ struct ProcessConfiguration {
         guard try self.choice("ENROUTE_TLS", ["on", "off"]) == "on" else { return nil }
         let why = "a PEM file. Behind a balancer that terminates TLS set ENROUTE_TLS=off."
         return try TLSCredentials(
-            certificateChain: self.required("ENROUTE_TLS_CERTIFICATE", why),
-            privateKey: self.required("ENROUTE_TLS_KEY", why),
-            ticketKeys: self.list("ENROUTE_TLS_TICKET_KEYS"),
-            ocspResponse: self.text("ENROUTE_TLS_OCSP_RESPONSE"),
-            makesRecords: try self.choice("ENROUTE_TLS_RECORDS", ["own", "libssl"]) == "own",
+            certificateChain: self.required("ENROUTE_TLS_CERTIFICATE_FILE", why),
+            privateKey: self.required("ENROUTE_TLS_KEY_FILE", why),
+            ticketKeys: self.list("ENROUTE_TLS_TICKET_KEY_FILES"),
+            ocspResponse: self.text("ENROUTE_TLS_OCSP_RESPONSE_FILE"),
+            makesRecords: try self.choice("ENROUTE_TLS_RECORD_LAYER", ["builtin", "openssl"]) == "builtin",
             acceptsInvalidDates: try self.mode() == .development)
     }
 

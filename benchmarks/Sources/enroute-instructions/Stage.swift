@@ -63,7 +63,7 @@ final class Stage: Sendable {
         self.environment = [
             "ENROUTE_TOKEN_SECRET": UUID().uuidString, "ENROUTE_REDIS_LIVE_URL": "unix:\(socket)",
             "ENROUTE_MODE": "development",
-            "ENROUTE_TLS_CERTIFICATE": self.certificate, "ENROUTE_TLS_KEY": "\(folder)/key.pem",
+            "ENROUTE_TLS_CERTIFICATE_FILE": self.certificate, "ENROUTE_TLS_KEY_FILE": "\(folder)/key.pem",
             "ENROUTE_LISTEN_HOST": "127.0.0.1", "ENROUTE_LISTEN_PORT": "\(port)", "ENROUTE_EVENT_LOOPS": "1",
             "ENROUTE_MANAGEMENT": "off",
             "ENROUTE_LIMIT_POSITIONS_PER_SECOND": "1000", "ENROUTE_LIMIT_POSITIONS_BURST": "1000",

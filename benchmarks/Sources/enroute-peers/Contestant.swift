@@ -137,8 +137,8 @@ final class Arena {
         let own = [
             "ENROUTE_LISTEN_HOST": "127.0.0.1", "ENROUTE_LISTEN_PORT": String(port), "ENROUTE_EVENT_LOOPS": "1",
             "ENROUTE_REDIS_LIVE_URL": "redis://127.0.0.1:\(self.redisPort)",
-            "ENROUTE_TLS_CERTIFICATE": self.certificate,
-            "ENROUTE_TLS_KEY": self.key, "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_LOG_LEVEL": "warning",
+            "ENROUTE_TLS_CERTIFICATE_FILE": self.certificate,
+            "ENROUTE_TLS_KEY_FILE": self.key, "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_LOG_LEVEL": "warning",
             "ENROUTE_DRAIN_ACCEPT_SECONDS": "0", "ENROUTE_DRAIN_SECONDS": "0", "ENROUTE_MANAGEMENT": "off",
             "ENROUTE_MODE": "development",
         ]
