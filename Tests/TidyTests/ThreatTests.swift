@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// SECURITY.md is kept true, and what can be shown by reading the sources is shown so.
+/// Checks deploy/threats.md against the tests, and proves the threats that can be ruled out by reading the sources.
 @Suite struct ThreatTests {
-    /// The rows of the threats.
+    /// The ids of all threats.
     private static let rows =
         ["S1", "S2", "S3", "S4", "S5", "S6", "T1", "T2", "T3", "T4", "R1", "I1", "I2", "I3", "I4", "I5", "I6"]
         + ["D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "E1"]
 
-    /// Names of all tests that are sentences.
+    /// The names of all tests that are sentences.
     private static func tests() throws -> [String] {
         let name = /func `([^`]+)`/
         return try Project.files("Tests", ".swift").flatMap { file in
@@ -16,44 +16,49 @@ import Testing
         }
     }
 
-    @Test func `every row of the threats has a test whose name begins with its id`() throws {
+    @Test func `every threat has a test whose name begins with its id`() throws {
         let tests = try Self.tests()
         for row in Self.rows {
             #expect(tests.contains { $0.hasPrefix("\(row): ") }, "\(row) has no test")
         }
     }
 
-    @Test func `every test that SECURITY.md names exists, in the row it shows`() throws {
-        let (tests, file) = (Set(try Self.tests()), try Project.file("SECURITY.md"))
-        let rows = file.lines.filter { $0.hasPrefix("| ") && !$0.hasPrefix("| row ") }
-        #expect(rows.count >= 21)
-        for row in rows {
-            let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            let names = cells[2].matches(of: /`([^`]+)`/).map { String($0.1) }
-            #expect(!names.isEmpty && Self.rows.contains(cells[0]), "\(row)")
-            for name in names { #expect(tests.contains(name) && name.hasPrefix("\(cells[0]): "), "\(name)") }
+    @Test func `every threat has a row whose suites contain tests of that threat`() throws {
+        let suites = Dictionary(
+            grouping: try Project.files("Tests", ".swift"), by: { $0.name.dropLast(".swift".count) })
+        let rows = try Project.file("deploy/threats.md").lines.filter { $0.firstMatch(of: /^\| [A-Z]\d \|/) != nil }
+            .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
+        #expect(rows.map { $0[0] } == Self.rows)
+        for cells in rows {
+            try #require(cells.count == 4, "\(cells[0])")
+            let named = cells[3].matches(of: /`(\w+)`/).map(\.1)
+            #expect(!named.isEmpty, "\(cells[0]) names no suite")
+            for suite in named {
+                let texts = (suites[suite] ?? []).map(\.text)
+                #expect(texts.contains { $0.contains("func `\(cells[0]): ") }, "\(suite) has no test of \(cells[0])")
+            }
         }
     }
 
     @Test func `T4: no script is built from strings`() throws {
         let constant = /package static let \w+ = Self\.script\("([a-z_]+)"\)/
-        // Without a backslash nothing is filled in.
+        // A literal without a backslash contains no interpolation.
         let literal = /RedisScript\(\s*name: "[a-z_]+",\s*source: Array\(\s*"""[^\\]*?"""/
         var embedded: [String] = []
         for file in try Project.files("Sources", ".swift") {
             let all = file.text.matches(of: /RedisScript\(/).count
-            // One place makes scripts of the embedded files, each of which is named there.
+            // Only this file creates scripts from the embedded sources, and it names each of them.
             let isScripts = file.path == "Sources/LiveState/Scripts.swift"
             #expect(
                 all == file.text.matches(of: literal).count + (isScripts ? 1 : 0),
-                "\(file.path) makes a script that is no constant")
+                "\(file.path) creates a script that is not a constant")
             if isScripts { embedded += file.text.matches(of: constant).map { String($0.1) } }
         }
         let scripts = try Project.files("lua", ".lua")
         let names = scripts.map { String($0.name.dropLast(4)) }
         #expect(Set(names).isSubset(of: embedded))
         for script in scripts {
-            // Nothing is compiled at run time, and which command is called is a constant.
+            // No code is compiled at run time, and the name of each command is a literal.
             #expect(
                 script.text.firstMatch(of: /\b(loadstring|load|dofile|loadfile|setfenv)\s*\(/) == nil, "\(script.path)")
             let calls = script.text.matches(of: /redis\.p?call\(\s*(.)/)
@@ -63,7 +68,7 @@ import Testing
 
     @Test func `T3: no source and no access list subscribes by a pattern`() throws {
         let files = try Project.files("Sources", ".swift") + Project.files("lua", ".lua")
-        // Which asks whether a user may what none should.
+        // InspectionAccess checks whether a user has permissions that no user should have, so it names the command.
         for file in files where file.name != "InspectionAccess.swift" {
             #expect(!file.text.uppercased().contains("PSUBSCRIBE"), "\(file.path)")
         }
