@@ -1,27 +1,27 @@
 #!lua
--- advance_task: a rider's task goes from one state to the next; it stays active.
+-- advance_task: move a rider's task from one state to the next; the task stays active.
 --
--- Which may follow which is the caller's: it names the states from which this one may be reached, and the script
--- decides races.
+-- The caller knows the order of the states and passes those from which the new one may be reached. The script compares
+-- them with the current state, so of several concurrent calls only a valid one succeeds.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
 -- KEYS[2]  rider:{<zone>}:<rider>:tasks    hash     active task -> its state
--- KEYS[3]  riders:{<zone>}:available       zset     the pool, by heartbeat, ms
--- KEYS[4]  riders:{<zone>}:audit           stream   every change, about 100,000
--- KEYS[5]  riders:{<zone>}:changes         channel  the same, as it happens
--- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the answer to this request, 24 h
+-- KEYS[3]  riders:{<zone>}:available       zset     the pool of available riders, by heartbeat, ms
+-- KEYS[4]  riders:{<zone>}:audit           stream   every change, trimmed to about 100,000
+-- KEYS[5]  riders:{<zone>}:changes         channel  the same changes, as messages
+-- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the reply to this request id, for 24 h
 -- ARGV[1]  zone                   1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-]
--- ARGV[3]  actor                  who asks for it, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[3]  actor                  who requests the change, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  job                    1 to 64 of [A-Za-z0-9_-]
--- ARGV[6]  from                   states from which it may be reached, joined by commas
+-- ARGV[6]  from                   states from which the new state may be reached, joined by commas
 -- ARGV[7]  state                  accepted | arrived_at_store | picked_up | in_transit
 -- Errors   'ERR advance_task: ...' on a bad argument; nothing is written.
--- Returns  {1, version} it is in this state   {2, version} it was   {0} no such rider, or not its task
---          {-1, state} it is in this one, from which the other can not be reached
---          {-9} another question was asked with this request id
+-- Returns  {1, version} moved to this state   {2, version} already in it   {0} no such rider, or not its task
+--          {-1, state} the task is in this state, from which the new one cannot be reached
+--          {-9} the request id was used for a different call
 -- Cost     O(log riders) plus one SPUBLISH
 
 if #KEYS ~= 6 or #ARGV ~= 7 then
@@ -56,29 +56,29 @@ end
 local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
-local question = table.concat({'advance_task', rider, job, state}, ':')
--- A request is answered once: who asks again is told the same.
-local known = request ~= '' and redis.call('GET', KEYS[6])
-if known then
-  local words = {}
-  for word in string.gmatch(known, '[^ ]+') do words[#words + 1] = word end
-  if table.remove(words, 1) ~= question then return {-9} end
-  words[1] = tonumber(words[1])
-  return words
+local fingerprint = table.concat({'advance_task', rider, job, state}, ':')
+-- Each request id is executed once. A repeated request receives the stored reply.
+local stored = request ~= '' and redis.call('GET', KEYS[6])
+if stored then
+  local parts = {}
+  for part in string.gmatch(stored, '[^ ]+') do parts[#parts + 1] = part end
+  if table.remove(parts, 1) ~= fingerprint then return {-9} end
+  parts[1] = tonumber(parts[1])
+  return parts
 end
-local function answer(reply)
-  local text = question .. ' ' .. table.concat(reply, ' ')
+local function reply(values)
+  local text = fingerprint .. ' ' .. table.concat(values, ' ')
   if request ~= '' then redis.call('SET', KEYS[6], text, 'PX', 86400000) end
-  return reply
+  return values
 end
 
 local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 if not record[1] then return {0} end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
--- The same words in every script that changes a rider: whether it is in the pool follows from its record, and the
--- change gets its number, its entry and its message.
-local function settle(change, job, reason)
+-- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
+-- change its version, appends it to the log and publishes it.
+local function apply_change(change, job, reason)
   local tasks = redis.call('HLEN', KEYS[2])
   local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
   if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
@@ -89,7 +89,7 @@ local function settle(change, job, reason)
     previous = ms * 1000 + rest
   end
   version = string.format('%.0f', math.max(previous + 1, micros))
-  local prev, at, drains = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
+  local prev, at, draining = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
   local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))
   redis.call('HSET', KEYS[1], 'status', status, 'reachable', reachable, 'approved', approved, 'capacity', capacity,
     'heartbeat', heartbeat, 'device', device, 'version', version)
@@ -100,7 +100,7 @@ local function settle(change, job, reason)
   redis.call('SPUBLISH', KEYS[5], '{"type":"rider","zone":"' .. zone .. '","version":' .. version .. ',"prev":' .. prev
     .. ',"rider":"' .. rider .. '","change":"' .. change .. '","status":"' .. status
     .. '","reachable":' .. tostring(reachable == '1') .. ',"approved":' .. tostring(approved == '1')
-    .. ',"draining":' .. tostring(drains) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
+    .. ',"draining":' .. tostring(draining) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
     .. ',"available":' .. tostring(available) .. (job ~= '' and ',"job":"' .. job .. '"' or '')
     .. ',"at":' .. at .. '}')
   return version
@@ -108,7 +108,7 @@ end
 
 local current = redis.call('HMGET', KEYS[2], job)[1]
 if not current then return {0} end
-if current == state then return answer({2, version}) end
-if not string.find(',' .. from .. ',', ',' .. current .. ',', 1, true) then return answer({-1, current}) end
+if current == state then return reply({2, version}) end
+if not string.find(',' .. from .. ',', ',' .. current .. ',', 1, true) then return reply({-1, current}) end
 redis.call('HSET', KEYS[2], job, state)
-return answer({1, settle(state, job, '')})
+return reply({1, apply_change(state, job, '')})

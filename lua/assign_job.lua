@@ -1,24 +1,25 @@
 #!lua
--- assign_job: give a job to another rider or another customer, or take it from its rider.
+-- assign_job: give a job to another rider or another customer, or take it away from its rider.
 --
--- With another rider travel mode is off, and the time it may be on begins anew: it is that rider's. Who had the job
--- before and gets it back gets what was left of its own time, so that no round trip of the job is a way around the
--- limit: the record keeps it in `deadline_of:<rider>`. The gateway has closed the live half before, with the fence
--- that this script draws; `expected` says that no decision came between the two, so that nothing of the old rider is
--- published once the job is another's.
+-- A new rider starts with travel mode off and a time limit of its own. A rider that had the job before and gets it back has
+-- only the time that was left: `deadline_of:<rider>` in the record keeps each rider's deadline, so passing a job back and
+-- forth does not extend the limit.
+--
+-- Before it calls this script the gateway closes the live half of the job with the fence that this script draws. `expected`
+-- makes sure that no other decision came in between, so nothing from the old rider is published once the job has moved.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
--- KEYS[2]  job:{<job>}:events     channel  told that grants may have changed: {"type":"assigned"}
--- ARGV[1]  expected               fence of the record as it was read, 1 to 15 digits
--- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-], or '' for nobody
+-- KEYS[2]  job:{<job>}:events     channel  {"type":"assigned"}: grants may have changed
+-- ARGV[1]  expected               fence of the record as the caller read it, 1 to 15 digits
+-- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-], or '' for none
 -- ARGV[3]  customer               1 to 64 of [A-Za-z0-9_-]
--- ARGV[4]  ended                  statuses in which nothing is assigned any more, joined by commas
--- ARGV[5]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
--- ARGV[6]  occurred_at            when it was decided, ms since the epoch, 13 digits, or '' for now; kept as assigned_at
+-- ARGV[4]  ended                  statuses in which a job can no longer be assigned, joined by commas
+-- ARGV[5]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
+-- ARGV[6]  occurred_at            when it was decided, ms since the epoch, 13 digits, or '' for now; stored as assigned_at
 -- Errors   'ERR assign_job: ...' on a bad argument; nothing is written.
--- Returns  {1, fence} assigned   {2, fence} it was theirs, nobody is told   {0} no such job
---          {-1, fence} another decision came first: read again   {-2, status} the job has ended
+-- Returns  {1, fence} assigned   {2, fence} already theirs, nothing is published   {0} no such job
+--          {-1, fence} another decision came first: read the record again   {-2, status} the job has ended
 -- Cost     O(1) plus one SPUBLISH
 
 if #KEYS ~= 2 or #ARGV ~= 6 then
@@ -53,7 +54,7 @@ local record = redis.call('HMGET', KEYS[1],
 if not record[1] then return {0} end
 local fence = tonumber(record[4] or '0')
 if record[2] == rider and record[3] == customer then
-  -- What was decided before this, and comes after it, is old.
+  -- A decision that is older than this one but arrives after it must lose.
   if occurred_at > (record[5] or '') then redis.call('HSET', KEYS[1], 'assigned_at', occurred_at) end
   return {2, fence}
 end

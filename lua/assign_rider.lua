@@ -1,34 +1,35 @@
 #!lua
--- assign_rider: give a task to a rider, if it may have one: the arbiter, whatever a pool or a map said before.
+-- assign_rider: give a task to a rider if the rider may have it. This script makes the final decision.
 --
--- The rider must be online, approved, below its capacity, and reachable now, by the clock: who was not heard from for
--- reach_ms gets nothing new, whether or not a sweep has noticed. The task must not be another rider's of this zone.
--- Assigning again what is its task already changes nothing.
+-- Whatever a pool or a map showed before, the rider must now be online, approved, below its capacity and reachable. The
+-- clock decides whether it is reachable: a rider without a heartbeat for reach_ms gets no new task, whether or not a sweep
+-- has noticed. No other rider of this zone may have the task. Assigning a task to the rider that already has it changes
+-- nothing.
 --
--- A task is handed over by naming who has it: then it is counted for both until that one's is released, so that no
--- moment lies between in which it is neither's. Whoever has a task that was to be handed over and was not is its rider
--- again by asking for it.
+-- To hand a task over, the caller names the rider that has it now. The task then counts for both riders until the first
+-- one's is released, so at no moment does it belong to neither. If a hand-over is not completed, assigning the task to its
+-- first rider makes that rider the owner again.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
 -- KEYS[2]  rider:{<zone>}:<rider>:tasks    hash     active task -> its state
--- KEYS[3]  riders:{<zone>}:available       zset     the pool, by heartbeat, ms
--- KEYS[4]  riders:{<zone>}:audit           stream   every change, about 100,000
--- KEYS[5]  riders:{<zone>}:changes         channel  the same, as it happens
--- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the answer to this request, 24 h
+-- KEYS[3]  riders:{<zone>}:available       zset     the pool of available riders, by heartbeat, ms
+-- KEYS[4]  riders:{<zone>}:audit           stream   every change, trimmed to about 100,000
+-- KEYS[5]  riders:{<zone>}:changes         channel  the same changes, as messages
+-- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the reply to this request id, for 24 h
 -- KEYS[7]  riders:{<zone>}:tasks           hash     active task -> its rider
 -- ARGV[1]  zone                   1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-]
--- ARGV[3]  actor                  who asks for it, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[3]  actor                  who requests the change, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  job                    1 to 64 of [A-Za-z0-9_-]
 -- ARGV[6]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
--- ARGV[7]  instead_of             the rider who has it now and hands it over, 1 to 64 of [A-Za-z0-9_-], or '' for none
+-- ARGV[7]  instead_of             rider that has the task now and hands it over, 1 to 64 of [A-Za-z0-9_-], or '' for none
 -- Errors   'ERR assign_rider: ...' on a bad argument; nothing is written.
--- Returns  {1, version} assigned   {2, version} it was its task already   {0} no such rider in the zone
+-- Returns  {1, version} assigned   {2, version} already its task   {0} no such rider in the zone
 --          {-1, version} offline   {-2, version} not approved   {-3, version} unreachable
---          {-4, job, ...} it has these tasks   {-5, rider} the task is this rider's
---          {-9} another question was asked with this request id
+--          {-4, job, ...} at its capacity, with these tasks   {-5, rider} the task belongs to this rider
+--          {-9} the request id was used for a different call
 -- Cost     O(log riders + tasks) plus one SPUBLISH
 
 if #KEYS ~= 7 or #ARGV ~= 7 then
@@ -64,29 +65,29 @@ end
 local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
-local question = table.concat({'assign_rider', rider, job}, ':')
--- A request is answered once: who asks again is told the same.
-local known = request ~= '' and redis.call('GET', KEYS[6])
-if known then
-  local words = {}
-  for word in string.gmatch(known, '[^ ]+') do words[#words + 1] = word end
-  if table.remove(words, 1) ~= question then return {-9} end
-  words[1] = tonumber(words[1])
-  return words
+local fingerprint = table.concat({'assign_rider', rider, job}, ':')
+-- Each request id is executed once. A repeated request receives the stored reply.
+local stored = request ~= '' and redis.call('GET', KEYS[6])
+if stored then
+  local parts = {}
+  for part in string.gmatch(stored, '[^ ]+') do parts[#parts + 1] = part end
+  if table.remove(parts, 1) ~= fingerprint then return {-9} end
+  parts[1] = tonumber(parts[1])
+  return parts
 end
-local function answer(reply)
-  local text = question .. ' ' .. table.concat(reply, ' ')
+local function reply(values)
+  local text = fingerprint .. ' ' .. table.concat(values, ' ')
   if request ~= '' then redis.call('SET', KEYS[6], text, 'PX', 86400000) end
-  return reply
+  return values
 end
 
 local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 if not record[1] then return {0} end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
--- The same words in every script that changes a rider: whether it is in the pool follows from its record, and the
--- change gets its number, its entry and its message.
-local function settle(change, job, reason)
+-- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
+-- change its version, appends it to the log and publishes it.
+local function apply_change(change, job, reason)
   local tasks = redis.call('HLEN', KEYS[2])
   local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
   if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
@@ -97,7 +98,7 @@ local function settle(change, job, reason)
     previous = ms * 1000 + rest
   end
   version = string.format('%.0f', math.max(previous + 1, micros))
-  local prev, at, drains = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
+  local prev, at, draining = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
   local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))
   redis.call('HSET', KEYS[1], 'status', status, 'reachable', reachable, 'approved', approved, 'capacity', capacity,
     'heartbeat', heartbeat, 'device', device, 'version', version)
@@ -108,7 +109,7 @@ local function settle(change, job, reason)
   redis.call('SPUBLISH', KEYS[5], '{"type":"rider","zone":"' .. zone .. '","version":' .. version .. ',"prev":' .. prev
     .. ',"rider":"' .. rider .. '","change":"' .. change .. '","status":"' .. status
     .. '","reachable":' .. tostring(reachable == '1') .. ',"approved":' .. tostring(approved == '1')
-    .. ',"draining":' .. tostring(drains) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
+    .. ',"draining":' .. tostring(draining) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
     .. ',"available":' .. tostring(available) .. (job ~= '' and ',"job":"' .. job .. '"' or '')
     .. ',"at":' .. at .. '}')
   return version
@@ -119,13 +120,13 @@ if not owner and redis.call('HMGET', KEYS[2], job)[1] then
   redis.call('HSET', KEYS[7], job, rider)
   owner = rider
 end
-if owner == rider then return answer({2, version}) end
-if owner and owner ~= instead_of then return answer({-5, owner}) end
-if status ~= 'online' then return answer({-1, version}) end
-if approved ~= '1' then return answer({-2, version}) end
-if reachable ~= '1' or now >= heartbeat + reach then return answer({-3, version}) end
+if owner == rider then return reply({2, version}) end
+if owner and owner ~= instead_of then return reply({-5, owner}) end
+if status ~= 'online' then return reply({-1, version}) end
+if approved ~= '1' then return reply({-2, version}) end
+if reachable ~= '1' or now >= heartbeat + reach then return reply({-3, version}) end
 local jobs = redis.call('HKEYS', KEYS[2])
-if #jobs >= tonumber(capacity) then return answer({-4, unpack(jobs)}) end
+if #jobs >= tonumber(capacity) then return reply({-4, unpack(jobs)}) end
 redis.call('HSET', KEYS[2], job, 'accepted')
 redis.call('HSET', KEYS[7], job, rider)
-return answer({1, settle('assigned', job, '')})
+return reply({1, apply_change('assigned', job, '')})

@@ -1,30 +1,31 @@
 #!lua flags=allow-oom
--- close_feed: the job's positions end, the last one and the arrival time are gone at once; its followers are told why.
+-- close_feed: stop a job's positions, delete the last one and the arrival time, and tell the followers why.
 --
--- The live half of switching travel mode off, of arrival, of the job's end, of its time limit and of giving it to
--- somebody else. It runs before the ledger is told, so that a failure in between leaves too little visible, never too
--- much. What stays is a word without a rider: closed is not the same as forgotten, and only what was forgotten is opened
--- again by itself. With the job's end nothing of it is needed any longer: the word stays for a minute, for an open_feed
--- that is on its way, and what was noted of the rider's readings is deleted.
+-- The live half of switching travel mode off, of an arrival, of the job's end, of its time limit and of a reassignment. It
+-- runs before the ledger is changed, so a failure in between shows too little, never too much.
 --
--- A full instance does it too (allow-oom): it erases more than it writes.
+-- An entry without a rider stays behind: a closed feed must differ from a forgotten one, because only a forgotten feed is
+-- reopened automatically. When the job has ended, that entry stays for a minute, in case an open_feed is still on its way,
+-- and the counts of validated fixes are deleted.
+--
+-- The script also runs on an instance that is full (allow-oom), because it deletes more than it writes.
 --
 -- Role     live
--- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> ' as long as before; '<fence> 0 ' for a minute when
---                                          nothing was known, or when the job has ended
+-- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> ' with its previous lifetime; '<fence> 0 ' for a minute when
+--                                          there was no entry or the job has ended
 -- KEYS[2]  job:{<job>}:position   string   deleted
 -- KEYS[3]  job:{<job>}:feed       channel
 -- KEYS[4]  job:{<job>}:eta        string   deleted
 -- KEYS[5]  job:{<job>}:verdicts   hash     deleted when the job has ended
--- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-], only this rider's feed is closed; '' for whoever shares
--- ARGV[2]  message                what the followers are told, a JSON object
--- ARGV[3]  fence                  decisions below it open nothing any more, 1 to 15 digits; '' to leave it as it is
--- ARGV[4]  deadline               only a feed with this deadline, and only once it has passed, ms since the epoch, 13
+-- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]: close only this rider's feed; '' for any rider's
+-- ARGV[2]  message                sent to the followers, a JSON object
+-- ARGV[3]  fence                  decisions below it can no longer open the feed, 1 to 15 digits; '' to keep the stored one
+-- ARGV[4]  deadline               close only a feed with this deadline, and only once it has passed: ms since the epoch, 13
 --                                 digits; '' for any
--- ARGV[5]  ended                  1 when the job has ended, 0 when only its positions end
+-- ARGV[5]  ended                  1 when the job has ended, 0 when only its positions stop
 -- Errors   'ERR close_feed: ...' on a bad argument; nothing is written.
--- Returns  {1, keys, now_ms} closed, that many keys erased   {0} nothing was open, or it has another deadline
---          {-2} another rider shares for this job   {-3, now_ms} the deadline has not passed
+-- Returns  {1, keys, now_ms} closed; `keys` keys were cleared   {0} it was not open, or has another deadline
+--          {-2} another rider shares its position for this job   {-3, now_ms} the deadline has not passed
 -- Cost     O(1) plus one SPUBLISH
 
 if #KEYS ~= 5 or #ARGV ~= 5 then
@@ -49,10 +50,10 @@ end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local known = redis.call('GET', KEYS[1])
+local travel = redis.call('GET', KEYS[1])
 local last, deadline, owner = '0', '0', ''
-if known then last, deadline, owner = string.match(known, '^(%d+) (%d+) (.*)$') end
--- What is not ours is closed like what is unknown: nothing may stay visible because of it.
+if travel then last, deadline, owner = string.match(travel, '^(%d+) (%d+) (.*)$') end
+-- Malformed data is closed like a missing entry: it must not keep anything visible.
 if not last or #last > 15 or #deadline > 13 then last, deadline, owner = '0', '0', '' end
 if owner ~= '' and rider ~= '' and owner ~= rider then return {-2} end
 if limit ~= '' then
@@ -65,7 +66,7 @@ if owner ~= '' then erased = erased + 1 end
 if ARGV[5] == '1' then
   redis.call('DEL', KEYS[5])
   redis.call('SET', KEYS[1], last .. ' 0 ', 'PX', 60000)
-elseif known then
+elseif travel then
   redis.call('SET', KEYS[1], last .. ' ' .. deadline .. ' ', 'KEEPTTL')
 else
   redis.call('SET', KEYS[1], last .. ' 0 ', 'PX', 60000)

@@ -1,23 +1,23 @@
 #!lua
 -- create_job: write a job's record and the first entry of its log.
 --
--- Safe to repeat: a job that exists is left as it is and its epoch comes back.
+-- Safe to repeat: a job that exists is left unchanged, and the reply has its epoch.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- KEYS[2]  job:{<job>}:log        stream   status events in order, at most 64
 -- ARGV[1]  kind                   delivery | service
 -- ARGV[2]  customer               1 to 64 of [A-Za-z0-9_-]
--- ARGV[3]  rider                  the same, or '' when nobody is assigned yet
+-- ARGV[3]  rider                  the same, or '' when no rider is assigned yet
 -- ARGV[4]  zone                   the same, or ''
 -- ARGV[5]  destination            JSON object, or ''
 -- ARGV[6]  vendor                 JSON object, or ''
 -- ARGV[7]  status                 first status, 1 to 40 of [a-z_]
--- ARGV[8]  epoch                  nonce of this record, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[8]  epoch                  nonce that identifies this record, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[9]  actor                  who created it, 1 to 64 of [A-Za-z0-9_-]
--- ARGV[10] retention_ms           ms the record is kept after its last change, 1 to 1,000,000,000,000
+-- ARGV[10] retention_ms           ms the record is retained after its last change, 1 to 1,000,000,000,000
 -- Errors   'ERR create_job: ...' on a bad argument; nothing is written.
--- Returns  {1, epoch, id} created   {0, epoch, head} it exists
+-- Returns  {1, epoch, id} created   {0, epoch, head} already exists
 -- Cost     O(1)
 
 if #KEYS ~= 2 or #ARGV ~= 10 then

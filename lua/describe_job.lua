@@ -1,19 +1,20 @@
 #!lua
--- describe_job: change where a job begins and ends, and the zone it belongs to.
+-- describe_job: change a job's pickup place, destination or zone.
 --
--- What is '' stays as it is. Followers' gateways read the job again, so that a new destination is shown at once.
+-- An argument '' keeps the stored value. The gateways of followers read the job again, so a new destination is shown
+-- immediately.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
--- KEYS[2]  job:{<job>}:events     channel  told that the job is to be read again: {"type":"assigned"}
--- ARGV[1]  kind                   delivery | service: what the job has to be
+-- KEYS[2]  job:{<job>}:events     channel  {"type":"assigned"}: the job must be read again
+-- ARGV[1]  kind                   delivery | service: the kind the job must have
 -- ARGV[2]  zone                   1 to 64 of [A-Za-z0-9_-], or ''
 -- ARGV[3]  destination            JSON object, or ''
 -- ARGV[4]  vendor                 JSON object, or ''
--- ARGV[5]  ended                  statuses in which nothing of it changes any more, joined by commas
--- ARGV[6]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
+-- ARGV[5]  ended                  statuses in which a job can no longer be changed, joined by commas
+-- ARGV[6]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR describe_job: ...' on a bad argument; nothing is written.
--- Returns  {1} changed   {2} it was so, nobody is told   {0} no such job   {-1, kind} it is of another kind
+-- Returns  {1} changed   {2} unchanged, nothing is published   {0} no such job   {-1, kind} the job is of another kind
 --          {-2, status} the job has ended
 -- Cost     O(1) plus one SPUBLISH
 

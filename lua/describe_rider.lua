@@ -1,25 +1,25 @@
 #!lua
--- describe_rider: what the service says of a rider: whether it is approved, and how many tasks it may have at once.
+-- describe_rider: set whether a rider is approved and how many tasks it may have at the same time.
 --
--- A rider that the zone does not know yet is in it from now on, offline. Who is no longer approved leaves the pool at
--- once; with a task it drains: it finishes what it has and gets nothing new. It is not set offline by this.
+-- A rider that is new in the zone is added to it, offline. A rider whose approval is withdrawn leaves the pool immediately
+-- but is not set offline. If it has tasks it is draining: it finishes them and gets no new ones.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
 -- KEYS[2]  rider:{<zone>}:<rider>:tasks    hash     active task -> its state
--- KEYS[3]  riders:{<zone>}:available       zset     the pool, by heartbeat, ms
--- KEYS[4]  riders:{<zone>}:audit           stream   every change, about 100,000
--- KEYS[5]  riders:{<zone>}:changes         channel  the same, as it happens
--- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the answer to this request, 24 h
+-- KEYS[3]  riders:{<zone>}:available       zset     the pool of available riders, by heartbeat, ms
+-- KEYS[4]  riders:{<zone>}:audit           stream   every change, trimmed to about 100,000
+-- KEYS[5]  riders:{<zone>}:changes         channel  the same changes, as messages
+-- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the reply to this request id, for 24 h
 -- ARGV[1]  zone                   1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-]
--- ARGV[3]  actor                  who asks for it, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[3]  actor                  who requests the change, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
--- ARGV[5]  approved               1 when it may work, else 0
--- ARGV[6]  capacity               tasks it may have at once, 1 to 100
+-- ARGV[5]  approved               1 when the rider may work, else 0
+-- ARGV[6]  capacity               tasks it may have at the same time, 1 to 100
 -- Errors   'ERR describe_rider: ...' on a bad argument; nothing is written.
--- Returns  {1, version} changed   {2, version} it was so already   {3, version} new in the zone
---          {-9} another question was asked with this request id
+-- Returns  {1, version} changed   {2, version} unchanged   {3, version} new in the zone
+--          {-9} the request id was used for a different call
 -- Cost     O(log riders) plus one SPUBLISH
 
 if #KEYS ~= 6 or #ARGV ~= 6 then
@@ -29,7 +29,7 @@ local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
 end
 local zone, rider, actor, request, approved = unpack(ARGV, 1, 5)
-local most = tonumber(ARGV[6])
+local max_tasks = tonumber(ARGV[6])
 if not is_name(zone) then
   return redis.error_reply('ERR describe_rider: zone must be 1 to 64 of [A-Za-z0-9_-]')
 end
@@ -45,37 +45,37 @@ end
 if approved ~= '0' and approved ~= '1' then
   return redis.error_reply('ERR describe_rider: approved must be 0 or 1')
 end
-if not most or most % 1 ~= 0 or most < 1 or most > 100 then
+if not max_tasks or max_tasks % 1 ~= 0 or max_tasks < 1 or max_tasks > 100 then
   return redis.error_reply('ERR describe_rider: capacity must be 1 to 100')
 end
 
 local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
-local capacity = string.format('%.0f', most)
-local question = table.concat({'describe_rider', rider, approved, capacity}, ':')
--- A request is answered once: who asks again is told the same.
-local known = request ~= '' and redis.call('GET', KEYS[6])
-if known then
-  local words = {}
-  for word in string.gmatch(known, '[^ ]+') do words[#words + 1] = word end
-  if table.remove(words, 1) ~= question then return {-9} end
-  words[1] = tonumber(words[1])
-  return words
+local capacity = string.format('%.0f', max_tasks)
+local fingerprint = table.concat({'describe_rider', rider, approved, capacity}, ':')
+-- Each request id is executed once. A repeated request receives the stored reply.
+local stored = request ~= '' and redis.call('GET', KEYS[6])
+if stored then
+  local parts = {}
+  for part in string.gmatch(stored, '[^ ]+') do parts[#parts + 1] = part end
+  if table.remove(parts, 1) ~= fingerprint then return {-9} end
+  parts[1] = tonumber(parts[1])
+  return parts
 end
-local function answer(reply)
-  local text = question .. ' ' .. table.concat(reply, ' ')
+local function reply(values)
+  local text = fingerprint .. ' ' .. table.concat(values, ' ')
   if request ~= '' then redis.call('SET', KEYS[6], text, 'PX', 86400000) end
-  return reply
+  return values
 end
 
 local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 local status, reachable, heartbeat = record[1] or 'offline', record[2] or '0', record[5] or '0'
 local device, version = record[6] or '', record[7]
--- The same words in every script that changes a rider: whether it is in the pool follows from its record, and the
--- change gets its number, its entry and its message.
-local function settle(change, job, reason)
+-- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
+-- change its version, appends it to the log and publishes it.
+local function apply_change(change, job, reason)
   local tasks = redis.call('HLEN', KEYS[2])
   local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
   if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
@@ -86,7 +86,7 @@ local function settle(change, job, reason)
     previous = ms * 1000 + rest
   end
   version = string.format('%.0f', math.max(previous + 1, micros))
-  local prev, at, drains = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
+  local prev, at, draining = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
   local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))
   redis.call('HSET', KEYS[1], 'status', status, 'reachable', reachable, 'approved', approved, 'capacity', capacity,
     'heartbeat', heartbeat, 'device', device, 'version', version)
@@ -97,13 +97,13 @@ local function settle(change, job, reason)
   redis.call('SPUBLISH', KEYS[5], '{"type":"rider","zone":"' .. zone .. '","version":' .. version .. ',"prev":' .. prev
     .. ',"rider":"' .. rider .. '","change":"' .. change .. '","status":"' .. status
     .. '","reachable":' .. tostring(reachable == '1') .. ',"approved":' .. tostring(approved == '1')
-    .. ',"draining":' .. tostring(drains) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
+    .. ',"draining":' .. tostring(draining) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
     .. ',"available":' .. tostring(available) .. (job ~= '' and ',"job":"' .. job .. '"' or '')
     .. ',"at":' .. at .. '}')
   return version
 end
 
-if record[3] == approved and record[4] == capacity then return answer({2, version}) end
-if not record[1] then return answer({3, settle('created', '', '')}) end
-if record[3] == approved then return answer({1, settle('described', '', '')}) end
-return answer({1, settle(approved == '1' and 'approved' or 'withdrawn', '', '')})
+if record[3] == approved and record[4] == capacity then return reply({2, version}) end
+if not record[1] then return reply({3, apply_change('created', '', '')}) end
+if record[3] == approved then return reply({1, apply_change('described', '', '')}) end
+return reply({1, apply_change(approved == '1' and 'approved' or 'withdrawn', '', '')})

@@ -1,27 +1,27 @@
 #!lua
--- expire_rider: look whether an online rider is still there, when it is due.
+-- expire_rider: check whether an online rider is still reachable, once its check is due.
 --
--- Safe to repeat, from any gateway at once. Who was not heard from for reach_ms is unreachable and leaves the pool;
--- it stays online, as it declared. Without a task it is set offline when it was not heard from for offline_ms (reason
--- `expired`). With a task it is never set offline: that it is unreachable is told as `unreachable_with_task`, and it
--- is due again when its last task is released; until then it stands in due without a time (inf).
+-- Safe to repeat, from several gateways at the same time. A rider without a heartbeat for reach_ms is unreachable and leaves
+-- the pool; it stays online, because that is what it declared. Without a task it is set offline after offline_ms (reason
+-- `expired`). With a task it is never set offline: the change is published as `unreachable_with_task`, and the next check
+-- is due when its last task is released. Until then its score in `due` is inf.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
 -- KEYS[2]  rider:{<zone>}:<rider>:tasks    hash     active task -> its state
--- KEYS[3]  riders:{<zone>}:available       zset     the pool, by heartbeat, ms
--- KEYS[4]  riders:{<zone>}:audit           stream   every change, about 100,000
--- KEYS[5]  riders:{<zone>}:changes         channel  the same, as it happens
--- KEYS[6]  riders:{<zone>}:due             zset     who is to be looked at, by when, ms
+-- KEYS[3]  riders:{<zone>}:available       zset     the pool of available riders, by heartbeat, ms
+-- KEYS[4]  riders:{<zone>}:audit           stream   every change, trimmed to about 100,000
+-- KEYS[5]  riders:{<zone>}:changes         channel  the same changes, as messages
+-- KEYS[6]  riders:{<zone>}:due             zset     online riders, by the time of their next check, ms
 -- ARGV[1]  zone                   1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[3]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
--- ARGV[4]  offline_ms             ms after a heartbeat when a rider without a task is set offline, reach_ms to
+-- ARGV[4]  offline_ms             ms after a heartbeat at which a rider without a task is set offline, reach_ms to
 --                                 1,000,000,000
 -- Errors   'ERR expire_rider: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} unreachable   {2, version, job, ...} unreachable, with these tasks   {3, version} offline
---          {0} nothing to be done: it was heard from, or it is not in the zone, or not online
--- Cost     O(log riders + tasks); when something is new, one SPUBLISH more
+--          {0} nothing to do: it sent a heartbeat in time, is not online, or is not in the zone
+-- Cost     O(log riders + tasks), plus one SPUBLISH when something changed
 
 if #KEYS ~= 6 or #ARGV ~= 4 then
   return redis.error_reply('ERR expire_rider: takes 6 keys and 4 arguments')
@@ -55,9 +55,9 @@ if record[1] ~= 'online' then
   return {0}
 end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
--- The same words in every script that changes a rider: whether it is in the pool follows from its record, and the
--- change gets its number, its entry and its message.
-local function settle(change, job, reason)
+-- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
+-- change its version, appends it to the log and publishes it.
+local function apply_change(change, job, reason)
   local tasks = redis.call('HLEN', KEYS[2])
   local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
   if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
@@ -68,7 +68,7 @@ local function settle(change, job, reason)
     previous = ms * 1000 + rest
   end
   version = string.format('%.0f', math.max(previous + 1, micros))
-  local prev, at, drains = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
+  local prev, at, draining = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
   local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))
   redis.call('HSET', KEYS[1], 'status', status, 'reachable', reachable, 'approved', approved, 'capacity', capacity,
     'heartbeat', heartbeat, 'device', device, 'version', version)
@@ -79,7 +79,7 @@ local function settle(change, job, reason)
   redis.call('SPUBLISH', KEYS[5], '{"type":"rider","zone":"' .. zone .. '","version":' .. version .. ',"prev":' .. prev
     .. ',"rider":"' .. rider .. '","change":"' .. change .. '","status":"' .. status
     .. '","reachable":' .. tostring(reachable == '1') .. ',"approved":' .. tostring(approved == '1')
-    .. ',"draining":' .. tostring(drains) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
+    .. ',"draining":' .. tostring(draining) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
     .. ',"available":' .. tostring(available) .. (job ~= '' and ',"job":"' .. job .. '"' or '')
     .. ',"at":' .. at .. '}')
   return version
@@ -94,12 +94,12 @@ if #jobs > 0 then
   redis.call('ZADD', KEYS[6], '+inf', rider)
   if reachable ~= '1' then return {0} end
   reachable = '0'
-  return {2, settle('unreachable_with_task', '', ''), unpack(jobs)}
+  return {2, apply_change('unreachable_with_task', '', ''), unpack(jobs)}
 end
 if reachable == '1' then
   reachable = '0'
   redis.call('ZADD', KEYS[6], heartbeat + limit, rider)
-  return {1, settle('unreachable', '', '')}
+  return {1, apply_change('unreachable', '', '')}
 end
 if now < heartbeat + limit then
   redis.call('ZADD', KEYS[6], heartbeat + limit, rider)
@@ -108,4 +108,4 @@ end
 status = 'offline'
 redis.call('ZREM', KEYS[6], rider)
 redis.call('HSET', KEYS[1], 'status_at', string.format('%.0f', now), 'reason', 'expired')
-return {3, settle('offline', '', 'expired')}
+return {3, apply_change('offline', '', 'expired')}

@@ -1,17 +1,17 @@
 #!lua
--- issue_link: keep a tracking link: which job of whom it shows, to how many at once, until when.
+-- issue_link: store a tracking link: the job it shows, how many viewers it allows at the same time, and when it expires.
 --
--- Its secret is not here: the id is the first half of the secret's digest, so who reads Redis can not follow.
+-- The secret is not stored. The id is the first half of the secret's digest, so whoever reads Redis cannot use the link.
 --
 -- Role     ledger
--- KEYS[1]  link:{<id>}            hash     job, customer, viewers, expires, actor; gone when it expires
+-- KEYS[1]  link:{<id>}            hash     job, customer, viewers, expires, actor; deleted when it expires
 -- ARGV[1]  job                    1 to 64 of [A-Za-z0-9_-]
--- ARGV[2]  viewers                sessions that may follow by it at once, 1 to 100
+-- ARGV[2]  viewers                sessions that may use it at the same time, 1 to 100
 -- ARGV[3]  lifetime_ms            ms until it expires, 1 to 14,400,000
--- ARGV[4]  actor                  who made it, 1 to 64 of [A-Za-z0-9_-]
--- ARGV[5]  customer               whose job it is now, 1 to 64 of [A-Za-z0-9_-]: it is void once that is another
+-- ARGV[4]  actor                  who created it, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[5]  customer               the job's customer, 1 to 64 of [A-Za-z0-9_-]: the link is void once the job has another
 -- Errors   'ERR issue_link: ...' on a bad argument; nothing is written.
--- Returns  {1, expires_ms} kept   {0} there is such a link: it is left as it is
+-- Returns  {1, expires_ms} stored   {0} a link with this id exists and is left unchanged
 -- Cost     O(1)
 
 if #KEYS ~= 1 or #ARGV ~= 5 then

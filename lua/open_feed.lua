@@ -1,23 +1,23 @@
 #!lua
--- open_feed: from now until the deadline one rider may publish positions for a job; its followers are told.
+-- open_feed: allow one rider to publish positions for a job until a deadline, and notify the followers.
 --
--- The live half of switching travel mode on: start_travel decided it on the ledger, fixed the deadline and drew the
--- fence. The deadline is absolute, so opening again, from any gateway, can not extend it; the fence grows with every
--- decision, so that one which was overtaken on its way (the job was given to somebody else) opens nothing.
+-- The live half of switching travel mode on: start_travel has already decided it at the ledger, set the deadline and drawn
+-- the fence. The deadline is absolute, so calling this again from any gateway does not extend it. The fence grows with every
+-- decision, so a decision that was overtaken on its way, for example by a reassignment, does not open the feed.
 --
 -- Role     live
--- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider>', kept a minute longer than the deadline
--- KEYS[2]  job:{<job>}:position   string   deleted when it is another rider's
+-- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider>', until a minute after the deadline
+-- KEYS[2]  job:{<job>}:position   string   deleted when it belongs to another rider
 -- KEYS[3]  job:{<job>}:feed       channel
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  deadline               ms since the epoch, from start_travel
--- ARGV[3]  message                what the followers are told, a JSON object
--- ARGV[4]  again                  1 only when nothing is known, to make good a lost memory; 0 in any case
+-- ARGV[3]  message                sent to the followers, a JSON object
+-- ARGV[4]  if_absent              1 to open the feed only when there is no entry, after a loss of data; else 0
 -- ARGV[5]  fence                  from start_travel, 1 to 15 digits
 -- Errors   'ERR open_feed: ...' on a bad argument; nothing is written.
--- Returns  {1} opened   {2} was open for this rider, nobody is told   {3} opened, and what was there was not ours
+-- Returns  {1} opened   {2} already open for this rider, nothing is published   {3} opened over a malformed entry
 --          {0, now_ms} the deadline has passed
---          {-1} something else is known: with `again` nothing is opened   {-2} a later decision is known
+--          {-1} with if_absent: another entry exists, nothing is opened   {-2} a later decision exists
 -- Cost     O(1) plus one SPUBLISH
 
 if #KEYS ~= 3 or #ARGV ~= 5 then
@@ -35,7 +35,7 @@ if string.byte(message) ~= 123 or string.byte(message, -1) ~= 125 then
   return redis.error_reply('ERR open_feed: message must be a JSON object')
 end
 if ARGV[4] ~= '0' and ARGV[4] ~= '1' then
-  return redis.error_reply('ERR open_feed: again must be 0 or 1')
+  return redis.error_reply('ERR open_feed: if_absent must be 0 or 1')
 end
 if not string.match(ARGV[5], '^%d+$') or #ARGV[5] > 15 then
   return redis.error_reply('ERR open_feed: fence must be 1 to 15 digits')
@@ -44,16 +44,16 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if now >= deadline then return {0, now} end
-local known = redis.call('GET', KEYS[1])
+local travel = redis.call('GET', KEYS[1])
 local fence, owner
-if known then
-  fence, owner = string.match(known, '^(%d+) %d+ (.*)$')
+if travel then
+  fence, owner = string.match(travel, '^(%d+) %d+ (.*)$')
   if fence and ARGV[4] == '1' then return owner == rider and {2} or {-1} end
   if fence and tonumber(ARGV[5]) < tonumber(fence) then return owner == rider and {2} or {-2} end
 end
 local expires = string.format('%.0f', deadline + 60000)
 redis.call('SET', KEYS[1], ARGV[5] .. ' ' .. ARGV[2] .. ' ' .. rider, 'PXAT', expires)
 if owner == rider then return {2} end
-if known then redis.call('DEL', KEYS[2]) end
+if travel then redis.call('DEL', KEYS[2]) end
 redis.call('SPUBLISH', KEYS[3], message)
-return known and not fence and {3} or {1}
+return travel and not fence and {3} or {1}

@@ -1,18 +1,17 @@
 #!lua
--- place_rider: where a rider of a zone is, for finding the nearest; never the arbiter of who gets a task.
+-- place_rider: store the place of a rider, for finding the nearest; assign_rider alone decides who gets a task.
 --
--- What is older than its lifetime is swept by whoever comes next, ten at a time, and all of it is gone when nobody
--- comes.
+-- Each call removes up to ten places that are older than their lifetime. When no calls come, the keys expire as a whole.
 --
 -- Role     live
--- KEYS[1]  riders:{<zone>}:geo             geo      where riders are
--- KEYS[2]  riders:{<zone>}:seen            zset     when each of them was there, ms
+-- KEYS[1]  riders:{<zone>}:geo             geo      where the riders are
+-- KEYS[2]  riders:{<zone>}:seen            zset     when each place was stored, ms
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  longitude              degrees, -180 to 180
--- ARGV[3]  latitude               degrees, -85.05112878 to 85.05112878, what a geo key holds
--- ARGV[4]  lifetime_ms            ms for which the place counts, 1 to 86,400,000
+-- ARGV[3]  latitude               degrees, -85.05112878 to 85.05112878, the range of a geo key
+-- ARGV[4]  lifetime_ms            ms for which a place is valid, 1 to 86,400,000
 -- Errors   'ERR place_rider: ...' on a bad argument; nothing is written.
--- Returns  {1, swept} placed, and so many others were swept
+-- Returns  {1, removed} stored, and this many expired places removed
 -- Cost     O(log riders)
 
 if #KEYS ~= 2 or #ARGV ~= 4 then
@@ -23,7 +22,7 @@ local lifetime = tonumber(ARGV[4])
 if #rider > 64 or not string.match(rider, '^[%w_-]+$') then
   return redis.error_reply('ERR place_rider: rider must be 1 to 64 of [A-Za-z0-9_-]')
 end
--- Written so that what is no number (nan) is refused too.
+-- Written this way so that nan is refused too.
 if not longitude or not (longitude >= -180 and longitude <= 180) then
   return redis.error_reply('ERR place_rider: longitude must be -180 to 180')
 end

@@ -1,35 +1,37 @@
 #!lua
--- publish_status: take a job from one status to the next, append it to the job's log and tell its followers.
+-- publish_status: move a job from one status to the next, append the change to the job's log and notify its followers.
 --
--- The gateway knows the lifecycle and names the statuses that may come before; the script compares, so that of
--- several who try at once exactly one wins. (epoch, prev, id) lets a follower see a gap: prev is the id before it.
--- Whoever does not know whether it was done repeats it with the same request id, and gets the first answer again, for
--- as long as the log holds it: until 64 other changes have come.
+-- The gateway knows the lifecycle and passes the statuses from which the new one may follow. The script compares them with
+-- the current status, so exactly one of several concurrent changes wins. A follower detects a gap by (epoch, prev, id), where
+-- prev is the id of the event before.
 --
--- The id is '<ms>-<digest of prev and of what is written>', so that an id stands for the whole history up to it. With
--- a plain sequence a new master whose clock is behind may give a status the id of one that was lost with the old
--- master, and who comes back with that id would be told that nothing was missed.
+-- A caller that does not know whether its change was made repeats it with the same request id and receives the first answer,
+-- as long as the log still holds it (the newest 64 events).
+--
+-- The id is '<ms>-<digest of prev and of what is written>', so it stands for the whole history up to this event. With a plain
+-- sequence, a new master whose clock is behind could give a status the id of one that was lost with the old master, and a
+-- follower that returns with that id would be told that it has missed nothing.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- KEYS[2]  job:{<job>}:log        stream   status events in order, at most 64
 -- KEYS[3]  job:{<job>}:events     channel
 -- ARGV[1]  job                    1 to 64 of [A-Za-z0-9_-]
--- ARGV[2]  from                   statuses that allow this one, joined by commas; '' when none does
--- ARGV[3]  status                 the next one, 1 to 40 of [a-z_]
+-- ARGV[2]  from                   statuses from which this one may follow, joined by commas; '' for none
+-- ARGV[3]  status                 the new status, 1 to 40 of [a-z_]
 -- ARGV[4]  actor                  who caused it, 1 to 64 of [A-Za-z0-9_-]
--- ARGV[5]  source                 where it came from: rest | socket | event
+-- ARGV[5]  source                 rest | socket | event
 -- ARGV[6]  occurred_at            ms since the epoch, 13 digits, or '' for now
 -- ARGV[7]  request                id of the request, 0 to 128 printable characters
 -- ARGV[8]  ends_travel            1 when travel mode ends with this status, else 0
--- ARGV[9]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
--- ARGV[10] expected               the newest event the caller knows, <id> or <epoch>.<id>, or '' for any
--- ARGV[11] is_step                1 when the status is a step on the way to the end, else 0: the last one is kept
--- ARGV[12] party                  customer | rider when the actor must be the job's own, '' for who speaks for all
+-- ARGV[9]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
+-- ARGV[10] expected               newest event the caller knows, <id> or <epoch>.<id>, or '' for any
+-- ARGV[11] is_step                1 to store the status as `reached`, the last step of progress, else 0
+-- ARGV[12] party                  customer | rider when the actor must be the job's own; '' when it may act for anyone
 -- Errors   'ERR publish_status: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms} published   {0} no such job   {-1, status, head} not allowed from this status
---          {-2, status, head} another event is the newest than the caller knows   {-3} the actor is not that party
---          {2, epoch, prev, id, at_ms} an event of the log has this request id and this status: nothing is written
+--          {-2, status, head} the newest event is not `expected`   {-3} the actor is not that party
+--          {2, epoch, prev, id, at_ms} the log has an event with this request id and status: nothing is written
 -- Cost     O(events in the log), at most 64, plus one SPUBLISH; O(1) without a request id
 
 if #KEYS ~= 3 or #ARGV ~= 12 then

@@ -1,19 +1,19 @@
 #!lua flags=no-writes
--- recover_job: the whole state of a job, and the status events a follower has not seen.
+-- recover_job: read the state of a job and the status events that a follower has missed.
 --
--- One path for who comes first, who comes back and who is checked on: the state is always whole; the events are
--- those after `since` when the log still holds it, and none when it does not (then the state is all there is: a reset).
+-- The same call serves new followers, returning followers and periodic checks. The state is always complete. The events are
+-- those after `since`; if the log no longer holds `since` there are none, and the follower starts again from the state.
 --
--- It only reads and says so (no-writes): a ledger that is full, or has lost its replicas, still answers it.
+-- The script only reads (no-writes), so a ledger that is full or has lost its replicas still executes it.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- KEYS[2]  job:{<job>}:log        stream   status events in order, at most 64
--- ARGV[1]  epoch                  epoch the follower knows, or '' when it knows nothing
--- ARGV[2]  since                  id of the last status event it has seen, or ''
--- Errors   'ERR recover_job: ...' on a bad argument; nothing is written, ever.
+-- ARGV[1]  epoch                  epoch the follower knows, or '' for none
+-- ARGV[2]  since                  id of the last status event the follower has seen, or ''
+-- Errors   'ERR recover_job: ...' on a bad argument; nothing is written.
 -- Returns  {0} no such job
---          {1, state, events} nothing was lost   {2, state, {}} the follower's history is not in the log
+--          {1, state, events} complete   {2, state, {}} the log does not hold the follower's last event
 --          state: kind customer rider zone destination vendor status status_at epoch head travel_active
 --          travel_deadline fence reached, in this order, '' where absent; event: {id, prev, status, at}
 -- Cost     O(events returned), at most 64

@@ -1,27 +1,27 @@
 #!lua
--- release_rider: a task is a rider's no more: completed, cancelled, or taken away.
+-- release_rider: end a rider's task because it is completed, cancelled or reassigned.
 --
--- A rider below its capacity is in the pool again, if it may be. One that is unreachable and has no task left is due
--- to be looked at.
+-- A rider that is below its capacity again returns to the pool if it may. An unreachable rider without any task left gets a
+-- presence check immediately.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
 -- KEYS[2]  rider:{<zone>}:<rider>:tasks    hash     active task -> its state
--- KEYS[3]  riders:{<zone>}:available       zset     the pool, by heartbeat, ms
--- KEYS[4]  riders:{<zone>}:audit           stream   every change, about 100,000
--- KEYS[5]  riders:{<zone>}:changes         channel  the same, as it happens
--- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the answer to this request, 24 h
+-- KEYS[3]  riders:{<zone>}:available       zset     the pool of available riders, by heartbeat, ms
+-- KEYS[4]  riders:{<zone>}:audit           stream   every change, trimmed to about 100,000
+-- KEYS[5]  riders:{<zone>}:changes         channel  the same changes, as messages
+-- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the reply to this request id, for 24 h
 -- KEYS[7]  riders:{<zone>}:tasks           hash     active task -> its rider
--- KEYS[8]  riders:{<zone>}:due             zset     who is to be looked at, by when, ms
+-- KEYS[8]  riders:{<zone>}:due             zset     online riders, by the time of their next check, ms
 -- ARGV[1]  zone                   1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-]
--- ARGV[3]  actor                  who asks for it, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[3]  actor                  who requests the change, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  job                    1 to 64 of [A-Za-z0-9_-]
--- ARGV[6]  outcome                what became of it, 1 to 40 of [a-z_]
+-- ARGV[6]  outcome                why the task ended, 1 to 40 of [a-z_]
 -- Errors   'ERR release_rider: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} released   {2, version} it was not its task   {0} no such rider in the zone
---          {-9} another question was asked with this request id
+--          {-9} the request id was used for a different call
 -- Cost     O(log riders) plus one SPUBLISH
 
 if #KEYS ~= 8 or #ARGV ~= 6 then
@@ -53,29 +53,29 @@ end
 local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
-local question = table.concat({'release_rider', rider, job, outcome}, ':')
--- A request is answered once: who asks again is told the same.
-local known = request ~= '' and redis.call('GET', KEYS[6])
-if known then
-  local words = {}
-  for word in string.gmatch(known, '[^ ]+') do words[#words + 1] = word end
-  if table.remove(words, 1) ~= question then return {-9} end
-  words[1] = tonumber(words[1])
-  return words
+local fingerprint = table.concat({'release_rider', rider, job, outcome}, ':')
+-- Each request id is executed once. A repeated request receives the stored reply.
+local stored = request ~= '' and redis.call('GET', KEYS[6])
+if stored then
+  local parts = {}
+  for part in string.gmatch(stored, '[^ ]+') do parts[#parts + 1] = part end
+  if table.remove(parts, 1) ~= fingerprint then return {-9} end
+  parts[1] = tonumber(parts[1])
+  return parts
 end
-local function answer(reply)
-  local text = question .. ' ' .. table.concat(reply, ' ')
+local function reply(values)
+  local text = fingerprint .. ' ' .. table.concat(values, ' ')
   if request ~= '' then redis.call('SET', KEYS[6], text, 'PX', 86400000) end
-  return reply
+  return values
 end
 
 local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 if not record[1] then return {0} end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
--- The same words in every script that changes a rider: whether it is in the pool follows from its record, and the
--- change gets its number, its entry and its message.
-local function settle(change, job, reason)
+-- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
+-- change its version, appends it to the log and publishes it.
+local function apply_change(change, job, reason)
   local tasks = redis.call('HLEN', KEYS[2])
   local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
   if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
@@ -86,7 +86,7 @@ local function settle(change, job, reason)
     previous = ms * 1000 + rest
   end
   version = string.format('%.0f', math.max(previous + 1, micros))
-  local prev, at, drains = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
+  local prev, at, draining = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
   local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))
   redis.call('HSET', KEYS[1], 'status', status, 'reachable', reachable, 'approved', approved, 'capacity', capacity,
     'heartbeat', heartbeat, 'device', device, 'version', version)
@@ -97,14 +97,14 @@ local function settle(change, job, reason)
   redis.call('SPUBLISH', KEYS[5], '{"type":"rider","zone":"' .. zone .. '","version":' .. version .. ',"prev":' .. prev
     .. ',"rider":"' .. rider .. '","change":"' .. change .. '","status":"' .. status
     .. '","reachable":' .. tostring(reachable == '1') .. ',"approved":' .. tostring(approved == '1')
-    .. ',"draining":' .. tostring(drains) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
+    .. ',"draining":' .. tostring(draining) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
     .. ',"available":' .. tostring(available) .. (job ~= '' and ',"job":"' .. job .. '"' or '')
     .. ',"at":' .. at .. '}')
   return version
 end
 
-if redis.call('HDEL', KEYS[2], job) == 0 then return answer({2, version}) end
--- Where it was handed over it is another's by now.
+if redis.call('HDEL', KEYS[2], job) == 0 then return reply({2, version}) end
+-- After a hand-over the task already belongs to another rider.
 if redis.call('HMGET', KEYS[7], job)[1] == rider then redis.call('HDEL', KEYS[7], job) end
 if reachable ~= '1' and redis.call('HLEN', KEYS[2]) == 0 then redis.call('ZADD', KEYS[8], now, rider) end
-return answer({1, settle('released', job, outcome)})
+return reply({1, apply_change('released', job, outcome)})

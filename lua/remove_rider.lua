@@ -1,24 +1,25 @@
 #!lua
--- remove_rider: take a rider out of a zone, when it leaves or moves to another.
+-- remove_rider: remove a rider from a zone, because it leaves or moves to another.
 --
--- Only without a task: moving is removing first, then describing it in the other zone, where it begins offline.
+-- Only possible without a task. To move a rider, remove it here first, then describe it in the other zone, where it starts
+-- offline.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
 -- KEYS[2]  rider:{<zone>}:<rider>:tasks    hash     active task -> its state
--- KEYS[3]  riders:{<zone>}:available       zset     the pool, by heartbeat, ms
--- KEYS[4]  riders:{<zone>}:audit           stream   every change, about 100,000
--- KEYS[5]  riders:{<zone>}:changes         channel  the same, as it happens
--- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the answer to this request, 24 h
--- KEYS[7]  riders:{<zone>}:due             zset     who is to be looked at, by when, ms
+-- KEYS[3]  riders:{<zone>}:available       zset     the pool of available riders, by heartbeat, ms
+-- KEYS[4]  riders:{<zone>}:audit           stream   every change, trimmed to about 100,000
+-- KEYS[5]  riders:{<zone>}:changes         channel  the same changes, as messages
+-- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the reply to this request id, for 24 h
+-- KEYS[7]  riders:{<zone>}:due             zset     online riders, by the time of their next check, ms
 -- ARGV[1]  zone                   1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-]
--- ARGV[3]  actor                  who asks for it, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[3]  actor                  who requests the change, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
--- ARGV[5]  reason                 for people, 0 to 200 bytes without control characters
+-- ARGV[5]  reason                 shown to people, 0 to 200 bytes without control characters
 -- Errors   'ERR remove_rider: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} removed   {0} no such rider in the zone   {-1, job, ...} it has these tasks
---          {-9} another question was asked with this request id
+--          {-9} the request id was used for a different call
 -- Cost     O(log riders + tasks) plus one SPUBLISH
 
 if #KEYS ~= 7 or #ARGV ~= 5 then
@@ -47,29 +48,29 @@ end
 local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
-local question = 'remove_rider:' .. rider
--- A request is answered once: who asks again is told the same.
-local known = request ~= '' and redis.call('GET', KEYS[6])
-if known then
-  local words = {}
-  for word in string.gmatch(known, '[^ ]+') do words[#words + 1] = word end
-  if table.remove(words, 1) ~= question then return {-9} end
-  words[1] = tonumber(words[1])
-  return words
+local fingerprint = 'remove_rider:' .. rider
+-- Each request id is executed once. A repeated request receives the stored reply.
+local stored = request ~= '' and redis.call('GET', KEYS[6])
+if stored then
+  local parts = {}
+  for part in string.gmatch(stored, '[^ ]+') do parts[#parts + 1] = part end
+  if table.remove(parts, 1) ~= fingerprint then return {-9} end
+  parts[1] = tonumber(parts[1])
+  return parts
 end
-local function answer(reply)
-  local text = question .. ' ' .. table.concat(reply, ' ')
+local function reply(values)
+  local text = fingerprint .. ' ' .. table.concat(values, ' ')
   if request ~= '' then redis.call('SET', KEYS[6], text, 'PX', 86400000) end
-  return reply
+  return values
 end
 
 local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 if not record[1] then return {0} end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
--- The same words in every script that changes a rider: whether it is in the pool follows from its record, and the
--- change gets its number, its entry and its message.
-local function settle(change, job, reason)
+-- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
+-- change its version, appends it to the log and publishes it.
+local function apply_change(change, job, reason)
   local tasks = redis.call('HLEN', KEYS[2])
   local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
   if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
@@ -80,7 +81,7 @@ local function settle(change, job, reason)
     previous = ms * 1000 + rest
   end
   version = string.format('%.0f', math.max(previous + 1, micros))
-  local prev, at, drains = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
+  local prev, at, draining = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
   local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))
   redis.call('HSET', KEYS[1], 'status', status, 'reachable', reachable, 'approved', approved, 'capacity', capacity,
     'heartbeat', heartbeat, 'device', device, 'version', version)
@@ -91,16 +92,16 @@ local function settle(change, job, reason)
   redis.call('SPUBLISH', KEYS[5], '{"type":"rider","zone":"' .. zone .. '","version":' .. version .. ',"prev":' .. prev
     .. ',"rider":"' .. rider .. '","change":"' .. change .. '","status":"' .. status
     .. '","reachable":' .. tostring(reachable == '1') .. ',"approved":' .. tostring(approved == '1')
-    .. ',"draining":' .. tostring(drains) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
+    .. ',"draining":' .. tostring(draining) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
     .. ',"available":' .. tostring(available) .. (job ~= '' and ',"job":"' .. job .. '"' or '')
     .. ',"at":' .. at .. '}')
   return version
 end
 
 local jobs = redis.call('HKEYS', KEYS[2])
-if #jobs > 0 then return answer({-1, unpack(jobs)}) end
+if #jobs > 0 then return reply({-1, unpack(jobs)}) end
 status, reachable = 'offline', '0'
-settle('removed', '', reason)
+apply_change('removed', '', reason)
 redis.call('ZREM', KEYS[7], rider)
 redis.call('DEL', KEYS[1])
-return answer({1, version})
+return reply({1, version})

@@ -1,26 +1,26 @@
 #!lua
--- rider_heartbeat: a rider is there.
+-- rider_heartbeat: record that a rider is reachable.
 --
--- Nothing is told but what is new: who was unreachable is in the pool again, if it may be, and so is who comes with
--- another device that takes over. The old device's heartbeats count no more.
+-- Only a change is published: the rider was unreachable and returns to the pool if it may, or another of its devices takes
+-- over. Heartbeats of the previous device no longer count.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
 -- KEYS[2]  rider:{<zone>}:<rider>:tasks    hash     active task -> its state
--- KEYS[3]  riders:{<zone>}:available       zset     the pool, by heartbeat, ms
--- KEYS[4]  riders:{<zone>}:audit           stream   every change, about 100,000
--- KEYS[5]  riders:{<zone>}:changes         channel  the same, as it happens
--- KEYS[6]  riders:{<zone>}:due             zset     who is to be looked at, by when, ms
+-- KEYS[3]  riders:{<zone>}:available       zset     the pool of available riders, by heartbeat, ms
+-- KEYS[4]  riders:{<zone>}:audit           stream   every change, trimmed to about 100,000
+-- KEYS[5]  riders:{<zone>}:changes         channel  the same changes, as messages
+-- KEYS[6]  riders:{<zone>}:due             zset     online riders, by the time of their next check, ms
 -- ARGV[1]  zone                   1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-]
--- ARGV[3]  device                 which device of the rider's, 1 to 64 of [A-Za-z0-9_-], or '' when it is not known
--- ARGV[4]  takes_over             1 when this device has just signed in and is the rider's from now on, else 0
+-- ARGV[3]  device                 the rider's device, 1 to 64 of [A-Za-z0-9_-], or '' when it is unknown
+-- ARGV[4]  takes_over             1 when this device has just signed in and becomes the rider's, else 0
 -- ARGV[5]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
 -- Errors   'ERR rider_heartbeat: ...' on a bad argument; nothing is written.
--- Returns  {1, version} heard   {2, version} heard, and reachable again or by another device
---          {0} no such rider in the zone   {-1, version} it is offline: nothing is changed
---          {-2, device} another device is the rider's: not counted
--- Cost     O(log riders); when something is new, one SPUBLISH more
+-- Returns  {1, version} recorded   {2, version} recorded; the rider is reachable again or changed its device
+--          {0} no such rider in the zone   {-1, version} offline: nothing is changed
+--          {-2, device} another device is the rider's: not recorded
+-- Cost     O(log riders), plus one SPUBLISH when something changed
 
 if #KEYS ~= 6 or #ARGV ~= 5 then
   return redis.error_reply('ERR rider_heartbeat: takes 6 keys and 5 arguments')
@@ -28,7 +28,7 @@ end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
 end
-local zone, rider, newest, takes_over = unpack(ARGV, 1, 4)
+local zone, rider, new_device, takes_over = unpack(ARGV, 1, 4)
 local reach = tonumber(ARGV[5])
 if not is_name(zone) then
   return redis.error_reply('ERR rider_heartbeat: zone must be 1 to 64 of [A-Za-z0-9_-]')
@@ -36,7 +36,7 @@ end
 if not is_name(rider) then
   return redis.error_reply('ERR rider_heartbeat: rider must be 1 to 64 of [A-Za-z0-9_-]')
 end
-if newest ~= '' and not is_name(newest) then
+if new_device ~= '' and not is_name(new_device) then
   return redis.error_reply("ERR rider_heartbeat: device must be '' or 1 to 64 of [A-Za-z0-9_-]")
 end
 if takes_over ~= '0' and takes_over ~= '1' then
@@ -54,9 +54,9 @@ local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 if not record[1] then return {0} end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
--- The same words in every script that changes a rider: whether it is in the pool follows from its record, and the
--- change gets its number, its entry and its message.
-local function settle(change, job, reason)
+-- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
+-- change its version, appends it to the log and publishes it.
+local function apply_change(change, job, reason)
   local tasks = redis.call('HLEN', KEYS[2])
   local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
   if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
@@ -67,7 +67,7 @@ local function settle(change, job, reason)
     previous = ms * 1000 + rest
   end
   version = string.format('%.0f', math.max(previous + 1, micros))
-  local prev, at, drains = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
+  local prev, at, draining = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
   local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))
   redis.call('HSET', KEYS[1], 'status', status, 'reachable', reachable, 'approved', approved, 'capacity', capacity,
     'heartbeat', heartbeat, 'device', device, 'version', version)
@@ -78,14 +78,14 @@ local function settle(change, job, reason)
   redis.call('SPUBLISH', KEYS[5], '{"type":"rider","zone":"' .. zone .. '","version":' .. version .. ',"prev":' .. prev
     .. ',"rider":"' .. rider .. '","change":"' .. change .. '","status":"' .. status
     .. '","reachable":' .. tostring(reachable == '1') .. ',"approved":' .. tostring(approved == '1')
-    .. ',"draining":' .. tostring(drains) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
+    .. ',"draining":' .. tostring(draining) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
     .. ',"available":' .. tostring(available) .. (job ~= '' and ',"job":"' .. job .. '"' or '')
     .. ',"at":' .. at .. '}')
   return version
 end
 
 if status ~= 'online' then return {-1, version} end
-local is_other = newest ~= '' and newest ~= device
+local is_other = new_device ~= '' and new_device ~= device
 if is_other and device ~= '' and takes_over == '0' then return {-2, device} end
 heartbeat = string.format('%.0f', now)
 redis.call('ZADD', KEYS[6], now + reach, rider)
@@ -96,5 +96,5 @@ if reachable == '1' and not is_other then
 end
 local change = reachable == '1' and 'device' or 'reachable'
 reachable = '1'
-if is_other then device = newest end
-return {2, settle(change, '', '')}
+if is_other then device = new_device end
+return {2, apply_change(change, '', '')}

@@ -1,14 +1,13 @@
 #!lua flags=no-writes
--- rider_snapshot: what the zone knows of a rider, and its tasks.
+-- rider_snapshot: read a rider's record and its tasks.
 --
--- What it declared and whether it can be reached are two things. Reachable is answered by the clock, whether or not a
--- sweep has noticed.
+-- The declared status and reachability are separate. The clock decides reachability, whether or not a sweep has noticed.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
 -- KEYS[2]  rider:{<zone>}:<rider>:tasks    hash     active task -> its state
 -- ARGV[1]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
--- Errors   'ERR rider_snapshot: ...' on a bad argument; nothing is written, ever.
+-- Errors   'ERR rider_snapshot: ...' on a bad argument; nothing is written.
 -- Returns  {0} no such rider in the zone   {1, state, tasks}
 --          state: status reachable approved capacity heartbeat device version status_at reason, in this order, '' where
 --          absent; tasks: job, state, job, state, ...

@@ -1,26 +1,26 @@
 #!lua
--- set_rider_online: a rider declares that it works; it is in the pool if it may be.
+-- set_rider_online: record that a rider declares that it works; the rider joins the pool if it may.
 --
--- What is declared stays until it is declared otherwise, whatever becomes of the app or the gateway. The device that
--- asks is the rider's from now on: of two the newest wins. Asking is a heartbeat too.
+-- The declaration holds until the rider changes it, whatever happens to the app or the gateway. The device that sends it
+-- becomes the rider's: of two devices the newest wins. The call also counts as a heartbeat.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
 -- KEYS[2]  rider:{<zone>}:<rider>:tasks    hash     active task -> its state
--- KEYS[3]  riders:{<zone>}:available       zset     the pool, by heartbeat, ms
--- KEYS[4]  riders:{<zone>}:audit           stream   every change, about 100,000
--- KEYS[5]  riders:{<zone>}:changes         channel  the same, as it happens
--- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the answer to this request, 24 h
--- KEYS[7]  riders:{<zone>}:due             zset     who is to be looked at, by when, ms
+-- KEYS[3]  riders:{<zone>}:available       zset     the pool of available riders, by heartbeat, ms
+-- KEYS[4]  riders:{<zone>}:audit           stream   every change, trimmed to about 100,000
+-- KEYS[5]  riders:{<zone>}:changes         channel  the same changes, as messages
+-- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the reply to this request id, for 24 h
+-- KEYS[7]  riders:{<zone>}:due             zset     online riders, by the time of their next check, ms
 -- ARGV[1]  zone                   1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-]
--- ARGV[3]  actor                  who asks for it, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[3]  actor                  who requests the change, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
--- ARGV[5]  device                 which device of the rider's, 1 to 64 of [A-Za-z0-9_-], or '' when it is not known
+-- ARGV[5]  device                 the rider's device, 1 to 64 of [A-Za-z0-9_-], or '' when it is unknown
 -- ARGV[6]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
 -- Errors   'ERR set_rider_online: ...' on a bad argument; nothing is written.
--- Returns  {1, version} online   {2, version} it was, and nothing else is new   {0} no such rider in the zone
---          {-1, version} not approved   {-9} another question was asked with this request id
+-- Returns  {1, version} online   {2, version} already online, nothing changed   {0} no such rider in the zone
+--          {-1, version} not approved   {-9} the request id was used for a different call
 -- Cost     O(log riders) plus one SPUBLISH
 
 if #KEYS ~= 7 or #ARGV ~= 6 then
@@ -29,7 +29,7 @@ end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
 end
-local zone, rider, actor, request, newest = unpack(ARGV, 1, 5)
+local zone, rider, actor, request, new_device = unpack(ARGV, 1, 5)
 local reach = tonumber(ARGV[6])
 if not is_name(zone) then
   return redis.error_reply('ERR set_rider_online: zone must be 1 to 64 of [A-Za-z0-9_-]')
@@ -43,7 +43,7 @@ end
 if #request > 128 or string.match(request, '[^\33-\126]') then
   return redis.error_reply('ERR set_rider_online: request must be 0 to 128 printable characters')
 end
-if newest ~= '' and not is_name(newest) then
+if new_device ~= '' and not is_name(new_device) then
   return redis.error_reply("ERR set_rider_online: device must be '' or 1 to 64 of [A-Za-z0-9_-]")
 end
 if not reach or reach % 1 ~= 0 or reach < 1 or reach > 86400000 then
@@ -53,29 +53,29 @@ end
 local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
-local question = table.concat({'set_rider_online', rider, newest}, ':')
--- A request is answered once: who asks again is told the same.
-local known = request ~= '' and redis.call('GET', KEYS[6])
-if known then
-  local words = {}
-  for word in string.gmatch(known, '[^ ]+') do words[#words + 1] = word end
-  if table.remove(words, 1) ~= question then return {-9} end
-  words[1] = tonumber(words[1])
-  return words
+local fingerprint = table.concat({'set_rider_online', rider, new_device}, ':')
+-- Each request id is executed once. A repeated request receives the stored reply.
+local stored = request ~= '' and redis.call('GET', KEYS[6])
+if stored then
+  local parts = {}
+  for part in string.gmatch(stored, '[^ ]+') do parts[#parts + 1] = part end
+  if table.remove(parts, 1) ~= fingerprint then return {-9} end
+  parts[1] = tonumber(parts[1])
+  return parts
 end
-local function answer(reply)
-  local text = question .. ' ' .. table.concat(reply, ' ')
+local function reply(values)
+  local text = fingerprint .. ' ' .. table.concat(values, ' ')
   if request ~= '' then redis.call('SET', KEYS[6], text, 'PX', 86400000) end
-  return reply
+  return values
 end
 
 local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 if not record[1] then return {0} end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
--- The same words in every script that changes a rider: whether it is in the pool follows from its record, and the
--- change gets its number, its entry and its message.
-local function settle(change, job, reason)
+-- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
+-- change its version, appends it to the log and publishes it.
+local function apply_change(change, job, reason)
   local tasks = redis.call('HLEN', KEYS[2])
   local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
   if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
@@ -86,7 +86,7 @@ local function settle(change, job, reason)
     previous = ms * 1000 + rest
   end
   version = string.format('%.0f', math.max(previous + 1, micros))
-  local prev, at, drains = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
+  local prev, at, draining = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
   local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))
   redis.call('HSET', KEYS[1], 'status', status, 'reachable', reachable, 'approved', approved, 'capacity', capacity,
     'heartbeat', heartbeat, 'device', device, 'version', version)
@@ -97,22 +97,22 @@ local function settle(change, job, reason)
   redis.call('SPUBLISH', KEYS[5], '{"type":"rider","zone":"' .. zone .. '","version":' .. version .. ',"prev":' .. prev
     .. ',"rider":"' .. rider .. '","change":"' .. change .. '","status":"' .. status
     .. '","reachable":' .. tostring(reachable == '1') .. ',"approved":' .. tostring(approved == '1')
-    .. ',"draining":' .. tostring(drains) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
+    .. ',"draining":' .. tostring(draining) .. ',"tasks":' .. tasks .. ',"capacity":' .. capacity
     .. ',"available":' .. tostring(available) .. (job ~= '' and ',"job":"' .. job .. '"' or '')
     .. ',"at":' .. at .. '}')
   return version
 end
 
-if approved ~= '1' then return answer({-1, version}) end
-local is_news = status ~= 'online' or reachable ~= '1' or newest ~= '' and newest ~= device
+if approved ~= '1' then return reply({-1, version}) end
+local is_changed = status ~= 'online' or reachable ~= '1' or new_device ~= '' and new_device ~= device
 heartbeat = string.format('%.0f', now)
 redis.call('ZADD', KEYS[7], now + reach, rider)
 if status ~= 'online' then redis.call('HSET', KEYS[1], 'status_at', heartbeat, 'reason', '') end
-if not is_news then
+if not is_changed then
   redis.call('HSET', KEYS[1], 'heartbeat', heartbeat)
   redis.call('ZADD', KEYS[3], 'XX', heartbeat, rider)
-  return answer({2, version})
+  return reply({2, version})
 end
 status, reachable = 'online', '1'
-if newest ~= '' then device = newest end
-return answer({1, settle('online', '', '')})
+if new_device ~= '' then device = new_device end
+return reply({1, apply_change('online', '', '')})

@@ -1,19 +1,19 @@
 #!lua
 -- start_travel: decide whether a rider may share its position for a job, and until when.
 --
--- The deadline is set once, at this rider's first start, and kept in the record: stopping and starting again, another
--- gateway or another device can not extend it. open_feed then opens the live half until that deadline, with the fence
--- that is drawn here: of two decisions the later one has the greater.
+-- The deadline is set when this rider first starts, and stored in the record: stopping and starting again, from another
+-- gateway or another device, does not extend it. open_feed then opens the live half until that deadline, with the fence drawn
+-- here. A later decision has a greater fence.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  cap_ms                 ms from the first start, 1,000 to 86,400,000
 -- ARGV[3]  allowed                statuses in which travel mode may be on, joined by commas
--- ARGV[4]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
+-- ARGV[4]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR start_travel: ...' on a bad argument; nothing is written.
--- Returns  {1, deadline_ms, fence} on (or still on)   {0} no such job   {-1} not this rider's job
---          {-2, status} not in this status   {-3, deadline_ms} the time allowed for this job is used up
+-- Returns  {1, deadline_ms, fence} on   {0} no such job   {-1} not this rider's job
+--          {-2, status} not allowed in this status   {-3, deadline_ms} the time limit for this job has been reached
 -- Cost     O(1)
 
 if #KEYS ~= 1 or #ARGV ~= 4 then

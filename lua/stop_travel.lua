@@ -1,14 +1,14 @@
 #!lua
--- stop_travel: write down that nobody shares its position for a job any more.
+-- stop_travel: record that no rider shares its position for a job.
 --
--- close_feed has ended the live half before. The deadline stays: starting again does not extend it.
+-- close_feed has already closed the live half. The deadline is kept, so starting again does not extend it.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
--- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]; '' when the service or operations stop it
--- ARGV[2]  retention_ms           ms the record is kept after this change, 1 to 1,000,000,000,000
+-- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]; '' when the service or operations staff stop it
+-- ARGV[2]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR stop_travel: ...' on a bad argument; nothing is written.
--- Returns  {1} off   {2} was off   {0} no such job   {-1} not this rider's job
+-- Returns  {1} switched off   {2} was already off   {0} no such job   {-1} not this rider's job
 -- Cost     O(1)
 
 if #KEYS ~= 1 or #ARGV ~= 2 then

@@ -1,19 +1,19 @@
 #!lua flags=no-writes
--- zone_snapshot: the pool of a zone, or what changed since a version.
+-- zone_snapshot: read the pool of a zone, or the changes since a version.
 --
--- One path for who follows the pool for the first time and who comes back: changes when the log still holds the
--- version and no more than 1,000 came after it, else the pool as it is. Versions grow and have gaps; that `prev` of a
--- change is not the version seen before says that something is missing.
+-- The same call serves a new follower and a returning one. It returns the changes when the log still holds the version and
+-- at most 1,000 changes followed; otherwise it returns the whole pool. Versions increase and have gaps. A follower has
+-- missed something when the `prev` of a change is not the version it saw last.
 --
 -- Role     ledger
--- KEYS[1]  riders:{<zone>}:available       zset     the pool, by heartbeat, ms
--- KEYS[2]  riders:{<zone>}:audit           stream   every change, about 100,000
--- ARGV[1]  since                  version that the follower has seen, 1 to 16 digits, or '' for none
--- ARGV[2]  limit                  riders at most, 1 to 10,000
--- Errors   'ERR zone_snapshot: ...' on a bad argument; nothing is written, ever.
--- Returns  {1, version, changes} nothing was lost; change: {id, {field, value, ...}}, of id <ms>-<µs>
---          {2, version, count, pool} pool: rider, heartbeat, rider, heartbeat, ..., the newest heartbeat
---          first; count: of all
+-- KEYS[1]  riders:{<zone>}:available       zset     the pool of available riders, by heartbeat, ms
+-- KEYS[2]  riders:{<zone>}:audit           stream   every change, trimmed to about 100,000
+-- ARGV[1]  since                  last version the follower has seen, 1 to 16 digits, or '' for none
+-- ARGV[2]  limit                  maximum number of riders, 1 to 10,000
+-- Errors   'ERR zone_snapshot: ...' on a bad argument; nothing is written.
+-- Returns  {1, version, changes} complete; change: {id, {field, value, ...}}, of id <ms>-<µs>
+--          {2, version, count, pool} count: size of the pool; pool: rider, heartbeat, rider, heartbeat, ..., the newest
+--          heartbeat first
 -- Cost     O(log riders + riders or changes returned)
 
 if #KEYS ~= 2 or #ARGV ~= 2 then

@@ -134,7 +134,7 @@ package struct JobControl: Sendable {
             guard let record = recovery?.record, record.isTravelling, record.rider == rider,
                 record.status.endOfTravel == nil, !self.revocations.isRevoked(job), let deadline = record.travelDeadline
             else { return self.loop.makeSucceededFuture(false) }
-            return self.feed.open(job, for: rider, until: deadline, fence: record.fence, again: true).map {
+            return self.feed.open(job, for: rider, until: deadline, fence: record.fence, ifAbsent: true).map {
                 $0 == .open
             }
         }

@@ -62,26 +62,26 @@ extension Routes {
         _ act: (Request, RequestAttempt) async throws -> Response
     ) async throws -> Response {
         var response: Response
-        var outcome: IdempotencyRecords.Outcome = .open
+        var outcome: IdempotencyRecords.Outcome = .unresolved
         do {
             response = try await act(request, attempt)
         } catch let problem as Problem {
             guard problem.isDecided else {
                 // Of a repeat nobody knows what the first try did.
-                outcome = problem.isUntried && !attempt.isRepeat ? .free : .open
+                outcome = problem.isUntried && !attempt.isRepeat ? .unused : .unresolved
                 await self.settle(claim, of: key, as: outcome)
                 throw problem
             }
             response = try problem.response(from: request, context: context)
         } catch {
-            await self.settle(claim, of: key, as: .open)
+            await self.settle(claim, of: key, as: .unresolved)
             throw error
         }
         // What no replica is known to have is not the last word.
         if response.status != .accepted {
             let answer = try await KeptAnswer(&response)
             // One that cannot be written stays open: it is asked for again, and never answered by nothing.
-            if let bytes = try? JSONDocument.bytes(answer) { outcome = .kept(bytes) }
+            if let bytes = try? JSONDocument.bytes(answer) { outcome = .answered(bytes) }
         }
         await self.settle(claim, of: key, as: outcome)
         return response

@@ -56,7 +56,7 @@ extension RedisError {
 
     /// Parts of the messages of Redis and of our scripts; the last one is in every unexpected script error.
     private static let foreignMarks = [
-        "not an integer", "would overflow", "not a valid float", "not a float", "would produce NaN", "is not ours",
+        "not an integer", "would overflow", "not a valid float", "not a float", "would produce NaN", "malformed data",
         "user_script:",
     ]
 }

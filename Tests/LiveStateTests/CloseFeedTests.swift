@@ -101,7 +101,7 @@ import Testing
             #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: stage.travelKey)))
             try await stage.leavesAllAsItIs {
                 let opening = try await stage.feed.open(
-                    Stage.job, for: Stage.rider, until: stage.now() + 60_000, fence: 9, again: true
+                    Stage.job, for: Stage.rider, until: stage.now() + 60_000, fence: 9, ifAbsent: true
                 ).get()
                 #expect(opening == .overtaken)
             }

@@ -109,7 +109,7 @@ import Testing
             let call = GoodCall(script: Scripts.joinLink, keys: self.keys(stage), arguments: ["s1", "150000"])
             let holds = ["", "0", "-1", "1.5", "x", "nan", "inf", "3600001"]
             try await call.refuses(
-                (badNames + [""]).map { (0, $0, "session must be") } + holds.map { (1, $0, "hold_ms must be") },
+                (badNames + [""]).map { (0, $0, "session must be") } + holds.map { (1, $0, "lease_ms must be") },
                 on: stage)
         }
     }

@@ -128,7 +128,7 @@ import Testing
             try await call.refuses(
                 (badNames + [""]).map { (0, $0, "rider must be") } + deadlines.map { (1, $0, "deadline must be") }
                     + ["", "{", "}", "[]", "x"].map { (2, $0, "message must be") }
-                    + ["", "2", "true"].map { (3, $0, "again must be") }
+                    + ["", "2", "true"].map { (3, $0, "if_absent must be") }
                     + badFences.map { (4, $0, "fence must be") }, on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer == .answer(1))

@@ -55,17 +55,10 @@ import Testing
         }
     }
 
-    /// The lines of one role between ```sh and ``` in lua/README.md.
-    private func lines(for role: DeployedRedis) throws -> [String] {
-        let halves = try LuaFolder.readme().split(separator: "At the live instance:")
-        try #require(halves.count == 2)
-        let block = halves[role == .ledger ? 0 : 1].split(separator: "```").last { $0.hasPrefix("sh\n") }
-        return try #require(block).split(separator: "\n").dropFirst().filter { !$0.hasPrefix("#") }.map { String($0) }
-    }
-
     @Test(arguments: DeployedRedis.allCases)
-    func `operations may every line of lua/README.md`(role: DeployedRedis) async throws {
-        let lines = try self.lines(for: role)
+    func `the user operations can run every redis-cli example of lua/README.md`(role: DeployedRedis) async throws {
+        let heading = role == .ledger ? "Ledger examples" : "Live instance examples"
+        let lines = try LuaFolder.commands("sh", below: heading).map(\.line)
         #expect(lines.count >= 4)
         try await Self.looking(at: role) { _, server in
             let client =

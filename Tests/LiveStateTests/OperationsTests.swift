@@ -7,18 +7,9 @@ import Subprocess
 import TestSupport
 import Testing
 
-/// The lines that lua/README.md offers to who runs this work as they stand there.
+/// The redis-cli examples of lua/README.md work exactly as printed.
 @Suite struct OperationsTests {
-    /// The lines between ```sh and ```.
-    private func lines(of readme: String) -> [String] {
-        var (lines, isInside) = ([String](), false)
-        for line in readme.split(separator: "\n", omittingEmptySubsequences: false) {
-            if line.hasPrefix("```") { isInside = line == "```sh" } else if isInside { lines.append(String(line)) }
-        }
-        return lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }
-    }
-
-    /// Runs one line in a shell in which redis-cli means this server.
+    /// Runs one command in a shell in which `redis-cli` connects to this server.
     private func run(_ line: String, _ stage: Stage) async throws -> (isSuccess: Bool, output: String) {
         let script = "alias redis-cli='redis-cli -e -s \(stage.socketPath)'\n\(line)"
         let outcome = try await Subprocess.run(
@@ -27,8 +18,8 @@ import Testing
         return (outcome.terminationStatus.isSuccess, outcome.standardOutput)
     }
 
-    @Test func `every line of the README prints something about a job that is under way`() async throws {
-        let lines = self.lines(of: try LuaFolder.readme())
+    @Test func `every redis-cli example of the README prints something for an active job`() async throws {
+        let lines = try LuaFolder.commands("sh").map(\.line)
         #expect(lines.count >= 6)
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.wayToTransit)
@@ -64,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `a line that fails would be noticed`() async throws {
+    @Test func `a failing command is detected`() async throws {
         try await Stage.set { stage in
             let wrong = try await self.run("redis-cli nosuchcommand", stage)
             #expect(!wrong.isSuccess)

@@ -142,7 +142,7 @@ import Testing
                 ([""] + badNames).map { (0, $0, "rider must be") }
                     + ["", "{", "}", "[]", "x"].map { (1, $0, "message must be") }
                     + ["", "0", "-1", "1.5", "x", "nan", "86400001"].map { (2, $0, "lifetime_ms must be") }
-                    + ["", "-1", "1.5", "x", "nan", "86400001"].map { (3, $0, "least_age_ms must be") },
+                    + ["", "-1", "1.5", "x", "nan", "86400001"].map { (3, $0, "min_age_ms must be") },
                 on: stage)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(answer == .answer(1))

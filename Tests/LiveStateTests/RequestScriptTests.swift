@@ -33,14 +33,14 @@ import Testing
                 #expect(waiting.array?.first == .integer(0))
                 #expect((1...30_000).contains(waiting.array?.last?.integer ?? 0))
                 let other = try await self.claim(stage, 1, Self.other)
-                let theirs = try await self.settle(stage, 1, "kept", "theirs")
+                let theirs = try await self.settle(stage, 1, "answered", "theirs")
                 #expect(other == .answer(-1) && theirs == .answer(0))
             }
-            #expect(try await self.settle(stage, 0, "kept", "done") == .answer(1))
+            #expect(try await self.settle(stage, 0, "answered", "done") == .answer(1))
             try await stage.leavesAllAsItIs {
                 let (again, other) = (try await self.claim(stage, 1), try await self.claim(stage, 1, Self.other))
                 #expect(again == .answer(3, "done") && other == .answer(-1))
-                let late = try await self.settle(stage, 0, "free")
+                let late = try await self.settle(stage, 0, "unused")
                 #expect(late == .answer(0))
             }
             let rest = try await stage.client.run("PTTL", self.key(stage)[0]).integer ?? 0
@@ -54,11 +54,11 @@ import Testing
             let isNext = try await eventually { try await self.claim(stage, 1) == .answer(2) }
             #expect(isNext)
             // Who was too late settles nothing.
-            #expect(try await self.settle(stage, 0, "kept", "late") == .answer(0))
-            #expect(try await self.settle(stage, 1, "open") == .answer(1))
+            #expect(try await self.settle(stage, 0, "answered", "late") == .answer(0))
+            #expect(try await self.settle(stage, 1, "unresolved") == .answer(1))
             #expect(try await self.claim(stage, 2, Self.other) == .answer(-1))
             #expect(try await self.claim(stage, 2) == .answer(2))
-            #expect(try await self.settle(stage, 2, "free") == .answer(1))
+            #expect(try await self.settle(stage, 2, "unused") == .answer(1))
             #expect(try await stage.client.run("EXISTS", self.key(stage)[0]) == .integer(0))
             #expect(try await self.claim(stage, 0, Self.other) == .answer(1))
         }
@@ -71,17 +71,17 @@ import Testing
                 arguments: [Self.question, Self.claims[0], "30000", "60000"]
             ).refuses(
                 [
-                    (0, "", "question"), (0, Self.question + "0", "question"),
-                    (0, String(repeating: "G", count: 64), "question"),
+                    (0, "", "fingerprint"), (0, Self.question + "0", "fingerprint"),
+                    (0, String(repeating: "G", count: 64), "fingerprint"),
                     (1, "", "claim"), (1, String(repeating: "G", count: 32), "claim"),
                     (2, "0", "claim_ms"), (2, "3600001", "claim_ms"), (2, "x", "claim_ms"), (2, "1.5", "claim_ms"),
-                    (3, "0", "keep_ms"), (3, "1e13", "keep_ms"), (3, "nan", "keep_ms"),
+                    (3, "0", "retention_ms"), (3, "1e13", "retention_ms"), (3, "nan", "retention_ms"),
                 ], on: stage)
             try await GoodCall(
-                script: Scripts.settleRequest, keys: self.key(stage), arguments: [Self.claims[0], "kept", "a"]
+                script: Scripts.settleRequest, keys: self.key(stage), arguments: [Self.claims[0], "answered", "a"]
             ).refuses(
                 [
-                    (0, "", "claim"), (1, "done", "outcome"), (1, "open", "answer"), (2, "", "answer"),
+                    (0, "", "claim"), (1, "done", "outcome"), (1, "unresolved", "answer"), (2, "", "answer"),
                     (2, String(repeating: "a", count: 131_073), "answer"),
                 ], on: stage)
         }

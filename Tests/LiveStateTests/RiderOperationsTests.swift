@@ -7,39 +7,38 @@ import Subprocess
 import TestSupport
 import Testing
 
-/// The questions that operations ask about riders, each answered by a line of lua/README.md; and that the access lists let
-/// gateways make every call.
+/// The redis-cli examples about riders answer what operations staff ask, and the access lists allow gateways every call.
 @Suite struct RiderOperationsTests {
-    /// The answer of the README's line under the comment that begins so.
+    /// The output of the README's command whose comment starts with `question`.
     private func answer(to question: String, _ stage: ZoneStage) async throws -> String {
-        let lines = try LuaFolder.readme().split(separator: "\n").map { String($0) }
-        let index = try #require(lines.firstIndex { $0.hasPrefix("# \(question)") }, "\(question)")
-        let script = "alias redis-cli='redis-cli -e -s \(stage.base.socketPath)'\n\(lines[index + 1])"
+        let command = try #require(
+            LuaFolder.commands("sh").first { $0.comment.hasPrefix(question) }, "no example: \(question)")
+        let script = "alias redis-cli='redis-cli -e -s \(stage.base.socketPath)'\n\(command.line)"
         let outcome = try await Subprocess.run(
             .name("sh"), arguments: ["-c", script], output: .string(limit: 65_536), error: .combinedWithOutput)
         return outcome.standardOutput.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 
-    @Test func `who is available, why somebody can not go offline, and what happened today`() async throws {
+    @Test func `examples show available riders, why a rider cannot go offline, and what changed today`() async throws {
         try await ZoneStage.set { stage in
             try await stage.riders.carry(JobID("job-7")!)
             try await stage.online(ZoneStage.other)
             _ = try await stage.assign(ZoneStage.jobs[1], to: ZoneStage.other)
             _ = try await stage.goOffline(because: "home")
             let heartbeat = try #require(try await stage.record()?.heartbeat)
-            #expect(try await self.answer(to: "Who is available in berlin", stage) == "rider-1 \(heartbeat)")
-            #expect(try await self.answer(to: "Why rider-1 can not go offline", stage) == "job-7 accepted")
-            #expect(try await self.answer(to: "Whose task a job is", stage) == "rider-1")
-            let record = try await self.answer(to: "Why it is not available", stage)
+            #expect(try await self.answer(to: "Available riders in berlin", stage) == "rider-1 \(heartbeat)")
+            #expect(try await self.answer(to: "Why rider-1 cannot go offline", stage) == "job-7 accepted")
+            #expect(try await self.answer(to: "The rider that has the job as a task", stage) == "rider-1")
+            let record = try await self.answer(to: "Why rider-1 is not available", stage)
             #expect(record.contains("status online reachable 1 approved 1 capacity 2"))
-            let today = try await self.answer(to: "What happened to rider-1 today", stage)
+            let today = try await self.answer(to: "Today's changes of rider-1", stage)
             for change in ["change created", "change online", "change assigned"] { #expect(today.contains(change)) }
             #expect(today.contains("actor service-1") && today.contains("device phone-1"))
             #expect(!today.contains("rider-2"))
         }
     }
 
-    @Test func `the gateway's user makes every call about riders`() async throws {
+    @Test func `the gateway's Redis user can make every call about riders`() async throws {
         let settings = LiveStateSettings()
         try await DeployedRedis.ledger.run { ledger in
             try await DeployedRedis.live.runBeside { live in
@@ -64,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `in a cluster all that a script touches lies in one slot`() async throws {
+    @Test func `in a cluster all keys of a script are in one slot`() async throws {
         try await withRedis(options: ["--cluster-enabled", "yes"]) { client, _ in
             try await client.run("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
             let isReady = try await eventually {
@@ -77,17 +76,17 @@ import Testing
             #expect(try await index.place(ZoneStage.rider, in: ZoneStage.zone, at: here).get())
             let pool = ZonePool(ledger: client, live: client, settings: LiveStateSettings())
             #expect(try await pool.read(ZoneStage.zone).get().count == 0)
-            // It would be noticed.
+            // Keys in two slots are refused, so the calls above prove something.
             let call = client.evaluate(
                 Scripts.zoneSnapshot, keys: ["riders:{a}:available", "riders:{b}:audit"], arguments: ["", 10])
             guard case .refused("CROSSSLOT", _)? = await failure(of: call) else {
-                Issue.record("two slots were one")
+                Issue.record("keys of two slots were accepted")
                 return
             }
         }
     }
 
-    @Test func `R1: every change is written down once, with who, device, request and time; a refusal is not`()
+    @Test func `R1: every change is logged once with actor, device, request and time; a refusal is not logged`()
         async throws
     {
         try await ZoneStage.set { stage in
@@ -121,7 +120,7 @@ import Testing
         }
     }
 
-    /// Nine changes, and every call there is.
+    /// Makes every call once; nine of them are changes.
     private func callAll(_ riders: Riders) async throws {
         let (rider, zone, job) = (ZoneStage.rider, ZoneStage.zone, ZoneStage.jobs[0])
         let asker = Riders.Asker(rider, request: "r-1")

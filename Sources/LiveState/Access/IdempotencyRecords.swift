@@ -51,11 +51,11 @@ package struct IdempotencyRecords: Sendable {
     /// What becomes of a claim.
     package enum Outcome: Sendable, Hashable {
         /// Whoever repeats the request gets this.
-        case kept([UInt8])
+        case answered([UInt8])
         /// It is not known, or not for certain, what was done: the same request may act again, and no other.
-        case open
+        case unresolved
         /// Nothing was done: the key is free.
-        case free
+        case unused
     }
 
     /// - Parameter writes: what carries changes. A later WAIT on it says of all that was written before a claim, too,
@@ -99,9 +99,10 @@ package struct IdempotencyRecords: Sendable {
     package func settle(_ claim: Claim, of key: Key, as outcome: Outcome) -> EventLoopFuture<Void> {
         let (word, answer): (RedisCommand.Word, RedisCommand.Word) =
             switch outcome {
-            case .kept(let answer) where answer.count <= Self.longestAnswer: ("kept", .bytes(key.record.seal(answer)))
-            case .kept, .open: ("open", "")
-            case .free: ("free", "")
+            case .answered(let answer) where answer.count <= Self.longestAnswer:
+                ("answered", .bytes(key.record.seal(answer)))
+            case .answered, .unresolved: ("unresolved", "")
+            case .unused: ("unused", "")
             }
         return self.writes.evaluate(
             Scripts.settleRequest, keys: [self.keyspace.idempotency(key.record.name)],

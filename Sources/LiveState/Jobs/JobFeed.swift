@@ -24,15 +24,15 @@ package struct JobFeed: Sendable {
 
     /// - Parameters:
     ///   - fence: of the decision, from `JobLedger.startTravel`.
-    ///   - again: only when the live instance knows nothing of the job, because it lost its memory.
+    ///   - ifAbsent: opens the feed only if the live instance has no entry for the job, after it lost its data.
     package func open(
-        _ job: JobID, for rider: PersonID, until deadline: Int64, fence: Int64, again: Bool = false
+        _ job: JobID, for rider: PersonID, until deadline: Int64, fence: Int64, ifAbsent: Bool = false
     ) -> EventLoopFuture<Opening> {
         self.live.evaluate(
             Scripts.openFeed, keys: self.keys(job),
             arguments: [
                 .text(rider.text), .integer(deadline),
-                .bytes(ServerMessage.tracking(job: job, .waiting, nil).encoded), again ? 1 : 0,
+                .bytes(ServerMessage.tracking(job: job, .waiting, nil).encoded), ifAbsent ? 1 : 0,
                 .integer(fence),
             ]
         ).flatMapThrowing { answer in
