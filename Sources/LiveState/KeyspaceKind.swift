@@ -1,7 +1,7 @@
-// What a name in Redis is, from the name: for metrics and logs, where a name itself would be an id. The other way round than
-// Keyspace.swift, and in a file of its own, so that the two can be compared.
+// The kind of a key or channel, derived from its name. Metrics and logs use the kind, because the name itself contains an id.
+// This is the inverse of Keyspace.swift, in a separate file so that a test can compare the two.
 
-/// Kinds of names.
+/// Kinds of keys and channels.
 extension Keyspace {
     package enum Kind: String, CaseIterable, Sendable {
         case job, log, travel, position, eta, etaLease = "eta_lease", before, etaBudget = "eta_budget", verdicts
@@ -13,7 +13,7 @@ extension Keyspace {
         case jobs, zonesOfJobs = "zones_of_jobs"
         case gateways, gateway, followed
         case stream, control
-        /// No name of ours.
+        /// Not a name of Enroute.
         case other
     }
 
@@ -23,7 +23,7 @@ extension Keyspace {
         if let kind = Self.whole[name] { return kind }
         guard let colon = name.firstIndex(of: ":") else { return .other }
         let (head, rest) = (name[..<colon], name[name.index(after: colon)...])
-        // Behind the hash tag, where there is one.
+        // What follows the hash tag, if there is one.
         let tail = rest.firstIndex(of: "}").map { rest[rest.index(after: $0)...] } ?? ""
         return switch head {
         case "job": Self.ofJob[tail] ?? .other

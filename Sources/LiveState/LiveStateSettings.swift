@@ -1,25 +1,25 @@
-// How long things are kept, and under which prefix: one value that every call into Redis is made with.
+// Lifetimes of data in Redis, and the prefix of all names: passed to every type that accesses Redis.
 
 internal import Access
 
-/// Lifetimes of what is kept in Redis, and the prefix of its names.
+/// Lifetimes of data in Redis, and the prefix of its names.
 package struct LiveStateSettings: Sendable {
     package var keyspace = Keyspace()
-    /// A job's record and log, after the last change.
+    /// A job's record and log, after their last change.
     package var retention: Duration = .seconds(48 * 3600)
     /// The last known position, after the last fix.
     package var positionLifetime: Duration = .seconds(600)
-    /// Travel mode, from its first start for a job (BR-002).
+    /// Travel mode, from the rider's first start for a job (BR-002).
     package var travelCap: Duration = .seconds(4 * 3600)
-    /// For how long a rider counts as reachable after a heartbeat, and its place as known.
+    /// How long a rider counts as reachable, and its place as valid, after a heartbeat.
     package var riderReach: Duration = .seconds(90)
-    /// After how long without a heartbeat a rider without a task is set offline; never before `riderReach`.
+    /// How long after its last heartbeat a rider without a task is set offline; at least `riderReach`.
     package var riderSilence: Duration = .seconds(1800)
-    /// Entries of the streams `access` and `audit`, about.
+    /// Approximate length of the streams `access` and `audit`.
     package var accessEntries = 100_000
     package var auditEntries = 100_000
 
-    /// What was revoked, after it was: as long as a job is kept or a token lives, whichever is longer.
+    /// Revocations: as long as job records are retained or a token lives, whichever is longer.
     package var revocationRetention: Duration { max(self.retention, .seconds(TokenVerifier.longestLifetime)) }
 
     package init() {}

@@ -1,9 +1,9 @@
-// The scripts of lua/, embedded in the binary. Their contracts stand at the top of each; lua/README.md is the overview.
+// The scripts of lua/, embedded in the binary. Each states its contract at its top; lua/README.md is the overview.
 
 internal import CScripts
 package import Redis
 
-/// One value for each file of lua/.
+/// One value for each file in lua/.
 package enum Scripts {
     package static let assignJob = Self.script("assign_job")
     package static let createJob = Self.script("create_job")
@@ -37,7 +37,7 @@ package enum Scripts {
     package static let zoneSnapshot = Self.script("zone_snapshot")
     package static let placeRider = Self.script("place_rider")
 
-    /// Sources by name, without the ending.
+    /// Sources by name, without the file extension.
     static let sources: [String: [UInt8]] = {
         let table = enroute_scripts()
         return Dictionary(
@@ -48,7 +48,7 @@ package enum Scripts {
     }()
 
     private static func script(_ name: String) -> RedisScript {
-        guard let source = Self.sources[name] else { preconditionFailure("CScripts embeds no \(name)") }
+        guard let source = Self.sources[name] else { preconditionFailure("CScripts does not embed \(name)") }
         return RedisScript(name: name, source: source)
     }
 }

@@ -1,40 +1,41 @@
-// Requests that carry an idempotency key: of all who send one, one carries it out, and whoever repeats it gets the first
-// answer. A key belongs to one person in one role. Redis holds neither the key nor the answer but a name and an encryption
-// derived from the key, because an answer may hold a secret (that of a tracking link, a ticket) and the ledger is written to
-// disk.
+// Idempotency keys: of several requests with the same key one is executed, and every repetition receives its answer. A key
+// belongs to one person in one role. An answer may contain a secret (of a tracking link or a ticket) and the ledger is
+// written to disk, so Redis stores neither the key nor the plain answer: both the name of the record and the encryption key
+// are derived from the idempotency key.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Claims and answers at the ledger, which outlives a restart. May be used from any thread.
+/// Claims and answers, stored at the ledger so that they survive a restart. Safe to use from any thread.
 package struct IdempotencyRecords: Sendable {
     private let writes: RedisClient
     private let keyspace: Keyspace
 
-    /// How long a key is remembered.
+    /// How long an idempotency key is remembered.
     package static let kept = Duration.seconds(24 * 3600)
-    /// How long nobody else may act: longer than a request takes. A gateway that died in the middle blocks a key for this long.
+    /// How long a claim is exclusive. Longer than any request takes: a gateway that dies during a request blocks the key this
+    /// long.
     package static let claimed = Duration.seconds(30)
-    /// Bytes of an answer; a longer one is not kept.
+    /// Maximum size of an answer in bytes. A longer answer is not stored.
     package static let longestAnswer = 65_536
-    /// Characters of a key under which an answer that holds a secret is kept: the encryption is as strong as the key.
+    /// Minimum length of a key if the answer contains a secret, because the encryption is only as strong as the key.
     package static let shortestSecretKey = 20
 
     /// One person's idempotency key.
     package struct Key: Sendable {
         fileprivate let record: SealedRecord
 
-        /// - Parameter text: as it was sent.
+        /// - Parameter text: the header's value as the client sent it.
         package init(_ text: String, of person: PersonID, role: String) {
             self.record = SealedRecord(secret: text, for: "idempotency \(role) \(person.text)")
         }
     }
 
-    /// The right to carry a request out.
+    /// The right to execute a request.
     package struct Claim: Sendable, Hashable {
         fileprivate let nonce: String
-        /// The same was asked for before, and what became of it is not known.
+        /// The same request came before, and its outcome is unknown.
         package let isRepeat: Bool
     }
 
@@ -42,30 +43,30 @@ package struct IdempotencyRecords: Sendable {
         case claimed(Claim)
         /// The first answer.
         case answered([UInt8])
-        /// Somebody works on it; for so many ms at most.
+        /// Another gateway or task is executing the request, for at most this many ms.
         case inProgress(forMilliseconds: Int64)
-        /// Something else was asked for under this key.
+        /// The key was used for a different request.
         case otherRequest
     }
 
-    /// What becomes of a claim.
+    /// How a claim ends.
     package enum Outcome: Sendable, Hashable {
-        /// Whoever repeats the request gets this.
+        /// Repeated requests receive this answer.
         case answered([UInt8])
-        /// It is not known, or not for certain, what was done: the same request may act again, and no other.
+        /// The outcome is unknown or not certain. The same request may be executed again, but no other.
         case unresolved
-        /// Nothing was done: the key is free.
+        /// Nothing was done, and the key is free again.
         case unused
     }
 
-    /// - Parameter writes: what carries changes. A later WAIT on it says of all that was written before a claim, too,
-    ///   whether a replica has it.
+    /// - Parameter writes: the client that sends changes. A later WAIT on the same connection also covers everything that was
+    ///   written before a claim.
     package init(writes: RedisClient, settings: LiveStateSettings) {
         self.writes = writes
         self.keyspace = settings.keyspace
     }
 
-    /// - Parameter question: all by which one request differs from another.
+    /// - Parameter question: every part of the request that distinguishes it from others.
     package func claim(
         _ key: Key, for question: [UInt8], until claimed: Duration = Self.claimed
     ) -> EventLoopFuture<Asked> {
@@ -95,7 +96,7 @@ package struct IdempotencyRecords: Sendable {
         }
     }
 
-    /// Ends a claim; does nothing where it ran out and another has it.
+    /// Ends a claim. Does nothing if the claim has expired and another request holds one.
     package func settle(_ claim: Claim, of key: Key, as outcome: Outcome) -> EventLoopFuture<Void> {
         let (word, answer): (RedisCommand.Word, RedisCommand.Word) =
             switch outcome {

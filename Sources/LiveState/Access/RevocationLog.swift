@@ -1,20 +1,20 @@
-// The stream of what was revoked: written by whoever revokes, read by every loop of every gateway, which remembers where
-// it stands. A failover may lose entries, also the one a reader stood at; the reader notices, because it asks for that
-// one again each time, and then reads everything anew. What it knows already does no harm twice.
+// The stream of revocations. Whoever revokes appends to it; every event loop of every gateway reads it and remembers its
+// position. A failover may lose entries, including the one at a reader's position. Each read therefore starts with the last
+// known entry, so the reader notices when it is gone and then reads the whole stream. Applying an entry twice is harmless.
 
 package import Access
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// The stream `control` at the ledger. May be used from any thread.
+/// The stream `control` at the ledger. Safe to use from any thread.
 package struct RevocationLog: Sendable {
     private let ledger: RedisClient
     private let settings: LiveStateSettings
 
-    /// Entries of one answer, at most.
+    /// Maximum number of entries in one read.
     package static let page = 2_000
-    /// Bytes of a reason, at most.
+    /// Maximum size of a reason in bytes.
     package static let longestReason = 200
 
     package init(ledger: RedisClient, settings: LiveStateSettings) {
@@ -24,13 +24,13 @@ package struct RevocationLog: Sendable {
 
     package enum Verdict: Sendable, Hashable {
         case revoked
-        /// So many entries within the retention that no more are taken.
+        /// The stream holds so many entries within the retention that it accepts no more.
         case full
     }
 
-    /// Revokes. Safe to repeat. A replica should have it too, where there are replicas.
+    /// Revokes a user, a token, a job or a link, and waits for replicas. Safe to repeat.
     ///
-    /// - Parameter reason: for people, at most `longestReason` bytes without control characters.
+    /// - Parameter reason: shown to people, at most `longestReason` bytes without control characters.
     package func revoke(
         _ subject: RevocationSubject, by actor: PersonID, because reason: String
     ) -> EventLoopFuture<Durable<Verdict>> {
@@ -49,10 +49,10 @@ package struct RevocationLog: Sendable {
         }
     }
 
-    /// One entry, as it is in the stream.
+    /// One entry of the stream.
     package struct Entry: Sendable, Hashable {
         package let id: String
-        /// Names and values, one after the other.
+        /// Names and values in turn.
         package let fields: [String]
 
         package init(id: String, fields: [String]) {
@@ -60,14 +60,14 @@ package struct RevocationLog: Sendable {
             self.fields = fields
         }
 
-        /// Of a kind that this version does not know, as a later one may write it.
+        /// The kind is unknown to this version, as when a later version wrote the entry.
         package var isOfLaterVersion: Bool {
             guard let index = self.fields.firstIndex(of: "kind"), index + 1 < self.fields.count else { return false }
             let kind = self.fields[index + 1]
             return RevocationSubject.Kind(rawValue: kind) == nil && kind.isNonce
         }
 
-        /// `nil` when it is not understood.
+        /// `nil` when the entry is malformed.
         package var revocation: Revocation? {
             let pairs = stride(from: 0, to: self.fields.count - 1, by: 2).map {
                 (self.fields[$0], self.fields[$0 + 1])
@@ -80,7 +80,7 @@ package struct RevocationLog: Sendable {
         }
     }
 
-    /// - Parameter start: id of the first entry to read, itself included; `-` for the oldest there is.
+    /// - Parameter start: id of the first entry to read, inclusive; `-` for the oldest.
     /// - Returns: at most `page` entries, the oldest first.
     package func read(from start: String) -> EventLoopFuture<[Entry]> {
         self.ledger.send([
@@ -95,28 +95,28 @@ package struct RevocationLog: Sendable {
         }
     }
 
-    /// An entry that is not ours was read: whoever it was to revoke is not.
+    /// Reports a malformed entry, whose revocation cannot be applied.
     package func refuseEntry() { self.ledger.refuse(self.settings.keyspace.control, by: "XRANGE") }
 }
 
-/// Where a reader of the stream stands.
+/// The position of a reader in the stream.
 package struct RevocationCursor: Sendable {
     private var last: RevocationLog.Entry?
     private let page: Int
 
     package init(page: Int = RevocationLog.page) { self.page = page }
 
-    /// What to read from: the last entry is read again, to see that it is still there.
+    /// Where the next read starts. The last entry is read again to verify that it still exists.
     package var start: String { self.last?.id ?? "-" }
 
-    /// - Returns: what was not read before, and whether more is to be read at once.
+    /// - Returns: the entries that are new, and whether there are more to read immediately.
     package mutating func take(_ entries: [RevocationLog.Entry]) -> (fresh: [RevocationLog.Entry], isMore: Bool) {
         guard let last = self.last else {
             self.last = entries.last
             return (entries, entries.count >= self.page)
         }
         guard entries.first == last else {
-            // Lost, or over: everything again.
+            // The last entry was lost or has expired, so the whole stream is read again.
             self.last = nil
             return (entries, true)
         }

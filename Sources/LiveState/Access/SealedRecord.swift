@@ -1,12 +1,12 @@
-// What is kept for somebody who shows a secret: under a name that is derived from the secret, encrypted under a key that is
-// derived from it too. Whoever reads Redis has neither, and cannot tell whose it is.
+// Data that is stored for whoever presents a secret. The name of the record and the encryption key are both derived from the
+// secret, so whoever reads Redis has neither and cannot tell whose data it is.
 
 internal import Crypto
 internal import FoundationEssentials
 
-/// A name and a key, both derived from one secret.
+/// A name and an encryption key, both derived from one secret.
 struct SealedRecord: Sendable {
-    /// 32 of [0-9a-f]; says nothing of the secret.
+    /// 32 of [0-9a-f]; reveals nothing about the secret.
     let name: String
     private let key: SymmetricKey
     private let digestKey: SymmetricKey
@@ -14,8 +14,8 @@ struct SealedRecord: Sendable {
     private static let nameBytes = 16
 
     /// - Parameters:
-    ///   - secret: as strong as the encryption is.
-    ///   - use: what it is for: what is derived for one use says nothing of what is derived for another.
+    ///   - secret: the encryption is only as strong as this.
+    ///   - use: the purpose. Values derived for one purpose reveal nothing about those for another.
     init(secret: String, for use: String) {
         let secret = SymmetricKey(data: Data(secret.utf8))
         func derive(_ part: String, bytes: Int) -> SymmetricKey {
@@ -28,18 +28,18 @@ struct SealedRecord: Sendable {
         self.name = derive("name", bytes: Self.nameBytes).withUnsafeBytes { Self.hexadecimal($0) }
     }
 
-    /// AES-256-GCM with a nonce of its own in front; bound to the name, so that what is kept under one cannot be put
-    /// under another.
+    /// Encrypts with AES-256-GCM. The nonce precedes the ciphertext, and the name is authenticated, so a record cannot be
+    /// moved to another name.
     func seal(_ bytes: [UInt8]) -> [UInt8] {
         guard
             let box = try? AES.GCM.seal(
                 Data(bytes), using: self.key, authenticating: Data(self.name.utf8)),
             let sealed = box.combined
-        else { preconditionFailure("a key of 256 bits seals whatever there is") }
+        else { preconditionFailure("AES-GCM with a 256-bit key encrypts any input") }
         return Array(sealed)
     }
 
-    /// `nil` for what this key did not seal.
+    /// Decrypts; `nil` when the bytes were not encrypted with this key.
     func open(_ sealed: [UInt8]) -> [UInt8]? {
         guard let box = try? AES.GCM.SealedBox(combined: Data(sealed)),
             let bytes = try? AES.GCM.open(box, using: self.key, authenticating: Data(self.name.utf8))
@@ -47,7 +47,7 @@ struct SealedRecord: Sendable {
         return Array(bytes)
     }
 
-    /// 64 of [0-9a-f]: tells whether two texts are the same to whoever has the secret, and nothing to anybody else.
+    /// A keyed digest, 64 of [0-9a-f]. Only the owner of the secret can compare it with another text.
     func digest(of bytes: [UInt8]) -> String {
         HMAC<SHA256>.authenticationCode(for: Data(bytes), using: self.digestKey).withUnsafeBytes {
             Self.hexadecimal($0)

@@ -1,16 +1,16 @@
-// Codes that sign a page in once: what stands behind # in a link that a person opens, or is typed by hand, so that no token
-// is ever in a URL. Redis does not hold the token but its encryption under a key that is derived from the code, by a name
-// that is derived from the code too: who reads Redis has neither.
+// One-time codes that sign in a page. A person opens a link with the code behind # or types the code, so no token is ever
+// part of a URL. Redis stores the token encrypted under a key derived from the code, by a name that is also derived from the
+// code, so whoever reads Redis has neither.
 
 package import NIOCore
 package import Redis
 
-/// Sign-in codes at the live instance. May be used from any thread.
+/// Sign-in codes at the live instance. Safe to use from any thread.
 package struct SignInCodes: Sendable {
     private let live: RedisClient
     private let keyspace: Keyspace
 
-    /// How long a code may be shown, s, and when nothing else is said.
+    /// How long a code is valid, in seconds, and the default.
     package static let lifetimes = 1...600
     package static let usualLifetime = 120
 
@@ -19,10 +19,10 @@ package struct SignInCodes: Sendable {
         self.keyspace = settings.keyspace
     }
 
-    /// Keeps a token for who shows the code.
+    /// Stores a token for whoever presents the code.
     ///
     /// - Parameter seconds: one of `lifetimes`.
-    /// - Returns: the code, 32 of [0-9a-f], to be shown once.
+    /// - Returns: the code, 32 of [0-9a-f].
     package func issue(for token: String, seconds: Int = Self.usualLifetime) -> EventLoopFuture<String> {
         let code = Secret.make()
         let kept = SealedRecord(secret: code, for: "sign-in")
@@ -32,9 +32,9 @@ package struct SignInCodes: Sendable {
         ]).map { _ in code }
     }
 
-    /// Takes the token: of all who show a code, one gets it.
+    /// Redeems a code. Of several attempts with the same code only one receives the token.
     ///
-    /// - Returns: `nil` when there is no such code (any more).
+    /// - Returns: `nil` when there is no such code, or it has expired or been used.
     package func redeem(_ code: String) -> EventLoopFuture<String?> {
         guard Secret.isOne(code) else { return self.live.eventLoop.makeSucceededFuture(nil) }
         let kept = SealedRecord(secret: code, for: "sign-in")

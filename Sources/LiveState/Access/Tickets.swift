@@ -1,5 +1,5 @@
-// Single-use tickets to open a WebSocket with: a page can not send an Authorization header with one, and a token does not
-// belong into a URL. A ticket is worth nothing after a minute, or after it was shown once, to whichever gateway.
+// Single-use tickets for opening a WebSocket. A page cannot send an Authorization header with the upgrade request, and a token
+// does not belong in a URL. A ticket is void after a minute or after its first use at any gateway.
 
 internal import Access
 internal import Crypto
@@ -7,25 +7,25 @@ package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Tickets at the live instance. May be used from any thread.
+/// Tickets at the live instance. Safe to use from any thread.
 package struct Tickets: Sendable {
     private let live: RedisClient
     private let keyspace: Keyspace
 
-    /// How long a ticket may be shown.
+    /// How long a ticket is valid.
     package static let lifetime = Duration.seconds(60)
 
-    /// Whom a ticket signs in.
+    /// The grant that a ticket stands for.
     package struct Holder: Sendable, Hashable {
         package var person: PersonID
         package var role: String
-        /// The only job it reaches.
+        /// The only job it gives access to.
         package var job: JobID?
-        /// The only rider whose jobs it reaches.
+        /// The only rider whose jobs it gives access to.
         package var rider: PersonID?
-        /// `jti` of the token it was made for.
+        /// `jti` of the token for which the ticket was issued.
         package var token: String
-        /// Seconds since the epoch: `iat` and `exp` of that token.
+        /// `iat` and `exp` of that token, seconds since the epoch.
         package var issuedAt: Int64
         package var expiresAt: Int64
 
@@ -48,10 +48,10 @@ package struct Tickets: Sendable {
         self.keyspace = settings.keyspace
     }
 
-    /// Redis never holds what opens anything: a ticket lies under the first half of its digest, as a link does.
+    /// Redis never stores a usable ticket: its key contains the first half of the ticket's digest.
     private func key(of ticket: String) -> String { self.keyspace.ticket(Secret.name(of: ticket)) }
 
-    /// - Returns: the ticket, to be shown once.
+    /// - Returns: the ticket, which can be used once.
     package func issue(to holder: Holder) -> EventLoopFuture<String> {
         let ticket = Secret.make()
         let words = [
@@ -64,9 +64,9 @@ package struct Tickets: Sendable {
         ]).map { _ in ticket }
     }
 
-    /// Takes a ticket: of all who show it, one gets an answer.
+    /// Redeems a ticket. Of several attempts with the same ticket only one succeeds.
     ///
-    /// - Returns: `nil` when there is no such ticket (any more).
+    /// - Returns: `nil` when there is no such ticket, or it has expired or been used.
     package func redeem(_ ticket: String) -> EventLoopFuture<Holder?> {
         guard Secret.isOne(ticket) else { return self.live.eventLoop.makeSucceededFuture(nil) }
         let key = self.key(of: ticket)
@@ -80,7 +80,7 @@ extension Tickets.Holder {
     fileprivate init?(_ value: RESPValue) {
         let words = (value.text ?? "").split(separator: " ", maxSplits: 6, omittingEmptySubsequences: false)
             .map(String.init)
-        // A job or a rider that is not understood would be a wider grant than the ticket was made for.
+        // Ignoring a malformed job or rider would grant more than the ticket was issued for.
         guard words.count == 7, let person = PersonID(words[0]), Role(rawValue: words[1]) != nil,
             let job = optional(words[2], { JobID($0) }), let rider = optional(words[3], { PersonID($0) }),
             let issuedAt = words[4].second, let expiresAt = words[5].second,
@@ -92,7 +92,7 @@ extension Tickets.Holder {
     }
 }
 
-/// 128 random bits in hexadecimal.
+/// Random secrets of 128 bits, in hexadecimal.
 enum Secret {
     static let length = 32
 
@@ -104,7 +104,7 @@ enum Secret {
         }.joined()
     }
 
-    /// What a secret is kept under: the first half of its SHA-256, which opens nothing.
+    /// The name under which a secret is stored: the first half of its SHA-256, which cannot be used in its place.
     static func name(of secret: String) -> String {
         let digest = SHA256.hash(data: Array(secret.utf8))
         return digest.prefix(Self.length / 2).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -1,79 +1,79 @@
-// Opaque links to follow one job without an account. Redis never holds what opens one: a link is kept under an id, the
-// first half of its secret's digest, at the ledger, so that it outlives the live instance. It has so many places; a session
-// holds one for a while and renews it, so that the places of a gateway that died become free by themselves.
+// Opaque links for following one job without an account. Redis never stores a usable link: its id is the first half of the
+// secret's digest. Links are stored at the ledger, so they survive a restart of the live instance. A link allows a limited
+// number of viewers. Each session holds a lease and renews it, so the leases of a gateway that dies expire.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Tracking links at the ledger. May be used from any thread.
+/// Tracking links at the ledger. Safe to use from any thread.
 package struct TrackingLinks: Sendable {
     private let ledger: RedisClient
     private let writes: RedisClient
     private let keyspace: Keyspace
 
-    /// Characters of a secret and of an id: 128 bits in hexadecimal.
+    /// Length of a secret and of an id: 128 bits in hexadecimal.
     package static let length = Secret.length
-    /// How long a link is valid at most, and when nothing else is said.
+    /// Maximum and default validity of a link.
     package static let longestLifetime = Duration.seconds(4 * 3600)
-    /// Sessions that may follow by one link at once.
+    /// Sessions that may use one link at the same time.
     package static let viewers = 1...100
     package static let defaultViewers = 5
-    /// How long a place counts after it was taken or renewed.
+    /// How long a viewer lease is valid after it was acquired or renewed.
     package static let hold = Duration.seconds(150)
 
-    /// A link that was just made.
+    /// A link that was just created.
     package struct Issued: Sendable, Hashable {
-        /// Opens it; to be shown once, and kept nowhere.
+        /// The secret part of the link, which is stored nowhere.
         package var secret: String
-        /// What it is known by.
+        /// The id under which the link is stored.
         package var id: String
         /// ms since the epoch
         package var expiresAt: Int64
     }
 
-    /// What a link is for.
+    /// The job that a link shows.
     package struct Content: Sendable, Hashable {
         package var job: JobID
-        /// Whose it was when the link was made.
+        /// The job's customer when the link was created.
         package var customer: PersonID
     }
 
-    /// What became of a wish for a place.
+    /// The result of asking for a viewer lease.
     package enum Place: Sendable, Hashable {
-        /// `of`: whose job it was when the link was made. `expiresAt`: of the link, ms since the epoch.
+        /// `of`: the job's customer when the link was created. `expiresAt`: of the link, ms since the epoch.
         case taken(JobID, of: PersonID, expiresAt: Int64)
         case noSuchLink
         case full
     }
 
-    /// - Parameter writes: for what a replica should have too; `nil`: the same.
+    /// - Parameter writes: the client for changes that replicas should confirm; `nil` to use `ledger`.
     package init(ledger: RedisClient, writes: RedisClient? = nil, settings: LiveStateSettings) {
         self.ledger = ledger
         self.writes = writes ?? ledger
         self.keyspace = settings.keyspace
     }
 
-    /// The id of the link that a secret opens; `nil` for what can not be a secret.
+    /// The id of the link that a secret belongs to; `nil` when the text cannot be a secret.
     package static func id(of secret: String) -> String? {
         guard Secret.isOne(secret) else { return nil }
         return Secret.name(of: secret)
     }
 
-    /// Makes a link for a job, whether or not there is such a job.
+    /// Creates a link for a job, whether or not the job exists.
     ///
     /// - Parameters:
-    ///   - customer: whose job it is: the link is worth nothing once it is another's.
+    ///   - customer: the job's customer. The link is void once the job has another.
     ///   - viewers: one of `viewers`.
     ///   - lifetime: at most `longestLifetime`.
-    ///   - actor: who makes it.
-    /// - Returns: the link, and whether a replica has it.
+    ///   - actor: who creates it.
+    /// - Returns: the link, and how many replicas confirmed it.
     package func issueDurably(
         for job: JobID, of customer: PersonID, viewers: Int = Self.defaultViewers,
         lifetime: Duration = Self.longestLifetime, by actor: PersonID
     ) -> EventLoopFuture<Durable<Issued>> {
         let secret = Secret.make()
-        guard let id = Self.id(of: secret) else { preconditionFailure("what was made is no secret") }
+        guard let id = Self.id(of: secret) else { preconditionFailure("a generated secret is not valid") }
         return self.writes.evaluateDurably(
             Scripts.issueLink, keys: [self.keyspace.link(id)],
             arguments: [
@@ -89,7 +89,7 @@ package struct TrackingLinks: Sendable {
         }
     }
 
-    /// The same, its secret alone.
+    /// Creates a link and returns only its secret.
     package func issue(
         for job: JobID, of customer: PersonID, viewers: Int = Self.defaultViewers,
         lifetime: Duration = Self.longestLifetime, by actor: PersonID
@@ -97,11 +97,11 @@ package struct TrackingLinks: Sendable {
         self.issueDurably(for: job, of: customer, viewers: viewers, lifetime: lifetime, by: actor).map(\.value.secret)
     }
 
-    /// Takes a place, or renews it: it counts for another `hold`.
+    /// Acquires or renews a viewer lease.
     ///
     /// - Parameters:
     ///   - id: of the link.
-    ///   - session: one name for each session of all gateways, 1 to 64 of [A-Za-z0-9_-].
+    ///   - session: unique among the sessions of all gateways, 1 to 64 of [A-Za-z0-9_-].
     package func join(_ id: String, as session: String, hold: Duration = Self.hold) -> EventLoopFuture<Place> {
         self.ledger.evaluate(
             Scripts.joinLink, keys: self.keys(id), arguments: [.text(session), .integer(hold.milliseconds)]
@@ -121,7 +121,7 @@ package struct TrackingLinks: Sendable {
         }
     }
 
-    /// What a link is for, without taking a place of it; `nil` when there is none (any more).
+    /// The job that a link shows, without acquiring a lease; `nil` when there is no such link or it has expired.
     package func read(_ id: String) -> EventLoopFuture<Content?> {
         guard Secret.isOne(id) else { return self.ledger.eventLoop.makeSucceededFuture(nil) }
         let key = self.keyspace.link(id)
@@ -136,14 +136,14 @@ package struct TrackingLinks: Sendable {
         }
     }
 
-    /// Gives a place back.
+    /// Gives up a viewer lease.
     package func leave(_ id: String, as session: String) -> EventLoopFuture<Void> {
         self.ledger.send(["ZREM", .text(self.keyspace.viewers(ofLink: id)), .text(session)]).map { _ in }
     }
 
-    /// Ends a link. Sessions that hold a place are told at their next renewal.
+    /// Deletes a link. Sessions that hold a lease are notified when they next renew it.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether the link existed.
     package func revoke(_ id: String) -> EventLoopFuture<Bool> {
         guard Secret.isOne(id) else { return self.writes.eventLoop.makeSucceededFuture(false) }
         return self.writes.send(["DEL", .text(self.keyspace.link(id)), .text(self.keyspace.viewers(ofLink: id))])

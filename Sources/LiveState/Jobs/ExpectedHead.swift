@@ -1,10 +1,10 @@
-// What a caller has seen of a job, so that its change is made on top of that or not at all.
+// What a caller has seen of a job. A change based on it is applied to exactly that state, or not at all.
 
 package import EnrouteWire
 
-/// The newest status event that a caller knows of.
+/// The newest status event that a caller knows.
 package struct ExpectedHead: Sendable, Hashable {
-    /// Nonce of the record it is of; `nil` when the caller does not say.
+    /// Nonce of the record; `nil` when the caller does not state it.
     package var epoch: String?
     package var id: StatusID
 
@@ -13,9 +13,9 @@ package struct ExpectedHead: Sendable, Hashable {
         self.id = id
     }
 
-    /// An event that no job has: what is made on top of it is never made.
+    /// An event that no job has, so a change that expects it is never applied.
     package static let never = ExpectedHead(id: StatusID("0-0")!)
 
-    /// As publish_status takes it: `<id>` or `<epoch>.<id>`.
+    /// The argument of publish_status: `<id>` or `<epoch>.<id>`.
     var text: String { (self.epoch.map { "\($0)." } ?? "") + self.id.description }
 }

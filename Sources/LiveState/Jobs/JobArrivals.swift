@@ -1,13 +1,13 @@
-// What gateways share of a job's arrival: who calculates it next, and what was found last. Both are the live instance's to
-// forget: whoever is due then finds the place free, and calculates.
+// The arrival time of a job, as gateways share it: which gateway calculates it next, and the last result. Both may be lost
+// with the live instance; the next gateway whose calculation is due then finds the lease free.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Leases and answers of arrival times, at the live instance. May be used from any thread.
+/// Leases and results of arrival times at the live instance. Safe to use from any thread.
 package struct JobArrivals: Sendable {
-    /// How long an answer is kept.
+    /// How long a result is stored.
     package static let lifetime = Duration.seconds(120)
 
     private let live: RedisClient
@@ -18,11 +18,11 @@ package struct JobArrivals: Sendable {
         self.keyspace = settings.keyspace
     }
 
-    /// Asks to be the one that calculates next.
+    /// Tries to become the gateway that calculates next.
     ///
-    /// - Parameter lease: how long nobody else may; it is never given back, since it is what spaces out the questions to
-    ///   services.
-    /// - Returns: whether it is this one.
+    /// - Parameter lease: how long no other gateway may calculate. It is never given up early, because it also spaces out the
+    ///   requests to providers.
+    /// - Returns: whether the lease was acquired.
     /// - Throws: (in the future) `RedisError`.
     package func claim(_ job: JobID, for lease: Duration) -> EventLoopFuture<Bool> {
         self.live.send([
@@ -30,20 +30,20 @@ package struct JobArrivals: Sendable {
         ]).map { $0.text == "OK" }
     }
 
-    /// What became of an answer.
+    /// What happened to a result.
     package enum Telling: Sendable, Hashable {
         case told
-        /// Nobody was told: somebody else's is younger.
+        /// Not published: another gateway's result is too recent to be replaced.
         case younger
-        /// Nobody was told: the rider does not share its position for the job.
+        /// Not published: the rider does not share its position for the job.
         case notShared
     }
 
-    /// Keeps an answer and tells the job's followers, on every gateway.
+    /// Stores a result and publishes it to the job's followers on every gateway.
     ///
     /// - Parameters:
     ///   - rider: whose arrival it is.
-    ///   - leastAge: an answer that is younger stands.
+    ///   - leastAge: a stored result that is younger is not replaced.
     /// - Throws: (in the future) `RedisError`.
     package func tell(
         _ estimate: ArrivalEstimate, of job: JobID, by rider: PersonID, leastAge: Duration = .zero
@@ -65,12 +65,12 @@ package struct JobArrivals: Sendable {
         }
     }
 
-    /// Counts a question to a service, for all gateways together.
+    /// Counts a request to a provider, for all gateways together.
     ///
     /// - Parameters:
-    ///   - service: by its name.
+    ///   - service: name of the provider.
     ///   - day: since the epoch.
-    /// - Returns: questions of that day, with this one. A live instance that forgets begins anew.
+    /// - Returns: requests of that day, including this one. The count starts again if the live instance loses its data.
     package func count(_ service: String, day: Int64) -> EventLoopFuture<Int64> {
         let key = self.keyspace.etaBudget(of: service, day: day)
         return self.live.send(["SET", .text(key), "0", "NX", "PX", .integer(Self.budgetLifetime.milliseconds)])
@@ -83,12 +83,12 @@ package struct JobArrivals: Sendable {
             }
     }
 
-    /// A day, and another for gateways whose clocks differ.
+    /// A day, plus one for gateways whose clocks differ.
     private static let budgetLifetime = Duration.seconds(172_800)
 
-    /// An answer as it is kept, `<fence> <written_ms> <message>`.
+    /// A stored result, `<fence> <written_ms> <message>`.
     struct Kept {
-        /// Of the travel mode: what is kept for another is nobody's to see.
+        /// Of the travel mode. A result for another fence must not be shown.
         let fence: Int64
         let estimate: ArrivalEstimate
 

@@ -1,4 +1,4 @@
-// Where a job begins and ends, and its zone: what may change of it besides its status and whose it is.
+// Changes a job's pickup place, destination and zone.
 
 package import EnrouteWire
 package import NIOCore
@@ -7,18 +7,18 @@ package import Redis
 extension JobLedger {
     package enum Description: Sendable, Hashable {
         case changed
-        /// It was so already.
+        /// The job already had these values.
         case unchanged
         case noSuchJob
         case otherKind(JobKind)
         case ended(JobStatus)
     }
 
-    /// Changes what is named and leaves what is `nil`; followers are shown the job anew. Safe to repeat.
+    /// Changes the given values and leaves those that are `nil`. Followers receive the job again. Safe to repeat.
     ///
     /// - Parameters:
-    ///   - kind: what the job has to be.
-    ///   - geocoded: what the destination's address came to, also where that is no place.
+    ///   - kind: the kind that the job must have.
+    ///   - geocoded: the result of geocoding the destination's address, even if no place was found.
     package func describe(
         _ job: JobID, kind: JobKind, zone: ZoneID?, destination: Coordinate?, geocoded: GeocodedAddress? = nil,
         vendor: PickupPlace?

@@ -1,10 +1,10 @@
-// The live half of a job: whether a rider shares its position, and the last one.
+// The live half of a job: whether a rider shares its position, and the last position.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Opening, closing and reading the feeds of jobs at the live instance. May be used from any thread.
+/// Opens, closes and reads the feeds of jobs at the live instance. Safe to use from any thread.
 package struct JobFeed: Sendable {
     private let live: RedisClient
     private let keyspace: Keyspace
@@ -18,7 +18,7 @@ package struct JobFeed: Sendable {
         /// Positions may be published.
         case open
         case deadlinePassed
-        /// The job was given to somebody else, or something is known where nothing was expected to be.
+        /// The job was assigned to another rider, or there is an entry although none was expected.
         case overtaken
     }
 
@@ -44,27 +44,27 @@ package struct JobFeed: Sendable {
         }
     }
 
-    /// The job ends elsewhere: what was found of its arrival is not true of that, and is to be found anew at once.
+    /// Deletes the arrival time and its lease after the destination changed, so it is calculated again immediately.
     package func forgetArrival(_ job: JobID) -> EventLoopFuture<Void> {
         let keys = [self.keyspace.eta(of: job), self.keyspace.etaLease(of: job)]
         let sent = keys.map { self.live.send(["DEL", .text($0)]).map { _ in } }
         return EventLoopFuture.andAllSucceed(sent, on: self.live.eventLoop)
     }
 
-    /// Ends a job's positions and tells its followers why.
+    /// Stops a job's positions and tells its followers why.
     ///
     /// - Parameters:
-    ///   - rider: only when this rider shares; `nil` whoever does.
-    ///   - fence: no earlier decision opens it again; `nil` leaves that as it is.
+    ///   - rider: closes the feed only if this rider shares its position; `nil` for any rider.
+    ///   - fence: decisions below it can no longer open the feed; `nil` to keep the stored fence.
     package func close(
         _ job: JobID, of rider: PersonID? = nil, because reason: EndReason, fence: Int64? = nil
     ) -> EventLoopFuture<Closing> {
         self.close(job, rider, reason, fence, deadline: nil)
     }
 
-    /// Ends a job's positions when their time is over, by the clock of Redis. Safe to repeat, from anywhere.
+    /// Stops a job's positions when its deadline has passed by the clock of Redis. Safe to repeat, from any gateway.
     ///
-    /// - Parameter deadline: a feed with another one is left as it is.
+    /// - Parameter deadline: a feed with another deadline is left unchanged.
     package func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<Closing> {
         self.close(job, nil, .timeLimit, nil, deadline: deadline)
     }
@@ -95,29 +95,29 @@ package struct JobFeed: Sendable {
         }
     }
 
-    /// What became of a feed that was to be closed.
+    /// The result of closing a feed.
     package enum Closing: Sendable, Hashable {
-        /// Nothing was closed: another rider shares for this job.
+        /// Nothing was closed, because another rider shares its position for this job.
         case otherRider
-        /// Nothing was closed: its time is over only then.
+        /// Nothing was closed, because the deadline passes only after this time.
         case early(milliseconds: Int64)
-        /// It is closed; so many keys held something and are empty or gone. 0 when it was closed before.
+        /// The feed is closed, and this many keys were cleared; 0 when it was already closed.
         case closed(erased: Int)
     }
 
     /// The feed at one moment.
     package struct State: Sendable, Hashable {
-        /// Who shares its position; `nil` while the feed is closed.
+        /// The rider that shares its position; `nil` while the feed is closed.
         package var rider: PersonID?
-        /// Until when, ms since the epoch.
+        /// The deadline, ms since the epoch.
         package var deadline: Int64?
-        /// The last position as it was published; only while the feed is open.
+        /// The last position as it was published; `nil` while the feed is closed.
         package var position: [UInt8]?
-        /// What was last found of the rider's arrival; only while the feed is open.
+        /// The last published arrival time; `nil` while the feed is closed.
         package var eta: ArrivalEstimate?
 
         package var isOpen: Bool { self.rider != nil }
-        /// It was open, and was closed: that is known, where nothing is known of a feed that was forgotten.
+        /// The feed was explicitly closed. `false` when Redis has no entry, which also happens after it lost its data.
         package var isClosed = false
 
         package init(
@@ -163,7 +163,7 @@ package struct JobFeed: Sendable {
         let fence: Int64
         /// ms since the epoch
         let deadline: Int64
-        /// `nil` once it was switched off.
+        /// `nil` once travel mode was switched off.
         let rider: PersonID?
 
         init?(_ value: RESPValue) {
@@ -181,12 +181,12 @@ package struct JobFeed: Sendable {
 }
 
 extension EndReason {
-    /// The job itself is over, not only its positions.
+    /// The job itself has ended, not only its positions.
     fileprivate var endsJob: Bool { self == .completed || self == .cancelled }
 }
 
 extension JobFeed.State: CustomReflectable {
-    /// Without the bytes of the position, which would say where somebody is.
+    /// Omits the bytes of the position, because logs must not reveal where someone is.
     package var customMirror: Mirror {
         Mirror(
             self, children: ["rider": self.rider as Any, "position": self.position == nil ? "none" : "<a place>"],

@@ -1,21 +1,21 @@
-// Jobs and their status events, at the ledger: one typed call for each script.
+// Jobs and their status events at the ledger: one typed call for each script.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// The record of every job. May be used from any thread.
+/// The records of all jobs. Safe to use from any thread.
 package struct JobLedger: Sendable {
     let ledger: RedisClient
-    /// A client of its own, since waiting for a replica holds up what is sent after it.
+    /// A separate client, because waiting for replicas delays the commands that follow on the same connection.
     let writes: RedisClient
     let settings: LiveStateSettings
     var keyspace: Keyspace { self.settings.keyspace }
 
-    /// Where its futures complete.
+    /// The event loop on which its futures complete.
     package var eventLoop: any EventLoop { self.ledger.eventLoop }
 
-    /// - Parameter writes: for what a replica should have too; `nil`: the same.
+    /// - Parameter writes: the client for changes that replicas should confirm; `nil` to use `ledger`.
     package init(ledger: RedisClient, writes: RedisClient? = nil, settings: LiveStateSettings) {
         self.ledger = ledger
         self.writes = writes ?? ledger
@@ -27,14 +27,14 @@ package struct JobLedger: Sendable {
         case exists(epoch: String, head: StatusID)
     }
 
-    /// Creates a job in its kind's first status. Safe to repeat.
+    /// Creates a job in the first status of its kind. Safe to repeat.
     ///
-    /// - Parameter epoch: a nonce that tells this record from any other that had or will have the same id.
+    /// - Parameter epoch: a nonce that distinguishes this record from every other with the same job id.
     package func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Creation> {
         self.createDurably(new, epoch: epoch).map(\.value)
     }
 
-    /// The same, and whether a replica has it.
+    /// Creates a job and also returns how many replicas confirmed it.
     package func createDurably(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<Creation>> {
         func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
         return self.writes.evaluateDurably(
@@ -59,23 +59,23 @@ package struct JobLedger: Sendable {
 
     package enum Transition: Sendable, Hashable {
         case published(StatusEvent)
-        /// Its request was there before, and this is what came of it.
+        /// A change with this request id was already made, and this is its result.
         case repeated(StatusEvent)
         case notAllowed(from: JobStatus)
-        /// The newest event is another than the caller knows.
+        /// The newest event is not the one that the caller expected.
         case overtaken(status: JobStatus, head: StatusID)
         case noSuchJob
-        /// The actor is not the party of the job it acts as.
+        /// The actor is not the party of the job that it acts as.
         case notTheirs
     }
 
-    /// Takes a job to `status`, if its lifecycle allows that from where it stands.
+    /// Moves a job to `status` if its lifecycle allows that from the current status.
     ///
     /// - Parameters:
     ///   - source: `rest`, `socket` or `event`.
-    ///   - occurredAt: ms since the epoch, 13 digits; `nil`: now.
-    ///   - request: the id of the request, at most 128 printable characters.
-    ///   - expected: the newest event must be this one; `nil`: any.
+    ///   - occurredAt: ms since the epoch, 13 digits; `nil` for now.
+    ///   - request: id of the request, at most 128 printable characters.
+    ///   - expected: the newest event must be this one; `nil` for any.
     package func publish(
         _ status: JobStatus, of job: JobID, by actor: PersonID, source: String, occurredAt: Int64? = nil,
         request: String = "", expected: ExpectedHead? = nil
@@ -85,11 +85,11 @@ package struct JobLedger: Sendable {
         ).map(\.value)
     }
 
-    /// The same, and whether a replica has it.
+    /// Moves a job to `status` and also returns how many replicas confirmed it.
     ///
     /// - Parameters:
-    ///   - origins: statuses from which it may follow; `nil` for all that the lifecycle says this party may cause it from.
-    ///   - party: as whom the actor acts; the job's customer and rider are only who the record says they are.
+    ///   - origins: statuses from which it may follow; `nil` for all from which the lifecycle allows this party to cause it.
+    ///   - party: the party as which the actor acts. The script compares a customer or rider with the job's record.
     package func publishDurably(
         _ status: JobStatus, of job: JobID, by actor: PersonID, source: String, occurredAt: Int64? = nil,
         request: String = "", after origins: [JobStatus]? = nil, expected: ExpectedHead? = nil,
@@ -116,7 +116,7 @@ package struct JobLedger: Sendable {
         }
     }
 
-    /// `nil` for what the script does not promise.
+    /// `nil` when the reply does not match the script's contract.
     private static func transition(_ answer: RESPValue, to status: JobStatus) -> Transition? {
         let parts = answer.array ?? []
         switch parts.first?.integer {
@@ -142,7 +142,7 @@ package struct JobLedger: Sendable {
     }
 
     package enum Travel: Sendable, Hashable {
-        /// On until then, ms since the epoch; `fence` opens the feed.
+        /// Travel mode is on until `deadline`, ms since the epoch; `fence` opens the feed.
         case on(deadline: Int64, fence: Int64)
         case noSuchJob
         case otherRider
@@ -174,7 +174,7 @@ package struct JobLedger: Sendable {
         }
     }
 
-    /// - Parameter rider: `nil` when the service or operations stop it.
+    /// - Parameter rider: `nil` when the service or operations staff stop it.
     /// - Returns: whether the job exists and is this rider's.
     package func stopTravel(for job: JobID, by rider: PersonID?) -> EventLoopFuture<Bool> {
         self.writes.evaluateDurably(
@@ -189,20 +189,20 @@ package struct JobLedger: Sendable {
     }
 
     package enum Assignment: Sendable, Hashable {
-        /// `fence` is the number of the decision.
+        /// `fence` is the number of this decision.
         case assigned(fence: Int64)
-        /// It was theirs already.
+        /// The job already had this rider and customer.
         case unchanged(fence: Int64)
         case noSuchJob
-        /// Another decision came in between: read the record again.
+        /// Another decision came in between; the record must be read again.
         case overtaken
         case ended(JobStatus)
     }
 
-    /// Gives a job to a rider and a customer. The feed has been closed before, with the fence after `expected`.
+    /// Assigns a job to a rider and a customer. The caller has already closed the feed with the fence that follows `expected`.
     ///
     /// - Parameters:
-    ///   - expected: fence of the record as it was read.
+    ///   - expected: fence of the record as the caller read it.
     ///   - occurredAt: when it was decided, ms since the epoch; `nil` for now.
     package func assign(
         _ job: JobID, to rider: PersonID?, of customer: PersonID, expected: Int64, occurredAt: Int64? = nil
@@ -232,7 +232,7 @@ package struct JobLedger: Sendable {
         }
     }
 
-    /// When it was decided who has the job, ms since the epoch; `nil` when that was never changed.
+    /// When the current rider and customer were decided, ms since the epoch; `nil` if they never changed.
     package func assignedAt(_ job: JobID) -> EventLoopFuture<Int64?> {
         let key = self.keyspace.job(job)
         return self.ledger.send(["HMGET", .text(key), "assigned_at"]).map { answer in
@@ -240,10 +240,10 @@ package struct JobLedger: Sendable {
         }
     }
 
-    /// A job's state, and what a follower missed.
+    /// A job's state, and the events that a follower has missed.
     package struct Recovery: Sendable, Hashable {
         package var record: JobRecord
-        /// The log no longer holds what the follower saw last: the state is all there is.
+        /// The log no longer holds the last event the follower saw, so `missed` is incomplete and the follower starts again.
         package var isReset: Bool
         package var missed: [StatusEvent]
     }
@@ -270,7 +270,7 @@ package struct JobLedger: Sendable {
         }
     }
 
-    /// What tells whether a follower is up to date.
+    /// What decides whether a follower is up to date.
     package struct Head: Sendable, Hashable {
         package var epoch: String
         package var id: StatusID

@@ -1,13 +1,13 @@
-// The status log of a job, read whole: what REST shows of a job's history. Followers never need it (recover_job).
+// The complete status log of a job, for its history in REST. Followers use recover_job instead.
 
 package import EnrouteWire
 package import NIOCore
 internal import Redis
 
 extension JobLedger {
-    /// The newest 64 status events, oldest first; none when there is no such job. Cost: O(events), without a script.
+    /// The newest 64 status events, oldest first; empty when there is no such job. Cost: O(events), without a script.
     ///
-    /// - Throws: (in the future) `RedisError`; `unexpectedAnswer` when somebody else wrote into the log.
+    /// - Throws: (in the future) `RedisError`; also when the log holds malformed entries.
     package func log(of job: JobID) -> EventLoopFuture<[StatusLogEntry]> {
         let key = self.keyspace.log(of: job)
         return self.ledger.send(["XRANGE", .text(key), "-", "+"]).flatMapThrowing { answer in
@@ -20,7 +20,7 @@ extension JobLedger {
 }
 
 extension StatusLogEntry {
-    /// - Parameter entry: of the stream: its id, and names and values in turn.
+    /// - Parameter entry: of the stream: its id, then names and values in turn.
     fileprivate init?(_ entry: RESPValue) {
         guard let parts = entry.array, parts.count == 2, let id = parts[0].text.flatMap({ StatusID($0) }),
             let words = parts[1].array?.map({ $0.text ?? "" }), words.count.isMultiple(of: 2)
@@ -31,7 +31,7 @@ extension StatusLogEntry {
             let source = fields["source"], let recorded = optional(fields["recorded"] ?? "", \.moment)
         else { return nil }
         func text(_ name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
-        // The first entry, which create_job wrote, happened when it was written down.
+        // create_job writes the first entry without `recorded`: it happened when it was written.
         self.init(
             id: id, previous: StatusID(fields["prev"] ?? ""), status: status, at: at,
             recordedAt: recorded ?? at, actor: text("actor"), source: source,

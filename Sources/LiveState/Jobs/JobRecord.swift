@@ -1,9 +1,9 @@
-// A job as the ledger holds it: the hash's fields in the order recover_job returns them.
+// A job's record at the ledger. The fields are in the order in which recover_job returns them.
 
 package import EnrouteWire
 internal import Redis
 
-/// What is to be created.
+/// A job to be created.
 package struct NewJob: Sendable {
     package var job: JobID
     package var kind: JobKind
@@ -11,10 +11,10 @@ package struct NewJob: Sendable {
     package var rider: PersonID?
     package var zone: ZoneID?
     package var destination: Coordinate?
-    /// What its address came to; `nil` when it was not given as one.
+    /// The result of geocoding its address; `nil` when coordinates were given.
     package var geocoded: GeocodedAddress?
     package var vendor: PickupPlace?
-    /// Who creates it.
+    /// Who creates the job.
     package var actor: PersonID
 
     package init(
@@ -50,14 +50,14 @@ package struct JobRecord: Sendable, Hashable {
     package var isTravelling: Bool
     /// ms since the epoch; `nil` before travel mode was first started by this rider
     package var travelDeadline: Int64?
-    /// Grows with every decision on who may share its position: of two the later one has the greater.
+    /// Number of the last decision about who may share its position. A later decision has a greater fence.
     package var fence: Int64
-    /// The last step on the way to the end; `nil` in a record of before it was kept.
+    /// The last step of progress; `nil` in a record that was written before this field existed.
     package var reached: JobStatus?
 }
 
 extension JobRecord {
-    /// - Parameter fields: the fourteen fields of recover_job's state.
+    /// - Parameter fields: the fourteen fields of `state` in the reply of recover_job.
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
         guard texts.count == 14, let kind = JobKind(rawValue: texts[0]), let customer = PersonID(texts[1]),
@@ -82,7 +82,7 @@ extension JobRecord {
         self.travelDeadline = deadline
         self.fence = fence ?? 0
         self.reached = reached
-        // What is written there is understood, or the record is not ours.
+        // A destination or vendor that cannot be parsed makes the whole record malformed.
         guard texts[4].isEmpty || self.destination != nil || self.geocoded != nil,
             texts[5].isEmpty || self.vendor != nil
         else { return nil }

@@ -1,4 +1,4 @@
-// Where a location enters Redis: keys, channel and lifetime are decided here, what is newest in the script.
+// Publishes a location: chooses keys, channel and lifetime. The script decides whether the location is the newest.
 //
 // Step 5 of 10 of the hot path. Before: Realtime/Trips/TripValidators.swift
 // Next: lua/publish_location.lua
@@ -20,26 +20,25 @@ package struct LocationPublisher: Sendable {
         self.lifetime = .integer(settings.positionLifetime.milliseconds)
     }
 
-    /// What became of a location.
+    /// The result of publishing a location.
     package enum Verdict: Sendable, Hashable {
-        ///
-        /// - Parameter listeners: connections that heard it: a loop of a gateway with a follower each; 0 when nobody
-        ///   follows the job.
+        /// - Parameter listeners: subscribed connections that received it, one per gateway event loop with a follower; 0 when
+        ///   the job has no follower.
         case accepted(id: UInt64, listeners: Int)
-        /// Not newer than the position that is kept.
+        /// Not newer than the stored position.
         case stale
         /// Captured more than 30 s in the future, by the clock of Redis.
         case future
         case travelModeOff
-        /// The live instance knows nothing of travel mode for this job: it was never on, or was forgotten.
+        /// The live instance has no entry for the job's travel mode: it was never on, or the entry was lost.
         case unknown
-        /// The time in which its rider may share its position is over, ms since the epoch.
+        /// The deadline for sharing has passed, ms since the epoch.
         case timeLimit(deadline: Int64)
         /// Another rider shares its position for this job.
         case otherRider
     }
 
-    /// - Parameter wasForeign: what was kept before was not ours.
+    /// - Parameter wasForeign: the position that was replaced was malformed.
     private func accepted(_ job: JobID, id: UInt64, listeners: Int, wasForeign: Bool) -> Verdict {
         if wasForeign { self.live.refuse(self.keyspace.position(of: job), by: Scripts.publishLocation.name) }
         return .accepted(id: id, listeners: listeners)

@@ -1,33 +1,33 @@
-// What a number or a name from Redis may be. Redis is a peer like any other: whoever may write there can put anything under
-// a name of ours, and a number is only trusted once it lies where ours do. Then no sum or product of it overflows.
+// The ranges of values read from Redis. Anyone with write access to Redis can store anything under Enroute's names, so a value
+// is used only if it lies in the range that Enroute writes. Within these ranges no sum or product overflows.
 
 internal import EnrouteWire
 internal import Redis
 
 extension Int64 {
-    /// ms since the epoch, as our scripts write it: at most 13 digits.
+    /// ms since the epoch as the scripts write it, at most 13 digits.
     var isMoment: Bool { (0...9_999_999_999_999).contains(self) }
-    /// s since the epoch: at most 10 digits.
+    /// s since the epoch, at most 10 digits.
     var isSecond: Bool { (0...9_999_999_999).contains(self) }
-    /// Number of a decision, at most 15 digits: what our scripts take.
+    /// Number of a decision, at most 15 digits, the limit of the scripts.
     var isFence: Bool { (0...999_999_999_999_999).contains(self) }
-    /// Version of a zone's change, µs since the epoch: at most 16 digits.
+    /// Version of a zone's change, µs since the epoch, at most 16 digits.
     var isVersion: Bool { (0...9_999_999_999_999_999).contains(self) }
-    /// How many there are of something that people do.
+    /// A number of things that people do.
     var isCount: Bool { (0...1_000_000_000).contains(self) }
 }
 
 extension StringProtocol {
-    /// ms since the epoch; `nil` for anything else.
+    /// ms since the epoch; `nil` when out of range.
     var moment: Int64? { Int64(self).flatMap { $0.isMoment ? $0 : nil } }
-    /// s since the epoch; `nil` for anything else.
+    /// s since the epoch; `nil` when out of range.
     var second: Int64? { Int64(self).flatMap { $0.isSecond ? $0 : nil } }
     var fence: Int64? { Int64(self).flatMap { $0.isFence ? $0 : nil } }
     var version: Int64? { Int64(self).flatMap { $0.isVersion ? $0 : nil } }
-    /// How many; `nil` for anything else.
+    /// A count; `nil` when out of range.
     var amount: Int? { Int64(self).flatMap { $0.isCount ? Int($0) : nil } }
 
-    /// A word that this process chose at random: the nonce of a job's record, say.
+    /// A name that a process chose at random, such as the nonce of a job's record.
     var isNonce: Bool {
         (1...64).contains(self.utf8.count)
             && self.utf8.allSatisfy {
@@ -36,15 +36,15 @@ extension StringProtocol {
     }
 }
 
-/// What may be absent and must be one of ours where it is not: '' is absent.
+/// Parses a value that may be absent, which '' stands for.
 ///
-/// - Returns: `nil` for what is not ours.
+/// - Returns: `nil` when the text is malformed.
 func optional<Value>(_ text: String, _ parse: (String) -> Value?) -> Value?? {
     text.isEmpty ? .some(nil) : parse(text).map { .some($0) }
 }
 
 extension RESPValue {
-    /// ms since the epoch; `nil` for anything else.
+    /// ms since the epoch; `nil` when out of range.
     var moment: Int64? { self.integer.flatMap { $0.isMoment ? $0 : nil } }
     var fence: Int64? { self.integer.flatMap { $0.isFence ? $0 : nil } }
 }
@@ -53,8 +53,8 @@ extension RedisClient {
     /// The names in a list. An entry that is not a valid name is reported and skipped.
     ///
     /// - Parameters:
-    ///   - key: where the list is.
-    ///   - command: that read it.
+    ///   - key: of the list.
+    ///   - command: the command that read it.
     func names<Kind>(_ answer: RESPValue, of key: String, by command: String) -> [Identifier<Kind>] {
         let words = answer.array ?? []
         let names = words.compactMap { $0.text.flatMap { Identifier<Kind>($0) } }

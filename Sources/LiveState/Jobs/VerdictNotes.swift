@@ -1,11 +1,11 @@
-// What became of a rider's readings, counted for whoever looks into a complaint, and what is known of its silence and
-// of its arrival. Words and numbers, never a place, and gone with the live instance.
+// Validation results of a rider's fixes, counted for support cases, and annotations about its reachability and arrival. The
+// data contains counts and names, never a place, and is lost with the live instance.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Writing and reading it at the live instance. May be used from any thread.
+/// Writes and reads the results at the live instance. Safe to use from any thread.
 package struct VerdictNotes: Sendable {
     private let live: RedisClient
     private let keyspace: Keyspace
@@ -14,23 +14,23 @@ package struct VerdictNotes: Sendable {
     package init(live: RedisClient, settings: LiveStateSettings) {
         self.live = live
         self.keyspace = settings.keyspace
-        // As long as travel mode may be on: then the trip is over, and what was noted of it.
+        // Travel mode lasts no longer, so the trip is over when the data expires.
         self.lifetime = .integer(settings.travelCap.milliseconds)
     }
 
-    /// Something that is true of a rider from now on; `nil` is true of it: nothing of the kind.
+    /// A fact about the rider; `nil` clears it.
     package enum Word: Sendable, Hashable {
         case unavailable(UnavailableReason?)
         case proximity(ProximityState?)
-        /// Travel mode was switched off because the rider had arrived, and not by hand.
+        /// Travel mode was switched off automatically on arrival.
         case stoppedByArrival(Bool)
-        /// Travel mode was switched on: a silence counts from now on.
+        /// Travel mode was switched on: the time without fixes counts from here.
         case sharing
     }
 
     /// - Parameters:
-    ///   - counts: how many more got which verdict; at most 16 verdicts.
-    ///   - message: what the job's followers are told.
+    ///   - counts: how many more fixes got which verdict; at most 16 verdicts.
+    ///   - message: sent to the job's followers.
     package func note(
         _ job: JobID, counts: [(verdict: String, count: Int)] = [], words: [Word] = [], message: ServerMessage? = nil
     ) -> EventLoopFuture<Void> {
@@ -67,9 +67,9 @@ package struct VerdictNotes: Sendable {
 }
 
 extension VerdictSummary {
-    /// Takes one field of the hash; what is not ours changes nothing.
+    /// Applies one field of the hash. A malformed field changes nothing.
     ///
-    /// - Returns: whether it is ours.
+    /// - Returns: whether the field is valid.
     fileprivate mutating func take(_ name: String, _ text: String) -> Bool {
         switch name {
         case "unavailable":
@@ -97,13 +97,13 @@ extension VerdictSummary {
 }
 
 extension String {
-    /// `-` says that there is nothing of the kind.
+    /// The value of an annotation, without the `-` that stands for none.
     fileprivate var noted: String { self == "-" ? "" : self }
 
-    /// A time that may be calculated with; `nil` for anything else.
+    /// A time within the range in which sums cannot overflow; `nil` for anything else.
     fileprivate var time: Int64? { Int64(self).flatMap { Fix.times.contains($0) ? $0 : nil } }
 
-    /// As verdicts are named, also those of a later version.
+    /// Has the form of a verdict's name, including those of later versions.
     fileprivate var isVerdict: Bool {
         (1...32).contains(self.utf8.count) && self.utf8.allSatisfy { (97...122).contains($0) || $0 == 95 }
     }

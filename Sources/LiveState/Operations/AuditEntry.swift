@@ -1,16 +1,16 @@
-// What is written down for later: who followed which job (`access`), and what was done to somebody's traces (`audit`). Never
-// a coordinate, never a token. An entry is names and words, so that a reader needs nothing but redis-cli.
+// Audit entries: who followed which job (`access`), and what happened to personal data (`audit`). An entry never contains a
+// coordinate or a token. It consists of names and plain values, so redis-cli is enough to read it.
 
 package import EnrouteWire
 
 /// One entry of one of the two streams.
 package struct AuditEntry: Sendable, Hashable {
-    /// Each has a bound of its own; the name is the key.
+    /// The streams. Each has its own maximum length, and its name is the key.
     package enum Stream: String, Sendable, CaseIterable {
         /// Who followed which job.
         case access
-        /// What was erased, and why; and what a rider's place led to without anybody's word. That is a job's and of its
-        /// traces: what changes a rider's availability is written by the scripts that change it, beside the rider.
+        /// What was erased and why, and what the gateway concluded from a rider's position. Changes of a rider's availability
+        /// are not here: the scripts that make them write the zone's change log.
         case audit
     }
 
@@ -22,34 +22,34 @@ package struct AuditEntry: Sendable, Hashable {
     package let stream: Stream
     package private(set) var fields: [Field]
 
-    /// - Parameter type: what happened, one word.
+    /// - Parameter type: what happened, as a single name.
     package init(_ stream: Stream, type: String, _ fields: KeyValuePairs<String, String>) {
         self.stream = stream
         self.fields = [Field(name: "type", value: type)] + fields.map { Field(name: $0.key, value: $0.value) }
     }
 
-    /// The last position and who shared it are gone.
+    /// The last position of a job, and who shared it, were erased.
     ///
-    /// - Parameter keys: how many keys held something.
+    /// - Parameter keys: how many keys were cleared.
     package static func erased(_ job: JobID, keys: Int, because reason: EndReason) -> AuditEntry {
         AuditEntry(.audit, type: "erased", ["job": job.text, "keys": String(keys), "reason": reason.rawValue])
     }
 
-    /// A rider's place suggested something, which is told and is no status.
+    /// The gateway concluded an proximity state from a rider's position. Followers are notified, but the status does not change.
     package static func suggested(_ state: ProximityState, _ job: JobID, by rider: PersonID) -> AuditEntry {
         AuditEntry(.audit, type: "suggested", ["job": job.text, "rider": rider.text, "state": state.rawValue])
     }
 
-    /// Travel mode was switched off by the gateway, and not by the rider.
+    /// The gateway, not the rider, switched travel mode off.
     package static func stopped(_ job: JobID, of rider: PersonID, because reason: EndReason) -> AuditEntry {
         AuditEntry(.audit, type: "stopped", ["job": job.text, "rider": rider.text, "reason": reason.rawValue])
     }
 
-    /// Says where and when it was noted.
+    /// Adds where and when the entry was made.
     ///
     /// - Parameters:
     ///   - at: ms since the epoch, by the gateway's clock.
-    ///   - number: no other entry has it; two with one number are the same one, sent twice.
+    ///   - number: unique. Two entries with the same number are one entry that was sent twice.
     package mutating func sign(gateway: String, at: Int64, number: String) {
         self.fields += [
             Field(name: "at", value: String(at)), Field(name: "gateway", value: gateway),
@@ -58,19 +58,19 @@ package struct AuditEntry: Sendable, Hashable {
     }
 }
 
-/// Somebody's following of one job, as it is written down when it begins and when it ends.
+/// One person's access to one job, logged when it starts and when it ends.
 package struct FollowedAccess: Sendable, Hashable {
-    /// What somebody came by.
+    /// The kind of credential that gave access.
     package enum Way: String, Sendable {
         case token, ticket, link
     }
 
     package var job: JobID
-    /// By a link: the customer whose job it is.
+    /// The person; with a link, the job's customer.
     package var person: PersonID
     package var role: String
     package var way: Way
-    /// Id of the link.
+    /// Id of the link, if there is one.
     package var link: String?
     package var session: String
 

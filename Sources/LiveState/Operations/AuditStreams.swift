@@ -1,15 +1,15 @@
-// The two streams at the ledger, appended to by gateways and read by people. Bounded: the oldest entries go (XADD with an
-// approximate MAXLEN, which drops whole nodes of a hundred or so).
+// The two audit streams at the ledger. Gateways append, people read. XADD trims with an approximate MAXLEN, which drops whole
+// nodes of about a hundred entries, oldest first.
 
 package import NIOCore
 package import Redis
 
-/// Writing and reading the streams. May be used from any thread.
+/// Writes and reads the streams. Safe to use from any thread.
 package struct AuditStreams: Sendable {
     let ledger: RedisClient
     let settings: LiveStateSettings
 
-    /// Entries that one page holds, at most.
+    /// Maximum number of entries in one page.
     package static let page = 1_000
 
     package init(ledger: RedisClient, settings: LiveStateSettings) {
@@ -27,23 +27,23 @@ package struct AuditStreams: Sendable {
         return self.ledger.send(command).map { _ in }
     }
 
-    /// An entry as Redis keeps it.
+    /// An entry as Redis stores it.
     package struct Kept: Sendable, Hashable {
-        /// Begins with the time of Redis when it was written, ms since the epoch.
+        /// Starts with the time at which Redis stored it, ms since the epoch.
         package var id: String
         package var fields: [AuditEntry.Field]
 
         package func value(_ name: String) -> String? { self.fields.first { $0.name == name }?.value }
     }
 
-    /// Where to read on.
+    /// Where a read starts.
     package enum Start: Sendable, Hashable {
         /// ms since the epoch, by the clock of Redis.
         case since(Int64)
         case after(id: String)
     }
 
-    /// The oldest entries from `start` on, at most `page` of them.
+    /// The oldest entries from `start`, at most `page`.
     package func read(_ stream: AuditEntry.Stream, from start: Start) -> EventLoopFuture<[Kept]> {
         let first =
             switch start {
@@ -55,7 +55,7 @@ package struct AuditStreams: Sendable {
         ]).map { self.entries($0, of: self.settings.keyspace.stream(stream), command: "XRANGE") }
     }
 
-    /// What is not ours is refused, and passed over: people read on.
+    /// Skips and reports malformed entries, so that one of them does not block the rest.
     func entries(_ answer: RESPValue, of key: String, command: String) -> [Kept] {
         let entries = answer.array ?? []
         let ours = entries.compactMap { Kept($0) }
@@ -65,11 +65,11 @@ package struct AuditStreams: Sendable {
 }
 
 extension AuditStreams.Kept {
-    /// Bytes of one value, at most: names of ours and reasons are shorter.
+    /// Maximum size of one value in bytes. Everything that Enroute writes is shorter.
     private static let longestValue = 1_024
 
-    /// - Parameter entry: of the stream: its id, and names and values in turn. Each of ours says what happened (`type`), or
-    ///   what changed (`change`).
+    /// - Parameter entry: of the stream: its id, then names and values in turn. It must have a `type` (what happened) or a
+    ///   `change` (what changed).
     fileprivate init?(_ entry: RESPValue) {
         guard let parts = entry.array, parts.count == 2, let id = parts[0].text,
             let words = parts[1].array?.map(\.text), words.count.isMultiple(of: 2)

@@ -1,25 +1,25 @@
-// What gateways say of themselves, so that operations see all of them by asking one: each writes a few facts and how many
-// follow which job every few seconds, under keys that end by themselves. Nothing decides by it. A gateway that died says
-// nothing more, and is shown as silent for a while.
+// Health reports of gateways, so that operations staff see all gateways by asking any one of them. Every few seconds each
+// gateway writes a few facts and its number of followers per job, under keys that expire. No decision depends on them. A
+// gateway that dies stops reporting and is shown as silent for a while.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Writing and reading it at the live instance. May be used from any thread.
+/// Writes and reads the reports at the live instance. Safe to use from any thread.
 package struct GatewayRegistry: Sendable {
     private let live: RedisClient
     private let keyspace: Keyspace
 
-    /// How often a gateway speaks.
+    /// Interval between the reports of a gateway.
     package static let pace: Duration = .seconds(5)
-    /// How long what it said counts.
+    /// How long a report is valid.
     package static let lifetime: Duration = .seconds(20)
-    /// How long a gateway that is silent is still shown.
+    /// How long a gateway is still shown after its last report.
     package static let remembrance: Duration = .seconds(600)
-    /// Jobs of whose followers a gateway tells, at most.
+    /// Maximum number of jobs in a report of followers.
     package static let mostFollowed = 10_000
-    /// Gateways that are read, at most: those that spoke last.
+    /// Maximum number of gateways that are read: those that reported last.
     package static let mostGateways = 100
 
     package init(live: RedisClient, settings: LiveStateSettings) {
@@ -28,9 +28,9 @@ package struct GatewayRegistry: Sendable {
     }
 
     /// - Parameters:
-    ///   - id: no other gateway has it; without a brace.
-    ///   - facts: JSON, at most some hundred bytes.
-    ///   - followed: how many follow each job.
+    ///   - id: unique among gateways, without a brace.
+    ///   - facts: JSON, at most a few hundred bytes.
+    ///   - followed: number of followers per job.
     ///   - now: ms since the epoch.
     package func announce(
         _ id: String, _ facts: [UInt8], followed: [JobID: Int], now: Int64
@@ -49,7 +49,7 @@ package struct GatewayRegistry: Sendable {
         return EventLoopFuture.andAllSucceed(sent.map { $0.map { _ in } }, on: self.live.eventLoop)
     }
 
-    /// Those that are silent for longer than they are shown.
+    /// Removes gateways that have been silent for too long to be shown.
     private func forget(_ now: Int64) {
         let key = RedisCommand.Word.text(self.keyspace.gateways)
         self.live.send([
@@ -60,7 +60,7 @@ package struct GatewayRegistry: Sendable {
         }
     }
 
-    /// It has stopped, and is not missed.
+    /// Removes a gateway that shuts down, so that it is not shown as silent.
     package func withdraw(_ id: String) -> EventLoopFuture<Void> {
         let sent = [
             self.live.send(["ZREM", .text(self.keyspace.gateways), .text(id)]),
@@ -70,19 +70,19 @@ package struct GatewayRegistry: Sendable {
         return EventLoopFuture.andAllSucceed(sent.map { $0.map { _ in } }, on: self.live.eventLoop)
     }
 
-    /// A gateway as it spoke of itself.
+    /// A gateway's last report.
     package struct Heard: Sendable, Hashable {
         package var id: String
-        /// When, ms since the epoch.
+        /// When it reported, ms since the epoch.
         package var at: Int64
-        /// What it said; `nil` when that is too long ago.
+        /// The report; `nil` when it has expired.
         package var facts: [UInt8]?
     }
 
-    /// What a gateway seemed to say of itself is not ours.
+    /// Reports a malformed health report.
     package func refuseFacts(of id: String) { self.live.refuse(self.keyspace.gateway(id), by: "GET") }
 
-    /// All that spoke within `remembrance`.
+    /// All gateways that reported within `remembrance`.
     ///
     /// - Parameter now: ms since the epoch.
     package func heard(now: Int64) -> EventLoopFuture<[Heard]> {
@@ -91,7 +91,7 @@ package struct GatewayRegistry: Sendable {
             let words = (answer.array ?? []).map { $0.text ?? "" }
             var heard: [Heard] = []
             for index in stride(from: 0, to: words.count - 1, by: 2) {
-                // A score may be any number, infinite ones too.
+                // A score may be any number, including infinity.
                 guard words[index].isNonce, let at = Int64(words[index + 1]), at.isMoment else {
                     self.live.refuse(self.keyspace.gateways, by: "ZRANGEBYSCORE")
                     continue
@@ -99,7 +99,7 @@ package struct GatewayRegistry: Sendable {
                 heard.append(Heard(id: words[index], at: at))
             }
             let isGone = { (gateway: Heard) in gateway.at < now - Self.remembrance.milliseconds }
-            // The last of them spoke last.
+            // Sorted by time: the gateways that reported last are at the end.
             heard = Array(heard.drop(while: isGone).suffix(Self.mostGateways))
             let facts = heard.map { self.live.send(["GET", .text(self.keyspace.gateway($0.id))]).map(\.bytes) }
             return EventLoopFuture.whenAllSucceed(facts, on: self.live.eventLoop).map { [heard] facts in
@@ -108,11 +108,10 @@ package struct GatewayRegistry: Sendable {
         }
     }
 
-    /// How many follow each job at all gateways together, as they said within the last seconds; of jobs that nobody follows
-    /// nothing.
+    /// Number of followers of each job at all gateways together, from their last reports. Jobs without followers are absent.
     package func followers() -> EventLoopFuture<[JobID: Int]> {
         self.live.send(["ZRANGEBYSCORE", .text(self.keyspace.gateways), "-inf", "+inf"]).flatMap { answer in
-            // The last of them spoke last.
+            // Sorted by time: the gateways that reported last are at the end.
             let ids = (answer.array ?? []).map { $0.text ?? "" }
             if !ids.allSatisfy(\.isNonce) { self.live.refuse(self.keyspace.gateways, by: "ZRANGEBYSCORE") }
             let lists = ids.filter(\.isNonce).suffix(Self.mostGateways).map { id -> EventLoopFuture<[JobID: Int]> in
@@ -123,12 +122,12 @@ package struct GatewayRegistry: Sendable {
             }
             return EventLoopFuture.whenAllSucceed(lists, on: self.live.eventLoop)
         }.map { lists in
-            // Each is so small that all of them together do not overflow.
+            // Each count has a limit, so the sum cannot overflow.
             lists.reduce(into: [JobID: Int]()) { sums, list in sums.merge(list) { $0 + $1 } }
         }
     }
 
-    /// `job-7 2 job-8 1`; `nil` for anything else.
+    /// Parses `job-7 2 job-8 1`; `nil` for anything else.
     private static func followed(_ text: String) -> [JobID: Int]? {
         let words = text.split(separator: " ")
         guard words.count.isMultiple(of: 2), words.count <= 2 * Self.mostFollowed else { return nil }

@@ -1,23 +1,23 @@
-// Which jobs are open in a zone, for operations to look at. The list is written beside the work, by whichever gateway
-// changed a job, and decides nothing: a job that it lacks comes back with its next change, and one that does not belong
-// into it any more (it has ended, it was moved to another zone, its record is gone) is taken out by who reads the list,
-// since every job is shown as its record says.
+// The open jobs of a zone, for display to operations staff. The gateway that changed a job updates the list after the change
+// and without waiting; no decision depends on the list. A missing job reappears with its next change. A job that does not
+// belong on the list (it has ended, moved to another zone, or its record is gone) is removed by whoever reads the list,
+// because each job is shown as its record says.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// The lists of open jobs at the ledger. May be used from any thread.
+/// The lists of open jobs at the ledger. Safe to use from any thread.
 package struct ZoneJobs: Sendable {
     private let ledger: RedisClient
     private let settings: LiveStateSettings
     private var keyspace: Keyspace { self.settings.keyspace }
 
-    /// Jobs that a zone's list holds, at most; those that changed longest ago fall out.
+    /// Maximum length of a zone's list; the jobs that changed longest ago are dropped.
     package static let mostListed = 20_000
-    /// Zones with jobs that are shown, at most: those in which something changed last.
+    /// Maximum number of zones shown: those with the latest changes.
     package static let mostZones = 500
-    /// Where jobs are listed that are in no zone. A zone of that name shares its list.
+    /// The list of jobs without a zone. A zone with this name shares it.
     package static let nowhere = ZoneID("-")!
 
     package init(ledger: RedisClient, settings: LiveStateSettings) {
@@ -25,10 +25,10 @@ package struct ZoneJobs: Sendable {
         self.settings = settings
     }
 
-    /// Puts a job that has just been written where it belongs: into its zone's list, or out of it once it has ended.
+    /// Adds a job that was just written to its zone's list, or removes it from the list once it has ended.
     ///
     /// - Parameter now: ms since the epoch.
-    /// - Throws: (in the future) `RedisError`; the list is then as it was.
+    /// - Throws: (in the future) `RedisError`; the list is then unchanged.
     package func heed(_ job: JobID, now: Int64) -> EventLoopFuture<Void> {
         self.ledger.send(["HMGET", .text(self.keyspace.job(job)), "zone", "status"]).flatMap { answer in
             let fields = answer.array ?? []
@@ -55,7 +55,7 @@ package struct ZoneJobs: Sendable {
         defer { for key in [zones, list] { _ = self.ledger.send(["PEXPIRE", key, lifetime]) } }
         return self.ledger.send(["ZADD", list, .integer(now), .text(job.text)]).flatMap { added in
             guard added.integer == 1 else { return self.ledger.eventLoop.makeSucceededVoidFuture() }
-            // It has grown: what is older than a record is kept, and what is too much, goes.
+            // The list has grown: drop entries that have outlived their records, and those beyond the maximum.
             let oldest = RedisCommand.Word.text(String(now - self.settings.retention.milliseconds))
             _ = self.ledger.send(["ZREMRANGEBYSCORE", zones, "-inf", oldest])
             _ = self.ledger.send(["ZREMRANGEBYSCORE", list, "-inf", oldest])
@@ -63,14 +63,14 @@ package struct ZoneJobs: Sendable {
         }
     }
 
-    /// Zones that have or had jobs lately, those in which something changed last first.
+    /// Zones that have or recently had jobs, last changed first.
     package func zones() -> EventLoopFuture<[ZoneID]> {
         let key = self.keyspace.zonesOfJobs
         return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.mostZones - 1), "REV"])
             .map { self.ledger.names($0, of: key, by: "ZRANGE") }
     }
 
-    /// Jobs that a zone's list holds, and riders of its pool and online.
+    /// Number of jobs on a zone's list, of riders in its pool, and of riders online.
     package struct Sizes: Sendable, Hashable {
         package var jobs = 0
         package var available = 0
@@ -87,29 +87,29 @@ package struct ZoneJobs: Sendable {
         }
     }
 
-    /// What a zone's list holds, those that changed last first.
+    /// The jobs on a zone's list, last changed first.
     package func listed(in zone: ZoneID) -> EventLoopFuture<[JobID]> {
         let key = self.keyspace.jobs(in: zone)
         return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.mostListed - 1), "REV"])
             .map { self.ledger.names($0, of: key, by: "ZRANGE") }
     }
 
-    /// A job that is open, and in the zone.
+    /// An open job that is in the zone.
     package struct Open: Sendable, Hashable {
         package var job: JobID
         package var record: JobRecord
-        /// As it is recovered by who missed nothing.
+        /// The state as `recover` returns it to a follower that has missed nothing.
         package var recovery: JobLedger.Recovery { .init(record: self.record, isReset: false, missed: []) }
     }
 
-    /// Fields of a record, as recover_job has them.
+    /// Fields of a record in the order of recover_job.
     private static let fields: [RedisCommand.Word] = [
         "kind", "customer", "rider", "zone", "destination", "vendor", "status", "status_at", "epoch", "head",
         "travel_active", "travel_deadline", "fence", "reached",
     ]
 
-    /// Those of `jobs` that are open and in the zone; the others are taken out of its list. One HMGET each, sent at once: to be
-    /// called with some hundreds at a time.
+    /// Reads jobs of a zone's list. Returns those that are open and in the zone, and removes the others from the list. Sends
+    /// one HMGET for each job at the same time, so callers should pass a few hundred jobs per call.
     package func open(_ jobs: ArraySlice<JobID>, in zone: ZoneID) -> EventLoopFuture<[Open]> {
         let answers = jobs.map { job in
             self.ledger.send(RedisCommand([.text("HMGET"), .text(self.keyspace.job(job))] + Self.fields))
@@ -139,6 +139,6 @@ package struct ZoneJobs: Sendable {
 }
 
 extension JobLedger {
-    /// Where operations find its jobs.
+    /// The zone lists of its jobs.
     package var listing: ZoneJobs { ZoneJobs(ledger: self.ledger, settings: self.settings) }
 }

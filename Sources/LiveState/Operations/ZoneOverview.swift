@@ -1,29 +1,30 @@
-// What operations look at in a zone besides its jobs: riders that are online, and what happened last. Read only, newest
-// first, and bounded; what happened before is in the streams themselves.
+// What operations staff see of a zone apart from its jobs: riders that are online and the latest changes. Read only, newest
+// first and limited; the streams hold what happened before.
 
 package import EnrouteWire
 package import NIOCore
 internal import Redis
 
 extension Riders {
-    /// Riders of a zone that are shown, at most: those that nobody hears from first, and of these those with a task.
+    /// Maximum number of riders shown: unreachable riders with a task first, then by the time of their next check, latest
+    /// first.
     package static let mostShown = 1_000
     /// Riders that are read at the same time.
     private static let readAtOnce = 250
 
-    /// A rider and what its zone knows of it.
+    /// A rider and its record.
     package struct Shown: Sendable, Hashable {
         package var rider: PersonID
         package var record: RiderRecord
     }
 
-    /// Riders that declared that they work, whether or not they can be reached: at most `mostShown`.
+    /// Riders that declared themselves online, reachable or not; at most `mostShown`.
     package func online(in zone: ZoneID) -> EventLoopFuture<[Shown]> {
         self.listed(in: zone).flatMap { self.read($0[...], in: zone, []) }
             .map { $0.sorted { $0.rider.text < $1.rider.text } }
     }
 
-    /// Whose names these are.
+    /// The ids of those riders.
     package func listed(in zone: ZoneID) -> EventLoopFuture<[PersonID]> {
         let key = self.keyspace.due(in: zone)
         return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.mostShown - 1), "REV"])
@@ -42,14 +43,14 @@ extension Riders {
 }
 
 extension AuditStreams {
-    /// Entries of one of the streams, the newest first.
+    /// Entries of one of the streams, newest first.
     ///
     /// - Parameter limit: at most `page`.
     package func newest(_ stream: AuditEntry.Stream, limit: Int) -> EventLoopFuture<[Kept]> {
         self.newest(of: self.settings.keyspace.stream(stream), limit)
     }
 
-    /// Changes of a zone's riders, the newest first, as the scripts wrote them: change, rider, actor, reason, job, status.
+    /// Changes of a zone's riders, newest first: change, rider, actor, reason, job, status.
     ///
     /// - Parameter limit: at most `page`.
     package func newestChanges(in zone: ZoneID, limit: Int) -> EventLoopFuture<[Kept]> {

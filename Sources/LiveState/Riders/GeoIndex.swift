@@ -1,11 +1,11 @@
-// Where the riders of a zone are, at the live instance, to find the nearest. Never the arbiter, and nothing that stays: a place
-// counts for as long as a heartbeat does, is swept by whoever comes next, and all of it goes when nobody comes.
+// Places of a zone's riders at the live instance, to find the nearest. They decide nothing: `Riders.assign` does. A place is
+// valid as long as a heartbeat. Each call of place_rider removes expired places, and without calls the keys expire.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// The places of every zone's riders. May be used from any thread.
+/// The places of riders in all zones. Safe to use from any thread.
 package struct GeoIndex: Sendable {
     private let live: RedisClient
     private let keyspace: Keyspace
@@ -17,12 +17,12 @@ package struct GeoIndex: Sendable {
         self.lifetime = settings.riderReach
     }
 
-    /// What a geo key can hold (the square of Web Mercator), degrees north and south.
+    /// The latitude limit of geo keys (the square of Web Mercator), degrees north and south.
     package static let northernmost = 85.051_128_78
 
-    /// Says where a rider is.
+    /// Stores the place of a rider.
     ///
-    /// - Returns: whether it can be found there: nobody can be beyond `northernmost`.
+    /// - Returns: whether the rider can be found there: no place beyond `northernmost` can be stored.
     package func place(_ rider: PersonID, in zone: ZoneID, at place: Coordinate) -> EventLoopFuture<Bool> {
         guard abs(place.latitude) <= Self.northernmost else { return self.live.eventLoop.makeSucceededFuture(false) }
         return self.live.evaluate(
@@ -34,17 +34,17 @@ package struct GeoIndex: Sendable {
         ).map { _ in true }
     }
 
-    /// Forgets where a rider is: it went offline, or to another zone.
+    /// Deletes the place of a rider that went offline or moved to another zone.
     package func forget(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Void> {
         self.live.send(["ZREM", .text(self.keyspace.places(in: zone)), .text(rider.text)]).flatMap { _ in
             self.live.send(["ZREM", .text(self.keyspace.placesSeen(in: zone)), .text(rider.text)])
         }.map { _ in }
     }
 
-    /// Riders that one question finds, at most.
+    /// Maximum number of riders that one search returns.
     package static let longest = 500
 
-    /// The riders around a place, the nearest first, whether or not they are in the pool; none around a place beyond
+    /// The riders around a place, nearest first, whether or not they are in the pool. Empty for a place beyond
     /// `northernmost`.
     ///
     /// - Parameters:
@@ -53,7 +53,7 @@ package struct GeoIndex: Sendable {
     package func near(
         _ place: Coordinate, in zone: ZoneID, within radius: Double, limit: Int
     ) -> EventLoopFuture<[ZonePool.Candidate]> {
-        // Nobody was put there, and Redis refuses the question.
+        // No rider can be stored there, and Redis refuses such a search.
         guard abs(place.latitude) <= Self.northernmost else { return self.live.eventLoop.makeSucceededFuture([]) }
         let key = self.keyspace.places(in: zone)
         return self.live.send([

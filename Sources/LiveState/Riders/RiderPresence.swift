@@ -1,6 +1,6 @@
-// Whether riders are there. A heartbeat counts for `riderReach`; who is silent longer leaves the pool and stays online, as it
-// declared; who is silent for `riderSilence` and has no task is set offline. The script looks again before it decides, so
-// any number of gateways may sweep at once.
+// Whether riders are reachable. A heartbeat is valid for `riderReach`. After that a rider leaves the pool but stays online, as
+// it declared. After `riderSilence` a rider without a task is set offline. The script checks again before it decides, so any
+// number of gateways may sweep at the same time.
 
 package import EnrouteWire
 package import NIOCore
@@ -8,20 +8,20 @@ internal import Redis
 
 extension Riders {
     package enum Heartbeat: Sendable, Hashable {
-        /// `isNews`: it was unreachable before, or has another device now.
+        /// `isNews`: the rider was unreachable before, or has another device now.
         case heard(version: Int64, isNews: Bool)
         case noSuchRider
-        /// It declared that it does not work; nothing is changed.
+        /// The rider is offline; nothing was changed.
         case offline
-        /// Another device is the rider's: this one was not counted.
+        /// Another device is the rider's, so this heartbeat was not recorded.
         case otherDevice(DeviceID)
     }
 
-    /// A rider is there. Not durable: the next one says the same.
+    /// Records a heartbeat. Not durable, because the next heartbeat repeats it.
     ///
     /// - Parameters:
-    ///   - device: `nil` when it is not known, which is the rider's then.
-    ///   - takesOver: the device has just signed in, and is the rider's from now on.
+    ///   - device: `nil` when unknown, which counts as the rider's device.
+    ///   - takesOver: the device has just signed in and becomes the rider's.
     package func heartbeat(
         of rider: PersonID, in zone: ZoneID, device: DeviceID? = nil, takesOver: Bool = false
     ) -> EventLoopFuture<Heartbeat> {
@@ -47,16 +47,16 @@ extension Riders {
     }
 
     package enum Expiry: Sendable, Hashable {
-        /// It was heard from, or is not online, or another gateway was first.
+        /// The rider sent a heartbeat in time, is not online, or another gateway was first.
         case nothing
         case unreachable(version: Int64)
-        /// Somebody has to look after these.
+        /// Staff have to take care of these tasks.
         case unreachableWithTasks([JobID], version: Int64)
-        /// It was silent for `riderSilence`, without a task.
+        /// The rider was silent for `riderSilence` and had no task.
         case offline(version: Int64)
     }
 
-    /// Looks whether a rider is still there. Safe to repeat.
+    /// Checks whether a rider is still reachable. Safe to repeat.
     package func expire(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Expiry> {
         let silence = max(self.settings.riderReach, self.settings.riderSilence)
         return self.ledger.evaluate(
@@ -76,13 +76,13 @@ extension Riders {
         }
     }
 
-    /// Riders that one sweep looks at, at most.
+    /// Maximum number of riders in one sweep.
     package static let sweepBatch = 100
 
-    /// Looks at the riders of a zone that are due, the longest due first: at most `sweepBatch`, to be called again soon when it
-    /// were so many. Any number of gateways may do so at once.
+    /// Checks the riders of a zone whose check is due, longest overdue first: at most `sweepBatch`. If there were that many,
+    /// the caller should sweep again soon. Any number of gateways may sweep at the same time.
     ///
-    /// - Returns: each rider that was due, and what became of it.
+    /// - Returns: each rider whose check was due, and the result.
     package func sweep(_ zone: ZoneID) -> EventLoopFuture<[(rider: PersonID, expiry: Expiry)]> {
         self.ledger.send(["TIME"]).flatMap { answer in
             let time = (answer.array ?? []).compactMap(\.text).compactMap { $0.second }

@@ -1,13 +1,13 @@
-// What the service says of riders: in which zone each is, whether it is approved, how many tasks it may have. A rider's zone is
-// kept beside the zones, in a slot of its own; moving is removing from the one, then describing in the other, and whoever is
-// interrupted in between says it again.
+// Registration of riders by the service: zone, approval and capacity. The zone of a rider is stored beside the zones, in a slot
+// of its own. To move, a rider is removed from one zone and then described in the other; a caller that is interrupted in
+// between repeats the call.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
 extension Riders {
-    /// The zone a rider is in; `nil` when the service never put it into one.
+    /// The zone of a rider; `nil` when the service never assigned one.
     package func zone(of rider: PersonID) -> EventLoopFuture<ZoneID?> {
         let key = self.keyspace.home(of: rider)
         return self.ledger.send(["GET", .text(key)]).map { answer in
@@ -15,36 +15,37 @@ extension Riders {
         }
     }
 
-    /// Every zone that ever had a rider, for sweeping.
+    /// All zones that ever had a rider, for sweeps.
     package func zones() -> EventLoopFuture<[ZoneID]> {
         self.ledger.send(["SMEMBERS", .text(self.keyspace.zones)])
             .map { self.ledger.names($0, of: self.keyspace.zones, by: "SMEMBERS") }
     }
 
     package enum Description: Sendable, Hashable {
-        /// It is new in the zone, and offline.
+        /// The rider is new in the zone, and offline.
         case created(version: Int64)
         case changed(version: Int64)
         case unchanged(version: Int64)
-        /// It can not leave its zone with these.
+        /// The rider cannot leave its zone with these tasks.
         case activeTasks([JobID], in: ZoneID)
         case otherRequest
     }
 
-    /// Tasks that a rider may have at once.
+    /// Number of tasks that a rider may have at the same time.
     package static let capacities = 1...100
 
-    /// Puts a rider into a zone, from whichever it was in, and says what it may. Safe to repeat. Of two that put one rider into
-    /// different zones at the same time, the zone that `zone(of:)` answers then is the rider's; in the other it is offline.
+    /// Adds a rider to a zone, removing it from its former one, and sets its approval and capacity. Safe to repeat. If two
+    /// callers add a rider to different zones at the same time, `zone(of:)` names the zone it belongs to; in the other it
+    /// stays offline.
     ///
     /// - Parameters:
-    ///   - isApproved: without it the rider leaves the pool; with a task it drains.
+    ///   - isApproved: without approval the rider leaves the pool; with a task it drains.
     ///   - capacity: one of `capacities`.
     package func describe(
         _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, by asker: Asker
     ) -> EventLoopFuture<Durable<Description>> {
         self.ledger.send(["GET", .text(self.keyspace.request(asker.request, of: rider, in: zone))]).flatMap { known in
-            // A repetition moves nobody back who has moved on since.
+            // A repeated request must not move back a rider that has moved on since.
             if known != .null { return self.say(rider, in: zone, isApproved, capacity, asker) }
             return self.zone(of: rider).flatMap { former in
                 guard let former, former != zone else {
@@ -73,7 +74,7 @@ extension Riders {
     private func settle(
         _ rider: PersonID, in zone: ZoneID, _ isApproved: Bool, _ capacity: Int, _ asker: Asker
     ) -> EventLoopFuture<Durable<Description>> {
-        // First, so that no rider is where no sweep comes by.
+        // The zone is registered first, so that no rider is in a zone that is never swept.
         self.writes.send(["SADD", .text(self.keyspace.zones), .text(zone.text)]).flatMap { _ in
             self.writes.send(["SET", .text(self.keyspace.home(of: rider)), .text(zone.text)])
         }.flatMap { _ in self.say(rider, in: zone, isApproved, capacity, asker) }
@@ -100,9 +101,9 @@ extension Riders {
         case otherRequest
     }
 
-    /// Takes a rider out of a zone; refused while it has a task. `zone(of:)` goes on answering this one.
+    /// Removes a rider from a zone; refused while the rider has a task. `zone(of:)` still returns this zone.
     ///
-    /// - Parameter reason: for people, at most 200 bytes without control characters.
+    /// - Parameter reason: shown to people, at most 200 bytes without control characters.
     package func remove(
         _ rider: PersonID, from zone: ZoneID, because reason: String, by asker: Asker
     ) -> EventLoopFuture<Durable<Removal>> {

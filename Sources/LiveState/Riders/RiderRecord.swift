@@ -1,4 +1,4 @@
-// A rider as its zone holds it at one moment: what it declared, whether it is there, and its tasks.
+// A rider's record in its zone: declared status, reachability and tasks.
 
 package import EnrouteWire
 package import NIOCore
@@ -6,28 +6,28 @@ internal import Redis
 
 /// A rider's record.
 package struct RiderRecord: Sendable, Hashable {
-    /// What it declared.
+    /// The status that the rider declared.
     package var status: Availability
-    /// It was heard from within `riderReach`, by the clock of Redis; of an online rider.
+    /// The last heartbeat is younger than `riderReach`, by the clock of Redis. Applies to online riders.
     package var isReachable: Bool
     package var isApproved: Bool
     package var capacity: Int
-    /// When it was last heard from, ms since the epoch; `nil` never.
+    /// Time of the last heartbeat, ms since the epoch; `nil` before the first.
     package var heartbeat: Int64?
-    /// The device that is the rider's.
+    /// The device whose heartbeats count.
     package var device: DeviceID?
-    /// Of the zone, when this rider last changed.
+    /// The zone's version at this rider's last change.
     package var version: Int64
-    /// When the status was last declared, ms since the epoch; `nil` never.
+    /// When the status was last declared, ms since the epoch; `nil` before the first time.
     package var statusAt: Int64?
-    /// Why it is offline, where somebody said so: `expired` after a long silence.
+    /// Why the rider is offline, if a reason was given; `expired` after a long silence.
     package var reason: String?
     /// In no particular order.
     package var tasks: [JobID: TaskState]
 
-    /// It finishes what it has and gets nothing new.
+    /// The rider finishes its tasks and gets no new ones.
     package var isDraining: Bool { !self.isApproved && !self.tasks.isEmpty }
-    /// It may be given a task.
+    /// The rider may get a task.
     package var isAvailable: Bool {
         self.status == .online && self.isReachable && self.isApproved && self.tasks.count < self.capacity
     }
@@ -35,7 +35,7 @@ package struct RiderRecord: Sendable, Hashable {
 
 extension Riders {
     /// - Returns: `nil` when there is no such rider in the zone.
-    /// - Throws: (in the future) `RedisError`; `unexpectedAnswer` when somebody else wrote into the record.
+    /// - Throws: (in the future) `RedisError`; also when the record is malformed.
     package func read(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<RiderRecord?> {
         self.ledger.evaluate(
             Scripts.riderSnapshot,
@@ -53,11 +53,11 @@ extension Riders {
 }
 
 extension RiderRecord {
-    /// Bytes of a reason, at most.
+    /// Maximum size of a reason in bytes.
     private static let longestReason = 200
 
     /// - Parameters:
-    ///   - state: the nine fields of rider_snapshot.
+    ///   - state: the nine fields of `state` in the reply of rider_snapshot.
     ///   - tasks: jobs and states in turn.
     fileprivate init?(_ state: [String], tasks: [String]) {
         guard state.count == 9, let status = Availability(rawValue: state[0]), let capacity = state[3].amount,

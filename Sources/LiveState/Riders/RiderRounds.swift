@@ -1,15 +1,15 @@
-// Which stops a rider makes before a job, as its app tells by the order of a round. At the live instance, and for two minutes:
-// a rider that goes on reporting says it again.
+// The stops that a rider makes before a job, as its app reports them. Stored at the live instance for two minutes; an app that
+// keeps reporting sends them again.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// The stops before a job. May be used from any thread.
+/// The stops before a job. Safe to use from any thread.
 package struct RiderRounds: Sendable {
-    /// How long a round is known after it was told.
+    /// How long a sequence of stops is valid after it was reported.
     package static let lifetime = Duration.seconds(120)
-    /// Stops before a job that are kept, at most: as many as a report has other jobs.
+    /// Maximum number of stops before a job: the number of other jobs in one report.
     package static let mostStops = LocationReport.mostJobs - 1
 
     private let live: RedisClient
@@ -21,8 +21,8 @@ package struct RiderRounds: Sendable {
     }
 
     /// - Parameters:
-    ///   - stops: jobs whose stops come first, in their order; none forgets those told before.
-    ///   - job: one for which the rider shares its position.
+    ///   - stops: jobs whose stops come first, in order; an empty list clears them.
+    ///   - job: a job for which the rider shares its position.
     /// - Throws: (in the future) `RedisError`.
     package func tell(_ stops: [JobID], before job: JobID) -> EventLoopFuture<Void> {
         self.live.send([

@@ -1,5 +1,5 @@
-// The active tasks of riders. `assign` is the arbiter of who gets a task: whatever a pool or a map said before, it decides from
-// what is so at that moment. A task is active from then until it is released.
+// The active tasks of riders. `assign` makes the final decision about who gets a task: it checks the state at that moment,
+// whatever a pool or a map showed before. A task is active until it is released.
 
 package import EnrouteWire
 package import NIOCore
@@ -7,23 +7,23 @@ package import Redis
 
 extension Riders {
     package enum Assignment: Sendable, Hashable {
-        /// `version` of the zone: of two decisions in it the later one has the greater.
+        /// `version` of the zone: a later decision has a greater version.
         case assigned(version: Int64)
         case unchanged(version: Int64)
         case noSuchRider
         case offline
         case notApproved
         case unreachable
-        /// It has as many as it may have.
+        /// The rider has as many tasks as its capacity allows.
         case full([JobID])
-        /// The task is another rider's of this zone, and not of who hands it over.
+        /// Another rider of this zone has the task, and not the one that hands it over.
         case taken(by: PersonID)
         case otherRequest
     }
 
-    /// Gives a task to a rider. It begins `accepted`.
+    /// Gives a task to a rider, in the state `accepted`.
     ///
-    /// - Parameter former: who has it now and hands it over: it stays that one's too, until it is released there.
+    /// - Parameter former: the rider that has the task and hands it over. It counts for both until it is released for `former`.
     package func assign(
         _ job: JobID, to rider: PersonID, in zone: ZoneID, insteadOf former: PersonID? = nil, by asker: Asker
     ) -> EventLoopFuture<Durable<Assignment>> {
@@ -48,13 +48,13 @@ extension Riders {
 
     package enum Release: Sendable, Hashable {
         case released(version: Int64)
-        /// It was not its task (any more).
+        /// The task was not, or no longer, the rider's.
         case unchanged(version: Int64)
         case noSuchRider
         case otherRequest
     }
 
-    /// Takes a task from a rider: it is done with, or somebody else's.
+    /// Releases a task of a rider, because it has ended or goes to another rider.
     package func release(
         _ job: JobID, of rider: PersonID, in zone: ZoneID, because outcome: TaskOutcome, by asker: Asker
     ) -> EventLoopFuture<Durable<Release>> {
@@ -76,13 +76,13 @@ extension Riders {
     package enum Advance: Sendable, Hashable {
         case advanced(version: Int64)
         case unchanged(version: Int64)
-        /// There is no such rider in the zone, or the task is not its.
+        /// There is no such rider in the zone, or the task is not the rider's.
         case notTheirs
         case notAllowed(from: TaskState)
         case otherRequest
     }
 
-    /// Takes a task to another state, if that may follow the one it is in.
+    /// Moves a task to another state, if that may follow the current one.
     package func advance(
         _ job: JobID, of rider: PersonID, in zone: ZoneID, to state: TaskState, by asker: Asker
     ) -> EventLoopFuture<Durable<Advance>> {
@@ -104,19 +104,19 @@ extension Riders {
         }
     }
 
-    /// Every active task of a zone. Cost: O(tasks), without a script.
+    /// All active tasks of a zone. Cost: O(tasks), without a script.
     package func tasks(in zone: ZoneID) -> EventLoopFuture<[JobID]> {
         let key = self.keyspace.taskOwners(in: zone)
         return self.ledger.send(["HKEYS", .text(key)]).map { self.ledger.names($0, of: key, by: "HKEYS") }
     }
 
-    /// A rider's active tasks. Cost: O(tasks), without a script.
+    /// The active tasks of a rider. Cost: O(tasks), without a script.
     package func tasks(of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<[JobID]> {
         let key = self.keyspace.tasks(of: rider, in: zone)
         return self.ledger.send(["HKEYS", .text(key)]).map { self.ledger.names($0, of: key, by: "HKEYS") }
     }
 
-    /// Whose task a job is in a zone; `nil` when it is nobody's. Cost: O(1), without a script.
+    /// The rider that has the job as a task; `nil` if none. Cost: O(1), without a script.
     package func owner(of job: JobID, in zone: ZoneID) -> EventLoopFuture<PersonID?> {
         let key = self.keyspace.taskOwners(in: zone)
         return self.ledger.send(["HMGET", .text(key), .text(job.text)]).map { answer in

@@ -1,31 +1,31 @@
-// Riders of a zone at the ledger: one typed call for each script. All keys of a zone lie in one slot, so a rider, its tasks and
-// the pool change in one script, and no rider is offline with an active task. What a rider declared is here; whether it is
-// there in RiderPresence, what it carries in RiderTasks, what the service says of it in RiderProfiles.
+// Riders of a zone at the ledger: one typed call for each script. All keys of a zone are in one slot, so a rider, its tasks and
+// the pool change in one script, and no rider is offline with an active task. This file has the declared status, RiderPresence
+// reachability, RiderTasks the tasks, and RiderProfiles the registration.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// The riders of every zone. May be used from any thread.
+/// The riders of all zones. Safe to use from any thread.
 package struct Riders: Sendable {
     let ledger: RedisClient
-    /// A client of its own, since waiting for a replica holds up what is sent after it.
+    /// A separate client, because waiting for replicas delays the commands that follow on the same connection.
     let writes: RedisClient
     let settings: LiveStateSettings
     var keyspace: Keyspace { self.settings.keyspace }
 
-    /// Where its futures complete.
+    /// The event loop on which its futures complete.
     package var eventLoop: any EventLoop { self.ledger.eventLoop }
 
-    /// - Parameter writes: for what a replica should have too; `nil`: the same.
+    /// - Parameter writes: the client for changes that replicas should confirm; `nil` to use `ledger`.
     package init(ledger: RedisClient, writes: RedisClient? = nil, settings: LiveStateSettings) {
         self.ledger = ledger
         self.writes = writes ?? ledger
         self.settings = settings
     }
 
-    /// Who asks for a change, and by which request: the same request is answered once, and the same answer is given to
-    /// whoever repeats it within 24 h.
+    /// Who requests a change, and the id of the request. A request is executed once; repetitions within 24 h receive the same
+    /// reply.
     package struct Asker: Sendable, Hashable {
         package var actor: PersonID
         /// At most 128 printable characters; '' for none.
@@ -39,17 +39,17 @@ package struct Riders: Sendable {
 
     package enum Online: Sendable, Hashable {
         case online(version: Int64)
-        /// It was online, there, and by this device.
+        /// The rider was already online and reachable with this device.
         case unchanged(version: Int64)
         case noSuchRider
         case notApproved
-        /// Something else was asked with this request id before.
+        /// The request id was used for a different call.
         case otherRequest
     }
 
-    /// A rider declares that it works. It counts as a heartbeat.
+    /// Sets a rider online. Counts as a heartbeat.
     ///
-    /// - Parameter device: is the rider's from now on; `nil` leaves the one it was.
+    /// - Parameter device: becomes the rider's device; `nil` keeps the current one.
     package func setOnline(
         _ rider: PersonID, in zone: ZoneID, device: DeviceID? = nil, by asker: Asker
     ) -> EventLoopFuture<Durable<Online>> {
@@ -72,14 +72,14 @@ package struct Riders: Sendable {
         case offline(version: Int64)
         case unchanged(version: Int64)
         case noSuchRider
-        /// It stays online, since it has these.
+        /// The rider stays online because it has these tasks.
         case activeTasks([JobID])
         case otherRequest
     }
 
-    /// A rider, or operations for it, declares that it works no more; refused while it has a task, whoever asks.
+    /// Sets a rider offline, on behalf of the rider or of operations staff; refused while the rider has a task.
     ///
-    /// - Parameter reason: for people, at most 200 bytes without control characters.
+    /// - Parameter reason: shown to people, at most 200 bytes without control characters.
     package func setOffline(
         _ rider: PersonID, in zone: ZoneID, device: DeviceID? = nil, because reason: String = "", by asker: Asker
     ) -> EventLoopFuture<Durable<Offline>> {
@@ -98,9 +98,9 @@ package struct Riders: Sendable {
         }
     }
 
-    // MARK: what all of them share
+    // MARK: shared by all calls
 
-    /// A script's answer: a code, then words.
+    /// A script's reply: a code, then text fields.
     struct Reply {
         let code: Int64
         let words: [String]
@@ -115,10 +115,10 @@ package struct Riders: Sendable {
         var jobs: [JobID] { self.words.compactMap { JobID($0) } }
     }
 
-    /// How long a heartbeat counts, ms.
+    /// How long a heartbeat is valid, ms.
     var reach: RedisCommand.Word { .integer(self.settings.riderReach.milliseconds) }
 
-    /// The keys that every change touches, in the order of the scripts.
+    /// The keys that every change uses, in the order of the scripts.
     func keys(_ rider: PersonID, _ zone: ZoneID) -> [String] {
         [
             self.keyspace.rider(rider, in: zone), self.keyspace.tasks(of: rider, in: zone),
@@ -126,7 +126,7 @@ package struct Riders: Sendable {
         ]
     }
 
-    /// Calls a script that answers each request once, durably.
+    /// Calls a script that executes each request id once, and waits for replicas.
     func change<Answer: Sendable>(
         _ script: RedisScript, _ rider: PersonID, _ zone: ZoneID, _ asker: Asker, keys: [String] = [],
         _ arguments: [RedisCommand.Word], _ understand: @escaping @Sendable (Reply) -> Answer?
@@ -139,7 +139,7 @@ package struct Riders: Sendable {
             guard let reply = Reply(answer.value), let understood = understand(reply) else {
                 throw self.ledger.refusal(of: self.keyspace.rider(rider, in: zone), by: script.name)
             }
-            // What was refused or so already was not written; that it was answered may be lost.
+            // A refusal or an unchanged state writes nothing that must be durable; losing the stored reply is acceptable.
             return Durable(value: understood, replicas: reply.code > 0 ? answer.replicas : nil)
         }
     }

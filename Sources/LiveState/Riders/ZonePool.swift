@@ -1,12 +1,12 @@
-// The pool of a zone, for whoever gives out tasks: who may get one, what changed since, and who is nearest. A follower
-// subscribes to the zone's changes, reads, and reads again from its last version when a change's `previous` is not that
-// version. Nothing of it decides who gets a task: that is `Riders.assign`.
+// The pool of a zone, for programs that give out tasks: available riders, changes, and the nearest ones. A follower subscribes
+// to the zone's changes and reads the pool. When a change's `previous` is not the last version it saw, it reads again from that
+// version. The pool does not decide who gets a task; `Riders.assign` does.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// The pools of every zone. May be used from any thread.
+/// The pools of all zones. Safe to use from any thread.
 package struct ZonePool: Sendable {
     private let ledger: RedisClient
     private let geo: GeoIndex
@@ -21,30 +21,30 @@ package struct ZonePool: Sendable {
     /// A rider that may get a task.
     package struct Member: Sendable, Hashable {
         package var rider: PersonID
-        /// When it was last heard from, ms since the epoch.
+        /// Time of the last heartbeat, ms since the epoch.
         package var heartbeat: Int64
     }
 
-    /// The pool at one moment, or how it came to be what it is.
+    /// The pool at one moment, or the changes that led to it.
     package struct Reading: Sendable, Hashable {
-        /// Of the newest change that is in it; 0 when there never was one.
+        /// Version of the newest change it includes; 0 before the first change.
         package var version: Int64
-        /// What changed since the version that was asked for, oldest first; `nil` when the log does not hold all of it:
-        /// then `members` are all there is.
+        /// Changes since the requested version, oldest first; `nil` when the log does not hold all of them, and `members` is
+        /// the complete pool.
         package var changes: [RiderChange]?
-        /// The newest heartbeat first; none when there are `changes`.
+        /// Newest heartbeat first; empty when there are `changes`.
         package var members: [Member]
-        /// Of the whole pool, which may be more than `members`.
+        /// Size of the whole pool, which may exceed `members`.
         package var count: Int
     }
 
-    /// Riders that one reading shows, at most.
+    /// Maximum number of riders in one reading.
     package static let longest = 10_000
 
     /// - Parameters:
-    ///   - version: the newest change that was seen; `nil` for the pool itself.
-    ///   - limit: riders at most, 1 to `longest`.
-    /// - Throws: (in the future) `RedisError`; `unexpectedAnswer` when somebody else wrote into the log.
+    ///   - version: the newest change that the caller has seen; `nil` for the pool itself.
+    ///   - limit: maximum number of riders, 1 to `longest`.
+    /// - Throws: (in the future) `RedisError`; also when the log is malformed.
     package func read(
         _ zone: ZoneID, since version: Int64? = nil, limit: Int = Self.longest
     ) -> EventLoopFuture<Reading> {
@@ -61,17 +61,17 @@ package struct ZonePool: Sendable {
         }
     }
 
-    /// A rider of the pool, and how far it is.
+    /// A rider of the pool, and its distance.
     package struct Candidate: Sendable, Hashable {
         package var rider: PersonID
         package var metres: Double
     }
 
-    /// Riders that one question about the nearest may ask for.
+    /// Number of riders that one search for the nearest may return.
     package static let candidates = 1...100
 
-    /// Who of the pool is nearest. Riders near by who are not in the pool are passed over; it looks at the nearest
-    /// `GeoIndex.longest`, so in a crowd of busy ones it may find fewer than there are.
+    /// The nearest riders of the pool. Skips nearby riders that are not in the pool. It examines at most `GeoIndex.longest`
+    /// riders, so in a crowd of busy riders it may find fewer than there are.
     ///
     /// - Parameters:
     ///   - radius: metres.
@@ -93,7 +93,7 @@ package struct ZonePool: Sendable {
             return self.ledger.send(question).flatMap { answer in
                 let scores = answer.array ?? []
                 let available = zip(near, scores).filter { $0.1 != .null }.map { $0.0 }
-                // All that there was, or enough.
+                // Enough riders found, or none left to examine.
                 if available.count >= limit || near.count < breadth || breadth >= GeoIndex.longest {
                     return self.ledger.eventLoop.makeSucceededFuture(Array(available.prefix(limit)))
                 }
@@ -128,7 +128,7 @@ extension ZonePool.Reading {
 }
 
 extension RiderChange {
-    /// - Parameter entry: of the zone's change log: its id, and names and values in turn.
+    /// - Parameter entry: of the zone's change log: its id, then names and values in turn.
     init?(_ entry: RESPValue, zone: ZoneID) {
         guard let parts = entry.array, parts.count == 2, let id = parts[0].text.flatMap({ StatusID($0) }),
             let words = parts[1].array?.map({ $0.text ?? "" }), words.count.isMultiple(of: 2)
@@ -139,7 +139,7 @@ extension RiderChange {
             let status = fields["status"].flatMap(Availability.init), let tasks = fields["tasks"]?.amount,
             let capacity = fields["capacity"]?.amount, let previous = fields["prev"]?.version,
             let job = optional(fields["job"] ?? "", { JobID($0) }),
-            // µs of the clock of Redis: ms, and what is left of them.
+            // The id is the time of Redis in µs: ms, then the remaining µs.
             let milliseconds = Int64(exactly: id.milliseconds), milliseconds.isMoment, id.sequence < 1_000_000
         else { return nil }
         self.init(
