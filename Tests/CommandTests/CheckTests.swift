@@ -172,7 +172,7 @@ import Testing
             let outcome = try await CommandTests.run(
                 ["check"], environment: Self.good.merging(["ENROUTE_REDIS_LIVE_URL": server.url]) { $1 })
             #expect(outcome.code == 78)
-            #expect(outcome.output.contains(/error   live   persistence The live instance keeps positions on disk/))
+            #expect(outcome.output.contains(/error   live   persistence The live instance stores positions on disk/))
             #expect(outcome.output.contains("        do:  redis-cli -s \(server.socketPath) CONFIG SET appendonly no"))
             #expect(outcome.output.contains(/enroute check \(production\): errors: 2, warnings: \d+\.\n/))
         }
@@ -188,7 +188,7 @@ import Testing
             let settings = Self.good.merging(["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_LISTEN_PORT": "0"]) { $1 }
             let outcome = try await CommandTests.run(["serve"], environment: settings)
             #expect(outcome.code == 78)
-            #expect(outcome.error.contains("keeps positions on disk"), "\(outcome.error)")
+            #expect(outcome.error.contains("stores positions on disk"), "\(outcome.error)")
             #expect(outcome.error.contains("CONFIG SET \(options[0].dropFirst(2))"), "\(outcome.error)")
             #expect(outcome.error.contains("ENROUTE_MODE=development"))
             #expect(!outcome.output.contains("listening"))
@@ -212,7 +212,7 @@ import Testing
             let said = try await Self.starts(settings)
             #expect(said.contains("enroute: listening"))
             #expect(said.contains("starting although a check failed"), "\(said)")
-            #expect(said.contains("keeps positions on disk"), "\(said)")
+            #expect(said.contains("stores positions on disk"), "\(said)")
         }
     }
 

@@ -49,7 +49,7 @@ import Testing
 
     @Test func `B37: production does not start with the ledger on the live instance`() async throws {
         try await withServer { server in
-            try await Self.isRefused(["ENROUTE_REDIS_LIVE_URL": server.url], "It is the same instance as live.")
+            try await Self.isRefused(["ENROUTE_REDIS_LIVE_URL": server.url], "The ledger is the same instance as live.")
         }
     }
 
@@ -71,7 +71,7 @@ import Testing
                 [
                     "ENROUTE_REDIS_LIVE_URL": Self.url("enroute", live),
                     "ENROUTE_REDIS_LEDGER_URL": "redis://reader:secret@127.0.0.1:\(ledger)",
-                ], "The user may not: HSET")
+                ], "The user lacks required permissions: HSET")
         }
     }
 
@@ -211,7 +211,7 @@ import Testing
             #expect(code == 78)
             let errors = report.findings.filter { $0.severity == .error }
             #expect(errors.map(\.subject) == [.swapped], "\(errors)")
-            #expect(errors.first?.what.hasPrefix("These two look swapped") == true)
+            #expect(errors.first?.what.hasPrefix("The live URL and the ledger URL look swapped") == true)
             let remedies = report.findings.map(\.remedy).joined()
             #expect(!remedies.contains("delete") && !remedies.contains("CONFIG SET"), "\(remedies)")
             let outcome = try await CommandTests.run(["serve"], environment: Self.good.merging(settings) { $1 })

@@ -55,7 +55,7 @@ import Testing
             try await admin.run("ACL", "SETUSER", "default", "off", "resetpass", "resetkeys", "resetchannels", "-@all")
             let finding = try #require(try await reload(server))
             #expect(finding.severity == .error)
-            #expect(finding.what.contains("loses every job") && finding.what.contains("HSET"), "\(finding.what)")
+            #expect(finding.what.contains("loses all jobs") && finding.what.contains("HSET"), "\(finding.what)")
             #expect(finding.remedy.contains("ACL SETUSER default off resetpass ~* &* +@all"))
             #expect(finding.remedy.contains("BGREWRITEAOF"))
             #expect(try await reload(server, in: .development)?.severity == .warning)

@@ -199,7 +199,7 @@ import Testing
         facts.settings = nil
         let finding = facts.livePersistence(in: .production)
         #expect(finding.severity == .ok)
-        #expect(finding.what == "Nothing has been written to disk so far.")
+        #expect(finding.what == "No snapshot has been written to disk since the server started.")
     }
 
     @Test func `one instance for both roles is an error in production, and none in development`() {

@@ -1,15 +1,16 @@
-// What the gateway's user may do, found out without doing any of it: Redis 7 tells a script whether its caller may call
-// a command with these keys and channels (redis.acl_check_cmd). Nothing is read, written or published.
+// Which commands the gateway's Redis user may run, determined without running any of them: since Redis 7 a script can ask
+// whether its caller may call a command with these keys and channels (redis.acl_check_cmd). Nothing is read, written or
+// published.
 
 internal import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// What was asked about the user that gateways sign in as.
+/// The permissions of the user that gateways sign in as.
 package struct AccessFacts: Sendable, Hashable {
-    /// Commands that gateways need and the user may not.
+    /// Commands that gateways need and the user lacks.
     package var missing: [String]
-    /// Commands that no gateway needs and the user may.
+    /// Commands that no gateway needs and the user has.
     package var excessive: [String]
 
     package init(missing: [String] = [], excessive: [String] = []) {
@@ -18,18 +19,17 @@ package struct AccessFacts: Sendable, Hashable {
     }
 }
 
-/// Commands to ask about, for one role.
+/// The commands to check for one role.
 package struct AccessQuestions: Sendable, Hashable {
-    /// Each as its words.
+    /// Each command with its arguments.
     package var needed: [[String]]
     package var excessive: [[String]]
 
-    /// The job whose keys are asked about; it need not exist.
+    /// The ids used in the keys; none of them needs to exist.
     private static let job = JobID("enroute-check")!
-    /// The rider and the zone whose keys are asked about; neither need exist.
     private static let rider = PersonID("enroute-check")!
     private static let zone = ZoneID("enroute-check")!
-    /// A key and a channel that are nobody's.
+    /// A key and a channel that no gateway uses.
     private static let foreign = "enroute-check-foreign"
 
     package init(role: RedisRole, keyspace: Keyspace) {
@@ -115,7 +115,7 @@ package struct AccessQuestions: Sendable, Hashable {
         ]
     }
 
-    /// What the scripts of a zone do, and the calls beside them.
+    /// The commands of the scripts for a zone's riders, and of the calls without a script.
     private static func ofRiders(_ keyspace: Keyspace) -> [[String]] {
         let (rider, tasks) = (keyspace.rider(Self.rider, in: Self.zone), keyspace.tasks(of: Self.rider, in: Self.zone))
         let (pool, due) = (keyspace.available(in: Self.zone), keyspace.due(in: Self.zone))
@@ -141,10 +141,10 @@ package struct AccessQuestions: Sendable, Hashable {
             }
     }
 
-    /// Asks the server that `client` is connected to, as the user it signed in as.
+    /// Checks the commands on the server that `client` is connected to, for the user it signed in as.
     ///
-    /// - Returns: `nil` when the server can not tell: it is older than 7.0, or the user may call no script at all
-    ///   without a key.
+    /// - Returns: `nil` when the server cannot tell, because it is older than 7.0 or the user may not call any script without
+    ///   keys.
     package func ask(_ client: RedisClient) -> EventLoopFuture<AccessFacts?> {
         let answers = (self.needed + self.excessive).map { words in
             client.evaluate(Self.question, keys: [], arguments: words.map { .text($0) }).map { answer -> Bool? in
@@ -160,14 +160,14 @@ package struct AccessQuestions: Sendable, Hashable {
                 excessive: all.dropFirst(self.needed.count).filter { $0.1 == true }.map { $0.0 })
         }.flatMapErrorThrowing { error in
             guard case RedisError.refused(let code, _) = error else { throw error }
-            // EVAL itself is refused: nothing else can be asked, and nothing would work. Any other refusal is an old
-            // server's, which does not know such a first line.
+            // With NOPERM the user may not run scripts, so nothing else can be checked and no gateway would work. Any other
+            // refusal comes from an older server, which does not know this first line.
             return code == "NOPERM" ? AccessFacts(missing: ["EVAL, EVALSHA"]) : nil
         }
     }
 
-    /// 1 it may, 0 it may not, -1 the server can not tell (or has no such command). The flags let it run where writing is
-    /// refused: on a replica, without memory, without the replicas that a change needs.
+    /// Returns 1 if the command is allowed, 0 if not, -1 if the server cannot tell or does not know the command. The flags
+    /// let the script run where writes are refused: on a replica, when memory is full, or without the required replicas.
     private static let question = RedisScript(
         name: "may_call",
         source: Array(
@@ -179,7 +179,7 @@ package struct AccessQuestions: Sendable, Hashable {
             return may and 1 or 0
             """.utf8))
 
-    /// For people: the command in capitals, without what does not decide.
+    /// For people: the command in capitals, without the arguments that do not matter.
     private static func text(_ words: [String]) -> String {
         switch words[0] {
         case "eval", "evalsha": return words[0].uppercased()

@@ -1,5 +1,5 @@
-// Asking one Redis what an inspection wants to know. Nothing is changed: INFO, CONFIG GET, TIME, names of keys and questions
-// about access.
+// Collects the facts about one Redis for an inspection. Nothing is changed: it uses INFO, CONFIG GET, TIME, the names of keys
+// and the permission checks.
 
 internal import FoundationEssentials
 package import NIOCore
@@ -13,13 +13,13 @@ package struct RedisInspector: Sendable {
     private let admin: RedisClient?
     private let microseconds: @Sendable () -> Int64
 
-    /// Times the clock is asked for; the quickest answer counts.
+    /// How often the clock is read; the answer with the shortest round trip counts.
     package static let clockTries = 5
 
     /// - Parameters:
     ///   - client: signed in as the gateway's user.
-    ///   - admin: signed in as a user that may ask for settings; `nil` to try with `client`.
-    ///   - microseconds: this machine's clock, since the epoch.
+    ///   - admin: signed in as a user that may read settings; `nil` to try with `client`.
+    ///   - microseconds: this machine's clock, µs since the epoch.
     package init(
         role: RedisRole, place: RedisPlace, client: RedisClient, admin: RedisClient? = nil,
         microseconds: @escaping @Sendable () -> Int64 = { Int64(Date.now.timeIntervalSince1970 * 1_000_000) }
@@ -31,7 +31,7 @@ package struct RedisInspector: Sendable {
         self.microseconds = microseconds
     }
 
-    /// What it says about itself: enough to see whether it persists.
+    /// What Redis reports about itself: enough to see whether it persists.
     ///
     /// - Throws: (in the future) `RedisError`.
     package func facts() -> EventLoopFuture<RedisFacts> {
@@ -43,8 +43,8 @@ package struct RedisInspector: Sendable {
         }
     }
 
-    /// The same, with whose keys it holds, what the gateway's user may, whether what was appended can be loaded, and how far
-    /// apart the clocks are.
+    /// The same facts, and also: the roles of the keys it holds, the permissions of the gateway's user, whether the append-only
+    /// file can be loaded, and the difference between the clocks.
     package func allFacts(keyspace: Keyspace) -> EventLoopFuture<RedisFacts> {
         let access = AccessQuestions(role: self.role, keyspace: keyspace).ask(self.client)
         let asked = self.admin ?? self.client
@@ -59,7 +59,7 @@ package struct RedisInspector: Sendable {
         }
     }
 
-    /// Asked of both users: either may be from an older list.
+    /// Asks as both users, because either may come from an older access list.
     private func reload(_ keyspace: Keyspace, _ facts: RedisFacts) -> EventLoopFuture<ReloadFacts?> {
         guard self.role == .ledger, facts.appends == true else {
             return self.client.eventLoop.makeSucceededFuture(nil)
@@ -73,7 +73,7 @@ package struct RedisInspector: Sendable {
         }.map { $0 }
     }
 
-    /// - Returns: `nil` when the user may not ask.
+    /// - Returns: `nil` when the user may not read settings.
     private func settings(of asked: RedisClient) -> EventLoopFuture<[String: String]?> {
         let words = ["CONFIG", "GET"] + RedisFacts.settingNames
         return asked.send(RedisCommand(words.map { .text($0) })).map { answer -> [String: String]? in
@@ -81,7 +81,7 @@ package struct RedisInspector: Sendable {
             let pairs = stride(from: 0, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) }
             return Dictionary(pairs) { first, _ in first }
         }.flatMapErrorThrowing { error in
-            // NOPERM; or ERR of a version that takes one name only, or of a service that hides the command.
+            // NOPERM; or ERR from a version that accepts only one name, or from a hosted service without the command.
             guard case RedisError.refused = error else { throw error }
             return nil
         }
@@ -95,7 +95,7 @@ package struct RedisInspector: Sendable {
         var ahead: Int64 = 0
     }
 
-    /// How far Redis' clock is ahead of ours, µs: half of the round trip taken off, the quickest of several answers.
+    /// How far the clock of Redis is ahead of this machine's, µs. Assumes that a request takes half of the round trip.
     private func clockAhead(tries: Int) -> EventLoopFuture<Int64> {
         self.quickest(of: tries, after: Reading()).map(\.ahead)
     }

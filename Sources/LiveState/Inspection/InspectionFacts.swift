@@ -1,30 +1,30 @@
-// What is known of one Redis before it is judged: where it is, what INFO and CONFIG GET say, what the gateway's user may,
-// and how far apart the clocks are. A value, so that the judgement (InspectionRules) is tested without a server.
+// The facts about one Redis before they are assessed: its address, INFO and CONFIG GET, the permissions of the gateway's user,
+// and the difference between the clocks. A value, so the rules (InspectionRules) can be tested without a server.
 
-/// The two things Redis is for.
+/// The two roles of Redis.
 package enum RedisRole: String, Sendable, Hashable, Codable, CaseIterable {
     case live, ledger
 }
 
-/// Whether real people's positions are at stake.
+/// Whether real people's positions are processed.
 package enum DeploymentMode: String, Sendable, Hashable, Codable, CaseIterable {
     case production, development
 }
 
-/// Facts about one Redis. What could not be asked is `nil`.
+/// Facts about one Redis; `nil` where something could not be determined.
 package struct RedisFacts: Sendable, Hashable {
     package var role: RedisRole
     package var place: RedisPlace
     /// Fields of INFO.
     package var info: [String: String]
-    /// Settings that CONFIG GET answered; `nil` when nobody we sign in as may ask.
+    /// Settings from CONFIG GET; `nil` when neither user may read them.
     package var settings: [String: String]?
     package var access: AccessFacts?
-    /// The roles whose keys were seen there.
+    /// The roles whose keys were found.
     package var keys: Set<RedisRole> = []
-    /// Whether the append-only file can be loaded again; `nil` where nothing is appended.
+    /// Whether the append-only file can be loaded again; `nil` when there is none.
     package var reload: ReloadFacts?
-    /// How far Redis' clock is ahead of ours, ms; negative: behind.
+    /// How far the clock of Redis is ahead of this machine's, ms; negative when it is behind.
     package var clockAheadMilliseconds: Int64?
 
     /// - Parameter info: the text of INFO.
@@ -39,7 +39,7 @@ package struct RedisFacts: Sendable, Hashable {
         self.info = Dictionary(fields) { first, _ in first }
     }
 
-    /// Names asked for with CONFIG GET; none of them holds a password.
+    /// Settings to read with CONFIG GET; none of them contains a password.
     package static let settingNames = [
         "save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "client-output-buffer-limit",
         "slowlog-log-slower-than", "repl-diskless-sync", "repl-diskless-load", "min-replicas-to-write",
@@ -55,14 +55,14 @@ extension RedisFacts {
         return parts.count >= 2 ? (parts[0], parts[1]) : nil
     }
 
-    /// Tells one process from every other.
+    /// Identifies the server process.
     package var runID: String? { self.info["run_id"] }
     package var isMaster: Bool? { self.info["role"].map { $0 == "master" } }
     package var replicas: Int64 { self.number("connected_slaves") ?? 0 }
     package var evictedKeys: Int64 { self.number("evicted_keys") ?? 0 }
     package var maxMemoryBytes: Int64? { self.number("maxmemory") }
     package var evictionPolicy: String? { self.info["maxmemory_policy"] ?? self.settings?["maxmemory-policy"] }
-    /// Replicas a change needs; INFO shows it only when there is such a bound.
+    /// Replicas required for a write; INFO shows the setting only when it is not 0.
     package var replicasToWrite: Int64? { self.settings?["min-replicas-to-write"].flatMap { Int64($0) } }
 
     /// Whether every change is appended to a file.
@@ -70,19 +70,19 @@ extension RedisFacts {
         self.number("aof_enabled").map { $0 == 1 } ?? self.settings?["appendonly"].map { $0 == "yes" }
     }
 
-    /// When snapshots are written, in Redis' words; '' for never, `nil` when it could not be seen.
+    /// The rule for snapshots as Redis words it; '' for none, `nil` when it could not be read.
     package var snapshotRule: String? { self.settings?["save"] }
-    /// Snapshots written since it started, by rule or by hand.
+    /// Snapshots written since the server started, by the rule or by command.
     package var snapshotsWritten: Int64 { self.number("rdb_saves") ?? 0 }
 
-    /// Slower commands are written down, µs; negative for none.
+    /// Threshold of the slow log in µs; negative when it is off.
     package var slowLogMicroseconds: Int64? { self.settings?["slowlog-log-slower-than"].flatMap { Int64($0) } }
 
-    /// When a subscriber that does not keep up is cut off.
+    /// When a subscriber that does not read fast enough is disconnected.
     package struct BufferLimit: Sendable, Hashable {
-        /// At once; 0 for never.
+        /// Disconnects immediately; 0 for never.
         package var hardBytes: Int64
-        /// After `softSeconds`; 0 for never.
+        /// Disconnects after `softSeconds`; 0 for never.
         package var softBytes: Int64
         package var softSeconds: Int64
     }

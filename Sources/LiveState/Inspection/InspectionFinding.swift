@@ -1,12 +1,12 @@
-// What an inspection found: what is so, why it matters, and what to do about it.
+// A finding of an inspection: what was found, why it matters, and what to do.
 
-/// One thing that was looked at.
+/// One thing that was checked.
 package struct Finding: Sendable, Hashable, Codable {
     package enum Severity: String, Sendable, Hashable, Codable {
         case ok, warning, error
     }
 
-    /// What was looked at. The words are for programs too, so that they do not change.
+    /// What was checked. Programs read these values too, so they must not change.
     package enum Subject: String, Sendable, Hashable, Codable {
         case connection, version, master, replicas, persistence, reload, copies, eviction, memory, buffers, slowlog,
             access
@@ -16,14 +16,14 @@ package struct Finding: Sendable, Hashable, Codable {
     }
 
     package var severity: Severity
-    /// Whose it is; `nil` for the gateway's own settings.
+    /// The role of the instance; `nil` for the gateway's own settings.
     package var role: RedisRole?
     package var subject: Subject
     /// A sentence.
     package var what: String
-    /// A sentence; '' when all is well.
+    /// A sentence; '' when nothing is wrong.
     package var why: String
-    /// Commands and lines of configuration; '' when all is well.
+    /// Commands and configuration lines; '' when nothing is wrong.
     package var remedy: String
 
     package init(
@@ -48,12 +48,12 @@ extension RedisFacts {
         Finding(severity, self.role, subject, what: what, why: why, remedy: remedy)
     }
 
-    /// How a setting is set right: now, and for the next start.
+    /// How to correct a setting: for the running server and for its next start.
     func setting(_ name: String, _ value: String) -> String {
         let isWord = !value.isEmpty && !value.contains(" ")
-        let file = self.info["config_file"].flatMap { $0.isEmpty ? nil : $0 } ?? "its configuration file"
+        let file = self.info["config_file"].flatMap { $0.isEmpty ? nil : $0 } ?? "the server's configuration file"
         let quoted = name == "save" && value.isEmpty ? "\"\"" : value
         return "\(self.place.commandLine) CONFIG SET \(name) \(isWord ? value : "'\(value)'"); "
-            + "and the line `\(name) \(quoted)` in \(file)"
+            + "and set `\(name) \(quoted)` in \(file)"
     }
 }

@@ -1,21 +1,21 @@
-// Whose keys a Redis holds, so that two URLs that were exchanged are seen before anybody follows a remedy: what is right
-// for one role deletes what the other must keep. A few hundred keys are looked at by their names; a user that may not SCAN
-// asks for those keys that have fixed names. No value is read.
+// Which role's keys a Redis holds. This detects two exchanged URLs before someone applies a remedy, because a remedy for one
+// role would delete the data of the other. A few hundred key names are examined; for a user that may not SCAN, the keys with
+// fixed names. No value is read.
 
 package import NIOCore
 package import Redis
 
-/// Looks at the names of keys.
+/// Determines roles from the names of keys.
 package struct KeyLook: Sendable {
     private let keyspace: Keyspace
 
-    /// Of SCAN: as many steps, with so many keys in each.
+    /// Limits of the scan: number of SCAN calls, and keys per call.
     private static let steps = 10
     private static let keysInStep = 200
 
     package init(keyspace: Keyspace) { self.keyspace = keyspace }
 
-    /// - Returns: the roles whose keys were seen; none when there are none, or when nothing may be asked.
+    /// - Returns: the roles whose keys were found; empty when there are no keys, or when neither command is allowed.
     package func roles(at client: RedisClient) -> EventLoopFuture<Set<RedisRole>> {
         self.scan(client, from: "0", left: Self.steps, found: []).flatMapError { error in
             guard case RedisError.refused = error else { return client.eventLoop.makeFailedFuture(error) }
@@ -60,7 +60,7 @@ package struct KeyLook: Sendable {
 }
 
 extension Keyspace {
-    /// The role that keeps such a key; `nil` when it is not ours.
+    /// The role to which a key belongs; `nil` for a name that is not Enroute's.
     package func role(ofKey key: String) -> RedisRole? {
         switch self.kind(of: key) {
         case .travel, .position, .eta, .etaLease, .before, .etaBudget, .verdicts, .feed, .ticket, .signIn, .places,
@@ -76,38 +76,38 @@ extension Keyspace {
 }
 
 extension RedisFacts {
-    /// It holds what the ledger keeps: nothing of it may be deleted.
+    /// The instance that is configured as live holds the ledger's data, so nothing in it may be deleted.
     var holdsJobs: Bool { self.role == .live && self.keys.contains(.ledger) }
 }
 
-/// Whether the two URLs were exchanged: by what the instances hold, or, as long as they hold nothing, by how they are set.
+/// Whether the two URLs were exchanged, judged by the keys of both instances or, when both are empty, by their settings.
 ///
-/// - Returns: `nil` when it does not look so.
+/// - Returns: `nil` when nothing suggests it.
 package func swapFinding(_ live: RedisFacts, _ ledger: RedisFacts) -> Finding? {
     guard !live.isOne(with: ledger) else { return nil }
     let evidence: String
     if live.keys == [.ledger], !ledger.keys.contains(.ledger) {
-        evidence = "the instance named as live holds jobs"
+        evidence = "the instance configured as live holds jobs"
     } else if ledger.keys == [.live], !live.keys.contains(.live) {
-        evidence = "the instance named as the ledger holds positions"
+        evidence = "the instance configured as the ledger holds positions"
     } else if live.keys.isEmpty, ledger.keys.isEmpty, live.appends == true, ledger.appends == false,
         live.evictionPolicy == "noeviction", ledger.evictionPolicy?.hasPrefix("volatile") == true
     {
-        evidence = "the instance named as live appends to a file and throws nothing away, the other does the opposite"
+        evidence =
+            "the instance configured as live persists and never evicts, and the other one does not persist and evicts"
     } else {
         return nil
     }
     return Finding(
-        .error, .live, .swapped, what: "These two look swapped: \(evidence).",
-        why:
-            "What one role needs is wrong for the other, and a remedy for one of them would delete what the other keeps.",
+        .error, .live, .swapped, what: "The live URL and the ledger URL look swapped: \(evidence).",
+        why: "The two roles need opposite settings, so a remedy for one role would delete the data of the other.",
         remedy:
             "exchange ENROUTE_REDIS_LIVE_URL and ENROUTE_REDIS_LEDGER_URL (and the ADMIN_URLs); change nothing in Redis"
     )
 }
 
 extension [Finding] {
-    /// Without what is judged by the role an instance was named for: that is not its role.
+    /// Without the findings that depend on the configured role, which is wrong when the URLs are swapped.
     package func withoutRoles() -> [Finding] {
         let lasting: Set<Finding.Subject> = [.connection, .version, .master, .clock, .encryption]
         return self.filter { lasting.contains($0.subject) }

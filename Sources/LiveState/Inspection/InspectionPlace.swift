@@ -1,23 +1,23 @@
-// Where a Redis is, as far as an inspection is concerned: is what we send readable on the way, and how do people reach it
-// with redis-cli. Without credentials.
+// How a Redis is reached, as far as an inspection needs it: whether the traffic can be read on the way, and how staff call
+// redis-cli. Contains no credentials.
 
 internal import OutboundHTTP
 package import Redis
 
-/// The way to one Redis.
+/// The connection to one Redis.
 package struct RedisPlace: Sendable, Hashable {
     package enum Way: Sendable, Hashable {
-        /// A socket file or loopback.
+        /// A Unix socket or loopback.
         case sameMachine
         case encrypted
         case readable
     }
 
     package var way: Way
-    /// How redis-cli is called: `redis-cli -h 10.0.0.5 -p 6379`. Behind Sentinels and in a cluster the host is open: the
-    /// node at fault need not be one of the address.
+    /// How to call redis-cli: `redis-cli -h 10.0.0.5 -p 6379`. With Sentinels and in a cluster the host is a placeholder,
+    /// because the affected node need not be one of the address.
     package var commandLine: String
-    /// Host and port, the socket file, or what leads to the host.
+    /// Host and port, the socket's path, or the Sentinels or nodes that lead to the host.
     package var name: String
 
     package init(_ address: RedisAddress) {
@@ -27,7 +27,7 @@ package struct RedisPlace: Sendable, Hashable {
         switch address.endpoint {
         case .unix(let path): (isNear, target) = (true, "-s \(path)")
         case .tcp(let host, let port): (isNear, target) = (LoopbackHost.contains(host), "-h \(host) -p \(port)")
-        // A Sentinel may well stand beside us while the master does not.
+        // A Sentinel may run on this machine while the master does not.
         case .sentinels: isNear = false
         case .cluster(let nodes): isNear = nodes.allSatisfy { LoopbackHost.contains($0.host) }
         }

@@ -1,26 +1,26 @@
-// Whether a ledger gets back what it has appended. While Redis loads its append-only file it runs each transaction, which
-// is every script with two writes, as the user `default`; where an access list refuses that user, Redis 7.0 skips the
-// transaction and starts without it (redis #14541, valkey #3983). So `default` is asked about: with ACL DRYRUN, which
-// carries nothing out and shows no password.
+// Whether a ledger can load what it has appended. While Redis loads its append-only file it executes each transaction (every
+// script with two or more writes) as the user `default`. If an access list does not allow that user the commands, Redis 7.0
+// skips the transaction and starts without it (redis #14541, valkey #3983). ACL DRYRUN shows what `default` may do; it executes
+// nothing and reveals no password.
 
 package import NIOCore
 package import Redis
 
-/// What is known about loading the append-only file.
+/// Whether the append-only file can be loaded.
 package enum ReloadFacts: Sendable, Hashable {
-    /// Nobody we sign in as may ask.
+    /// Neither user may run ACL DRYRUN.
     case unseen
-    /// Commands of the file that are refused while it is loaded; none when all is well.
+    /// Commands of the file that would be refused while loading; empty when nothing is wrong.
     case refused([String])
 }
 
-/// The user that Redis loads a file as.
+/// The checks for the user as which Redis loads the file.
 package struct ReloadQuestions: Sendable, Hashable {
-    /// Each as its words, all of them changes.
+    /// The writing commands to check, each with its arguments.
     package var changes: [[String]]
 
     private static let user = "default"
-    /// What scripts leave in the file: reads and messages do not reach it.
+    /// Commands that scripts leave in the file. Reads and messages are not part of it.
     private static let writing: Set = [
         "set", "del", "hset", "hdel", "sadd", "xadd", "xtrim", "zadd", "zrem", "zremrangebyscore", "zremrangebyrank",
         "pexpire", "pexpireat",
@@ -32,7 +32,7 @@ package struct ReloadQuestions: Sendable, Hashable {
         }
     }
 
-    /// Asks the server that `client` is connected to.
+    /// Checks the commands on the server that `client` is connected to.
     package func ask(_ client: RedisClient) -> EventLoopFuture<ReloadFacts> {
         let answers = self.changes.map { words in
             client.send(RedisCommand((["ACL", "DRYRUN", Self.user] + words).map { .text($0) })).map { $0.text == "OK" }
@@ -48,7 +48,7 @@ package struct ReloadQuestions: Sendable, Hashable {
 }
 
 extension RedisFacts {
-    /// Whether the ledger knows its jobs again after a restart.
+    /// Whether the ledger still has its jobs after a restart.
     func ledgerReload(in mode: DeploymentMode) -> Finding? {
         guard self.appends == true, let reload else { return nil }
         let rule = "ACL SETUSER default off resetpass ~* &* +@all"
@@ -56,19 +56,20 @@ extension RedisFacts {
             "\(self.place.commandLine) --user admin --askpass \(rule); then ACL SAVE, then BGREWRITEAOF, all before any "
             + "restart (deploy/redis/README.md, Upgrading)"
         switch reload {
-        case .refused([]): return self.ok(.reload, "Redis may load again what it has appended.")
+        case .refused([]): return self.ok(.reload, "Redis can reload its append-only file.")
         case .refused(let commands):
             return self.finding(
                 mode == .production ? .error : .warning, .reload,
-                "The next restart loses every job: the user `default` may not run \(commands.joined(separator: ", ")).",
-                why: "Redis loads its append-only file as that user, and skips every transaction that it may not run.",
+                "The next restart loses all jobs: the user `default` lacks permission for \(commands.joined(separator: ", ")).",
+                why:
+                    "Redis loads its append-only file as that user and skips every transaction that the user may not execute.",
                 remedy: remedy)
         case .unseen:
             return self.finding(
                 .warning, .reload,
-                "It was not possible to see whether Redis may load again what it has appended (ACL DRYRUN is refused).",
-                why: "If the user `default` may not run its transactions, the next restart loses every job.",
-                remedy: "take deploy/redis/ledger.acl as it is now; or " + remedy)
+                "Could not check whether Redis can reload its append-only file, because ACL DRYRUN is not permitted.",
+                why: "If the user `default` lacks permissions, the next restart loses all jobs.",
+                remedy: "install the current deploy/redis/ledger.acl; or " + remedy)
         }
     }
 }

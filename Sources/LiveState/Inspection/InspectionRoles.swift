@@ -1,10 +1,10 @@
-// From facts to findings: what the two roles ask of the disk and of memory, which is the opposite of each other.
+// The rules for one role: persistence and memory. The two roles need opposite settings.
 
 extension RedisFacts {
     // MARK: live: nothing reaches a disk
 
     func liveFindings(in mode: DeploymentMode) -> [Finding?] {
-        // What else live needs would harm the ledger whose instance this is as well.
+        // The instance holds the ledger's data, which the other remedies would destroy.
         if self.holdsJobs { return [self.livePersistence(in: mode)] }
         return [
             self.livePersistence(in: mode), self.liveCopies(in: mode), self.liveEviction, self.liveMemory,
@@ -12,7 +12,7 @@ extension RedisFacts {
         ]
     }
 
-    /// Whether positions may reach a disk.
+    /// Whether positions can reach a disk.
     package func livePersistence(in mode: DeploymentMode) -> Finding {
         var (ways, remedies) = ([String](), [String]())
         if self.appends == true {
@@ -28,41 +28,41 @@ extension RedisFacts {
         }
         guard !ways.isEmpty else {
             return self.snapshotRule == nil
-                ? self.ok(.persistence, "Nothing has been written to disk so far.")
+                ? self.ok(.persistence, "No snapshot has been written to disk since the server started.")
                 : self.ok(.persistence, "Nothing is written to disk.")
         }
         return self.finding(
             mode == .production ? .error : .warning, .persistence,
-            "The live instance keeps positions on disk: \(ways.joined(separator: ", and ")).",
-            why: "Where riders are must not outlive their journey; a file does, in backups too.",
+            "The live instance stores positions on disk: \(ways.joined(separator: ", and ")).",
+            why: "Positions must not outlive the trip, but files and their backups do.",
             remedy: self.holdsJobs
-                ? "keep this instance as it is, it holds jobs: a second redis-server with deploy/redis/live.conf, and its "
-                    + "URL in ENROUTE_REDIS_LIVE_URL"
-                : (remedies + ["then delete what it has written (CONFIG GET dir)"]).joined(separator: "; "))
+                ? "keep this instance unchanged, because it holds jobs; start a second redis-server with "
+                    + "deploy/redis/live.conf and set ENROUTE_REDIS_LIVE_URL to it"
+                : (remedies + ["then delete the files that were written (CONFIG GET dir)"]).joined(separator: "; "))
     }
 
     private func liveCopies(in mode: DeploymentMode) -> Finding? {
         guard let settings else { return nil }
         let wrong = [("repl-diskless-sync", "no", "yes"), ("repl-diskless-load", "disabled", "swapdb")]
             .filter { settings[$0.0] == $0.1 }
-        guard !wrong.isEmpty else { return self.ok(.copies, "Replicas are made without a file.") }
+        guard !wrong.isEmpty else { return self.ok(.copies, "Replicas are synchronized without a file.") }
         return self.finding(
             self.replicas > 0 && mode == .production ? .error : .warning, .copies,
-            "A replica is made by way of a file (\(wrong.map { "\($0.0) \($0.1)" }.joined(separator: ", "))).",
-            why: "All positions are in that file, on the master or on the replica.",
+            "Replicas are synchronized through a file (\(wrong.map { "\($0.0) \($0.1)" }.joined(separator: ", "))).",
+            why: "That file contains all positions, on the master or on the replica.",
             remedy: wrong.map { self.setting($0.0, $0.2) }.joined(separator: "; ") + "; on every replica too")
     }
 
     private var liveEviction: Finding? {
         guard let policy = self.evictionPolicy else { return nil }
         guard policy != "volatile-ttl" else {
-            return self.ok(.eviction, "What ends soonest goes first (volatile-ttl).")
+            return self.ok(.eviction, "When memory is full, the keys that expire soonest are evicted (volatile-ttl).")
         }
         return self.finding(
-            .warning, .eviction, "The policy of a full memory is \(policy).",
+            .warning, .eviction, "The eviction policy is \(policy).",
             why: policy == "noeviction"
-                ? "When memory is full every position is refused."
-                : "When memory is full the right to share positions may go before a position does.",
+                ? "When memory is full, every position is refused."
+                : "When memory is full, travel mode entries may be evicted before positions.",
             remedy: self.setting("maxmemory-policy", "volatile-ttl"))
     }
 
@@ -70,29 +70,30 @@ extension RedisFacts {
         guard let bytes = self.maxMemoryBytes else { return nil }
         if bytes == 0 {
             return self.finding(
-                .warning, .memory, "Memory has no bound.",
-                why: "The system ends a process that takes too much, or swaps it out: then positions are on a disk.",
+                .warning, .memory, "There is no memory limit.",
+                why:
+                    "The system kills a process that uses too much memory, or swaps it out, which puts positions on a disk.",
                 remedy: self.setting("maxmemory", "512mb"))
         }
         if self.evictedKeys > 0 {
             return self.finding(
-                .warning, .memory, "\(self.evictedKeys) keys had to go since it started: memory was full.",
-                why: "Their followers saw a journey without a position.",
+                .warning, .memory, "Memory was full: \(self.evictedKeys) keys were evicted since the server started.",
+                why: "Followers of those jobs saw no position.",
                 remedy: self.setting("maxmemory", "\((bytes >> 20) * 2)mb"))
         }
-        return self.ok(.memory, "Memory is bounded at \(bytes >> 20) MB, and was enough so far.")
+        return self.ok(.memory, "Memory is limited to \(bytes >> 20) MB, and no key has been evicted.")
     }
 
     private var liveSlowLog: Finding? {
         guard let bound = self.slowLogMicroseconds else { return nil }
-        guard bound >= 0 else { return self.ok(.slowlog, "There is no slow log.") }
+        guard bound >= 0 else { return self.ok(.slowlog, "The slow log is off.") }
         return self.finding(
-            .warning, .slowlog, "Commands over \(bound) µs stand in the slow log, with their arguments.",
-            why: "Those are positions, to be read by everybody who may see the log, for as long as it is not full.",
+            .warning, .slowlog, "Commands that take longer than \(bound) µs are in the slow log, with their arguments.",
+            why: "The arguments contain positions, which everyone with access to the slow log can read.",
             remedy: self.setting("slowlog-log-slower-than", "-1") + "; then \(self.place.commandLine) SLOWLOG RESET")
     }
 
-    // MARK: ledger: it keeps what it is told
+    // MARK: ledger: everything is persisted
 
     func ledgerFindings(in mode: DeploymentMode) -> [Finding?] {
         [
@@ -109,18 +110,19 @@ extension RedisFacts {
             if hasSnapshots || self.snapshotRule == nil {
                 return self.finding(
                     .warning, .persistence, "Changes are not appended to a file (appendonly no).",
-                    why: "After a restart, jobs are as they were at the last snapshot, if there was one.",
+                    why: "A restart goes back to the last snapshot, if there is one.",
                     remedy: remedy)
             }
             return self.finding(
                 mode == .production ? .error : .warning, .persistence, "The ledger writes nothing to disk.",
-                why: "After a restart no job is known: followers see none, and no rider may share its position.",
+                why: "A restart loses all jobs: followers see none, and no rider may share its position.",
                 remedy: remedy)
         }
         if self.settings?["appendfsync"] == "no" {
             return self.finding(
-                .warning, .persistence, "Changes are appended, and the system decides when they are on the disk.",
-                why: "Half a minute of statuses is lost with the machine's power.",
+                .warning, .persistence,
+                "Changes are appended to a file, but the system decides when to write them to the disk.",
+                why: "A power failure can lose about 30 s of statuses.",
                 remedy: self.setting("appendfsync", "everysec"))
         }
         return self.ok(.persistence, "Every change is appended to a file.")
@@ -128,11 +130,11 @@ extension RedisFacts {
 
     private var ledgerEviction: Finding? {
         guard let policy = self.evictionPolicy else { return nil }
-        guard policy != "noeviction" else { return self.ok(.eviction, "Nothing is thrown away to make room.") }
+        guard policy != "noeviction" else { return self.ok(.eviction, "No key is evicted when memory is full.") }
         let isBounded = (self.maxMemoryBytes ?? 0) > 0
         return self.finding(
-            isBounded ? .error : .warning, .eviction, "When memory is full, jobs are thrown away (\(policy)).",
-            why: "Every job has a lifetime, so that any of them may be chosen, under way or not.",
+            isBounded ? .error : .warning, .eviction, "When memory is full, jobs are evicted (\(policy)).",
+            why: "Every job has an expiry time, so any job may be chosen, including active ones.",
             remedy: self.setting("maxmemory-policy", "noeviction"))
     }
 
@@ -141,23 +143,23 @@ extension RedisFacts {
         let needed = self.replicasToWrite
         if let needed, needed > self.replicas {
             return self.finding(
-                .error, .replicas, "A change needs \(needed) replicas and there are \(self.replicas).",
-                why: "Every change is refused (NOREPLICAS).",
-                remedy: "start the replicas; or for the time being "
+                .error, .replicas, "Writes require \(needed) replicas, but \(self.replicas) are connected.",
+                why: "Redis refuses every change (NOREPLICAS).",
+                remedy: "start the replicas; or, as a temporary measure, "
                     + self.setting("min-replicas-to-write", "\(self.replicas)"))
         }
         if self.replicas == 0 {
             return self.finding(
-                mode == .production ? .warning : .ok, .replicas, "No replica follows it.",
-                why: mode == .production ? "With this machine's disk the jobs are gone." : "",
-                remedy: mode == .production ? "a second redis-server with replicaof (deploy/redis/README.md)" : "")
+                mode == .production ? .warning : .ok, .replicas, "No replica is connected.",
+                why: mode == .production ? "If this machine's disk fails, the jobs are lost." : "",
+                remedy: mode == .production ? "add a redis-server with replicaof (deploy/redis/README.md)" : "")
         }
         guard let needed, needed == 0 else {
-            return self.ok(.replicas, "\(self.replicas) replicas follow it.")
+            return self.ok(.replicas, "\(self.replicas) replicas are connected.")
         }
         return self.finding(
-            .warning, .replicas, "It accepts changes that no replica has (min-replicas-to-write 0).",
-            why: "Cut off from the others it goes on, and what it took is lost when another becomes the master.",
+            .warning, .replicas, "The master accepts changes without any replica (min-replicas-to-write 0).",
+            why: "A master that is cut off keeps accepting changes, which are lost when a replica is promoted.",
             remedy: self.setting("min-replicas-to-write", "1"))
     }
 }
