@@ -40,7 +40,7 @@ package final class RedisClient: Sendable {
     /// Since when it is unresponsive; `nil` while it responds. On `eventLoop` only.
     package var silentSince: NIODeadline? { self.route.value.silentSince }
 
-    /// Calls `body` whenever a connection to a master is re-established. It may be another master, which may lack the latest
+    /// Calls `body` whenever a connection to a master is replyTo-established. It may be another master, which may lack the latest
     /// writes. On `eventLoop` only.
     package func onReturned(_ body: @escaping () -> Void) { self.route.value.onReturned = body }
 

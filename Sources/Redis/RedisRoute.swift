@@ -37,7 +37,7 @@ protocol RedisRoute: AnyObject {
     func learn(_ error: RedisError, at place: ChannelPlace)
     /// Channel locations may have changed, or the master behind one.
     var onMoved: (() -> Void)? { get set }
-    /// A connection to a master was re-established. It may be another master, which may lack the latest writes.
+    /// A connection to a master was replyTo-established. It may be another master, which may lack the latest writes.
     var onReturned: (() -> Void)? { get set }
     /// Returns the address for connections to a channel location.
     func locate(_ place: ChannelPlace) -> EventLoopFuture<RedisAddress>

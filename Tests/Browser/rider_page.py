@@ -155,7 +155,7 @@ class RiderPage:
         self.page.wait_for_function("""([kind, member]) => {
           const said = spy.sent.filter(({message}) => message.type === kind);
           const first = said.findIndex(({message}) => message[member] !== undefined);
-          return first >= 0 && spy.heard.filter(({type, re}) => type === 'ok' && re === kind).length > first;
+          return first >= 0 && spy.heard.filter(({type, replyTo}) => type === 'ok' && replyTo === kind).length > first;
         }""", arg=[kind, member])
 
     @property

@@ -45,7 +45,7 @@ class Rider:
         for job in self.jobs:
             heard = len(self.socket.heard)
             self.socket.say({"type": "travel", "job": job.name, "active": active})
-            self.socket.hear(after=heard, type="ok", re="travel", job=job.name)
+            self.socket.hear(after=heard, type="ok", replyTo="travel", job=job.name)
         return self
 
     def stop_travel(self) -> "Rider":
@@ -68,7 +68,7 @@ class Rider:
             self.socket.say({"type": "location", "seq": sent.seq, "fixes": [fix]} | where)
             self.sent.append(sent)
         if is_answered:
-            self.socket.hear(after=heard, re="location", seq=sent.seq)
+            self.socket.hear(after=heard, replyTo="location", seq=sent.seq)
         return sent
 
     def report_unavailable(self, reason: str) -> None:

@@ -60,7 +60,8 @@ import Testing
                     crowd.followers.append(follower)
                 }
                 let session = try RawSocket.session(port: port, token: rider)
-                try Crowd.tell(session, #"{"type":"travel","job":"visit-1","active":true}"#, until: #""re":"travel""#)
+                try Crowd.tell(
+                    session, #"{"type":"travel","job":"visit-1","active":true}"#, until: #""replyTo":"travel""#)
                 crowd.rider = session
                 try crowd.travel(to: 41.901)
             }

@@ -56,7 +56,8 @@ import Testing
                 let follower = try RawSocket.session(port: port, token: anna)
                 try Self.tell(follower, #"{"type":"subscribe","job":"visit-1"}"#, until: #""type":"subscribed""#)
                 let session = try RawSocket.session(port: port, token: rider)
-                try Self.tell(session, #"{"type":"travel","job":"visit-1","active":true}"#, until: #""re":"travel""#)
+                try Self.tell(
+                    session, #"{"type":"travel","job":"visit-1","active":true}"#, until: #""replyTo":"travel""#)
                 // Accepted, and delivered.
                 try Self.tell(session, Self.location("visit-1", at: Self.now), until: #""type":"ok""#)
                 try Self.tell(follower, #"{"type":"ping"}"#, until: "51.987654")
@@ -68,9 +69,11 @@ import Testing
                 try Self.tell(session, String(Self.location("visit-1", at: 1).dropLast(3)), until: "bad_request")
                 try Self.tell(session, #"{"type":"\#(Self.place.replacing("\"", with: ""))"}"#, until: "bad_request")
                 // Travel mode off, and on again, with a position that is kept.
-                try Self.tell(session, #"{"type":"travel","job":"visit-1","active":false}"#, until: #""re":"travel""#)
+                try Self.tell(
+                    session, #"{"type":"travel","job":"visit-1","active":false}"#, until: #""replyTo":"travel""#)
                 try Self.tell(session, Self.location("visit-1", at: Self.now), until: "travel_mode_off")
-                try Self.tell(session, #"{"type":"travel","job":"visit-1","active":true}"#, until: #""re":"travel""#)
+                try Self.tell(
+                    session, #"{"type":"travel","job":"visit-1","active":true}"#, until: #""replyTo":"travel""#)
                 try Self.tell(session, Self.location("visit-1", at: Self.now), until: #""type":"ok""#)
                 // What ends a session: too long, binary, no UTF-8, before signing in, no frame at all.
                 let long = Array((Self.place + String(repeating: " ", count: 5000)).utf8)

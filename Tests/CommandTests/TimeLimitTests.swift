@@ -145,7 +145,7 @@ import Testing
                         case .error(let refusal) where refusal.code == .travelModeOff:
                             try await connection.send(.travel(job: self.job, active: true))
                             continue
-                        case .error(let refusal) where refusal.re == "travel":
+                        case .error(let refusal) where refusal.replyTo == "travel":
                             #expect(refusal.code == .forbidden)
                             return .some(.timeLimit)
                         case .error(let refusal): throw refusal.code

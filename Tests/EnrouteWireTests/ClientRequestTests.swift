@@ -17,7 +17,7 @@ import Testing
         #expect(sent.ref != nil)
         let text = String(decoding: sent.encoded, as: UTF8.self)
         #expect(try self.request(text) == sent)
-        let answer = ServerMessage.ok(re: "subscribe", job: nil, sequence: nil, deadline: nil, ref: sent.ref)
+        let answer = ServerMessage.ok(replyTo: "subscribe", job: nil, sequence: nil, deadline: nil, ref: sent.ref)
         #expect(try serverMessage(String(decoding: answer.encoded, as: UTF8.self)) == answer)
     }
 

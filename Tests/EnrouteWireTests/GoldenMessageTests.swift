@@ -80,17 +80,18 @@ import Testing
 
     private static let refusals = [
         Refusal(
-            re: "subscribe", job: visit, code: .notFound, message: "There is no such job, or it is not yours."),
+            replyTo: "subscribe", job: visit, code: .notFound, message: "There is no such job, or it is not yours."),
         Refusal(
-            re: "travel", job: visit, code: .unavailable, message: "Try again \"shortly\".",
+            replyTo: "travel", job: visit, code: .unavailable, message: "Try again \"shortly\".",
             retryInMilliseconds: 1500),
         Refusal(
-            re: "availability", code: .activeTask, message: "You cannot go offline during an active delivery.",
+            replyTo: "availability", code: .activeTask, message: "You cannot go offline during an active delivery.",
             tasks: [JobID("order-1")!, JobID("order-2")!]),
         Refusal(
-            re: "watch", zone: rome, code: .forbidden, message: "Only services and operations staff can watch pools."),
+            replyTo: "watch", zone: rome, code: .forbidden,
+            message: "Only services and operations staff can watch pools."),
         Refusal(
-            re: "location", job: visit, code: .implausiblePosition, message: "Wait for a better one.",
+            replyTo: "location", job: visit, code: .implausiblePosition, message: "Wait for a better one.",
             reason: "inaccurate", ref: MessageRef("fix \"17\"")),
     ]
 
@@ -129,9 +130,9 @@ import Testing
         ],
         "rider": [.rider(change)], "degraded": [.degraded], "restored": [.restored],
         "ok": [
-            .ok(re: "travel", job: visit, sequence: nil, deadline: 1_795_263_017_611),
-            .ok(re: "location", job: visit, sequence: 17, deadline: nil),
-            .ok(re: "availability", job: nil, sequence: nil, deadline: nil, ref: MessageRef("7")),
+            .ok(replyTo: "travel", job: visit, sequence: nil, deadline: 1_795_263_017_611),
+            .ok(replyTo: "location", job: visit, sequence: 17, deadline: nil),
+            .ok(replyTo: "availability", job: nil, sequence: nil, deadline: nil, ref: MessageRef("7")),
         ],
         "error": refusals.map { .error($0) }, "pong": [.pong(serverTime: 1_795_248_617_626)],
         "goaway": [.goaway(retryInMilliseconds: 4200)],

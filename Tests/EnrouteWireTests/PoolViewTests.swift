@@ -24,7 +24,7 @@ import Testing
             PoolView(
                 zone: Self.zone, version: 3, .changes([change(2, after: 1), change(3, after: 2, job: JobID("j"))]))),
         .rider(change(1_795_248_617_626_123, after: 1_795_248_617_626_122)),
-        .error(Refusal(re: "watch", zone: Self.zone, code: .forbidden, message: "No.")),
+        .error(Refusal(replyTo: "watch", zone: Self.zone, code: .forbidden, message: "No.")),
     ]
 
     @Test(arguments: messages)

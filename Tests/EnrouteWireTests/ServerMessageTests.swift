@@ -26,17 +26,18 @@ import Testing
                 job: job,
                 StatusEvent(epoch: "e1", previous: nil, id: event.id, status: .pendingVendorAcceptance, at: 1)),
             .degraded, .restored,
-            .ok(re: "location", job: job, sequence: 7, deadline: 1_700_000_000_000),
-            .ok(re: "auth", job: nil, sequence: nil, deadline: nil),
+            .ok(replyTo: "location", job: job, sequence: 7, deadline: 1_700_000_000_000),
+            .ok(replyTo: "auth", job: nil, sequence: nil, deadline: nil),
             .pong(serverTime: 1_700_000_000_000), .goaway(retryInMilliseconds: 1500),
             .error(
                 Refusal(
-                    re: "subscribe", job: job, code: .rateLimited, message: "Slow \"down\".", retryInMilliseconds: 50)),
+                    replyTo: "subscribe", job: job, code: .rateLimited, message: "Slow \"down\".",
+                    retryInMilliseconds: 50)),
         ]
         + TrackingState.allCases.map { .tracking(job: job, $0, nil) }
         + EndReason.allCases.map { .tracking(job: job, .ended, $0) }
         + EndReason.allCases.map { .ended(job: job, $0) }
-        + ErrorCode.allCases.map { .error(Refusal(re: "travel", code: $0, message: "No.")) }
+        + ErrorCode.allCases.map { .error(Refusal(replyTo: "travel", code: $0, message: "No.")) }
         + JobStatus.allCases.map {
             .status(job: job, StatusEvent(epoch: "e1", previous: nil, id: event.id, status: $0, at: 1))
         }
@@ -62,7 +63,7 @@ import Testing
     @Test func `an error says by itself whether to try again`() {
         for code in ErrorCode.allCases {
             let text = String(
-                decoding: ServerMessage.error(Refusal(re: "ping", code: code, message: "")).encoded, as: UTF8.self)
+                decoding: ServerMessage.error(Refusal(replyTo: "ping", code: code, message: "")).encoded, as: UTF8.self)
             #expect(text.contains(#""retry":\#(code.isRetryable)"#))
         }
     }
@@ -80,7 +81,7 @@ import Testing
             "{}", #"{"type":"fly"}"#, #"{"type":"pong"}"#, #"{"type":"pong","serverTime":"1"}"#, #"{"type":"goaway"}"#,
             #"{"type":"ended","job":"a"}"#, #"{"type":"ended","job":"a","reason":"bored"}"#,
             #"{"type":"ended","job":"a b","reason":"arrived"}"#, #"{"type":"tracking","job":"a","state":"x"}"#,
-            #"{"type":"error","re":"a","code":"teapot"}"#, #"{"type":"error","code":"internal"}"#,
+            #"{"type":"error","replyTo":"a","code":"teapot"}"#, #"{"type":"error","code":"internal"}"#,
             #"{"type":"status","job":"a","epoch":"e","prev":"","id":"1-0","status":"flying","at":1}"#,
             #"{"type":"status","job":"a","epoch":"e","prev":"","id":"1","status":"accepted","at":1}"#,
             #"{"type":"subscribed","job":"a"}"#, #"{"type":"subscribed","job":"a","snapshot":{}}"#,

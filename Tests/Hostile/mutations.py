@@ -41,7 +41,7 @@ OTHERS = [
     _deep("[", "]", 20), _deep("[", "]", 600), _deep('{"a":', "}", 20), _deep('{"a":', "}", 500), Raw(""), Raw("nul"),
     Raw("[1,]"), Raw('{"a":1,}'), Raw("[1 2]"), Raw('{"a" 1}'), Raw("{a:1}"), Raw("'a'"), Raw("/**/1"), Raw("undefined"),
 ]
-NAMES = ["type", "job", "jobs", "fixes", "at", "lat", "lon", "token", "since", "", "__proto__", "a" * 200, "\0", "Ä", "re"]
+NAMES = ["type", "job", "jobs", "fixes", "at", "lat", "lon", "token", "since", "", "__proto__", "a" * 200, "\0", "Ä", "replyTo"]
 
 
 def dumps(value: Any, spaced: bool = False, ascii_only: bool = False) -> str:

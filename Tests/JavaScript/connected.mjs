@@ -44,8 +44,8 @@ export const snapshot = (more = {}) => ({
   text: 'waiting', position: null, missed: [], ...more,
 });
 export const subscribed = (job, more) => ({type: 'subscribed', job, snapshot: snapshot(more)});
-export const refusal = (re, code, more = {}) => ({
-  type: 'error', re, code, message: `no: ${code}`, retry: false, ...more,
+export const refusal = (replyTo, code, more = {}) => ({
+  type: 'error', replyTo, code, message: `no: ${code}`, retry: false, ...more,
 });
 export const fixAt = (clock, ago = 0) => ({at: clock.wall() - ago, lat: 41, lon: 12});
 export const typesOf = (messages) => messages.map(({type}) => type).join(' ');

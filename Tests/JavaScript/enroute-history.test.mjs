@@ -67,10 +67,10 @@ class History {
     peer.says(this.any([
       {type: 'subscribed', job, snapshot: {status: 'x', epoch: 'e', id: `${at}-0`, tracking: 'live', position: null}},
       {type: 'status', job, epoch: 'e', prev: '', id: `${at}-0`, status: 'y', at},
-      {type: 'ended', job, reason: 'completed'}, {type: 'ok', re: 'travel', job, deadline: at},
+      {type: 'ended', job, reason: 'completed'}, {type: 'ok', replyTo: 'travel', job, deadline: at},
       {type: 'pong', serverTime: at},
-      {type: 'error', re: 'subscribe', job, code: 'unavailable', message: '', retry: true, retryInMs: 500},
-      {type: 'error', re: 'travel', job, code: 'forbidden', message: '', retry: false},
+      {type: 'error', replyTo: 'subscribe', job, code: 'unavailable', message: '', retry: true, retryInMs: 500},
+      {type: 'error', replyTo: 'travel', job, code: 'forbidden', message: '', retry: false},
       {type: 'goaway', retryInMs: this.random() * 5_000}, {type: 'degraded'}, {type: 'restored'},
       {type: 'rate', intervalSeconds: 4},
     ]));

@@ -16,10 +16,10 @@ test('availability, refresh, presence and unavailable reasons say what they are 
     {type: 'refresh', token: 't2'}, {type: 'presence'}, {type: 'presence', lat: 1, lon: 2},
     {type: 'unavailable', job: 'j', reason: 'hidden'}, {type: 'unavailable', reason: 'network'},
   ]);
-  for (const re of ['availability', 'availability', 'refresh', 'presence', 'presence']) peer.says({type: 'ok', re});
-  peer.says({type: 'ok', re: 'unavailable', job: 'j'}, refusal('unavailable', 'forbidden'));
+  for (const replyTo of ['availability', 'availability', 'refresh', 'presence', 'presence']) peer.says({type: 'ok', replyTo});
+  peer.says({type: 'ok', replyTo: 'unavailable', job: 'j'}, refusal('unavailable', 'forbidden'));
   assert.deepEqual((await Promise.all(answers)).slice(3), [true, true, true, false]);
-  assert.deepEqual(errors.map(({re, code}) => [re, code]), [['unavailable', 'forbidden']]);
+  assert.deepEqual(errors.map(({replyTo, code}) => [replyTo, code]), [['unavailable', 'forbidden']]);
 });
 
 test('what a gateway would not understand is not said', async () => {
@@ -28,7 +28,7 @@ test('what a gateway would not understand is not said', async () => {
   assert.throws(() => enroute.publish('no such/job', {at: 1, lat: 1, lon: 1}), RangeError);
   const told = enroute.presence({lat: NaN, lon: NaN, device: 'd'});
   assert.deepEqual(peer.heard(), [{type: 'presence', device: 'd'}]);
-  peer.says({type: 'ok', re: 'presence'});
+  peer.says({type: 'ok', replyTo: 'presence'});
   assert.ok(await told);
 });
 
@@ -72,7 +72,7 @@ test('a position whose answer was lost with the connection is told again', async
   const [report] = peer.heard();
   const next = await comeBack();
   assert.deepEqual(next.heard()[1].fixes, report.fixes);
-  next.says({type: 'ok', re: 'location', job: 'j', seq: 2});
+  next.says({type: 'ok', replyTo: 'location', job: 'j', seq: 2});
   assert.equal(typesOf((await comeBack()).heard()), 'auth');
 });
 
@@ -95,7 +95,7 @@ test('who ends its journey tells no more of it', async () => {
   peer.heard();
   await clock.pass(5_000);
   assert.deepEqual(peer.heard(), []);
-  peer.says({type: 'ok', re: 'travel', job: 'j'});
+  peer.says({type: 'ok', replyTo: 'travel', job: 'j'});
   await off;
 });
 
@@ -103,5 +103,5 @@ test('a refused position is told to whoever listens for errors, and to nobody el
   const {enroute, clock, peer, errors} = await open();
   enroute.publish('j', fixAt(clock));
   peer.says(refusal('location', 'travel_mode_off', {job: 'j', reason: 'travel_mode_off'}));
-  assert.deepEqual(errors.map(({re, reason}) => [re, reason]), [['location', 'travel_mode_off']]);
+  assert.deepEqual(errors.map(({replyTo, reason}) => [replyTo, reason]), [['location', 'travel_mode_off']]);
 });

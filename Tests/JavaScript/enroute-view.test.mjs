@@ -171,7 +171,7 @@ test('a reset wins, even where it goes back', () => {
 
 test('who is refused, or at the end, sees nobody, and hears nothing more', () => {
   const gone = [
-    {type: 'ended', job: JOB, reason: 'completed'}, {type: 'error', re: 'subscribe', job: JOB, code: 'not_found',
+    {type: 'ended', job: JOB, reason: 'completed'}, {type: 'error', replyTo: 'subscribe', job: JOB, code: 'not_found',
       message: 'no'},
   ];
   for (const message of gone) {
@@ -265,7 +265,7 @@ test('changes that were missed give the same pool as those that were seen', () =
 });
 
 test('a pool that is refused says why', () => {
-  const {pool, change: what} = reducePool(unknownPool('rome'), {type: 'error', re: 'watch', code: 'forbidden',
+  const {pool, change: what} = reducePool(unknownPool('rome'), {type: 'error', replyTo: 'watch', code: 'forbidden',
     message: 'no'});
   assert.deepEqual([what, pool.refused.code], ['refused', 'forbidden']);
 });

@@ -157,8 +157,8 @@ test('a question is kept by its answer, in the order of questions about the same
   const on = enroute.travel('j', true);
   const off = enroute.travel('j', false);
   const other = enroute.travel('k', true);
-  peer.says({type: 'ok', re: 'travel', job: 'k', deadline: 9});
-  peer.says({type: 'ok', re: 'travel', job: 'j', deadline: 7}, refusal('travel', 'forbidden', {job: 'j',
+  peer.says({type: 'ok', replyTo: 'travel', job: 'k', deadline: 9});
+  peer.says({type: 'ok', replyTo: 'travel', job: 'j', deadline: 7}, refusal('travel', 'forbidden', {job: 'j',
     tasks: ['x']}));
   assert.equal((await on).deadline, 7);
   assert.equal((await other).deadline, 9);
@@ -250,7 +250,7 @@ test('an answer that comes too late is not given to the next question about the 
   peer.says(refusal('travel', 'forbidden', {job: 'j'}));
   await settled();
   assert.equal(isAnswered, false);
-  peer.says({type: 'ok', re: 'travel', job: 'j', deadline: 7});
+  peer.says({type: 'ok', replyTo: 'travel', job: 'j', deadline: 7});
   assert.equal((await second).deadline, 7);
 });
 
@@ -261,6 +261,6 @@ test('a question that the gateway never took leaves the next one its answer', as
   await clock.pass(15_000);
   await first;
   const second = enroute.travel('j', false);
-  peer.says({type: 'ok', re: 'travel', job: 'j'});
-  assert.equal((await second).re, 'travel');
+  peer.says({type: 'ok', replyTo: 'travel', job: 'j'});
+  assert.equal((await second).replyTo, 'travel');
 });

@@ -161,7 +161,7 @@ claim('a position without travel mode is an error that says so', async () => {
   rider.on('error', (error) => errors.push(error));
   rider.publish(job, here());
   await until('it is refused', () => errors.length > 0);
-  assert.deepEqual([errors[0].re, errors[0].code], ['location', 'travel_mode_off']);
+  assert.deepEqual([errors[0].replyTo, errors[0].code], ['location', 'travel_mode_off']);
   assert.ok(await rider.reportUnavailable('hidden', job));
 });
 

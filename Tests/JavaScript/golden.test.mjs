@@ -119,7 +119,7 @@ const HEARING = {
   rider: [({pool}) => [pool.version, pool.riders.get('rider-7').tasks, pool.count]],
   welcome: [({told, enroute}) => [told.session, enroute.connection.state]],
   degraded: [({enroute}) => [enroute.connection.degraded]], restored: [({enroute}) => [enroute.connection.degraded]],
-  ok: [({answer}) => [answer.deadline], ({told}) => [told.seq], ({answer}) => [answer.re]],
+  ok: [({answer}) => [answer.deadline], ({told}) => [told.seq], ({answer}) => [answer.replyTo]],
   error: [
     ({foreign}) => [foreign.refused.code], ({error}) => [error.code, error.message, error.retry, error.retryInMs],
     ({error}) => [error.code, error.tasks], ({pool}) => [pool.refused.code], ({told}) => [told.code, told.reason],
@@ -160,15 +160,15 @@ for (const [kind, lines] of Object.entries(server)) {
     let told, answer, error;
     enroute.on(kind, (event) => { told = event; });
     const message = JSON.parse(line);
-    const isRefused = kind === 'error' && message.re === 'subscribe';
+    const isRefused = kind === 'error' && message.replyTo === 'subscribe';
     const follow = enroute.follow('visit-1');
     const watch = enroute.watch('rome');
     if (!isRefused) peer.says(kind === 'status' ? earlier : first('subscribed'));
-    if (!(message.re === 'watch')) peer.says(first('pool'));
+    if (!(message.replyTo === 'watch')) peer.says(first('pool'));
     // An answer needs its question.
     const question = {travel: () => enroute.travel('visit-1', true),
       availability: () => enroute.availability('offline')};
-    question[message.re]?.().then((ok) => { answer = ok; }, (refused) => { error = refused; });
+    question[message.replyTo]?.().then((ok) => { answer = ok; }, (refused) => { error = refused; });
     peer.onmessage({data: line});
     await settled();
     const seen = {view: follow.view, foreign: follow.view, pool: watch.pool, enroute, told, answer, error};

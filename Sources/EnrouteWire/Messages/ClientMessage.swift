@@ -59,7 +59,7 @@ public enum ClientMessage: Hashable, Sendable {
         "unwatch", "refresh", "ping",
     ]
 
-    /// `type` of the message, which answers repeat as `re`.
+    /// `type` of the message, which answers repeat as `replyTo`.
     public var type: String {
         switch self {
         case .auth: "auth"

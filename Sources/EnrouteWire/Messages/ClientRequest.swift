@@ -117,7 +117,7 @@ extension Refusal {
         _ outline: MessageOutline, code: ErrorCode, message: String, retryInMilliseconds: Int64? = nil
     ) {
         self.init(
-            re: outline.type, job: outline.job, zone: outline.zone, code: code, message: message,
+            replyTo: outline.type, job: outline.job, zone: outline.zone, code: code, message: message,
             retryInMilliseconds: retryInMilliseconds, ref: outline.ref)
     }
 }

@@ -19,7 +19,7 @@ public struct Welcome: Hashable, Sendable {
 /// What was refused, and whether to try again.
 public struct Refusal: Hashable, Sendable {
     /// `type` of the message that is answered.
-    public var re: String
+    public var replyTo: String
     public var job: JobID?
     /// Of a refused `watch`.
     public var zone: ZoneID?
@@ -35,12 +35,12 @@ public struct Refusal: Hashable, Sendable {
     public var ref: MessageRef?
 
     public init(
-        re: String, job: JobID? = nil, zone: ZoneID? = nil, code: ErrorCode, message: String,
+        replyTo: String, job: JobID? = nil, zone: ZoneID? = nil, code: ErrorCode, message: String,
         retryInMilliseconds: Int64? = nil, tasks: [JobID] = [], reason: String? = nil, ref: MessageRef? = nil
     ) {
         self.reason = reason
         self.ref = ref
-        self.re = re
+        self.replyTo = replyTo
         self.job = job
         self.zone = zone
         self.code = code
@@ -72,7 +72,7 @@ public enum ServerMessage: Hashable, Sendable {
     case degraded
     case restored
     /// `ref` is what the client called the message.
-    case ok(re: String, job: JobID?, sequence: Int64?, deadline: Int64?, ref: MessageRef? = nil)
+    case ok(replyTo: String, job: JobID?, sequence: Int64?, deadline: Int64?, ref: MessageRef? = nil)
     case error(Refusal)
     case pong(serverTime: Int64)
     case goaway(retryInMilliseconds: Int64)
@@ -120,9 +120,9 @@ extension ServerMessage {
         case .rider(let change): return change.encoded
         case .degraded: return JSONWriter.message("degraded") { _ in }
         case .restored: return JSONWriter.message("restored") { _ in }
-        case .ok(let re, let job, let sequence, let deadline, let ref):
+        case .ok(let replyTo, let job, let sequence, let deadline, let ref):
             return JSONWriter.message("ok") { writer in
-                writer.field("re", re)
+                writer.field("replyTo", replyTo)
                 writer.field("ref", ref?.text)
                 writer.field("job", job?.text)
                 writer.field("seq", sequence)
@@ -130,7 +130,7 @@ extension ServerMessage {
             }
         case .error(let refusal):
             return JSONWriter.message("error") { writer in
-                writer.field("re", refusal.re)
+                writer.field("replyTo", refusal.replyTo)
                 writer.field("ref", refusal.ref?.text)
                 writer.field("job", refusal.job?.text)
                 writer.field("zone", refusal.zone?.text)
@@ -195,12 +195,12 @@ extension ServerMessage {
         case "restored": self = .restored
         case "ok":
             self = .ok(
-                re: try fields.required(fields.re, "re"), job: fields.job, sequence: fields.sequence,
+                replyTo: try fields.required(fields.replyTo, "replyTo"), job: fields.job, sequence: fields.sequence,
                 deadline: fields.deadline, ref: fields.ref)
         case "error":
             self = .error(
                 Refusal(
-                    re: try fields.required(fields.re, "re"), job: fields.job, zone: fields.zone,
+                    replyTo: try fields.required(fields.replyTo, "replyTo"), job: fields.job, zone: fields.zone,
                     code: try fields.required(fields.code, "code"), message: fields.message ?? "",
                     retryInMilliseconds: fields.retryIn, tasks: fields.tasks, reason: fields.reasonText, ref: fields.ref
                 ))
@@ -213,7 +213,7 @@ extension ServerMessage {
 
 /// The members of a gateway's messages, each absent or understood.
 private struct ServerFields {
-    var (job, session, re, message) = (JobID?.none, String?.none, String?.none, String?.none)
+    var (job, session, replyTo, message) = (JobID?.none, String?.none, String?.none, String?.none)
     var (serverTime, pingInterval, sequence) = (Int64?.none, Int64?.none, Int64?.none)
     var (deadline, retryIn) = (Int64?.none, Int64?.none)
     var zone: ZoneID?
@@ -231,7 +231,7 @@ private struct ServerFields {
             case "job": fields.job = try reader.identifier("job")
             case "zone": fields.zone = try reader.identifier("zone")
             case "session": fields.session = try reader.string()
-            case "re": fields.re = try reader.string()
+            case "replyTo": fields.replyTo = try reader.string()
             case "ref": fields.ref = MessageRef(try reader.string())
             case "message": fields.message = try reader.string()
             case "serverTime": fields.serverTime = try reader.integer()

@@ -112,7 +112,7 @@ package final class FollowerSession {
     func unsubscribe(_ job: JobID, _ ref: MessageRef?) {
         if let followed = self.followed[job] { self.unfollow(followed) }
         self.session.dropQueuedPosition(of: job)
-        self.session.send(.ok(re: "unsubscribe", job: job, sequence: nil, deadline: nil, ref: ref))
+        self.session.send(.ok(replyTo: "unsubscribe", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 
     /// Leaves in the loop's next tick: the relay may be walking its followers now.

@@ -103,7 +103,7 @@ final class WatcherSession {
 
     func unwatch(_ zone: ZoneID, _ ref: MessageRef?) {
         if let watched = self.watched[zone] { self.unwatch(watched) }
-        self.session.send(.ok(re: "unwatch", job: nil, sequence: nil, deadline: nil, ref: ref))
+        self.session.send(.ok(replyTo: "unwatch", job: nil, sequence: nil, deadline: nil, ref: ref))
     }
 
     /// The grant was renewed: one that is narrower may not allow it any more.
@@ -127,6 +127,7 @@ final class WatcherSession {
         self.session.send(
             .error(
                 Refusal(
-                    re: "watch", zone: zone, code: code, message: message, retryInMilliseconds: retryIn, ref: ref)))
+                    replyTo: "watch", zone: zone, code: code, message: message, retryInMilliseconds: retryIn, ref: ref))
+        )
     }
 }

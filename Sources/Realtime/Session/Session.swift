@@ -200,11 +200,14 @@ package final class Session: ChannelInboundHandler {
 
     /// - Parameter ref: what the client called the message that is refused.
     package func refuse(
-        _ re: String, _ job: JobID?, _ code: ErrorCode, _ message: String, _ ref: MessageRef?, retryIn: Int64? = nil
+        _ replyTo: String, _ job: JobID?, _ code: ErrorCode, _ message: String, _ ref: MessageRef?,
+        retryIn: Int64? = nil
     ) {
         let retryIn = code == .unavailable ? .random(in: 500...3000) : retryIn
         self.send(
-            .error(Refusal(re: re, job: job, code: code, message: message, retryInMilliseconds: retryIn, ref: ref)))
+            .error(
+                Refusal(
+                    replyTo: replyTo, job: job, code: code, message: message, retryInMilliseconds: retryIn, ref: ref)))
     }
 
     /// What a failure means to the client. One that nobody expects is logged, with the session that the client knows it by,
@@ -219,11 +222,11 @@ package final class Session: ChannelInboundHandler {
         return refused
     }
 
-    package func refuse(_ re: String, _ job: JobID?, _ refused: Refused, _ ref: MessageRef?) {
+    package func refuse(_ replyTo: String, _ job: JobID?, _ refused: Refused, _ ref: MessageRef?) {
         self.send(
             .error(
                 Refusal(
-                    re: re, job: job, code: refused.code, message: refused.message,
+                    replyTo: replyTo, job: job, code: refused.code, message: refused.message,
                     retryInMilliseconds: refused.code == .unavailable ? .random(in: 500...3000) : nil,
                     tasks: refused.tasks, ref: ref)))
     }

@@ -89,7 +89,7 @@ extension Session {
         self.watcher.reauthorizeAll()
         if let expiry = admitted.grant.expiresAt { self.startExpiryTimer(at: expiry) }
         let deadline = admitted.grant.expiresAt.map { $0 * 1000 }
-        self.send(.ok(re: "refresh", job: nil, sequence: nil, deadline: deadline, ref: ref))
+        self.send(.ok(replyTo: "refresh", job: nil, sequence: nil, deadline: deadline, ref: ref))
     }
 
     /// Ends with the token: a little before clocks that differ would say so, and after that instant nothing is sent. The time

@@ -52,7 +52,7 @@ final class RiderGuidance {
         let trips = job.map { [TripValidators.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
         for trip in trips { self.trips.reported(reason, trip) }
         self.scheduleAvailabilityCheck()
-        self.session.send(.ok(re: "unavailable", job: job, sequence: nil, deadline: nil, ref: ref))
+        self.session.send(.ok(replyTo: "unavailable", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 
     /// The session is over: what its reports came to is not.

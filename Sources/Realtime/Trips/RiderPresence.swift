@@ -90,7 +90,7 @@ final class RiderPresence {
             switch result {
             case .success(.some): session.close(.replaced, "replaced by another device of this rider")
             case .success where isAnswered:
-                session.send(.ok(re: "presence", job: nil, sequence: nil, deadline: nil, ref: ref))
+                session.send(.ok(replyTo: "presence", job: nil, sequence: nil, deadline: nil, ref: ref))
             case .failure(let error) where isAnswered: session.refuse("presence", nil, session.refusal(for: error), ref)
             case .success, .failure: break
             }

@@ -200,14 +200,14 @@ package final class RiderSession {
 
     private func accept(_ answer: ReportQueue.Answer) {
         self.session.send(
-            .ok(re: "location", job: answer.job, sequence: answer.sequence, deadline: nil, ref: answer.ref))
+            .ok(replyTo: "location", job: answer.job, sequence: answer.sequence, deadline: nil, ref: answer.ref))
     }
 
     private func refuse(_ answer: ReportQueue.Answer, _ reason: FixRefusal) {
         self.session.send(
             .error(
                 Refusal(
-                    re: "location", job: answer.job, code: reason.code, message: reason.sentence,
+                    replyTo: "location", job: answer.job, code: reason.code, message: reason.sentence,
                     reason: reason.rawValue, ref: answer.ref)))
     }
 
@@ -237,7 +237,7 @@ package final class RiderSession {
             result in
             switch result {
             case .success:
-                bound.value.send(.ok(re: "availability", job: nil, sequence: nil, deadline: nil, ref: ref))
+                bound.value.send(.ok(replyTo: "availability", job: nil, sequence: nil, deadline: nil, ref: ref))
                 bound.value.rider.presence.declared(by: device)
             case .failure(let error):
                 bound.value.refuse("availability", nil, bound.value.refusal(for: error).ofItself, ref)
@@ -263,7 +263,7 @@ package final class RiderSession {
         done.whenComplete { result in
             switch result {
             case .success(let deadline):
-                bound.value.send(.ok(re: "travel", job: job, sequence: nil, deadline: deadline, ref: ref))
+                bound.value.send(.ok(replyTo: "travel", job: job, sequence: nil, deadline: deadline, ref: ref))
                 if let deadline {
                     bound.value.rider.endTravel(of: job, at: deadline)
                     bound.value.rider.guidance.started(job, grant)

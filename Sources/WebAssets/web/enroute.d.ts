@@ -162,7 +162,7 @@ export interface Fix extends Place {
   /** What is left of the phone's, 0 to 1; left out while it is charged. */ readonly battery?: number | null;
 }
 
-export interface Ok { readonly type: 'ok'; readonly re: string; readonly job?: string; readonly deadline?: number }
+export interface Ok { readonly type: 'ok'; readonly replyTo: string; readonly job?: string; readonly deadline?: number }
 
 /** What was not done: `code` of PROTOCOL.md, or `network` when nobody could be asked or nobody answered. */
 export class EnrouteError extends Error {
@@ -188,8 +188,8 @@ export interface Events {
   tracking: {readonly job: string; readonly state: Tracking; readonly reason?: EndReason};
   /** Of a location: taken. */
   ok: Ok & {readonly seq?: number};
-  /** Nobody waits for it: above all of locations (`re`). */
-  error: {readonly re: string; readonly job?: string; readonly code: string; readonly message: string;
+  /** Nobody waits for it: above all of locations (`replyTo`). */
+  error: {readonly replyTo: string; readonly job?: string; readonly code: string; readonly message: string;
     readonly retry: boolean; readonly retryInMs?: number; readonly reason?: string};
   goaway: {readonly retryInMs: number};
   /** The gateway hears nothing from Redis, and hears it again: `connection` says so too. */

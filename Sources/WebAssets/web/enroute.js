@@ -205,13 +205,13 @@ export class Enroute {
       return true;
     } catch (error) {
       const {code, retry} = error;
-      this.#emit('error', {re: message.type, job: message.job, code, message: error.message, retry});
+      this.#emit('error', {replyTo: message.type, job: message.job, code, message: error.message, retry});
       return false;
     }
   }
 
   #answer(message) {
-    const questions = this.#asked.get(`${message.re} ${message.job ?? ''}`);
+    const questions = this.#asked.get(`${message.replyTo} ${message.job ?? ''}`);
     const question = questions?.shift();
     if (!question) return false;
     this.#options.timers.clearTimeout(question.timer);
@@ -235,7 +235,7 @@ export class Enroute {
         this.#reportWhenDue();
         break;
       case 'ok':
-        if (message.re === 'location') this.#fixes.answered(message.seq);
+        if (message.replyTo === 'location') this.#fixes.answered(message.seq);
         else this.#answer(message);
         break;
       case 'error': this.#refused(message); return;
@@ -283,20 +283,20 @@ export class Enroute {
   #refused(message) {
     const unanswered = (waiting) => waiting && !waiting.isAnswered;
     // Asked for twice, because an answer was late: the first question stands.
-    if (message.code === 'bad_request' && ['subscribe', 'watch'].includes(message.re)) return;
-    if (message.re === 'subscribe' && unanswered(this.#follows.get(message.job))) {
+    if (message.code === 'bad_request' && ['subscribe', 'watch'].includes(message.replyTo)) return;
+    if (message.replyTo === 'subscribe' && unanswered(this.#follows.get(message.job))) {
       const follow = this.#follows.get(message.job);
       if (message.retry) return this.#later(`job ${message.job}`, message, () => this.#subscribe(follow));
       return this.#show(follow, reduce(follow.view, message, this.#options.now()));
     }
-    if (message.re === 'watch' && unanswered(this.#pools.get(message.zone))) {
+    if (message.replyTo === 'watch' && unanswered(this.#pools.get(message.zone))) {
       const watched = this.#pools.get(message.zone);
       if (message.retry) return this.#later(`zone ${message.zone}`, message, () => this.#watch(watched));
       return this.#zone(message);
     }
-    if (message.re === 'location') this.#fixes.answered(Infinity);
+    if (message.replyTo === 'location') this.#fixes.answered(Infinity);
     // A message was lost, and nobody says which.
-    if (message.re === '' && message.code === 'rate_limited') {
+    if (message.replyTo === '' && message.code === 'rate_limited') {
       for (const question of [...this.#asked.values()].flat()) question.mayBeLost = true;
       this.#later('all', message, () => this.#askAllAgain());
     }

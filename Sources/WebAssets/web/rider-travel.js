@@ -47,7 +47,7 @@ export class Travel {
     this.location.permission();
     enroute.on('welcome', () => this.#again());
     enroute.on('restored', () => this.#tellAllOff());
-    enroute.on('error', ({re, code, job}) => { if (re === 'location' && code === 'travel_mode_off') this.ended(job); });
+    enroute.on('error', ({replyTo, code, job}) => { if (replyTo === 'location' && code === 'travel_mode_off') this.ended(job); });
   }
 
   // ---- what the rider does ----

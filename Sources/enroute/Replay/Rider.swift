@@ -188,12 +188,12 @@ struct Rider: Sendable {
                 case .ok("location", _, let sequence?, _, _):
                     summary.accepted += 1
                     if sequence == last { return summary }
-                case .error(let refusal) where refusal.re == "travel" && !refusal.code.isRetryable:
+                case .error(let refusal) where refusal.replyTo == "travel" && !refusal.code.isRetryable:
                     throw Unavailable(
                         description: "Travel mode is refused for \(self.job) (\(refusal.code.rawValue)): "
                             + refusal.message)
                 // The gateway cannot ask Redis at the moment: on a new connection it is asked again, after a pause.
-                case .error(let refusal) where refusal.re == "travel": throw ClientError.connectionLost
+                case .error(let refusal) where refusal.replyTo == "travel": throw ClientError.connectionLost
                 case .error(let refusal):
                     summary.refused[refusal.code, default: 0] += 1
                     if refusal.code == .rateLimited {

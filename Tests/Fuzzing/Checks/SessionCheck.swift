@@ -179,8 +179,8 @@ struct SessionCheck {
         switch MessagesCheck.server(payload) {
         case .success(.welcome): return .welcome
         case .success(.pong): return .serverPong
-        case .success(.ok(let re, _, _, _, _)): return .ok(re)
-        case .success(.error(let refusal)): return .error(refusal.re, refusal.code)
+        case .success(.ok(let replyTo, _, _, _, _)): return .ok(replyTo)
+        case .success(.error(let refusal)): return .error(refusal.replyTo, refusal.code)
         case let other: throw Disagreement("the session says \(MessagesCheck.text(payload)): \(other)")
         }
     }

@@ -278,7 +278,7 @@ import Testing
                 try socket.send(RawSocket.frame(0x81, Array(#"{"type":"refresh","token":"\#(second)"}"#.utf8)))
                 return String(decoding: try socket.read(), as: UTF8.self)
             }
-            #expect(answer.contains(#""type":"ok","re":"refresh""#), "\(answer)")
+            #expect(answer.contains(#""type":"ok","replyTo":"refresh""#), "\(answer)")
         }
     }
 

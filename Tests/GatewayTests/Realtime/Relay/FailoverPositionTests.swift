@@ -21,7 +21,7 @@ import Testing
                 _ = try await messages.travelAnswer()
                 try await connection.report(job, step: 1)
                 let _: Bool = try await messages.first { message in
-                    if case .ok(re: "location", _, _, _, _) = message { true } else { nil }
+                    if case .ok(replyTo: "location", _, _, _, _) = message { true } else { nil }
                 }
                 try await Self.isKept(live, job)
             }

@@ -249,7 +249,7 @@ import Testing
                     try await gateway.connect(person, role) { connection, messages in
                         try await connection.send(.watch(zone: Stage.rome, since: nil))
                         let refusal = try await messages.refusal()
-                        #expect(refusal.code == .forbidden && refusal.re == "watch" && refusal.zone == Stage.rome)
+                        #expect(refusal.code == .forbidden && refusal.replyTo == "watch" && refusal.zone == Stage.rome)
                         try await gateway.goOnline(.rider(1))
                         try await gateway.goOffline(.rider(1))
                         try await connection.send(.ping)

@@ -66,7 +66,7 @@ import Testing
                         #"{"type":"nothing of ours","ref":"n"}"#,
                         #"{"type":"ping","ref":"\#(String(repeating: "x", count: 65))"}"#,
                     ], count: 5)
-                #expect(answers.map { $0["re"] } == ["subscribe", "watch", "travel", "", "ping"])
+                #expect(answers.map { $0["replyTo"] } == ["subscribe", "watch", "travel", "", "ping"])
                 #expect(answers.map { $0["ref"] } == ["s 1", "w", "cut off", "n", nil])
                 #expect(answers.map { $0["job"] } == ["job-1", nil, "job-2", nil, nil])
                 #expect(answers.map { $0["zone"] } == [nil, "rome", nil, nil, nil])
@@ -88,7 +88,7 @@ import Testing
                     ], count: 2)
                 #expect(answers.map { $0["ref"] } == ["1", "2"] && answers[0]["type"] == "ok")
                 #expect(
-                    answers[1]["code"] == "rate_limited" && answers[1]["re"] == "subscribe"
+                    answers[1]["code"] == "rate_limited" && answers[1]["replyTo"] == "subscribe"
                         && answers[1]["job"] == "job-2")
             }
         }
@@ -115,10 +115,11 @@ import Testing
                     #"{"type":"subscribe","job":"none","ref":"subscribe"}"#,
                 ]
                 let answers = try await Self.answers(gateway, "rider-1", .rider, messages, count: messages.count)
-                #expect(answers.count == messages.count && answers.allSatisfy { $0["ref"] == $0["re"] }, "\(answers)")
-                #expect(Set(answers.compactMap { $0["re"] }).count == messages.count)
+                #expect(
+                    answers.count == messages.count && answers.allSatisfy { $0["ref"] == $0["replyTo"] }, "\(answers)")
+                #expect(Set(answers.compactMap { $0["replyTo"] }).count == messages.count)
                 // Whether travel mode is on when the location comes is not the point here.
-                let done = Set(answers.filter { $0["type"] == "ok" }.compactMap { $0["re"] })
+                let done = Set(answers.filter { $0["type"] == "ok" }.compactMap { $0["replyTo"] })
                 #expect(
                     done.isSuperset(of: ["travel", "unavailable", "availability", "presence", "unsubscribe", "unwatch"])
                 )

@@ -71,7 +71,7 @@ import Testing
                         try await rider.send(.travel(job: job, active: true))
                         let code = try await answers.first { message -> ErrorCode? in
                             if case .ok("travel", _, _, _, _) = message { throw Missing() }
-                            if case .error(let refusal) = message, refusal.re == "travel" { return refusal.code }
+                            if case .error(let refusal) = message, refusal.replyTo == "travel" { return refusal.code }
                             return nil
                         }
                         #expect(code == .forbidden)

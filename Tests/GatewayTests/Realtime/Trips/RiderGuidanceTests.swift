@@ -197,7 +197,7 @@ import Testing
             try await gateway.connect("anna", .customer) { customer, answers in
                 try await customer.send(.unavailable(job: job, .hidden))
                 let refusal = try await answers.refusal()
-                #expect(refusal.re == "unavailable" && refusal.code == .forbidden)
+                #expect(refusal.replyTo == "unavailable" && refusal.code == .forbidden)
             }
         }
     }
