@@ -17,7 +17,7 @@ final class AuditTrail {
     private let gateway: String
     private let counts: LoopCounts
     private let logger: Logger
-    private var buffer = TrailQueue<AuditEntry>()
+    private var buffer = AuditBuffer<AuditEntry>()
     private var tickCount: UInt64 = 0
     /// Tells this loop's numbers from those of all others, and of this gateway's life before.
     private let origin = String(UInt64.random(in: .min ... .max), radix: 36)

@@ -17,7 +17,7 @@ import Testing
 @testable import TrafficControl
 
 @Suite struct TrailQueueTests {
-    private typealias Queue = TrailQueue<Int>
+    private typealias Queue = AuditBuffer<Int>
 
     /// Whether each of the numbers found room.
     private func add(_ numbers: Range<Int>, to queue: inout Queue) -> [Bool] { numbers.map { queue.add($0) } }
@@ -290,7 +290,7 @@ import Testing
             let trail = AuditTrail(
                 eventLoop: loop, streams: AuditStreams(ledger: client, settings: LiveStateSettings()), gateway: "g",
                 counts: counts, logger: .quiet)
-            for _ in 0..<TrailQueue<AuditEntry>.capacity + 200 {
+            for _ in 0..<AuditBuffer<AuditEntry>.capacity + 200 {
                 trail.record(.erased(JobID("job-1")!, keys: 1, because: .arrived))
             }
             return counts.values[.auditEntriesLost]

@@ -2,7 +2,7 @@
 // stays in front and is sent again, so an entry is written at least once, and perhaps twice.
 
 /// Entries that wait to be acknowledged. A value: its clock is the ticks it is told.
-struct TrailQueue<Entry> {
+struct AuditBuffer<Entry> {
     private var waiting: [Entry] = []
     /// How many of the first are on their way.
     private var inFlight = 0
