@@ -248,7 +248,7 @@ import Testing
 
     @Test(arguments: [
         ["ENROUTE_LISTEN_PORT": "99999"], ["ENROUTE_REDIS_LIVE_URL": "http://x"], ["ENROUTE_TLS": "maybe"],
-        ["ENROUTE_LEDGER_WAIT_REPLICAS": "some"], ["ENROUTE_REDIS_LIVE_URL": ""], ["ENROUTE_MODE": "test"],
+        ["ENROUTE_REDIS_LEDGER_WAIT_REPLICAS": "some"], ["ENROUTE_REDIS_LIVE_URL": ""], ["ENROUTE_MODE": "test"],
     ])
     func `B16: a setting that can not be used is a finding in JSON too`(settings: [String: String]) async throws {
         let some = ["ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock"]

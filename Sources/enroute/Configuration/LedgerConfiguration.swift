@@ -6,9 +6,9 @@ extension ProcessConfiguration {
     /// More replicas than anybody has.
     private static let mostReplicas = 100
 
-    /// `ENROUTE_LEDGER_WAIT_REPLICAS`: replicas that a status or a new job is to reach before it is answered 200.
+    /// `ENROUTE_REDIS_LEDGER_WAIT_REPLICAS`: replicas that a status or a new job is to reach before it is answered 200.
     func replicaQuorum() throws -> ReplicaQuorum {
-        let name = "ENROUTE_LEDGER_WAIT_REPLICAS"
+        let name = "ENROUTE_REDIS_LEDGER_WAIT_REPLICAS"
         switch self.text(name) {
         case nil, "majority": return .majority
         case "all": return .all
