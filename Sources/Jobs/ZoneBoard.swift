@@ -11,7 +11,7 @@ internal import NIOCore
 package actor ZoneBoard {
     private let jobs: JobControl
     private let registry: GatewayRegistry
-    private let isBlind: @Sendable () async throws -> Bool
+    private let isRevocationStateStale: @Sendable () async throws -> Bool
     private var boards: [ZoneID: Kept] = [:]
     private var readings: [ZoneID: EventLoopFuture<[Seen]>] = [:]
 
@@ -24,8 +24,10 @@ package actor ZoneBoard {
     static let interest: TimeAmount = .seconds(60)
     package static let mostZones = 64
 
-    package init(jobs: JobControl, registry: GatewayRegistry, isBlind: @escaping @Sendable () async throws -> Bool) {
-        (self.jobs, self.registry, self.isBlind) = (jobs, registry, isBlind)
+    package init(
+        jobs: JobControl, registry: GatewayRegistry, isRevocationStateStale: @escaping @Sendable () async throws -> Bool
+    ) {
+        (self.jobs, self.registry, self.isRevocationStateStale) = (jobs, registry, isRevocationStateStale)
     }
 
     /// A zone's jobs at one moment, and how they came to be.
@@ -94,7 +96,7 @@ package actor ZoneBoard {
     // MARK: reading
 
     private nonisolated func read(_ zone: ZoneID) async throws -> [Seen] {
-        let isBlind = try await self.isBlind()
+        let isRevocationStateStale = try await self.isRevocationStateStale()
         let listing = self.jobs.ledger.listing
         let listed = try await listing.listed(in: zone).get()
         let followers = try await self.registry.followers().get()
@@ -103,14 +105,16 @@ package actor ZoneBoard {
         for start in stride(from: 0, to: listed.count, by: Self.readAtOnce) {
             let piece = listed[start..<min(start + Self.readAtOnce, listed.count)]
             let open = try await listing.open(piece, in: zone).get()
-            let looks = open.map { self.see($0, followers: followers[$0.job] ?? 0, isBlind: isBlind) }
+            let looks = open.map {
+                self.see($0, followers: followers[$0.job] ?? 0, isRevocationStateStale: isRevocationStateStale)
+            }
             seen += try await EventLoopFuture.whenAllSucceed(looks, on: self.jobs.loop).get()
         }
         return seen
     }
 
     private nonisolated func see(
-        _ open: ZoneJobs.Open, followers: Int, isBlind: Bool
+        _ open: ZoneJobs.Open, followers: Int, isRevocationStateStale: Bool
     ) -> EventLoopFuture<Seen> {
         // Nobody has shared a position for it yet: there is nothing to read.
         let live =
@@ -120,7 +124,7 @@ package actor ZoneBoard {
         let (freshness, settings) = (self.jobs.freshness, self.jobs.settings)
         return live.map { feed, notes in
             let view = JobView(open.recovery, feed, notes, now: .now, freshness: freshness)
-            let shown = isBlind ? view.withoutPosition : view
+            let shown = isRevocationStateStale ? view.withoutPosition : view
             let row = JobRow(open, shown, shown.tracking(now: .now, settings), notes, followers: followers)
             return Seen(row: row, verdicts: notes)
         }

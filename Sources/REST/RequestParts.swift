@@ -20,7 +20,7 @@ extension Routes {
             grant.reaches(job, customer: view.record.customer, rider: view.record.rider),
             !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }
-        var shown = try await self.isBlind() ? view.withoutPosition : view
+        var shown = try await self.isRevocationStateStale() ? view.withoutPosition : view
         shown.snapshot = shown.snapshot(for: grant.role)
         return shown
     }

@@ -46,7 +46,7 @@ package struct Routes: Sendable {
     }
 
     /// It may be unknown who may see what: no position is shown.
-    func isBlind() async throws -> Bool { try await self.services.isBlind() }
+    func isRevocationStateStale() async throws -> Bool { try await self.services.isRevocationStateStale() }
 
     /// Bytes of a request's body, at most.
     package static var longestBody: Int { Problem.longestBody }

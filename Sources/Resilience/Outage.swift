@@ -20,22 +20,22 @@ package struct Outage: Sendable {
     /// - Parameters:
     ///   - silentSince: since when a connection is down or unresponsive; `nil` when all of them work.
     ///   - isSettled: no job is waiting for a resync.
-    ///   - isBlind: the revocation state is stale and positions are suppressed, which is reported immediately.
+    ///   - isRevocationStateStale: the revocation state is stale and positions are suppressed, which is reported immediately.
     package mutating func observe(
-        silentSince: UInt64?, isSettled: Bool, isBlind: Bool = false, now: UInt64
+        silentSince: UInt64?, isSettled: Bool, isRevocationStateStale: Bool = false, now: UInt64
     ) -> Notice? {
         if let silentSince {
             self.since = min(self.since ?? silentSince, silentSince)
-        } else if isSettled, !isBlind {
+        } else if isSettled, !isRevocationStateStale {
             self.since = nil
         }
-        if isBlind { self.since = self.since ?? now }
+        if isRevocationStateStale { self.since = self.since ?? now }
         guard let since = self.since else {
             guard self.isDegraded else { return nil }
             self.isDegraded = false
             return .restored
         }
-        guard !self.isDegraded, isBlind || now >= since + self.patience else { return nil }
+        guard !self.isDegraded, isRevocationStateStale || now >= since + self.patience else { return nil }
         self.isDegraded = true
         return .degraded
     }

@@ -33,7 +33,8 @@ package struct Lookout: Sendable {
         self.listing = services.jobs.ledger.listing
         self.riders = services.jobs.riders
         (self.streams, self.registry) = (services.streams, services.registry)
-        self.board = ZoneBoard(jobs: services.jobs, registry: services.registry, isBlind: services.isBlind)
+        self.board = ZoneBoard(
+            jobs: services.jobs, registry: services.registry, isRevocationStateStale: services.isRevocationStateStale)
     }
 
     struct Zone: Sendable {

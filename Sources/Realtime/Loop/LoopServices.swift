@@ -24,7 +24,7 @@ package struct LoopServices: Sendable {
     package let streams: AuditStreams
     package let registry: GatewayRegistry
     /// It may be unknown who may see what: no position is shown.
-    package let isBlind: @Sendable () async throws -> Bool
+    package let isRevocationStateStale: @Sendable () async throws -> Bool
 }
 
 extension LoopState {
@@ -36,6 +36,6 @@ extension LoopState {
             signInCodes: self.signInCodes, links: self.links, requests: self.requests, riders: self.riders,
             pool: self.pool, revocationLog: self.revocationLog, geocoder: self.geocoder, streams: self.streams,
             registry: self.registry,
-            isBlind: { try await eventLoop.submit { bound.value.isBlind }.get() })
+            isRevocationStateStale: { try await eventLoop.submit { bound.value.isRevocationStateStale }.get() })
     }
 }

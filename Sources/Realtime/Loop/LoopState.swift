@@ -149,7 +149,8 @@ package final class LoopState {
                 before: StopsBefore(rounds: self.rounds, ledger: self.jobs.ledger), settings: settings.arrivals,
                 freshness: settings.freshness, routing: routing, logger: logger),
             freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness),
-            isBlind: { [reader = self.revocationReader] in reader.isBlind }, logger: logger)
+            isRevocationStateStale: { [reader = self.revocationReader] in reader.isRevocationStateStale },
+            logger: logger)
         self.revocationReader.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }
         self.revocationReader.onUpToDate = { [unowned self] in self.relay.showSuppressedPositions() }
         self.live.onReturned { [unowned self] in
@@ -279,8 +280,8 @@ package final class LoopState {
         self.redisWatch.observe(live: live, ledger: ledger, now: now, time: .now)
         let notice = self.outage.observe(
             silentSince: [live, ledger].compactMap { $0 }.min()?.uptimeNanoseconds,
-            isSettled: self.relay.isSettled && !self.revocationReader.isBlind,
-            isBlind: self.revocationReader.shouldReportStale,
+            isSettled: self.relay.isSettled && !self.revocationReader.isRevocationStateStale,
+            isRevocationStateStale: self.revocationReader.shouldReportStale,
             now: now.uptimeNanoseconds)
         guard let notice else { return }
         if notice == .degraded {
@@ -305,7 +306,7 @@ package final class LoopState {
     }
 
     /// It may be unknown who may see what.
-    package var isBlind: Bool { self.revocationReader.isBlind }
+    package var isRevocationStateStale: Bool { self.revocationReader.isRevocationStateStale }
 
     /// Clients were told that what they see may be old.
     package var isDegraded: Bool { self.outage.isDegraded }

@@ -42,12 +42,13 @@ package final class LoopRelay {
     private var withheld = WithheldPositions()
 
     /// Whether it may be unknown who may see what: no position is shown then.
-    private let isBlind: () -> Bool
+    private let isRevocationStateStale: () -> Bool
 
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: Subscriptions,
         events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, bounds: Rereading<JobID>.Bounds,
-        limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessWatch, isBlind: @escaping () -> Bool,
+        limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessWatch,
+        isRevocationStateStale: @escaping () -> Bool,
         logger: Logger
     ) {
         self.eventLoop = eventLoop
@@ -61,7 +62,7 @@ package final class LoopRelay {
         self.limits = limits
         self.arrivals = arrivals
         self.freshness = freshness
-        self.isBlind = isBlind
+        self.isRevocationStateStale = isRevocationStateStale
         self.jobResync = JobRepairs(
             eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: bounds, limits: limits, logger: logger)
         self.jobResync.followers = { [unowned self] in self.table.followers(of: $0) }
@@ -151,7 +152,7 @@ package final class LoopRelay {
 
     /// Shows what is only said here: an arrival that is called into question for want of positions, or is not any more.
     private func offerEstimate(_ estimate: ArrivalEstimate, of job: JobID) {
-        if self.isBlind() {
+        if self.isRevocationStateStale() {
             self.logger.trace(
                 "arrival time suppressed; revocation state is stale",
                 metadata: [LogKey.job: "\(job)", LogKey.reason: "\(estimate.state.rawValue)"])
@@ -162,7 +163,7 @@ package final class LoopRelay {
 
     /// While it may be unknown who may see what, nothing is shown; `release` makes it good.
     private func offerETA(_ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>) {
-        guard !self.isBlind() else { return self.withheld.keepArrival(of: job) }
+        guard !self.isRevocationStateStale() else { return self.withheld.keepArrival(of: job) }
         for follower in followers { follower.offerETA(frame) }
     }
 
@@ -212,7 +213,7 @@ package final class LoopRelay {
         age: TimeAmount = .zero
     ) {
         self.arrivals.heard(position: frame, of: job)
-        guard !self.isBlind() else {
+        guard !self.isRevocationStateStale() else {
             self.counts.add(.positionsWithheld)
             return self.withheld.keep(id, frame, of: job)
         }
@@ -229,7 +230,7 @@ package final class LoopRelay {
     /// What of a view may be shown now: its position is kept as well while it may be unknown who may see it.
     func showable(_ view: JobView, of job: JobID) -> JobView {
         let view = self.arrivals.saw(view, of: job)
-        guard self.isBlind() else {
+        guard self.isRevocationStateStale() else {
             guard let id = view.positionID, view.isTracking else { return view }
             self.freshness.positionReceived(job, age: Self.age(of: id))
             var shown = view

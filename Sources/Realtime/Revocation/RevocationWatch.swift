@@ -20,7 +20,7 @@ final class RevocationWatch {
     private let log: RevocationLog
     private let logger: Logger
     private var cursor = RevocationCursor()
-    private var sight: Sight
+    private var sight: RevocationFreshness
     private var timer: RepeatedTask?
     private var isReading = false
     /// Something came while it was read.
@@ -44,7 +44,7 @@ final class RevocationWatch {
         self.channel = Subscriptions(client: self.client, connections: 1, timing: timing, logger: ofLedger)
         self.name = state.keyspace.control
         self.log = RevocationLog(ledger: self.client, settings: state)
-        self.sight = Sight(
+        self.sight = RevocationFreshness(
             now: NIODeadline.now().uptimeNanoseconds,
             patience: UInt64(settings.revocationPatience.milliseconds) * 1_000_000)
         self.channel.onMessage = { [unowned self] _, _ in self.poll() }
@@ -82,9 +82,9 @@ final class RevocationWatch {
     func tick() { self.sight.tick() }
 
     /// What is revoked may not be known: no position is shown.
-    var isBlind: Bool { self.sight.isBlind(now: NIODeadline.now().uptimeNanoseconds) }
+    var isRevocationStateStale: Bool { self.sight.isRevocationStateStale(now: NIODeadline.now().uptimeNanoseconds) }
     /// The same, and it is Redis that does not answer.
-    var shouldReportStale: Bool { self.sight.isToBeTold(now: NIODeadline.now().uptimeNanoseconds) }
+    var shouldReportStale: Bool { self.sight.isReportable(now: NIODeadline.now().uptimeNanoseconds) }
     var silentSince: NIODeadline? { [self.client.silentSince, self.channel.silentSince].compactMap { $0 }.min() }
 
     // MARK: looking
@@ -106,7 +106,7 @@ final class RevocationWatch {
                 return watch.logger.debug("reading revocations failed", metadata: [LogKey.reason: "\(error)"])
             }
             // Of an answer that came late, nobody knows how much happened since it was asked for.
-            if watch.needsAnotherRead || watch.isBlind {
+            if watch.needsAnotherRead || watch.isRevocationStateStale {
                 watch.needsAnotherRead = false
                 watch.poll()
             }
@@ -128,7 +128,7 @@ final class RevocationWatch {
             if !revocations.isEmpty { watch.onRevoked(revocations, isFirst) }
             guard !isMore else { return watch.readToEnd(isFirst: isFirst) }
             watch.sight.answered(sentAt: sentAt)
-            if !watch.isBlind { watch.onUpToDate() }
+            if !watch.isRevocationStateStale { watch.onUpToDate() }
             return watch.eventLoop.makeSucceededVoidFuture()
         }
     }

@@ -44,7 +44,7 @@ import Testing
             pool: ZonePool(ledger: client, live: client, settings: settings),
             revocationLog: RevocationLog(ledger: client, settings: settings), geocoder: nil,
             streams: AuditStreams(ledger: client, settings: settings),
-            registry: GatewayRegistry(live: client, settings: settings), isBlind: { false })
+            registry: GatewayRegistry(live: client, settings: settings), isRevocationStateStale: { false })
         return Routes(
             services,
             SharedServices(

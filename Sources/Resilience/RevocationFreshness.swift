@@ -3,7 +3,7 @@
 // successful read. A loop that was itself stopped is stale too, but has no outage to report to clients.
 
 /// When the revocation stream was last read. Times are nanoseconds of a monotonic clock.
-package struct Sight: Sendable {
+package struct RevocationFreshness: Sendable {
     /// How long the state counts as fresh after a successful read.
     package let patience: UInt64
     /// When the last successful read was sent: every revocation before that is known.
@@ -12,7 +12,7 @@ package struct Sight: Sendable {
     private var ticks = 0
 
     /// Ticks without an answer after which clients are notified: the loop was running all the time, so the cause is Redis.
-    package static let ticksToTell = 10
+    package static let ticksToReport = 10
 
     package init(now: UInt64, patience: UInt64 = .seconds(1)) {
         self.seenAt = now
@@ -27,8 +27,10 @@ package struct Sight: Sendable {
 
     package mutating func tick() { self.ticks += 1 }
 
-    package func isBlind(now: UInt64) -> Bool { now > self.seenAt + self.patience }
+    package func isRevocationStateStale(now: UInt64) -> Bool { now > self.seenAt + self.patience }
 
     /// Whether the state is stale for another reason than a stopped loop.
-    package func isToBeTold(now: UInt64) -> Bool { self.ticks >= Self.ticksToTell && self.isBlind(now: now) }
+    package func isReportable(now: UInt64) -> Bool {
+        self.ticks >= Self.ticksToReport && self.isRevocationStateStale(now: now)
+    }
 }

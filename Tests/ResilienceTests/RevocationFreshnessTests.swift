@@ -1,0 +1,60 @@
+// When a loop is blind to what is revoked, and when it has somebody to tell.
+
+import Resilience
+import Testing
+
+@Suite struct SightTests {
+    private func ticked(_ sight: RevocationFreshness, _ count: Int) -> RevocationFreshness {
+        var sight = sight
+        for _ in 0..<count { sight.tick() }
+        return sight
+    }
+
+    @Test func `a loop sees for as long as its patience after it asked, not after it was answered`() {
+        var sight = RevocationFreshness(now: 0)
+        sight.answered(sentAt: .milliseconds(500))
+        #expect(!sight.isRevocationStateStale(now: .milliseconds(1500)))
+        #expect(sight.isRevocationStateStale(now: .milliseconds(1501)))
+    }
+
+    @Test func `an answer to an older question takes nothing back`() {
+        var sight = RevocationFreshness(now: 0)
+        sight.answered(sentAt: .seconds(5))
+        sight.answered(sentAt: .seconds(3))
+        #expect(!sight.isRevocationStateStale(now: .seconds(6)))
+    }
+
+    @Test func `a loop that was there all the time tells that it is blind`() {
+        let sight = self.ticked(RevocationFreshness(now: 0), RevocationFreshness.ticksToReport)
+        #expect(!sight.isReportable(now: .seconds(1)))
+        #expect(sight.isReportable(now: .milliseconds(1001)))
+    }
+
+    @Test func `a loop that stood still is blind and tells nobody`() {
+        let sight = self.ticked(RevocationFreshness(now: 0), RevocationFreshness.ticksToReport - 1)
+        #expect(sight.isRevocationStateStale(now: .seconds(20)))
+        #expect(!sight.isReportable(now: .seconds(20)))
+    }
+
+    @Test func `a late answer does not give sight, a new one does`() {
+        var sight = self.ticked(RevocationFreshness(now: 0), 50)
+        sight.answered(sentAt: .milliseconds(100))
+        #expect(sight.isRevocationStateStale(now: .seconds(5)))
+        sight.answered(sentAt: .seconds(5))
+        #expect(!sight.isRevocationStateStale(now: .seconds(5)))
+    }
+
+    @Test func `blindness is told at once, and restored only when it is over`() {
+        var outage = Outage()
+        #expect(
+            outage.observe(silentSince: nil, isSettled: true, isRevocationStateStale: true, now: .seconds(1))
+                == .degraded)
+        #expect(
+            outage.observe(silentSince: nil, isSettled: true, isRevocationStateStale: true, now: .seconds(2)) == nil)
+        #expect(
+            outage.observe(silentSince: nil, isSettled: false, isRevocationStateStale: false, now: .seconds(3)) == nil)
+        #expect(
+            outage.observe(silentSince: nil, isSettled: true, isRevocationStateStale: false, now: .seconds(4))
+                == .restored)
+    }
+}
