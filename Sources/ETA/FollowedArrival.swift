@@ -106,7 +106,7 @@ struct FollowedArrival {
             return self.tell(
                 .init(
                     state: .ok, arrivesAt: wall + Int64(seconds * 1000), seconds: Int64(seconds.rounded()),
-                    source: known.source, confidence: known.confidence, at: wall, after: known.after))
+                    source: known.source, confidence: known.confidence, at: wall, stopsBefore: known.stopsBefore))
         case .recalculating: return self.tell(unless: .recalculating, wall)
         case .unavailable: return self.tell(unless: .unavailable, wall)
         }
@@ -114,7 +114,7 @@ struct FollowedArrival {
 
     private mutating func tell(unless state: ArrivalState, _ wall: Int64) -> Step {
         guard self.told?.state != state else { return .wait }
-        return self.tell(ArrivalEstimate(state: state, at: wall, after: self.after))
+        return self.tell(ArrivalEstimate(state: state, at: wall, stopsBefore: self.stopsBefore))
     }
 
     private mutating func tell(_ estimate: ArrivalEstimate) -> Step {
@@ -141,7 +141,7 @@ struct FollowedArrival {
         return Round(stops: stops).way(to: stops.count - 1)
     }
 
-    private var after: Int64? { self.before.isEmpty ? nil : Int64(self.before.count) }
+    private var stopsBefore: Int64? { self.before.isEmpty ? nil : Int64(self.before.count) }
 
     /// What to ask a service: `nil` without a position, and for a way that nobody knows.
     var question: RouteQuestion? {
@@ -169,7 +169,8 @@ struct FollowedArrival {
         let confidence: ArrivalConfidence = route.map { $0.answer.knowsTraffic ? .high : .medium } ?? .low
         let estimate = ArrivalEstimate(
             state: .ok, arrivesAt: wall + Int64(remaining * 1000), seconds: Int64(remaining.rounded()),
-            source: (route?.source ?? .builtIn).rawValue, confidence: confidence, at: wall, after: self.after)
+            source: (route?.source ?? .builtIn).rawValue, confidence: confidence, at: wall,
+            stopsBefore: self.stopsBefore)
         (self.own, self.lastKnown) = (estimate, estimate)
         return estimate
     }

@@ -135,7 +135,7 @@ extension JobView {
 
     /// As it was kept, or that it is called into question: its rider is not seen any more.
     private static func eta(_ kept: ArrivalEstimate, isStale: Bool) -> ArrivalEstimate {
-        isStale ? ArrivalEstimate(state: .recalculating, at: kept.at, after: kept.after) : kept
+        isStale ? ArrivalEstimate(state: .recalculating, at: kept.at, stopsBefore: kept.stopsBefore) : kept
     }
 
     /// Why nothing is shown of a rider that is underway: it shared its position, and does not any more.

@@ -61,7 +61,7 @@ import Testing
         #"{"type":"eta","job":"j","state":"ok","arrivesAt":1,"seconds":999999999999999999,"at":1}"#,
         #"{"type":"eta","job":"j","state":"ok","arrivesAt":1,"seconds":-1,"at":1}"#,
         #"{"type":"eta","job":"j","state":"unavailable","at":-999999999999999999}"#,
-        #"{"type":"eta","job":"j","state":"unavailable","at":1,"after":999999999999999999}"#,
+        #"{"type":"eta","job":"j","state":"unavailable","at":1,"stopsBefore":999999999999999999}"#,
         #"{"type":"eta","job":"j","state":"unavailable","at":9223372036854775807}"#,
     ])
     func `B27: no number of an arrival is beyond what can be counted with`(text: String) {

@@ -35,7 +35,7 @@ test('an arrival that is not known says why', () => {
   const said = (more, locale = 'en') => arrivalText({at: NOW, ...more}, NOW, locale);
   assert.equal(said({state: 'recalculating'}), 'ETA recalculating\u2026');
   assert.equal(said({state: 'unavailable'}), 'ETA unavailable');
-  assert.equal(said({state: 'unavailable', after: 1}), 'After another stop');
+  assert.equal(said({state: 'unavailable', stopsBefore: 1}), 'After another stop');
   assert.equal(said({state: 'unavailable'}, 'de'), 'Ankunftszeit nicht verf\u00fcgbar');
   assert.equal(arrivalText(null, NOW, 'en'), '');
   assert.deepEqual(arrival(null, NOW), {kind: 'none'});

@@ -110,7 +110,7 @@ const HEARING = {
     ({view}) => [view.tracking, view.reason], ({view}) => [view.tracking, view.reason, view.text, view.position],
     ({view}) => [view.tracking, view.reason, view.text],
   ],
-  eta: [({view}) => [view.eta.arrivesAt, view.eta.confidence], ({view}) => [view.eta.state, view.eta.after]],
+  eta: [({view}) => [view.eta.arrivesAt, view.eta.confidence], ({view}) => [view.eta.state, view.eta.stopsBefore]],
   ended: [({view}) => [view.ended, view.position]],
   proximity: [({view}) => [view.proximity]],
   unavailable: [({view, told}) => [view.unavailable, told.reason], ({view}) => [view.unavailable]],

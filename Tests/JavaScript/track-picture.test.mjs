@@ -118,7 +118,7 @@ test('the arrival time counts down between updates, and a wrong local clock does
   const later = underway('service', {eta: {state: 'ok', arrivesAt: WALL + 72 * 60_000, at: WALL}});
   assert.equal(seen(later).eta, 'Arriving at 3:45 PM');
   assert.equal(seen(later).facts.arrival, '3:45 PM');
-  assert.equal(seen(underway('service', {eta: {state: 'ok', arrivesAt: WALL + 720_000, after: 1}})).eta,
+  assert.equal(seen(underway('service', {eta: {state: 'ok', arrivesAt: WALL + 720_000, stopsBefore: 1}})).eta,
     'Arriving in 12 min, after another stop');
 });
 

@@ -42,7 +42,7 @@ public struct ArrivalEstimate: Hashable, Sendable {
     /// When it was said, ms since the epoch.
     public var at: Int64
     /// Stops that the rider makes before this one; `nil` for none. Without `arrivesAt`: where they are is not known.
-    public var after: Int64?
+    public var stopsBefore: Int64?
 
     /// What its numbers may be: ms since the epoch with at most 13 digits, s, and stops.
     static let times: ClosedRange<Int64> = 0...9_999_999_999_999
@@ -51,7 +51,7 @@ public struct ArrivalEstimate: Hashable, Sendable {
 
     public init(
         state: ArrivalState, arrivesAt: Int64? = nil, seconds: Int64? = nil, source: String? = nil,
-        confidence: ArrivalConfidence? = nil, at: Int64, after: Int64? = nil
+        confidence: ArrivalConfidence? = nil, at: Int64, stopsBefore: Int64? = nil
     ) {
         self.state = state
         self.arrivesAt = arrivesAt
@@ -59,7 +59,7 @@ public struct ArrivalEstimate: Hashable, Sendable {
         self.source = source
         self.confidence = confidence
         self.at = at
-        self.after = after
+        self.stopsBefore = stopsBefore
     }
 }
 
@@ -71,13 +71,13 @@ extension ArrivalEstimate {
         writer.field("source", self.source)
         writer.field("confidence", self.confidence?.rawValue)
         writer.field("at", self.at)
-        writer.field("after", self.after)
+        writer.field("stopsBefore", self.stopsBefore)
     }
 
     init(from reader: inout JSONReader) throws(BadMessage) {
         let members = Members("eta")
         var (state, at) = (ArrivalState?.none, Int64?.none)
-        var (arrivesAt, seconds, after) = (Int64?.none, Int64?.none, Int64?.none)
+        var (arrivesAt, seconds, stopsBefore) = (Int64?.none, Int64?.none, Int64?.none)
         var (source, confidence) = (String?.none, ArrivalConfidence?.none)
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("state") {
@@ -92,20 +92,20 @@ extension ArrivalEstimate {
                 confidence = ArrivalConfidence(rawValue: try reader.string())
             } else if name.equals("at") {
                 at = try reader.integer()
-            } else if name.equals("after") {
-                after = try reader.integer()
+            } else if name.equals("stopsBefore") {
+                stopsBefore = try reader.integer()
             } else {
                 try reader.value()
             }
         }
         self.init(
             state: try members.required(state, "state"), arrivesAt: arrivesAt, seconds: seconds, source: source,
-            confidence: confidence, at: try members.required(at, "at"), after: after)
+            confidence: confidence, at: try members.required(at, "at"), stopsBefore: stopsBefore)
         guard self.state != .ok || arrivesAt != nil && seconds != nil else {
             throw BadMessage("an eta that is ok needs arrivesAt and seconds")
         }
         guard Self.times.contains(self.at), arrivesAt.map(Self.times.contains) != false,
-            seconds.map(Self.waits.contains) != false, after.map(Self.stops.contains) != false
+            seconds.map(Self.waits.contains) != false, stopsBefore.map(Self.stops.contains) != false
         else { throw BadMessage("a number of an eta is out of range") }
     }
 }

@@ -115,7 +115,7 @@ const minutesText = (minutes, locale, isSpoken) => formatter('NumberFormat', loc
  * What an arrival asks to be said: `now` under a minute, `within` so many minutes under an hour, `at` a time from then
  * on.
  *
- * @param {{state: string, arrivesAt?: number, after?: number}|null} eta
+ * @param {{state: string, arrivesAt?: number, stopsBefore?: number}|null} eta
  * @param {number} serverTime ms since the epoch, by the gateway's clock
  * @returns {{kind: 'none'|'now'|'within'|'at'|'recalculating'|'unavailable'|'afterStop', minutes?: number, at?:
  *     number}}
@@ -123,7 +123,7 @@ const minutesText = (minutes, locale, isSpoken) => formatter('NumberFormat', loc
 export function arrival(eta, serverTime) {
   if (!eta) return {kind: 'none'};
   if (eta.state === 'recalculating') return {kind: 'recalculating'};
-  if (eta.state !== 'ok') return {kind: eta.after ? 'afterStop' : 'unavailable'};
+  if (eta.state !== 'ok') return {kind: eta.stopsBefore ? 'afterStop' : 'unavailable'};
   const rest = eta.arrivesAt - serverTime;
   if (rest < MINUTE) return {kind: 'now'};
   const minutes = Math.round(rest / MINUTE);

@@ -69,7 +69,7 @@ export interface Eta {
   readonly source?: string;
   readonly confidence?: 'low' | 'medium' | 'high';
   readonly at: number;
-  /** Stops before. */ readonly after?: number;
+  /** Stops before. */ readonly stopsBefore?: number;
 }
 
 export interface Step {

@@ -133,7 +133,7 @@ function detail(view, {kind, isMapped, isStale, isKept, isUnseen, serverTime, ag
 function etaText(eta, when, {serverTime, locale, timeZone, clockOffset}, words) {
   if (!eta) return '';
   const text = arrivalText(eta, serverTime, locale, {clockOffset, timeZone});
-  return eta.after && when.kind !== 'afterStop' && eta.state === 'ok' ? `${text}, ${words.afterStop}` : text;
+  return eta.stopsBefore && when.kind !== 'afterStop' && eta.state === 'ok' ? `${text}, ${words.afterStop}` : text;
 }
 
 /** The map in a sentence; of a place that is no news it says that it was there. */

@@ -46,7 +46,7 @@ import Testing
                     let first = try await messages.eta()
                     #expect(first.state == .ok && first.source == "built_in" && first.confidence == .low)
                     #expect((60...1200).contains(try #require(first.seconds)))
-                    #expect(try #require(first.arrivesAt) - first.at > 59_000 && first.after == nil)
+                    #expect(try #require(first.arrivesAt) - first.at > 59_000 && first.stopsBefore == nil)
                     try await rider.report(job, step: 999)
                     let second = try await messages.eta()
                     #expect(second.state == .ok && second.at > first.at)
@@ -124,7 +124,7 @@ import Testing
                                 shown.append(message)
                                 if case .eta(_, let estimate) = message { return estimate } else { return nil }
                             }
-                            if eta.state == .ok, eta.after == after { return eta }
+                            if eta.state == .ok, eta.stopsBefore == after { return eta }
                         }
                     }
                     let direct = try await eta(nil, [second])
