@@ -160,7 +160,7 @@ package struct Routes: Sendable {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
         let deadline = try await self.answer(self.jobs.startTravel(job, by: grant.person))
-        try await self.tellHome(of: grant.person) { $0.backgroundTrips.started(.init(rider: grant.person, job: job)) }
+        try await self.tellHome(of: grant.person) { $0.restTrips.started(.init(rider: grant.person, job: job)) }
         return try Self.json(TravelDocument(job: job.text, active: true, deadline: deadline))
     }
 
@@ -169,8 +169,8 @@ package struct Routes: Sendable {
         let job = try self.job(context, grant)
         try await self.answer(self.jobs.stopTravel(job, by: grant.person))
         try await self.tellHome(of: grant.person) { loop in
-            loop.backgroundTrips.restart(.init(rider: grant.person, job: job))
-            loop.backgroundRiders.stopped(job, of: grant.person)
+            loop.restTrips.restart(.init(rider: grant.person, job: job))
+            loop.restReporters.stopped(job, of: grant.person)
         }
         return try Self.json(TravelDocument(job: job.text, active: false))
     }

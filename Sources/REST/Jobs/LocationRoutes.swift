@@ -94,7 +94,7 @@ extension Routes {
         let (all, shown) = (jobs, accepted)
         let guidance = try await self.loops.atHome(of: grant.person) { loop in
             loop.eventLoop.makeSucceededFuture(
-                loop.backgroundRiders.batchValidated(all, accepted: shown, of: grant.person))
+                loop.restReporters.batchValidated(all, accepted: shown, of: grant.person))
         }.get()
         if refused.count == jobs.count, let first = refused.first { throw Problem(first.refusal) }
         // The rider is there, as far as its zone is concerned; what is wrong with that does not concern the batch.
@@ -143,8 +143,8 @@ extension Routes {
         let judged = try await self.loops.atHome(of: grant.person) { loop in
             let bound = NIOLoopBound(loop, eventLoop: loop.eventLoop)
             // Each time: the batch before this one may have gone to another gateway.
-            return loop.backgroundTrips.read(trip, again: true).map {
-                bound.value.backgroundTrips.judge(
+            return loop.restTrips.read(trip, again: true).map {
+                bound.value.restTrips.judge(
                     batch.fixes, strays: batch.strays, battery: batch.battery, trip) ?? Judged(judgement: .held)
             }
         }.get()
@@ -163,8 +163,8 @@ extension Routes {
         switch verdict {
         case .accepted(_, let listeners):
             try await self.tellHome(of: trip.rider) { loop in
-                _ = loop.backgroundTrips.published(fix, trip, listeners: listeners)
-                loop.backgroundRiders.published(fix, of: trip.job, by: trip.rider, receivedAt: receivedAt)
+                _ = loop.restTrips.published(fix, trip, listeners: listeners)
+                loop.restReporters.published(fix, of: trip.job, by: trip.rider, receivedAt: receivedAt)
             }
             return .accepted
         case .stale: return try await self.overrule(.outOfOrder, trip)
@@ -187,7 +187,7 @@ extension Routes {
 
     /// Redis knows more than this gateway.
     private func overrule(_ reason: FixRefusal, _ trip: TripValidators.Key) async throws -> Intake {
-        try await self.tellHome(of: trip.rider) { $0.backgroundTrips.overrule(reason, trip) }
+        try await self.tellHome(of: trip.rider) { $0.restTrips.overrule(reason, trip) }
         return Intake(reason)
     }
 

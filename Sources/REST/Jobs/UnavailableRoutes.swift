@@ -38,7 +38,7 @@ extension Routes {
         // Not noted, it would be lost: the phone has nothing else to say, and is to say it again.
         let isNoted = try await self.answer(
             self.loops.atHome(of: grant.person) { loop in
-                loop.backgroundRiders.reported(reason, for: job, of: grant.person)
+                loop.restReporters.reported(reason, for: job, of: grant.person)
             })
         guard isNoted else { throw Problem(off) }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])

@@ -24,8 +24,8 @@ package final class LoopState {
     package let publisher: LocationPublisher
     package let notes: VerdictNotes
     /// Of riders who report by REST.
-    package private(set) lazy var backgroundTrips = TripValidators(loop: self, most: Self.mostBackgroundTrips)
-    package private(set) lazy var backgroundRiders = BackgroundRiders(loop: self, most: Self.mostBackgroundTrips)
+    package private(set) lazy var restTrips = TripValidators(loop: self, most: Self.maxRESTTrips)
+    package private(set) lazy var restReporters = RESTReporters(loop: self, most: Self.maxRESTTrips)
     package let jobs: JobControl
     package let links: TrackingLinks
     package let tickets: Tickets
@@ -69,7 +69,7 @@ package final class LoopState {
     /// Subscriber connections of a gateway at each of the two instances, spread over its loops; a loop has at least one.
     static let subscriberConnections = 4
     /// Trips by REST that a loop knows at once, and their riders, about a KiB each.
-    static let mostBackgroundTrips = 10_000
+    static let maxRESTTrips = 10_000
     /// Jobs that a gateway reads again at the same time, at most.
     static let maxResyncs = 500
 
@@ -155,7 +155,7 @@ package final class LoopState {
         self.revocationReader.onUpToDate = { [unowned self] in self.relay.showSuppressedPositions() }
         self.live.onReturned { [unowned self] in
             for rider in self.riderSessions.values { rider.republish() }
-            self.backgroundRiders.republish()
+            self.restReporters.republish()
         }
     }
 

@@ -18,7 +18,7 @@ import Testing
 
     private static func run(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {
         try await within {
-            try await RunningGateway.run(isSecure: false, BackgroundRiderTests.oldSoon) { gateway in
+            try await RunningGateway.run(isSecure: false, RESTReporterTests.oldSoon) { gateway in
                 for name in ["job-1", "job-2"] {
                     _ = try await gateway.travellingJob(name)
                     try await Self.travel(gateway, name, "PUT")

@@ -10,7 +10,7 @@ internal import Tracking
 internal import TrafficControl
 
 /// The riders whose reports come in on one loop by requests. Confined to it.
-package final class BackgroundRiders {
+package final class RESTReporters {
     private struct Entry {
         var rate = ReportRate()
         let round: RiderRound
@@ -52,15 +52,15 @@ package final class BackgroundRiders {
         for job in accepted { self.entries.values[index].round.accepted(job) }
         // Reports come, and nobody is shown one: that is a silence too.
         for job in jobs where !accepted.contains(job) {
-            self.loop.backgroundTrips.reportUnavailability(of: self.trip(job, rider))
+            self.loop.restTrips.reportUnavailability(of: self.trip(job, rider))
         }
         if !accepted.isEmpty {
             let trips = self.entries.values[index].jobs.map { self.trip($0, rider) }
-            _ = self.entries.values[index].rate.observe(self.loop.backgroundTrips.circumstances(of: trips))
+            _ = self.entries.values[index].rate.observe(self.loop.restTrips.circumstances(of: trips))
         }
         // Each time, since the answer before this one may have been lost.
         let proximities = accepted.compactMap { job in
-            self.loop.backgroundTrips.proximity(of: self.trip(job, rider)).map { (job: job, state: $0) }
+            self.loop.restTrips.proximity(of: self.trip(job, rider)).map { (job: job, state: $0) }
         }
         return Guidance(rate: self.entries.values[index].rate.interval, proximities: proximities)
     }
@@ -89,7 +89,7 @@ package final class BackgroundRiders {
     /// - Returns: as `TripValidators.reported`.
     package func reported(_ reason: UnavailableReason, for job: JobID, of rider: PersonID) -> EventLoopFuture<Bool> {
         self.reportReceived(for: [job], of: rider)
-        return self.loop.backgroundTrips.reported(reason, self.trip(job, rider), isAssigned: true)
+        return self.loop.restTrips.reported(reason, self.trip(job, rider), isAssigned: true)
     }
 
     private func trip(_ job: JobID, _ rider: PersonID) -> TripValidators.Key { .init(rider: rider, job: job) }
@@ -121,6 +121,6 @@ package final class BackgroundRiders {
 
     private func becameSilent(_ rider: PersonID) {
         guard let entry = self.entries.removeValue(forKey: rider) else { return }
-        for job in entry.jobs { self.loop.backgroundTrips.becameSilent(self.trip(job, rider)) }
+        for job in entry.jobs { self.loop.restTrips.becameSilent(self.trip(job, rider)) }
     }
 }

@@ -11,7 +11,7 @@ import Testing
 @testable import Realtime
 
 /// Riders whose phones report by requests: what they are asked for, and what others are told of their silence.
-@Suite struct BackgroundRiderTests {
+@Suite struct RESTReporterTests {
     /// m of a degree of latitude.
     private static let metersOfDegree = 111_195.0
 
