@@ -35,7 +35,7 @@ package struct KeyFetch: Sendable {
                     + "Check that ENROUTE_TOKEN_JWKS_URL is the URL of its key set."
             case .notReached(let reason):
                 "The issuer of keys cannot be reached: \(reason). Check that it is running and that its certificate was issued "
-                    + "by a CA of the system or of ENROUTE_TOKEN_JWKS_CA."
+                    + "by a CA of the system or of ENROUTE_TOKEN_JWKS_CA_FILE."
             }
         }
     }
@@ -73,7 +73,7 @@ package struct KeyFetch: Sendable {
                 authorities: authorities, longestWait: longestWait, longestAnswer: JWKSet.longest)
         } catch {
             throw Unusable(
-                description: "ENROUTE_TOKEN_JWKS_CA names \(error.path), which contains no PEM certificate.")
+                description: "ENROUTE_TOKEN_JWKS_CA_FILE names \(error.path), which contains no PEM certificate.")
         }
     }
 

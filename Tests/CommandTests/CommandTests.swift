@@ -129,10 +129,10 @@ import Testing
             ),
             (["ENROUTE_TOKEN_SECRET": "short"], 78, "shorter than 32 bytes"),
             (["ENROUTE_TOKEN_SECRET": ""], 78, "No key to check tokens"),
-            (["ENROUTE_TOKEN_PUBLIC_KEY": "/no.pem"], 78, "/no.pem, which can not be read"),
+            (["ENROUTE_TOKEN_PUBLIC_KEY_FILES": "/no.pem"], 78, "/no.pem, which can not be read"),
             (["ENROUTE_TOKEN_JWKS_URL": "http://issuer.example/keys"], 78, "must begin with https://"),
             (
-                ["ENROUTE_TOKEN_JWKS_URL": "https://localhost", "ENROUTE_TOKEN_JWKS_CA": "/no.pem"], 78,
+                ["ENROUTE_TOKEN_JWKS_URL": "https://localhost", "ENROUTE_TOKEN_JWKS_CA_FILE": "/no.pem"], 78,
                 "no certificate"
             ),
             (
@@ -208,7 +208,9 @@ import Testing
         for (file, pem) in zip(files, [Self.p256, Self.ed25519]) {
             try pem.write(to: file, atomically: true, encoding: .utf8)
         }
-        let keys = ["ENROUTE_TOKEN_PUBLIC_KEY": files.map(\.path).joined(separator: ", "), "ENROUTE_TOKEN_KID": kids]
+        let keys = [
+            "ENROUTE_TOKEN_PUBLIC_KEY_FILES": files.map(\.path).joined(separator: ", "), "ENROUTE_TOKEN_KEY_IDS": kids,
+        ]
         let outcome = try await Self.run(["check"], environment: Self.good.merging(keys) { $1 })
         #expect(outcome.code == code, "\(outcome)")
         #expect(outcome.all.contains(reason), "\(outcome)")

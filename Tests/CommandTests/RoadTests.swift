@@ -106,7 +106,7 @@ import Testing
                     #expect(other.error.contains("not_found"))
                     let forged = try await CommandTests.run(
                         ["replay", trip, "--job", "visit-1", "--url", "wss://localhost:\(port)", "--insecure"],
-                        environment: ["ENROUTE_TOKEN": "x.y.z"])
+                        environment: ["ENROUTE_REPLAY_TOKEN": "x.y.z"])
                     #expect(forged.code == 69)
                     #expect(forged.error.contains("HTTP status 401"), "\(forged.error)")
                 }

@@ -57,12 +57,12 @@ import Testing
             ["must start with https://", "anyone who can alter the response can sign in as anybody"]
         ),
         (
-            ["ENROUTE_TOKEN_JWKS_URL": "https://issuer.example/keys", "ENROUTE_TOKEN_JWKS_CA": "/no.pem"],
-            ["ENROUTE_TOKEN_JWKS_CA names /no.pem"]
+            ["ENROUTE_TOKEN_JWKS_URL": "https://issuer.example/keys", "ENROUTE_TOKEN_JWKS_CA_FILE": "/no.pem"],
+            ["ENROUTE_TOKEN_JWKS_CA_FILE names /no.pem"]
         ),
         (
-            ["ENROUTE_TOKEN_JWKS_CA": "/no.pem"],
-            ["ENROUTE_TOKEN_JWKS_CA is set", "ENROUTE_TOKEN_JWKS_URL, or unset it"]
+            ["ENROUTE_TOKEN_JWKS_CA_FILE": "/no.pem"],
+            ["ENROUTE_TOKEN_JWKS_CA_FILE is set", "ENROUTE_TOKEN_JWKS_URL, or unset it"]
         ),
         (["ENROUTE_ETA_OSRM_URL": "osrm:5000"], ["ENROUTE_ETA_OSRM_URL", "must be like http://osrm:5000"]),
         (

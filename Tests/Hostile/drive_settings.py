@@ -94,11 +94,11 @@ KINDS: dict[str, Kind] = {
     "REDIS_LEDGER_ADMIN_URL": kind(NO_REDIS),
     "LISTEN_ALLOWED_ORIGINS": kind(["word", "https://a/path", "ftp://a", "https://a,word", "https://", "*"]),
     "REDIS_PREFIX": kind(["a b", "{{}}", "*", "x" * 65, "ä", "[a]"]),
-    "TOKEN_PUBLIC_KEY": kind(NO_FILES + ["{certificate}"], TOKEN_SECRET=""),
+    "TOKEN_PUBLIC_KEY_FILES": kind(NO_FILES + ["{certificate}"], TOKEN_SECRET=""),
     "TOKEN_SECRET": kind(["short", "x" * 31]),
-    "TOKEN_KID": kind(["a,b,c", "a,"], EITHER, TOKEN_PUBLIC_KEY="{public}"),
+    "TOKEN_KEY_IDS": kind(["a,b,c", "a,"], EITHER, TOKEN_PUBLIC_KEY_FILES="{public}"),
     "TOKEN_JWKS_URL": kind(NO_URLS),
-    "TOKEN_JWKS_CA": kind(NO_FILES, TOKEN_JWKS_URL="https://127.0.0.1:9/keys"),
+    "TOKEN_JWKS_CA_FILE": kind(NO_FILES, TOKEN_JWKS_URL="https://127.0.0.1:9/keys"),
     "SNS_TOPICS": kind(
         ["word", "arn:aws:sqs:eu-central-1:123456789012:orders", "arn:aws:sns:eu-central-1:x:orders", "arn:"]
     ),
@@ -133,7 +133,7 @@ KINDS: dict[str, Kind] = {
     # Any text, and a replay's alone.
     "TOKEN_ISSUER": kind([], STARTS),
     "TOKEN_AUDIENCE": kind([], STARTS),
-    "TOKEN": kind([], STARTS),
+    "REPLAY_TOKEN": kind([], STARTS),
     "LEAFLET_FOLDER": kind(["/nonexistent"], EITHER),
 }
 # Files that are no settings, and what a tool that reads them must say (found.md, B14).
@@ -209,11 +209,11 @@ def cases() -> tuple[list[Case], list[str]]:
             "TLS_KEY_FILE",
             "REDIS_LIVE_URL",
             "TOKEN_SECRET",
-            "TOKEN_PUBLIC_KEY",
+            "TOKEN_PUBLIC_KEY_FILES",
             "TILE_ATTRIBUTION",
             "LISTEN_PORT",
             "MANAGEMENT_PORT",
-            "TOKEN",
+            "REPLAY_TOKEN",
         ):
             all_cases.append(Case(name, "", known, STARTS))
     for text, says in FILES.items():

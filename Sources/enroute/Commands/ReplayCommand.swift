@@ -18,7 +18,7 @@ struct ReplayCommand: AsyncParsableCommand {
             Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. In NMEA, lines that begin with #, proprietary sentences
             ($P...) and unknown ones are skipped; damaged sentences are skipped with a warning. The job must exist, be this
             rider's, and be in_transit or on_the_way. Reports are as frequent as the gateway asks for; readings in between
-            are skipped. The token comes from --token-file, from ENROUTE_TOKEN, or is made with ENROUTE_TOKEN_SECRET.
+            are skipped. The token comes from --token-file, from ENROUTE_REPLAY_TOKEN, or is made with ENROUTE_TOKEN_SECRET.
 
             Examples:
               enroute replay trip.gpx --job job-1 --rider rider-7
@@ -103,9 +103,10 @@ struct ReplayCommand: AsyncParsableCommand {
             return text.trimmingCharacters(in: .whitespacesAndNewlines)
         }
         let configuration = try await ProcessConfiguration(file: nil)
-        if let token = configuration.text("ENROUTE_TOKEN") { return token }
+        if let token = configuration.text("ENROUTE_REPLAY_TOKEN") { return token }
         let secret = try configuration.required(
-            "ENROUTE_TOKEN_SECRET", "the rider needs a token: --token-file, ENROUTE_TOKEN, or the secret to make one.")
+            "ENROUTE_TOKEN_SECRET",
+            "the rider needs a token: --token-file, ENROUTE_REPLAY_TOKEN, or the secret to make one.")
         let mint = try await TokenMint(
             secret: secret, issuer: configuration.tokenIssuer(), audience: configuration.tokenAudience())
         return try await mint.token(

@@ -11,16 +11,16 @@ extension ProcessConfiguration {
     /// `nil` where no issuer is named.
     func keyFetch() throws -> KeyFetch? {
         guard let url = self.text("ENROUTE_TOKEN_JWKS_URL") else {
-            guard self.text("ENROUTE_TOKEN_JWKS_CA") == nil else {
+            guard self.text("ENROUTE_TOKEN_JWKS_CA_FILE") == nil else {
                 throw ConfigurationError(
                     description:
-                        "ENROUTE_TOKEN_JWKS_CA is set and no issuer is asked: name it in ENROUTE_TOKEN_JWKS_URL, "
+                        "ENROUTE_TOKEN_JWKS_CA_FILE is set and no issuer is asked: name it in ENROUTE_TOKEN_JWKS_URL, "
                         + "or unset it.")
             }
             return nil
         }
         do throws(KeyFetch.Unusable) {
-            return try KeyFetch(url: url, authorities: self.text("ENROUTE_TOKEN_JWKS_CA"))
+            return try KeyFetch(url: url, authorities: self.text("ENROUTE_TOKEN_JWKS_CA_FILE"))
         } catch {
             throw ConfigurationError(description: error.description)
         }
@@ -51,5 +51,5 @@ func fetchFirstKeys(_ settings: GatewaySettings) async throws {
     }
     throw Unavailable(
         description: "There is no key to check tokens with. \(error) "
-            + "To start without the issuer, set ENROUTE_TOKEN_PUBLIC_KEY besides.")
+            + "To start without the issuer, set ENROUTE_TOKEN_PUBLIC_KEY_FILES besides.")
 }

@@ -233,17 +233,17 @@ struct ProcessConfiguration {
     /// What checks tokens, and what keeps its keys those that an issuer publishes, where one is named.
     func tokens() async throws -> (TokenVerifier, JWKSSource?) {
         var keys: [TokenVerifier.Key] = []
-        var name = "ENROUTE_TOKEN_PUBLIC_KEY with ENROUTE_TOKEN_KID"
+        var name = "ENROUTE_TOKEN_PUBLIC_KEY_FILES with ENROUTE_TOKEN_KEY_IDS"
         do {
-            let sources = try self.list("ENROUTE_TOKEN_PUBLIC_KEY").map { file in
+            let sources = try self.list("ENROUTE_TOKEN_PUBLIC_KEY_FILES").map { file in
                 guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
                     throw ConfigurationError(
-                        description: "ENROUTE_TOKEN_PUBLIC_KEY names \(file), which can not be read.")
+                        description: "ENROUTE_TOKEN_PUBLIC_KEY_FILES names \(file), which can not be read.")
                 }
                 return (name: file, pem: pem)
             }
             // Without a public key its id says nothing, as before.
-            let kids = sources.isEmpty ? [] : self.list("ENROUTE_TOKEN_KID")
+            let kids = sources.isEmpty ? [] : self.list("ENROUTE_TOKEN_KEY_IDS")
             keys += try await TokenVerifier.Key.asymmetric(sources: sources, kids: kids)
             name = "ENROUTE_TOKEN_SECRET"
             if let secret = self.text(name) { keys.append(try await .hs256(secret: secret)) }
@@ -254,7 +254,7 @@ struct ProcessConfiguration {
         guard !keys.isEmpty || fetch != nil else {
             throw ConfigurationError(
                 description:
-                    "No key to check tokens with: set ENROUTE_TOKEN_PUBLIC_KEY (PEM files: P-256, RSA or Ed25519), "
+                    "No key to check tokens with: set ENROUTE_TOKEN_PUBLIC_KEY_FILES (PEM files: P-256, RSA or Ed25519), "
                     + "ENROUTE_TOKEN_JWKS_URL (where an issuer publishes its keys) or, for development, ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes).",
                 isMissing: true)
         }
