@@ -9,8 +9,8 @@ final class GatewayModel {
     unowned(unsafe) let world: World
     /// Followers by job, from when they subscribe until they leave.
     var table: [[Follower]]
-    var rereading: Rereading<Int>
-    var reads: [Rereading<Int>.Read] = []
+    var rereading: ResyncScheduler<Int>
+    var reads: [ResyncScheduler<Int>.Read] = []
     /// Reads without an answer, counted where they are sent.
     var readsInFlight = 0
     private(set) var outage = Outage()
@@ -28,9 +28,9 @@ final class GatewayModel {
         self.links = links
         self.world = world
         self.table = Array(repeating: [], count: world.plan.jobs)
-        var bounds = Rereading<Int>.Bounds()
+        var bounds = ResyncScheduler<Int>.Bounds()
         bounds.mostInFlight = world.plan.mostInFlight
-        self.rereading = Rereading(bounds: bounds, seed: world.random.next(), now: 0)
+        self.rereading = ResyncScheduler(bounds: bounds, seed: world.random.next(), now: 0)
     }
 
     var commands: Link { self.links[2] }

@@ -221,7 +221,7 @@ extension GatewayModel {
         }
     }
 
-    private func answered(_ read: Rereading<Int>.Read, _ view: View) {
+    private func answered(_ read: ResyncScheduler<Int>.Read, _ view: View) {
         self.readsInFlight -= 1
         let (job, now, epoch) = (read.job, self.world.now, epochNames[view.epoch])
         let followers = self.table[job]

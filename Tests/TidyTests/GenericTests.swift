@@ -12,7 +12,7 @@ import Testing
         "JSONDocument.swift value": "answers to requests",
         "Problem.swift response": "refusals of requests",
         "Durable": "once for each write that waits for a replica",
-        "Rereading": "once for a job in 5 s, and not for its messages",
+        "ResyncScheduler": "once for a job in 5 s, and not for its messages",
         "SaidLately": "once for what is logged",
         "SharedBuckets": "once when a session begins and ends: it keeps the buckets it takes from",
         "Subscribing": "once for each channel that is subscribed or left",

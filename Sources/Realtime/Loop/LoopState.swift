@@ -127,7 +127,7 @@ package final class LoopState {
         self.geocoder = routing.geocoder?(JobArrivals(live: self.live, settings: state))
         self.rounds = RiderRounds(live: self.live, settings: state)
         let spread = max(1, Self.subscriberConnections / loops)
-        var bounds = Rereading<JobID>.Bounds()
+        var bounds = ResyncScheduler<JobID>.Bounds()
         bounds.mostInFlight = max(1, Self.maxResyncs / loops)
         let events = Subscriptions(client: self.ledger, connections: spread, timing: timing, logger: ofLedger)
         let zones = ZoneRelay(

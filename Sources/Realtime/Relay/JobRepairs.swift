@@ -1,4 +1,4 @@
-// Making good what followers may have missed. Which job is read again, and when, is decided by `Rereading`; here it is read,
+// Making good what followers may have missed. Which job is read again, and when, is decided by `ResyncScheduler`; here it is read,
 // and the followers are shown it. Two ways: a repair shows the whole state as a `reset`; a check, every few seconds for
 // every followed job, compares, since a message that pub/sub lost leaves nothing behind that would reveal it.
 
@@ -20,7 +20,7 @@ final class JobRepairs {
     private let counts: LoopCounts
     private let limits: TimeLimits
     private let logger: Logger
-    private var scheduler: Rereading<JobID>
+    private var scheduler: ResyncScheduler<JobID>
     /// Jobs that the ledger knows no more, and since when.
     private var missingSince: [JobID: NIODeadline] = [:]
     /// Jobs whose positions the live instance let through, at the last look, although the ledger did not allow it.
@@ -38,7 +38,7 @@ final class JobRepairs {
     static let missingTimeout = TimeAmount.seconds(60)
 
     init(
-        eventLoop: any EventLoop, jobs: JobControl, counts: LoopCounts, bounds: Rereading<JobID>.Bounds,
+        eventLoop: any EventLoop, jobs: JobControl, counts: LoopCounts, bounds: ResyncScheduler<JobID>.Bounds,
         limits: TimeLimits, logger: Logger
     ) {
         self.eventLoop = eventLoop
@@ -46,7 +46,7 @@ final class JobRepairs {
         self.counts = counts
         self.limits = limits
         self.logger = logger
-        self.scheduler = Rereading(bounds: bounds, seed: .random(in: .min ... .max), now: Self.now)
+        self.scheduler = ResyncScheduler(bounds: bounds, seed: .random(in: .min ... .max), now: Self.now)
     }
 
     private static var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
@@ -85,7 +85,7 @@ final class JobRepairs {
         }
     }
 
-    private func resynced(_ read: Rereading<JobID>.Read, _ result: Result<JobView?, any Error>) {
+    private func resynced(_ read: ResyncScheduler<JobID>.Read, _ result: Result<JobView?, any Error>) {
         let job = read.job
         switch result {
         case .success(let view?):
@@ -118,7 +118,7 @@ final class JobRepairs {
     /// After a read that something came in between of.
     private static let rereadSpread = UInt64.milliseconds(250)
 
-    private func checked(_ read: Rereading<JobID>.Read, _ result: Result<JobCheck?, any Error>) {
+    private func checked(_ read: ResyncScheduler<JobID>.Read, _ result: Result<JobCheck?, any Error>) {
         let job = read.job
         switch result {
         case .success(let check?):
@@ -151,7 +151,7 @@ final class JobRepairs {
         _ = self.jobs.close(job, because: .deactivated)
     }
 
-    private func failed(_ read: Rereading<JobID>.Read, _ error: any Error) {
+    private func failed(_ read: ResyncScheduler<JobID>.Read, _ error: any Error) {
         self.logger.debug("job resync failed", metadata: [LogKey.job: "\(read.job)", LogKey.reason: "\(error)"])
         _ = self.scheduler.answered(read, .failed, now: Self.now)
     }

@@ -46,7 +46,7 @@ package final class LoopRelay {
 
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: Subscriptions,
-        events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, bounds: Rereading<JobID>.Bounds,
+        events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, bounds: ResyncScheduler<JobID>.Bounds,
         limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessWatch,
         isRevocationStateStale: @escaping () -> Bool,
         logger: Logger

@@ -1,4 +1,4 @@
-// Carries out what `Rereading` decides for the zones that are watched on one loop: reads a zone again for all its
+// Carries out what `ResyncScheduler` decides for the zones that are watched on one loop: reads a zone again for all its
 // watchers at once, and looks every few seconds whether a message was lost on its way.
 
 internal import EnrouteWire
@@ -17,7 +17,7 @@ final class ZoneRereads {
     private let pool: ZonePool
     private let counts: LoopCounts
     private let logger: Logger
-    private var scheduler: Rereading<ZoneID>
+    private var scheduler: ResyncScheduler<ZoneID>
     private var looks: [ZoneID: PoolLook] = [:]
 
     /// Who watches a zone here.
@@ -33,9 +33,9 @@ final class ZoneRereads {
         self.pool = pool
         self.counts = counts
         self.logger = logger
-        var bounds = Rereading<ZoneID>.Bounds()
+        var bounds = ResyncScheduler<ZoneID>.Bounds()
         bounds.mostInFlight = Self.mostInFlight
-        self.scheduler = Rereading(bounds: bounds, seed: .random(in: .min ... .max), now: Self.now)
+        self.scheduler = ResyncScheduler(bounds: bounds, seed: .random(in: .min ... .max), now: Self.now)
     }
 
     private static var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
@@ -69,7 +69,7 @@ final class ZoneRereads {
 
     // MARK: repairs
 
-    private func resync(_ read: Rereading<ZoneID>.Read) {
+    private func resync(_ read: ResyncScheduler<ZoneID>.Read) {
         self.counts.add(.zonesRepaired)
         let watchers = self.watchers(read.job)
         for watcher in watchers { watcher.unsynchronise() }
@@ -80,7 +80,7 @@ final class ZoneRereads {
         self.pool.read(read.job, since: since).whenComplete { bound.value.resynced(read, $0) }
     }
 
-    private func resynced(_ read: Rereading<ZoneID>.Read, _ result: Result<ZonePool.Reading, any Error>) {
+    private func resynced(_ read: ResyncScheduler<ZoneID>.Read, _ result: Result<ZonePool.Reading, any Error>) {
         switch result {
         case .success(let reading):
             guard self.scheduler.answered(read, .agrees, now: Self.now) else { break }
@@ -100,7 +100,7 @@ final class ZoneRereads {
     // MARK: checks
 
     /// Asks since the oldest version that somebody has seen, for which the answer is short when nothing is missing.
-    private func check(_ read: Rereading<ZoneID>.Read) {
+    private func check(_ read: ResyncScheduler<ZoneID>.Read) {
         self.counts.add(.zonesChecked)
         guard let seen = self.oldestSeen(of: read.job) else {
             _ = self.scheduler.answered(read, .agrees, now: Self.now)
@@ -111,7 +111,7 @@ final class ZoneRereads {
     }
 
     private func checked(
-        _ read: Rereading<ZoneID>.Read, since asked: Int64, _ result: Result<ZonePool.Reading, any Error>
+        _ read: ResyncScheduler<ZoneID>.Read, since asked: Int64, _ result: Result<ZonePool.Reading, any Error>
     ) {
         switch result {
         case .success(let reading):
@@ -134,7 +134,7 @@ final class ZoneRereads {
         self.watchers(zone).filter(\.isLive).compactMap(\.seen).min()
     }
 
-    private func failed(_ read: Rereading<ZoneID>.Read, _ error: any Error) {
+    private func failed(_ read: ResyncScheduler<ZoneID>.Read, _ error: any Error) {
         self.logger.debug("zone resync failed", metadata: [LogKey.zone: "\(read.job)", LogKey.reason: "\(error)"])
         _ = self.scheduler.answered(read, .failed, now: Self.now)
     }

@@ -3,8 +3,8 @@
 import Resilience
 import Testing
 
-@Suite struct RereadingAnswersTests {
-    private typealias Core = Rereading<Int>
+@Suite struct ResyncAnswersTests {
+    private typealias Core = ResyncScheduler<Int>
     private static let tick = UInt64.milliseconds(50)
 
     /// The time at which the job is read next, ns, looking every tick from `now`, and that read.

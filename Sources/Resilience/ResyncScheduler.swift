@@ -3,7 +3,7 @@
 // of them bounded, so that losing a connection with 20,000 jobs does not cause a storm of reads.
 
 /// Schedules reads, job by job. Times are nanoseconds of a monotonic clock.
-package struct Rereading<Job: Hashable & Sendable>: Sendable {
+package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     package struct Bounds: Sendable {
         /// Maximum number of reads under way.
         package var mostInFlight = 500
@@ -11,7 +11,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
         package var soonestCheck = UInt64.seconds(5)
         package var latestCheck = UInt64.seconds(9)
         /// A mismatch is confirmed by a second check after this time, because the message may still be on its way.
-        package var secondLook = UInt64.milliseconds(250)
+        package var confirmationDelay = UInt64.milliseconds(250)
         /// A failed read is retried after rand(0, min(longest, shortest * 2^n)).
         package var shortestRetry = UInt64.milliseconds(200)
         package var longestRetry = UInt64.seconds(1)
@@ -90,7 +90,7 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
         self.bounds = bounds
         self.jitter = SplitMix(seed: seed)
         self.nextTick = now / Self.tick
-        let longest = max(bounds.latestCheck, bounds.longestRetry, bounds.secondLook)
+        let longest = max(bounds.latestCheck, bounds.longestRetry, bounds.confirmationDelay)
         self.alarms = [[Job]](repeating: [], count: Int(longest / Self.tick) + 3)
     }
 
@@ -179,11 +179,11 @@ package struct Rereading<Job: Hashable & Sendable>: Sendable {
             return false
         case .behind where purpose == .check && !entry.isSuspect:
             self.entries[job]?.isSuspect = true
-            self.rest(job, self.bounds.secondLook, .check, now: now)
+            self.rest(job, self.bounds.confirmationDelay, .check, now: now)
         case .behind:
             if purpose == .check { self.repairsOutstanding += 1 }
             self.entries[job] = Entry(phase: .queued(.repair))
-            self.rest(job, purpose == .check ? 0 : self.bounds.secondLook, .repair, now: now)
+            self.rest(job, purpose == .check ? 0 : self.bounds.confirmationDelay, .repair, now: now)
         case .agrees:
             if purpose == .repair { self.repairsOutstanding -= 1 }
             self.entries[job] = Entry(phase: .queued(.check))

@@ -4,7 +4,7 @@ import Resilience
 import Testing
 
 @Suite struct RereadingTests {
-    typealias Core = Rereading<Int>
+    typealias Core = ResyncScheduler<Int>
     static let tick = UInt64.milliseconds(50)
 
     static func following(_ jobs: Range<Int>, mostInFlight: Int = 500, seed: UInt64 = 1) -> Core {
