@@ -53,7 +53,7 @@ package final class Session: ChannelInboundHandler {
     /// Set while something was taken away from this peer that the kernel may still hold for it (LoopRevocations).
     var flushDeadline: FlushDeadline?
     /// Of a tracking link, when it came by one.
-    package var viewerLease: GuestPlace?
+    package var viewerLease: ViewerLease?
     private(set) lazy var rider = RiderSession(session: self, loop: self.loop)
     package private(set) lazy var follower = FollowerSession(session: self, loop: self.loop)
     private(set) lazy var watcher = WatcherSession(session: self, loop: self.loop)

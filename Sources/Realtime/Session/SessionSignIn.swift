@@ -56,7 +56,7 @@ extension Session {
         if let expiry = admitted.grant.expiresAt { self.startExpiryTimer(at: expiry) }
         self.startAgeTimer()
         if let link = admitted.grant.link, let end = admitted.linkExpiresAt {
-            self.viewerLease = GuestPlace(link: link, expiresAt: end, session: self)
+            self.viewerLease = ViewerLease(link: link, expiresAt: end, session: self)
             self.viewerLease?.start()
         }
         guard self.isOpen else { return }

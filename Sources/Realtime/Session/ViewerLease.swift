@@ -10,7 +10,7 @@ internal import NIOCore
 internal import TrafficControl
 
 /// One session's place. Confined to its loop.
-package final class GuestPlace {
+package final class ViewerLease {
     private unowned let session: Session
     private let links: TrackingLinks
     private let link: String
