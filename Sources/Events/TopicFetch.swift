@@ -17,7 +17,7 @@ struct TopicFetch: Sendable {
                 authorities: authorities, longestWait: longestWait, longestAnswer: Self.longestAnswer)
         } catch {
             throw TopicTrust.Unusable(
-                description: "ENROUTE_SNS_CA names \(error.path), which contains no PEM certificate.")
+                description: "ENROUTE_SNS_CA_FILE names \(error.path), which contains no PEM certificate.")
         }
     }
 

@@ -90,7 +90,7 @@ package actor TopicTrust {
         guard let text = try? String(contentsOfFile: authorities, encoding: .utf8),
             let certificates = try? Self.certificates(text), !certificates.isEmpty
         else {
-            throw Unusable(description: "ENROUTE_SNS_CA names \(authorities), which contains no PEM certificate.")
+            throw Unusable(description: "ENROUTE_SNS_CA_FILE names \(authorities), which contains no PEM certificate.")
         }
         self.authorities = certificates
     }
@@ -192,7 +192,8 @@ package actor TopicTrust {
         var verifier = Verifier(rootCertificates: roots) { RFC5280Policy() }
         let others = CertificateStore(chain.dropFirst() + (authorities ?? []))
         guard case .validCertificate = await verifier.validate(leaf: leaf, intermediates: others) else {
-            throw Refusal.badCertificate("The certificate does not chain to a CA of the system or of ENROUTE_SNS_CA.")
+            throw Refusal.badCertificate(
+                "The certificate does not chain to a CA of the system or of ENROUTE_SNS_CA_FILE.")
         }
         return leaf
     }

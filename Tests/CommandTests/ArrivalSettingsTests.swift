@@ -37,7 +37,7 @@ import Testing
             ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_ORDER": "osrm,osrm"],
             ["ENROUTE_ETA_ORDER is osrm,osrm", "each of osrm, once"]
         ), (["ENROUTE_ETA_ORDER": "osrm"], ["ENROUTE_ETA_ORDER is osrm", "no service, since none is set"]),
-        (["ENROUTE_ETA_CA": "/etc/passwd"], ["ENROUTE_ETA_CA names /etc/passwd", "no certificate in PEM"]),
+        (["ENROUTE_ETA_CA_FILE": "/etc/passwd"], ["ENROUTE_ETA_CA_FILE names /etc/passwd", "no certificate in PEM"]),
         (["ENROUTE_GEOCODING_MAPBOX_TOKEN": "\(secret)\t"], ["ENROUTE_GEOCODING_MAPBOX_TOKEN", "printable ASCII"]),
         (
             ["ENROUTE_GEOCODING_MAPBOX_TOKEN_FILE": "/no.txt"],

@@ -98,7 +98,7 @@ import Testing
     @Test func `tiles need their source and an attribution, and their authorities are read`() async throws {
         let tiles = [
             "ENROUTE_TILE_URL": "https://tiles.example/{z}/{x}/{y}.png", "ENROUTE_TILE_ATTRIBUTION": "Map people",
-            "ENROUTE_TILE_CA": "/etc/ssl/certs/ca-certificates.crt",
+            "ENROUTE_TILES_CA_FILE": "/etc/ssl/certs/ca-certificates.crt",
         ]
         let (settings, _) = try await Self.settings(tiles)
         #expect(settings.tiles?.attribution == "Map people")
@@ -107,7 +107,7 @@ import Testing
             try await Self.settings(tiles.filter { !$0.key.hasSuffix("ATTRIBUTION") })
         }
         await #expect(throws: (any Error).self) {
-            try await Self.settings(tiles.merging(["ENROUTE_TILE_CA": "/no.pem"]) { $1 })
+            try await Self.settings(tiles.merging(["ENROUTE_TILES_CA_FILE": "/no.pem"]) { $1 })
         }
     }
 

@@ -17,13 +17,14 @@ import Testing
         (["ENROUTE_SNS_TOPICS": "orders"], ["ENROUTE_SNS_TOPICS contains orders", "such as arn:aws:sns:eu-central-1"]),
         (["ENROUTE_SNS_TOPICS": "\(topic), arn:aws:sqs:eu-central-1:123456789012:q"], ["contains arn:aws:sqs"]),
         (
-            ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CA": "/no.pem"],
-            ["ENROUTE_SNS_CA names /no.pem", "no certificate"]
+            ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CA_FILE": "/no.pem"],
+            ["ENROUTE_SNS_CA_FILE names /no.pem", "no certificate"]
         ),
         (
             ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example,https://sns.example"],
             ["ENROUTE_SNS_CERTIFICATE_HOSTS contains https://sns.example", "not a host name", "sns.example:8443"]
-        ), (["ENROUTE_SNS_CA": "/no.pem"], ["ENROUTE_SNS_CA is set", "name the topics in ENROUTE_SNS_TOPICS"]),
+        ),
+        (["ENROUTE_SNS_CA_FILE": "/no.pem"], ["ENROUTE_SNS_CA_FILE is set", "name the topics in ENROUTE_SNS_TOPICS"]),
         (["ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example"], ["ENROUTE_SNS_CERTIFICATE_HOSTS is set", "or unset it"]),
         (["ENROUTE_SQS_QUEUE_URL": "orders"], ["ENROUTE_SQS_QUEUE_URL must look like https://sqs."]),
         (["ENROUTE_SQS_QUEUE_URL": "http://sqs.example/1/orders"], ["http:// is for localhost alone"]),
@@ -71,7 +72,7 @@ import Testing
         ),
         (["ENROUTE_ETA_MAPBOX_TOKEN": "\(secret) 2"], ["ENROUTE_ETA_MAPBOX_TOKEN", "printable ASCII"]),
         (["ENROUTE_ETA_MAPBOX_TOKEN_FILE": "/no.txt"], ["ENROUTE_ETA_MAPBOX_TOKEN_FILE names /no.txt"]),
-        (["ENROUTE_ETA_CA": "/no.pem"], ["ENROUTE_ETA_CA names /no.pem", "can not be read"]),
+        (["ENROUTE_ETA_CA_FILE": "/no.pem"], ["ENROUTE_ETA_CA_FILE names /no.pem", "can not be read"]),
         (["ENROUTE_ETA_INTERVAL_SECONDS": "120"], ["ENROUTE_ETA_INTERVAL_SECONDS is 120", "10 to 60"]),
         (["ENROUTE_SNS_MAX_AGE_SECONDS": "-1"], ["ENROUTE_SNS_MAX_AGE_SECONDS is -1", "0 to 31536000"]),
         (

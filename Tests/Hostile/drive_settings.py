@@ -103,7 +103,7 @@ KINDS: dict[str, Kind] = {
         ["word", "arn:aws:sqs:eu-central-1:123456789012:orders", "arn:aws:sns:eu-central-1:x:orders", "arn:"]
     ),
     "SNS_CERTIFICATE_HOSTS": kind(["a b", "https://host/", "host:99999", ":1"], **SNS),
-    "SNS_CA": kind(NO_FILES, **SNS),
+    "SNS_CA_FILE": kind(NO_FILES, **SNS),
     "SQS_QUEUE_URL": kind(["word", "ftp://x", "http://evil.example/1/q", "https://"], **SQS),
     "ETA_OSRM_URL": kind(["word", "ftp://x", "http://", "://", "http://a b"]),
     "ETA_AZURE_KEY": kind(["a b", "ä", "a\tb"]),
@@ -119,7 +119,7 @@ KINDS: dict[str, Kind] = {
     "ETA_MAPBOX_DAILY": kind(NUMBERS, ETA_MAPBOX_TOKEN="a"),
     "GEOCODING_DAILY": kind(NUMBERS, GEOCODING_MAPBOX_TOKEN="a"),
     "ETA_ORDER": kind(["word", "osrm,osrm", "mapbox"], **OSRM),
-    "ETA_CA": kind(NO_FILES, **OSRM),
+    "ETA_CA_FILE": kind(NO_FILES, **OSRM),
     "GATEWAY_NAME": kind(["a b", "ä", "x" * 254]),
     "PAGES": kind(["/nonexistent", "{garbage}"]),
     "SIGN_IN_URL": kind(["word", "http://evil.example", "javascript:x", "https://"]),
@@ -128,7 +128,7 @@ KINDS: dict[str, Kind] = {
     "STREETS": kind(["/nonexistent", "{garbage}"]),
     "TILE_URL": kind(["word", "http://evil.example/{{z}}/{{x}}/{{y}}.png", "https://a/"], TILE_ATTRIBUTION="a"),
     "TILE_ATTRIBUTION": kind(["a"]),
-    "TILE_CA": kind(NO_FILES, TILE_URL="https://127.0.0.1:9/{{z}}/{{x}}/{{y}}.png", TILE_ATTRIBUTION="a"),
+    "TILES_CA_FILE": kind(NO_FILES, TILE_URL="https://127.0.0.1:9/{{z}}/{{x}}/{{y}}.png", TILE_ATTRIBUTION="a"),
     "LISTEN_HOST": kind(["word word", "999.1.1.1", "[::1", "127.0.0.1:80"], EITHER),
     # Any text, and a replay's alone.
     "TOKEN_ISSUER": kind([], STARTS),

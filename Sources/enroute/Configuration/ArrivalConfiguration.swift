@@ -15,7 +15,7 @@ extension ProcessConfiguration {
     func arrivals() throws -> ArrivalSettings {
         var settings = ArrivalSettings()
         settings.interval = .seconds(try self.integer("ENROUTE_ETA_INTERVAL_SECONDS", in: 10...60, default: 60))
-        settings.authorities = try self.authorities("ENROUTE_ETA_CA")
+        settings.authorities = try self.authorities("ENROUTE_ETA_CA_FILE")
         var known: [String: ArrivalService] = [:]
         if let url = self.text("ENROUTE_ETA_OSRM_URL") {
             known["osrm"] = ArrivalService(

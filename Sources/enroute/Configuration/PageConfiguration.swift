@@ -36,7 +36,7 @@ extension ProcessConfiguration {
         let attribution = try self.required(
             "ENROUTE_TILE_ATTRIBUTION", "who made the tiles, as their licence wants it said on the map.")
         return TileSettings(
-            source: source, attribution: attribution, authorities: try self.authorities("ENROUTE_TILE_CA"))
+            source: source, attribution: attribution, authorities: try self.authorities("ENROUTE_TILES_CA_FILE"))
     }
 
     func signInURL() throws -> String? {

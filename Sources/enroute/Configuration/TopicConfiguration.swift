@@ -9,7 +9,7 @@ extension ProcessConfiguration {
             "ENROUTE_SNS_MAX_AGE_SECONDS", in: 0...31_536_000, default: TopicTrust.usualOldestSeconds)
         let topics = self.list("ENROUTE_SNS_TOPICS")
         guard !topics.isEmpty else {
-            for name in ["ENROUTE_SNS_CERTIFICATE_HOSTS", "ENROUTE_SNS_CA", "ENROUTE_SNS_MAX_AGE_SECONDS"]
+            for name in ["ENROUTE_SNS_CERTIFICATE_HOSTS", "ENROUTE_SNS_CA_FILE", "ENROUTE_SNS_MAX_AGE_SECONDS"]
             where self.text(name) != nil {
                 throw ConfigurationError(
                     description:
@@ -20,7 +20,7 @@ extension ProcessConfiguration {
         do throws(TopicTrust.Unusable) {
             return try TopicTrust(
                 topics: topics, hosts: self.list("ENROUTE_SNS_CERTIFICATE_HOSTS"),
-                authorities: self.text("ENROUTE_SNS_CA"), oldestSeconds: oldest)
+                authorities: self.text("ENROUTE_SNS_CA_FILE"), oldestSeconds: oldest)
         } catch {
             throw ConfigurationError(description: error.description)
         }
