@@ -1,5 +1,5 @@
 // Keeps a connection to one node. The address is looked up before each attempt, because a Sentinel may name another one;
-// `Connecting` decides when to connect and when to give up. The owner of the link uses the connection.
+// `ConnectionStateMachine` decides when to connect and when to give up. The owner of the link uses the connection.
 
 internal import Logging
 internal import NIOCore
@@ -17,7 +17,7 @@ final class RedisLink {
     private let locate: Locate
     private let needsMaster: Bool
     private let logger: Logger
-    private var core: Connecting
+    private var core: ConnectionStateMachine
     private var timer: RepeatedTask?
     private var tls: NIOSSLContext?
     private(set) var handler: RedisChannelHandler?
@@ -45,7 +45,7 @@ final class RedisLink {
         self.logger = logger
         self.needsMaster = needsMaster
         self.locate = locate
-        self.core = Connecting(timing: timing.connecting, seed: .random(in: .min ... .max))
+        self.core = ConnectionStateMachine(timing: timing.connecting, seed: .random(in: .min ... .max))
     }
 
     // MARK: Life cycle
@@ -128,7 +128,7 @@ final class RedisLink {
         self.onTick?(.now())
     }
 
-    // MARK: Connecting
+    // MARK: ConnectionStateMachine
 
     private func connect() -> EventLoopFuture<Void> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)

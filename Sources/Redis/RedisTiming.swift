@@ -26,8 +26,8 @@ package struct RedisTiming: Sendable {
 
     package init() {}
 
-    var connecting: Connecting.Timing {
-        var timing = Connecting.Timing()
+    var connecting: ConnectionStateMachine.Timing {
+        var timing = ConnectionStateMachine.Timing()
         timing.answer = UInt64(self.answer.nanoseconds)
         timing.health = UInt64(self.health.nanoseconds)
         timing.shortestBackoff = UInt64(self.shortestBackoff.nanoseconds)

@@ -1,4 +1,4 @@
-// The channels of one connection. `Subscribing` decides what to request and tracks what is acknowledged, lost and restored;
+// The channels of one connection. `SubscriptionStateMachine` decides what to request and tracks what is acknowledged, lost and restored;
 // this class sends the commands and passes messages to the closure.
 
 internal import Logging
@@ -9,7 +9,7 @@ internal import Resilience
 final class SubscriberConnection {
     let place: ChannelPlace
     private let link: RedisLink
-    private var core: Subscribing<String>
+    private var core: SubscriptionStateMachine<String>
     private var willSend = false
 
     /// Names per SSUBSCRIBE: one command with 100,000 names was 15 times slower than batches. In a cluster the limit is one,
@@ -34,7 +34,7 @@ final class SubscriberConnection {
         locate: @escaping RedisLink.Locate
     ) {
         self.place = place
-        self.core = Subscribing(batch: place == .theMaster ? Self.batch : 1)
+        self.core = SubscriptionStateMachine(batch: place == .theMaster ? Self.batch : 1)
         self.link = RedisLink(eventLoop: eventLoop, timing: timing, logger: logger, locate: locate)
         self.link.onUp = { [weak self] handler in self?.stood(handler) }
         self.link.onDown = { [weak self] reason in self?.fell(reason) }

@@ -1,4 +1,4 @@
-// One connection of a gateway, again and again: `Connecting` decides when, `Subscribing` what is asked for. The path it
+// One connection of a gateway, again and again: `ConnectionStateMachine` decides when, `SubscriptionStateMachine` what is asked for. The path it
 // takes may be slow or stall; a generation tells what belongs to which of its connections.
 
 import Resilience
@@ -21,8 +21,8 @@ final class Link {
     let gateway: Int
     /// Two of a gateway's three carry channels, the third commands.
     let isSubscriber: Bool
-    var connecting: Connecting
-    var subscribing = Subscribing<Int>()
+    var connecting: ConnectionStateMachine
+    var subscribing = SubscriptionStateMachine<Int>()
     var generation = 0
     var isTrying = false
     var triedSince: UInt64 = 0
@@ -52,7 +52,7 @@ final class Link {
         self.index = index
         self.gateway = gateway
         self.isSubscriber = index % 3 < 2
-        self.connecting = Connecting(seed: seed)
+        self.connecting = ConnectionStateMachine(seed: seed)
     }
 
     var isUp: Bool { self.connecting.isStanding }

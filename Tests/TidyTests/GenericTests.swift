@@ -15,7 +15,7 @@ import Testing
         "ResyncScheduler": "once for a job in 5 s, and not for its messages",
         "SaidLately": "once for what is logged",
         "SharedBuckets": "once when a session begins and ends: it keeps the buckets it takes from",
-        "Subscribing": "once for each channel that is subscribed or left",
+        "SubscriptionStateMachine": "once for each channel that is subscribed or left",
     ]
 
     @Test func `what Realtime calls is not generic, or is inlinable and public, or is called seldom`() throws {

@@ -5,8 +5,8 @@ import Testing
 
 @Suite struct SubscribingTests {
     /// On a connection that stands, with these channels acknowledged.
-    private static func standing(_ channels: [String] = [], batch: Int = 100) -> Subscribing<String> {
-        var core = Subscribing<String>(batch: batch)
+    private static func standing(_ channels: [String] = [], batch: Int = 100) -> SubscriptionStateMachine<String> {
+        var core = SubscriptionStateMachine<String>(batch: batch)
         core.stood()
         for channel in channels { _ = core.subscribe(channel) }
         _ = core.commands()
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `what is wanted while the connection is down is asked for when it stands`() {
-        var core = Subscribing<String>()
+        var core = SubscriptionStateMachine<String>()
         #expect(core.subscribe("a") == false)
         #expect(!core.hasCommands && core.commands() == [])
         core.stood()
@@ -145,7 +145,7 @@ import Testing
 }
 
 @Suite struct SubscribingRefusalsTests {
-    private typealias Core = Subscribing<String>
+    private typealias Core = SubscriptionStateMachine<String>
 
     private static func standing(_ channels: [String] = []) -> Core {
         var core = Core()

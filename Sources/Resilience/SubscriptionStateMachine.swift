@@ -3,7 +3,7 @@
 // missing. Unsubscriptions are counted, so that a late acknowledgement is not mistaken for that of a newer subscription.
 
 /// Tracks what is subscribed, what has been requested, and which commands to send.
-package struct Subscribing<Channel: Hashable & Sendable>: Sendable {
+package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     private enum State {
         /// To be sent, or sent but not acknowledged. A repair restores a lost subscription.
         case asked(isRepair: Bool)

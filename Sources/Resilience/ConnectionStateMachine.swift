@@ -2,7 +2,7 @@
 // connect again. No I/O: the owner performs the effects and reports the events.
 
 /// Decides when to connect, to check and to give up. Times are nanoseconds of a monotonic clock.
-package struct Connecting: Sendable {
+package struct ConnectionStateMachine: Sendable {
     package struct Timing: Sendable {
         /// Maximum age of the oldest unanswered command; then the connection is closed.
         package var answer = UInt64.seconds(3)

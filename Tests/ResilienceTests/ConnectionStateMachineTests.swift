@@ -5,20 +5,22 @@ import Testing
 
 @Suite struct ConnectingTests {
     /// Starts, and what it is told at `now`, one after the other.
-    private static func started(_ events: [Connecting.Event] = [], seed: UInt64 = 1, now: UInt64 = 0) -> Connecting {
-        var core = Connecting(seed: seed)
+    private static func started(_ events: [ConnectionStateMachine.Event] = [], seed: UInt64 = 1, now: UInt64 = 0)
+        -> ConnectionStateMachine
+    {
+        var core = ConnectionStateMachine(seed: seed)
         _ = core.handle(.start, now: now)
         for event in events { _ = core.handle(event, now: now) }
         return core
     }
 
     /// How long it waits after having fallen at `now`, to the millisecond.
-    private static func wait(_ core: inout Connecting, from now: UInt64) -> UInt64? {
+    private static func wait(_ core: inout ConnectionStateMachine, from now: UInt64) -> UInt64? {
         (0...2_000).first { core.tick(now: now + .milliseconds($0)) == .connect }.map { .milliseconds($0) }
     }
 
     @Test func `it connects when it is started, once`() {
-        var core = Connecting(seed: 1)
+        var core = ConnectionStateMachine(seed: 1)
         #expect(core.handle(.start, now: 0) == .connect)
         #expect(core.handle(.start, now: 0) == .none)
         #expect(!core.isStanding)
@@ -80,7 +82,7 @@ import Testing
 
     @Test func `stopping closes what stands or is being made, and nothing follows`() {
         var (standing, trying, waiting, idle) = (
-            Self.started([.stood]), Self.started(), Self.started([.fell]), Connecting(seed: 1)
+            Self.started([.stood]), Self.started(), Self.started([.fell]), ConnectionStateMachine(seed: 1)
         )
         #expect(standing.handle(.stop, now: 0) == .close)
         #expect(trying.handle(.stop, now: 0) == .close)
@@ -98,7 +100,7 @@ import Testing
         var waiting = Self.started([.fell])
         #expect(waiting.handle(.stood, now: 0) == .close)
         #expect(!waiting.isStanding)
-        var idle = Connecting(seed: 1)
+        var idle = ConnectionStateMachine(seed: 1)
         #expect(idle.handle(.stood, now: 0) == .close)
         #expect(idle.handle(.fell, now: 0) == .none)
     }
