@@ -32,7 +32,7 @@ package final class LoopRelay {
     private static let resyncSpread = UInt64.milliseconds(250)
 
     private var table = FollowTable<JobID, FollowedJob>()
-    private let jobResync: JobRepairs
+    private let jobResync: JobResync
     /// The pools of zones, whose channels are at the ledger too.
     let zones: ZoneRelay
     let limits: TimeLimits
@@ -63,7 +63,7 @@ package final class LoopRelay {
         self.arrivals = arrivals
         self.freshness = freshness
         self.isRevocationStateStale = isRevocationStateStale
-        self.jobResync = JobRepairs(
+        self.jobResync = JobResync(
             eventLoop: eventLoop, jobs: jobs, counts: counts, bounds: bounds, limits: limits, logger: logger)
         self.jobResync.followers = { [unowned self] in self.table.followers(of: $0) }
         self.jobResync.showable = { [unowned self] in self.showable($0, of: $1) }

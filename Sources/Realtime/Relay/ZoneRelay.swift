@@ -1,6 +1,6 @@
 // From Redis to the watchers of pools on one loop, as LoopRelay does it for jobs: one subscription for each zone that
 // is watched here, one frame for each change, offered to every watcher. A gap, a lost channel or a lost message lead
-// to the zone being read again (ZoneRereads).
+// to the zone being read again (ZoneResync).
 
 package import EnrouteWire
 internal import Fanout
@@ -21,7 +21,7 @@ final class ZoneRelay {
     private let channels: Subscriptions
     private let counts: LoopCounts
     private var table = FollowTable<ZoneID, WatchedZone>()
-    private let zoneResync: ZoneRereads
+    private let zoneResync: ZoneResync
     /// Zones whose channels were lost together are read again within this time, not all at once.
     private static let resyncSpread = UInt64.milliseconds(250)
 
@@ -36,7 +36,7 @@ final class ZoneRelay {
         self.pool = pool
         self.channels = channels
         self.counts = counts
-        self.zoneResync = ZoneRereads(eventLoop: eventLoop, pool: pool, counts: counts, logger: logger)
+        self.zoneResync = ZoneResync(eventLoop: eventLoop, pool: pool, counts: counts, logger: logger)
         self.zoneResync.watchers = { [unowned self] in self.table.followers(of: $0) }
     }
 

@@ -12,7 +12,7 @@ internal import TrafficControl
 internal import WebSocket
 
 /// Rereads and checks of one loop's zones. Confined to it.
-final class ZoneRereads {
+final class ZoneResync {
     private let eventLoop: any EventLoop
     private let pool: ZonePool
     private let counts: LoopCounts

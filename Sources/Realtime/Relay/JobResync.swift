@@ -14,7 +14,7 @@ internal import TrafficControl
 internal import WebSocket
 
 /// Reads the jobs followed on one loop again. Confined to it.
-final class JobRepairs {
+final class JobResync {
     private let eventLoop: any EventLoop
     private let jobs: JobControl
     private let counts: LoopCounts
