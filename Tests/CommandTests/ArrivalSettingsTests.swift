@@ -17,16 +17,16 @@ import Testing
         (["ENROUTE_ETA_INTERVAL_SECONDS": "1m"], ["ENROUTE_ETA_INTERVAL_SECONDS is 1m", "a whole number"]),
         (["ENROUTE_ETA_OSRM_URL": "http://a:\(secret)@osrm:5000"], ["ENROUTE_ETA_OSRM_URL", "without user or query"]),
         (
-            ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_OSRM_DAILY": "-1"],
-            ["ENROUTE_ETA_OSRM_DAILY is -1", "from 0 to"]
+            ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_OSRM_DAILY_LIMIT": "-1"],
+            ["ENROUTE_ETA_OSRM_DAILY_LIMIT is -1", "from 0 to"]
         ),
         (
-            ["ENROUTE_ETA_AZURE_KEY": secret, "ENROUTE_ETA_AZURE_DAILY": "many"],
-            ["ENROUTE_ETA_AZURE_DAILY is many", "a whole number"]
+            ["ENROUTE_ETA_AZURE_KEY": secret, "ENROUTE_ETA_AZURE_DAILY_LIMIT": "many"],
+            ["ENROUTE_ETA_AZURE_DAILY_LIMIT is many", "a whole number"]
         ),
         (
-            ["ENROUTE_ETA_MAPBOX_TOKEN": secret, "ENROUTE_ETA_MAPBOX_DAILY": "1e3"],
-            ["ENROUTE_ETA_MAPBOX_DAILY is 1e3", "a whole number"]
+            ["ENROUTE_ETA_MAPBOX_TOKEN": secret, "ENROUTE_ETA_MAPBOX_DAILY_LIMIT": "1e3"],
+            ["ENROUTE_ETA_MAPBOX_DAILY_LIMIT is 1e3", "a whole number"]
         ),
         (
             ["ENROUTE_ETA_MAPBOX_TOKEN": secret, "ENROUTE_ETA_MAPBOX_URL": "http://api.example?t=\(secret)"],
@@ -34,9 +34,13 @@ import Testing
         ), (["ENROUTE_ETA_AZURE_KEY": "\(secret) and more"], ["ENROUTE_ETA_AZURE_KEY", "printable ASCII"]),
         (["ENROUTE_ETA_AZURE_KEY_FILE": "/no.txt"], ["ENROUTE_ETA_AZURE_KEY_FILE names /no.txt", "can not be read"]),
         (
-            ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_ORDER": "osrm,osrm"],
-            ["ENROUTE_ETA_ORDER is osrm,osrm", "each of osrm, once"]
-        ), (["ENROUTE_ETA_ORDER": "osrm"], ["ENROUTE_ETA_ORDER is osrm", "no service, since none is set"]),
+            ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_PROVIDER_ORDER": "osrm,osrm"],
+            ["ENROUTE_ETA_PROVIDER_ORDER is osrm,osrm", "each of osrm, once"]
+        ),
+        (
+            ["ENROUTE_ETA_PROVIDER_ORDER": "osrm"],
+            ["ENROUTE_ETA_PROVIDER_ORDER is osrm", "no service, since none is set"]
+        ),
         (["ENROUTE_ETA_CA_FILE": "/etc/passwd"], ["ENROUTE_ETA_CA_FILE names /etc/passwd", "no certificate in PEM"]),
         (["ENROUTE_GEOCODING_MAPBOX_TOKEN": "\(secret)\t"], ["ENROUTE_GEOCODING_MAPBOX_TOKEN", "printable ASCII"]),
         (
@@ -44,8 +48,8 @@ import Testing
             ["ENROUTE_GEOCODING_MAPBOX_TOKEN_FILE names /no.txt", "can not be read"]
         ),
         (
-            ["ENROUTE_GEOCODING_MAPBOX_TOKEN": secret, "ENROUTE_GEOCODING_DAILY": "-5"],
-            ["ENROUTE_GEOCODING_DAILY is -5", "from 0 to"]
+            ["ENROUTE_GEOCODING_MAPBOX_TOKEN": secret, "ENROUTE_GEOCODING_DAILY_LIMIT": "-5"],
+            ["ENROUTE_GEOCODING_DAILY_LIMIT is -5", "from 0 to"]
         ),
         (
             ["ENROUTE_GEOCODING_MAPBOX_TOKEN": secret, "ENROUTE_ETA_MAPBOX_URL": "http://api.example"],
@@ -73,12 +77,12 @@ import Testing
         ["ENROUTE_ETA_INTERVAL_SECONDS": "10", "ENROUTE_ARRIVAL_STOPS_TRAVEL": "on"],
         ["ENROUTE_ETA_INTERVAL_SECONDS": "60", "ENROUTE_ARRIVAL_STOPS_TRAVEL": "off"],
         [
-            "ENROUTE_ETA_AZURE_KEY": secret, "ENROUTE_ETA_AZURE_DAILY": "0", "ENROUTE_ETA_MAPBOX_TOKEN": secret,
-            "ENROUTE_ETA_MAPBOX_DAILY": "1000000000", "ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:1",
-            "ENROUTE_ETA_OSRM_DAILY": "5", "ENROUTE_ETA_ORDER": "osrm, mapbox, azure_maps",
+            "ENROUTE_ETA_AZURE_KEY": secret, "ENROUTE_ETA_AZURE_DAILY_LIMIT": "0", "ENROUTE_ETA_MAPBOX_TOKEN": secret,
+            "ENROUTE_ETA_MAPBOX_DAILY_LIMIT": "1000000000", "ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:1",
+            "ENROUTE_ETA_OSRM_DAILY_LIMIT": "5", "ENROUTE_ETA_PROVIDER_ORDER": "osrm, mapbox, azure_maps",
         ],
         [
-            "ENROUTE_GEOCODING_MAPBOX_TOKEN": secret, "ENROUTE_GEOCODING_DAILY": "0",
+            "ENROUTE_GEOCODING_MAPBOX_TOKEN": secret, "ENROUTE_GEOCODING_DAILY_LIMIT": "0",
             "ENROUTE_ETA_MAPBOX_URL": "http://127.0.0.1:1",
         ],
         [

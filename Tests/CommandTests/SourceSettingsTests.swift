@@ -76,8 +76,8 @@ import Testing
         (["ENROUTE_ETA_INTERVAL_SECONDS": "120"], ["ENROUTE_ETA_INTERVAL_SECONDS is 120", "10 to 60"]),
         (["ENROUTE_SNS_MAX_AGE_SECONDS": "-1"], ["ENROUTE_SNS_MAX_AGE_SECONDS is -1", "0 to 31536000"]),
         (
-            ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_ORDER": "osrm,mapbox"],
-            ["ENROUTE_ETA_ORDER is osrm,mapbox", "must name each of osrm, once"]
+            ["ENROUTE_ETA_OSRM_URL": "http://osrm:5000", "ENROUTE_ETA_PROVIDER_ORDER": "osrm,mapbox"],
+            ["ENROUTE_ETA_PROVIDER_ORDER is osrm,mapbox", "must name each of osrm, once"]
         ),
     ]
 
@@ -99,7 +99,7 @@ import Testing
             "ENROUTE_SNS_MAX_AGE_SECONDS": "600",
             "ENROUTE_SQS_QUEUE_URL": Self.queue, "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys",
             "ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:1", "ENROUTE_ETA_AZURE_KEY": Self.secret,
-            "ENROUTE_ETA_ORDER": "osrm,azure_maps", "ENROUTE_ETA_AZURE_DAILY": "0",
+            "ENROUTE_ETA_PROVIDER_ORDER": "osrm,azure_maps", "ENROUTE_ETA_AZURE_DAILY_LIMIT": "0",
         ].merging(Self.credentials) { $1 }
         let environment = Self.good.merging(settings) { $1 }
         let outcome = try await CommandTests.run(["check"], environment: environment)

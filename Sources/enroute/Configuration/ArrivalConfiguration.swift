@@ -20,25 +20,25 @@ extension ProcessConfiguration {
         if let url = self.text("ENROUTE_ETA_OSRM_URL") {
             known["osrm"] = ArrivalService(
                 try self.usable("ENROUTE_ETA_OSRM_URL") { try OSRM(url: url) },
-                dailyBudget: try self.budget("ENROUTE_ETA_OSRM_DAILY", usual: 0))
+                dailyBudget: try self.budget("ENROUTE_ETA_OSRM_DAILY_LIMIT", usual: 0))
         }
         if let key = try self.key("ENROUTE_ETA_AZURE_KEY") {
             let url = self.text("ENROUTE_ETA_AZURE_URL") ?? AzureMaps.usualURL
             known["azure_maps"] = ArrivalService(
                 try self.usable("ENROUTE_ETA_AZURE_URL") { try AzureMaps(key: key, url: url) },
-                dailyBudget: try self.budget("ENROUTE_ETA_AZURE_DAILY", usual: Self.usualBudget))
+                dailyBudget: try self.budget("ENROUTE_ETA_AZURE_DAILY_LIMIT", usual: Self.usualBudget))
         }
         if let key = try self.key("ENROUTE_ETA_MAPBOX_TOKEN") {
             let url = self.text("ENROUTE_ETA_MAPBOX_URL") ?? MapboxDirections.usualURL
             known["mapbox"] = ArrivalService(
                 try self.usable("ENROUTE_ETA_MAPBOX_URL") { try MapboxDirections(key: key, url: url) },
-                dailyBudget: try self.budget("ENROUTE_ETA_MAPBOX_DAILY", usual: Self.usualBudget))
+                dailyBudget: try self.budget("ENROUTE_ETA_MAPBOX_DAILY_LIMIT", usual: Self.usualBudget))
         }
         if let key = try self.key("ENROUTE_GEOCODING_MAPBOX_TOKEN") {
             let url = self.text("ENROUTE_ETA_MAPBOX_URL") ?? MapboxDirections.usualURL
             settings.geocoding = (
                 try self.usable("ENROUTE_ETA_MAPBOX_URL") { try MapboxGeocoding(key: key, url: url) },
-                try self.budget("ENROUTE_GEOCODING_DAILY", usual: Self.usualBudget)
+                try self.budget("ENROUTE_GEOCODING_DAILY_LIMIT", usual: Self.usualBudget)
             )
         }
         settings.services = try self.order(known.keys.sorted()).compactMap { known[$0] }
@@ -57,11 +57,11 @@ extension ProcessConfiguration {
 
     /// All that are set, in the order that is set or the usual one.
     private func order(_ known: [String]) throws -> [String] {
-        let order = self.list("ENROUTE_ETA_ORDER")
+        let order = self.list("ENROUTE_ETA_PROVIDER_ORDER")
         guard !order.isEmpty else { return Self.services }
         guard Set(order).count == order.count, Set(order) == Set(known) else {
             throw ConfigurationError(
-                description: "ENROUTE_ETA_ORDER is \(order.joined(separator: ",")); it must name each of "
+                description: "ENROUTE_ETA_PROVIDER_ORDER is \(order.joined(separator: ",")); it must name each of "
                     + "\(known.isEmpty ? "no service, since none is set" : known.joined(separator: ", ")), once.")
         }
         return order
