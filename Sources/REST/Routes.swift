@@ -38,7 +38,7 @@ package struct Routes: Sendable {
     package var eventCounts: EventCounts { self.shared.eventCounts }
     package var loops: LoopMap { self.shared.loops }
     package var lookout: Lookout { self.shared.lookout }
-    var earlyEvents: EarlyEvents { self.shared.earlyEvents }
+    var earlyEvents: DeferredEventCache { self.shared.earlyEvents }
     package var tiles: TileProxy? { self.shared.tiles }
 
     package init(_ services: LoopServices, _ shared: SharedServices) {

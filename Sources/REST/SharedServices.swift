@@ -26,7 +26,7 @@ package struct SharedServices: Sendable {
     /// - Returns: whether it is written in chunks.
     /// - Throws: when the end of the client's side was seen already: no session would hear of it.
     package let becomeStream: @Sendable (any Channel) throws -> Bool
-    let earlyEvents = EarlyEvents()
+    let earlyEvents = DeferredEventCache()
 
     package init(
         settings: RealtimeSettings, pages: Pages, topics: TopicTrust?, quotas: Quotas, revocations: Revocations,

@@ -115,16 +115,16 @@ import Testing
                 job: JobID("j")!, kind: .service, customer: PersonID("anna")!, rider: nil, zone: nil, destination: nil,
                 vendor: nil, address: "a", geocoded: GeocodedAddress(state: state, digest: "d"))
         }
-        let (events, start) = (EarlyEvents(), NIODeadline.uptimeNanoseconds(1))
+        let (events, start) = (DeferredEventCache(), NIODeadline.uptimeNanoseconds(1))
         events.keep(job(.ok), of: "found", now: start)
         events.keep(job(.nothing), of: "missing", now: start)
         for (event, lifetime) in [
-            ("found", EarlyEvents.lifetime.found), ("missing", EarlyEvents.lifetime.missing),
+            ("found", DeferredEventCache.lifetime.found), ("missing", DeferredEventCache.lifetime.missing),
         ] {
             #expect(events.job(of: event, now: start + lifetime - .nanoseconds(1)) != nil, "\(event)")
             #expect(events.job(of: event, now: start + lifetime) == nil, "\(event)")
         }
-        for number in 0..<EarlyEvents.most { events.keep(job(.ok), of: "\(number)", now: start) }
+        for number in 0..<DeferredEventCache.most { events.keep(job(.ok), of: "\(number)", now: start) }
         #expect(events.job(of: "missing", now: start) == nil && events.job(of: "999", now: start) != nil)
     }
 

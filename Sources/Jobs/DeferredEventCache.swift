@@ -7,7 +7,7 @@ package import NIOCore
 internal import Synchronization
 
 /// What was found for events that are to come again. May be used from any thread.
-package final class EarlyEvents: Sendable {
+package final class DeferredEventCache: Sendable {
 
     package init() {}
     private struct Kept {
