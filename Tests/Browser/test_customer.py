@@ -141,7 +141,7 @@ def test_US_072_BR_001_who_is_not_the_customer_is_shown_nothing(coming, order_sy
 
 
 def test_US_072_BR_002_when_the_time_is_up_the_page_says_so(make_site, open_devices, rider):
-    site = make_site(TRAVEL_CAP_SECONDS=4)
+    site = make_site(TRACKING_MAX_SHARING_SECONDS=4)
     visit = OrderSystem(site).visit("on_the_way")
     rider(visit).travel().report(TRIP.at(0), is_answered=True)
     page = open_devices(site).phone(visit.guest_url)

@@ -254,7 +254,7 @@ def test_us_072_ac_003_arriving_ends_the_sharing(open_rider, job):
 
 
 def test_us_072_br_002_the_end_of_the_time_is_told(make_site, open_devices):
-    site = make_site(TRAVEL_CAP_SECONDS=5)
+    site = make_site(TRACKING_MAX_SHARING_SECONDS=5)
     orders = OrderSystem(site)
     job = orders.visit("on_the_way")
     rider = RiderPage(orders, open_devices(site), job.rider, job, **LOCATED)

@@ -74,7 +74,7 @@ def reading(spot: Spot) -> dict:
 
 @pytest.fixture
 def road(make_site, open_devices):
-    site = make_site(FRESHNESS_SECONDS=FRESH_SECONDS)
+    site = make_site(TRACKING_STALE_AFTER_SECONDS=FRESH_SECONDS)
     return Road(site, open_devices(site))
 
 

@@ -101,7 +101,7 @@ def test_D8_two_statuses_within_a_second_are_both_said_at_once(order_system, pho
 
 
 def test_D8_a_location_that_gets_old_is_said_aloud(make_site, open_devices):
-    site = make_site(FRESHNESS_SECONDS=2)
+    site = make_site(TRACKING_STALE_AFTER_SECONDS=2)
     orders = OrderSystem(site)
     job, rider = seen_once(orders)
     page = open_devices(site).phone(orders.sign_in_url(f"/track/{job.name}", "customer", job.customer))

@@ -54,12 +54,22 @@ import Testing
         (
             ["ENROUTE_GEOCODING_MAPBOX_TOKEN": secret, "ENROUTE_ETA_MAPBOX_URL": "http://api.example"],
             ["ENROUTE_ETA_MAPBOX_URL", "must begin with https://", "a key and addresses"]
-        ), (["ENROUTE_ARRIVAL_STOPS_TRAVEL": "yes"], ["ENROUTE_ARRIVAL_STOPS_TRAVEL is yes", "must be off or on"]),
-        (["ENROUTE_FRESHNESS_SECONDS": "0"], ["ENROUTE_FRESHNESS_SECONDS is 0", "from 1 to 3600"]),
-        (["ENROUTE_TRAVEL_CAP_SECONDS": "14401"], ["ENROUTE_TRAVEL_CAP_SECONDS is 14401", "from 1 to 14400"]),
+        ),
         (
-            ["ENROUTE_FASTEST_METERS_PER_SECOND": "0"],
-            ["ENROUTE_FASTEST_METERS_PER_SECOND is 0", "from 1 to 100000"]
+            ["ENROUTE_TRACKING_STOP_SHARING_ON_ARRIVAL": "yes"],
+            ["ENROUTE_TRACKING_STOP_SHARING_ON_ARRIVAL is yes", "must be off or on"]
+        ),
+        (
+            ["ENROUTE_TRACKING_STALE_AFTER_SECONDS": "0"],
+            ["ENROUTE_TRACKING_STALE_AFTER_SECONDS is 0", "from 1 to 3600"]
+        ),
+        (
+            ["ENROUTE_TRACKING_MAX_SHARING_SECONDS": "14401"],
+            ["ENROUTE_TRACKING_MAX_SHARING_SECONDS is 14401", "from 1 to 14400"]
+        ),
+        (
+            ["ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS": "0"],
+            ["ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS is 0", "from 1 to 100000"]
         ),
     ]
 
@@ -74,8 +84,8 @@ import Testing
 
     /// Each is read and found good; what is missing then is Redis.
     @Test(arguments: [
-        ["ENROUTE_ETA_INTERVAL_SECONDS": "10", "ENROUTE_ARRIVAL_STOPS_TRAVEL": "on"],
-        ["ENROUTE_ETA_INTERVAL_SECONDS": "60", "ENROUTE_ARRIVAL_STOPS_TRAVEL": "off"],
+        ["ENROUTE_ETA_INTERVAL_SECONDS": "10", "ENROUTE_TRACKING_STOP_SHARING_ON_ARRIVAL": "on"],
+        ["ENROUTE_ETA_INTERVAL_SECONDS": "60", "ENROUTE_TRACKING_STOP_SHARING_ON_ARRIVAL": "off"],
         [
             "ENROUTE_ETA_AZURE_KEY": secret, "ENROUTE_ETA_AZURE_DAILY_LIMIT": "0", "ENROUTE_ETA_MAPBOX_TOKEN": secret,
             "ENROUTE_ETA_MAPBOX_DAILY_LIMIT": "1000000000", "ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:1",
@@ -86,8 +96,8 @@ import Testing
             "ENROUTE_ETA_MAPBOX_URL": "http://127.0.0.1:1",
         ],
         [
-            "ENROUTE_FRESHNESS_SECONDS": "3600", "ENROUTE_TRAVEL_CAP_SECONDS": "14400",
-            "ENROUTE_FASTEST_METERS_PER_SECOND": "100000",
+            "ENROUTE_TRACKING_STALE_AFTER_SECONDS": "3600", "ENROUTE_TRACKING_MAX_SHARING_SECONDS": "14400",
+            "ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS": "100000",
         ],
     ])
     func `what can be used is taken, and no key is said, by a gateway that logs all there is`(

@@ -140,7 +140,7 @@ import Testing
                 "There is no key to check tokens with. The issuer of keys cannot be reached"
             ), (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69, "unix:/nowhere.sock cannot be reached"),
             (["ENROUTE_LISTEN_PORT": "99999"], 78, "ENROUTE_LISTEN_PORT is 99999"),
-            (["ENROUTE_TRAVEL_CAP_SECONDS": "14401"], 78, "ENROUTE_TRAVEL_CAP_SECONDS"),
+            (["ENROUTE_TRACKING_MAX_SHARING_SECONDS": "14401"], 78, "ENROUTE_TRACKING_MAX_SHARING_SECONDS"),
             (["ENROUTE_RIDER_REACH_SECONDS": "0"], 78, "ENROUTE_RIDER_REACH_SECONDS"),
             (["ENROUTE_RIDER_SILENCE_SECONDS": "604801"], 78, "ENROUTE_RIDER_SILENCE_SECONDS"),
             (["ENROUTE_REDIS_PREFIX": "a{b}"], 78, "ENROUTE_REDIS_PREFIX"),

@@ -53,7 +53,7 @@ import Testing
         Row(name: "ENROUTE_LIMIT_SESSION_AGE_SECONDS", value: "14400", expected: "14400") {
             "\($0.limits.sessionAgeSeconds)"
         },
-        Row(name: "ENROUTE_POSITION_LIFETIME_SECONDS", value: "77", expected: "77.0 seconds") {
+        Row(name: "ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS", value: "77", expected: "77.0 seconds") {
             "\($0.liveState.positionLifetime)"
         },
         Row(name: "ENROUTE_RETENTION_SECONDS", value: "777", expected: "777.0 seconds") { "\($0.liveState.retention)" },

@@ -26,7 +26,7 @@ import Testing
             "PATH": "/usr/bin:/bin", "ENROUTE_REDIS_LIVE_URL": live, "ENROUTE_REDIS_LEDGER_URL": ledger,
             "ENROUTE_TLS": "off", "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_LOG_LEVEL": "critical",
             "ENROUTE_MANAGEMENT_PORT": "0", "ENROUTE_EVENT_LOOPS": "1", "ENROUTE_MODE": "development",
-            "ENROUTE_TRAVEL_CAP_SECONDS": "\(self.cap)", "ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000",
+            "ENROUTE_TRACKING_MAX_SHARING_SECONDS": "\(self.cap)", "ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000",
         ])
         let outcome = try await Subprocess.run(
             .path(.init(CommandTests.binary)), arguments: ["serve", "--host", "127.0.0.1", "--port", "0"],

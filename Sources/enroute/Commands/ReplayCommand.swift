@@ -78,7 +78,7 @@ struct ReplayCommand: AsyncParsableCommand {
             if metersPerSecond > FixJudge.Bounds().fastestMetersPerSecond {
                 self.warn(
                     "this is \(Int(metersPerSecond)) m/s on average: a gateway holds back what is faster than 60 m/s unless "
-                        + "ENROUTE_FASTEST_METERS_PER_SECOND allows it")
+                        + "ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS allows it")
             }
             do {
                 let summary = try await rider.travel()

@@ -110,9 +110,9 @@ struct ProcessConfiguration {
         var state = LiveStateSettings()
         state.keyspace = Keyspace(prefix: try self.prefix())
         state.travelCap = .seconds(
-            try self.integer("ENROUTE_TRAVEL_CAP_SECONDS", in: 1...14_400, default: 14_400))
+            try self.integer("ENROUTE_TRACKING_MAX_SHARING_SECONDS", in: 1...14_400, default: 14_400))
         state.positionLifetime = .seconds(
-            try self.integer("ENROUTE_POSITION_LIFETIME_SECONDS", in: 1...3_600, default: 600))
+            try self.integer("ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS", in: 1...3_600, default: 600))
         state.retention = .seconds(
             try self.integer("ENROUTE_RETENTION_SECONDS", in: 60...31_536_000, default: 172_800))
         state.riderReach = .seconds(try self.integer("ENROUTE_RIDER_REACH_SECONDS", in: 1...86_400, default: 90))
@@ -153,10 +153,12 @@ struct ProcessConfiguration {
         settings.drain = .seconds(try self.integer("ENROUTE_DRAIN_SECONDS", in: 0...600, default: 10))
         settings.testEcho = testEcho
         settings.limits = try self.limits()
-        settings.freshness = .seconds(try self.integer("ENROUTE_FRESHNESS_SECONDS", in: 1...3_600, default: 30))
+        settings.freshness = .seconds(
+            try self.integer("ENROUTE_TRACKING_STALE_AFTER_SECONDS", in: 1...3_600, default: 30))
         settings.judge.fastestMetersPerSecond = Double(
-            try self.integer("ENROUTE_FASTEST_METERS_PER_SECOND", in: 1...100_000, default: 60))
-        settings.arrivalStopsTravel = try self.choice("ENROUTE_ARRIVAL_STOPS_TRAVEL", ["off", "on"]) == "on"
+            try self.integer("ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS", in: 1...100_000, default: 60))
+        settings.arrivalStopsTravel =
+            try self.choice("ENROUTE_TRACKING_STOP_SHARING_ON_ARRIVAL", ["off", "on"]) == "on"
         settings.overload = try self.overload()
         settings.trustedProxies = try self.naming("ENROUTE_LISTEN_TRUSTED_PROXIES") {
             try TrustedProxies(self.list("ENROUTE_LISTEN_TRUSTED_PROXIES"))
