@@ -1,5 +1,5 @@
 // Keeps an issuer's keys fresh: one fetch at a time, however many callers wait for it. The last valid set stays in use until a
-// fetch succeeds. The fetch itself (KeyFetch) is a closure; KeyRefresh decides when to fetch.
+// fetch succeeds. The fetch itself (JWKSFetcher) is a closure; KeyRefresh decides when to fetch.
 
 internal import FoundationEssentials
 internal import Synchronization
@@ -71,7 +71,7 @@ package actor JWKSSource {
     package nonisolated var fetched: Fetches { self.fetches.withLock { $0 } }
 
     /// Verifies a token as TokenVerifier does, but a token that names an unknown key may wait for new keys. Throws
-    /// `keyNotFetched` when no fetch could answer.
+    /// `keyUnavailable` when no fetch could answer.
     ///
     /// - Parameter now: seconds since the epoch.
     package nonisolated func verify(_ token: String, now: Int64) async throws(TokenRefusal) -> Grant {
@@ -84,18 +84,18 @@ package actor JWKSSource {
                 return try self.verifier.verify(token, now: now)
             } catch {
                 if case .fresh = outcome { throw error }
-                throw error == .unknownKey ? .keyNotFetched : error
+                throw error == .unknownKey ? .keyUnavailable : error
             }
         }
     }
 
     /// Fetches when the known keys are old. Call it at start and periodically.
     @discardableResult
-    package func keepFresh() async -> Outcome { await self.renew(for: .age) }
+    package func refreshIfStale() async -> Outcome { await self.renew(for: .age) }
 
     /// Keeps the keys fresh until the task is cancelled.
     package func run() async {
-        while (try? await Task.sleep(for: KeyRefresh.shortestInterval)) != nil { await self.keepFresh() }
+        while (try? await Task.sleep(for: KeyRefresh.shortestInterval)) != nil { await self.refreshIfStale() }
     }
 
     private func renew(for reason: KeyRefresh.Reason) async -> Outcome {

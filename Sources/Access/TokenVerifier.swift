@@ -12,7 +12,7 @@ package enum TokenRefusal: Error, Hashable, Sendable, CaseIterable {
     case wrongIssuer, wrongAudience, notYetValid, expired, badSubject, badTokenID, unknownRole, badAuthorization
     case livesTooLong
     /// The key is unknown, and the issuer could not be queried, or not again so soon.
-    case keyNotFetched
+    case keyUnavailable
 }
 
 /// Verifies tokens synchronously and without I/O. Copies share their keys and their cache.

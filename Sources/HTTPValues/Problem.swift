@@ -51,7 +51,7 @@ package struct Problem: Error, HTTPResponseError {
     package init(_ refusal: TokenRefusal) {
         let reason =
             switch refusal {
-            case .keyNotFetched: "Its key is not known, and its issuer cannot be asked at the moment."
+            case .keyUnavailable: "Its key is not known, and its issuer cannot be asked at the moment."
             case .tooLong: "It is longer than \(TokenVerifier.longestToken) bytes."
             case .malformed: "It is not a JWT with the claims iss, aud, sub, exp, iat, jti and role."
             case .repeatedMember: "A member of its header or a claim stands in it twice."

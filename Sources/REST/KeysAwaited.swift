@@ -25,7 +25,7 @@ struct KeysAwaited: RouterMiddleware {
         {
             do throws(TokenRefusal) {
                 _ = try await self.keys.verify(token, now: .now / 1000)
-            } catch .keyNotFetched {
+            } catch .keyUnavailable {
                 throw Problem(
                     Refused(
                         code: .unavailable,

@@ -51,7 +51,7 @@ struct BadToken: CustomTestStringConvertible, Sendable {
         #expect(all.count >= 45)
         #expect(Set(all.map(\.token)).count == all.count)
         // Not a property of a token: its key may come with the next fetch (IssuerKeysTests).
-        #expect(Set(all.map(\.refusal)) == Set(TokenRefusal.allCases).subtracting([.keyNotFetched]))
+        #expect(Set(all.map(\.refusal)) == Set(TokenRefusal.allCases).subtracting([.keyUnavailable]))
     }
 
     private static let good = Forge.token()

@@ -109,10 +109,10 @@ import Testing
         }
         issuer.publish(Published.set([Published.key(.ed)]))
         issuer.pass(seconds: 600)
-        await source.keepFresh()
+        await source.refreshIfStale()
         #expect(try await source.verify(new, now: Forge.now).person == PersonID("anna"))
         // Right after a fetch the issuer is not asked again, and the key may just have been published (B2).
-        await #expect(throws: TokenRefusal.keyNotFetched) { try await source.verify(old, now: Forge.now) }
+        await #expect(throws: TokenRefusal.keyUnavailable) { try await source.verify(old, now: Forge.now) }
         #expect(issuer.questions == 3)
         issuer.pass(seconds: 30)
         await #expect(throws: TokenRefusal.unknownKey) { try await source.verify(old, now: Forge.now) }
@@ -123,10 +123,10 @@ import Testing
     func `S4: the last good set stays when no other comes`(answer: [UInt8]?) async throws {
         let issuer = Issuer([Published.key(.es)])
         let source = issuer.source()
-        await source.keepFresh()
+        await source.refreshIfStale()
         issuer.publish(answer)
         issuer.pass(seconds: 600)
-        guard case .failed = await source.keepFresh() else {
+        guard case .failed = await source.refreshIfStale() else {
             Issue.record("it was taken")
             return
         }
@@ -137,7 +137,7 @@ import Testing
     @Test func `a fixed key stays beside those of the issuer`() async throws {
         let issuer = Issuer([Published.key(.es)])
         let source = issuer.source(fixed: [try await .hs256(secret: Forge.secret)])
-        await source.keepFresh()
+        await source.refreshIfStale()
         for signer in [Signer.es, .hs] {
             #expect(try await source.verify(Forge.token(signer), now: Forge.now).person == PersonID("anna"))
         }

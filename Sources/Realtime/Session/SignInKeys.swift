@@ -26,12 +26,12 @@ extension SignInRefusal {
         self =
             switch refusal {
             case .expired: .tokenExpired
-            case .keyNotFetched: .keyNotFetched
+            case .keyUnavailable: .keyUnavailable
             default: .badToken
             }
     }
 
     /// Nobody can say yet whether the token is good: no guess, and worth coming back.
-    package static let keyNotFetched = SignInRefusal(
+    package static let keyUnavailable = SignInRefusal(
         code: .insufficientState, reason: "cannot fetch the token issuer's keys; retry later")
 }

@@ -9,7 +9,7 @@ import Telemetry
 
 extension ProcessConfiguration {
     /// `nil` where no issuer is named.
-    func keyFetch() throws -> KeyFetch? {
+    func keyFetch() throws -> JWKSFetcher? {
         guard let url = self.text("ENROUTE_TOKEN_JWKS_URL") else {
             guard self.text("ENROUTE_TOKEN_JWKS_CA_FILE") == nil else {
                 throw ConfigurationError(
@@ -19,15 +19,15 @@ extension ProcessConfiguration {
             }
             return nil
         }
-        do throws(KeyFetch.Unusable) {
-            return try KeyFetch(url: url, authorities: self.text("ENROUTE_TOKEN_JWKS_CA_FILE"))
+        do throws(JWKSFetcher.Unusable) {
+            return try JWKSFetcher(url: url, authorities: self.text("ENROUTE_TOKEN_JWKS_CA_FILE"))
         } catch {
             throw ConfigurationError(description: error.description)
         }
     }
 
     func issuerKeys(
-        of verifier: TokenVerifier, fixed: [TokenVerifier.Key], _ fetch: KeyFetch
+        of verifier: TokenVerifier, fixed: [TokenVerifier.Key], _ fetch: JWKSFetcher
     ) throws -> JWKSSource {
         let logger = try self.logger()
         return JWKSSource(verifier: verifier, fixed: fixed, report: { Self.report($0, logger) }) { try await fetch() }
@@ -46,7 +46,8 @@ extension ProcessConfiguration {
 
 /// A gateway that knows no key at all would refuse everybody: then it does not start.
 func fetchFirstKeys(_ settings: GatewaySettings) async throws {
-    guard let keys = settings.issuerKeys, case .failed(let error) = await keys.keepFresh(), !keys.hasFixedKeys else {
+    guard let keys = settings.issuerKeys, case .failed(let error) = await keys.refreshIfStale(), !keys.hasFixedKeys
+    else {
         return
     }
     throw Unavailable(

@@ -78,7 +78,7 @@ import Testing
         try await within {
             try await KeyIssuer.running(answer) { issuer in
                 let (verifier, clock) = (TokenVerifier(keys: [], issuer: "test", audience: "test"), Clock())
-                let fetch = try KeyFetch(
+                let fetch = try JWKSFetcher(
                     url: issuer.url, authorities: issuer.authorities, longestWait: longestWait)
                 let source = JWKSSource(verifier: verifier, now: { clock.now }) { try await fetch() }
                 try await RunningGateway.run(isSecure: false) {
@@ -299,19 +299,19 @@ import Testing
         "https://", "https://user:word@issuer.example/", "file:///etc/passwd", "https://issuer.example/#keys",
     ])
     func `a URL that somebody else could answer is refused`(url: String) {
-        #expect(throws: KeyFetch.Unusable.self) { try KeyFetch(url: url) }
+        #expect(throws: JWKSFetcher.Unusable.self) { try JWKSFetcher(url: url) }
     }
 
     @Test(arguments: ["https://issuer.example/keys", "http://localhost:1/", "http://127.0.0.1/", "http://[::1]:8/keys"])
     func `an issuer by HTTPS, and one on this machine, may be asked`(url: String) {
-        #expect(throws: Never.self) { _ = try KeyFetch(url: url) }
+        #expect(throws: Never.self) { _ = try JWKSFetcher(url: url) }
     }
 
     @Test func `an issuer with a certificate of nobody we trust is not believed`() async throws {
         try await within {
             try await KeyIssuer.running(.body("{}")) { issuer in
-                let fetch = try KeyFetch(url: issuer.url)
-                await #expect(throws: KeyFetch.Failure.self) { _ = try await fetch() }
+                let fetch = try JWKSFetcher(url: issuer.url)
+                await #expect(throws: JWKSFetcher.Failure.self) { _ = try await fetch() }
                 #expect(issuer.asked == [])
             }
         }

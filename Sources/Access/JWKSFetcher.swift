@@ -5,7 +5,7 @@ internal import FoundationEssentials
 internal import OutboundHTTP
 
 /// Fetches a key set from one URL, over a new connection each time because fetches are minutes apart.
-package struct KeyFetch: Sendable {
+package struct JWKSFetcher: Sendable {
     /// Why a setting is invalid, with the expected form.
     package struct Unusable: Error, CustomStringConvertible {
         package let description: String
@@ -22,7 +22,7 @@ package struct KeyFetch: Sendable {
         package var description: String {
             switch self {
             case .late:
-                "The issuer of keys did not answer within \(KeyFetch.longestWait.components.seconds) s. "
+                "The issuer of keys did not answer within \(JWKSFetcher.longestWait.components.seconds) s. "
                     + "Check that it is running and that no firewall blocks this machine."
             case .redirected:
                 "The issuer of keys answered with a redirect, and redirects are not followed. "
