@@ -41,12 +41,12 @@ package struct GatewayServer: Service, CustomStringConvertible {
         package var description: String {
             switch self {
             case .portTaken(let host, let port, let isManagement):
-                "Port \(port) of \(host) is taken. Choose another with "
+                "Port \(port) on \(host) is already in use. Choose another with "
                     + (isManagement
-                        ? "ENROUTE_MANAGEMENT_PORT, or none with ENROUTE_MANAGEMENT=off."
+                        ? "ENROUTE_MANAGEMENT_PORT, or set ENROUTE_MANAGEMENT=off."
                         : "--port or ENROUTE_LISTEN_PORT.")
             case .notBound(let host, let port, let reason):
-                "Listening on \(host):\(port) failed: \(reason). Choose another with --host and --port."
+                "Cannot listen on \(host):\(port): \(reason). Choose another address with --host and --port."
             }
         }
     }
@@ -87,7 +87,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             retentionMilliseconds: self.settings.liveState.revocationRetention.milliseconds)
         for file in Pages.missingFiles(self.settings.pages) {
             // Said here, and not with each page that asks for it.
-            self.logger.error("a file of the pages is missing", metadata: [LogKey.path: "\(file)"])
+            self.logger.error("page asset missing", metadata: [LogKey.path: "\(file)"])
         }
         let witnesses = RedisWitnesses(keyspace: self.settings.liveState.keyspace, logger: self.logger)
         var states: [NIOLoopBound<LoopState>] = []
@@ -255,7 +255,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 throw StartFailure.portTaken(host: host, port: port, isManagement: fleet == nil)
             }
             if case SocketAddressError.unknown = error {
-                throw StartFailure.notBound(host: host, port: port, reason: "the name cannot be looked up")
+                throw StartFailure.notBound(host: host, port: port, reason: "the host name cannot be resolved")
             }
             throw StartFailure.notBound(host: host, port: port, reason: "\(error)")
         }

@@ -39,7 +39,7 @@ struct QueueConsumer: Sendable {
                     break
                 } catch {
                     self.notes.note(.queue, isUp: false)
-                    self.logger.warning("the queue is asked again", metadata: [LogKey.reason: "\(error)"])
+                    self.logger.warning("queue request failed; retrying", metadata: [LogKey.reason: "\(error)"])
                     try? await Task.sleep(for: .seconds(Int.random(in: Self.questionPause)))
                 }
             }
@@ -54,10 +54,10 @@ struct QueueConsumer: Sendable {
             do throws(EventFault) { event = try message.event() } catch { throw self.routes.problem(error) }
             _ = try await self.routes.take(event, Self.grant)
         } catch let problem as Problem {
-            problem.log("a message of the queue failed on our side", self.logger)
+            problem.log("queue message failed with an internal error", self.logger)
             guard problem.isRetryable else {
                 self.logger.warning(
-                    "a message of the queue can not be done", metadata: [LogKey.reason: "\(problem.detail)"])
+                    "queue message rejected", metadata: [LogKey.reason: "\(problem.detail)"])
                 return
             }
             let pause = problem.statusCode == 409 ? Self.earlyPause : Self.outagePause

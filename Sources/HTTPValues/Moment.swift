@@ -26,7 +26,9 @@ package struct Moment: Hashable, Sendable, Decodable {
             throw DecodingError.dataCorrupted(
                 .init(
                     codingPath: decoder.codingPath,
-                    debugDescription: "is a time: ms since the epoch, or RFC 3339 as in 2026-11-21T17:45:00.250Z"))
+                    debugDescription:
+                        "must be a time: milliseconds since the Unix epoch, or RFC 3339 such as 2026-11-21T17:45:00.250Z"
+                ))
         }
         self = moment
     }

@@ -38,55 +38,67 @@ package struct Problem: Error, HTTPResponseError {
 
     /// Too many tokens were refused.
     package init(guessesFor wait: Int64) {
-        self.init(.rateLimited, status: 429, detail: "Too many tokens from this address were refused.")
+        self.init(.rateLimited, status: 429, detail: "Too many invalid tokens from this address. Try again later.")
         self.retryIn = wait
     }
 
     /// More requests than a person may make.
     package init(rateFor wait: Int64) {
-        self.init(.rateLimited, status: 429, detail: "More requests than may be made.")
+        self.init(.rateLimited, status: 429, detail: "Too many requests. Try again later.")
         self.retryIn = wait
     }
 
     package init(_ refusal: TokenRefusal) {
         let reason =
             switch refusal {
-            case .keyUnavailable: "Its key is not known, and its issuer cannot be asked at the moment."
+            case .keyUnavailable: "Its signing key is unknown, and the issuer cannot be reached. Try again later."
             case .tooLong: "It is longer than \(TokenVerifier.longestToken) bytes."
-            case .malformed: "It is not a JWT with the claims iss, aud, sub, exp, iat, jti and role."
-            case .repeatedMember: "A member of its header or a claim stands in it twice."
-            case .criticalHeader: "Its header has crit, and no extension is understood."
-            case .unknownKey: "Its kid names no key of ours."
-            case .wrongAlgorithm: "Its alg is not the one of its key."
-            case .badSignature: "Its signature does not fit."
-            case .wrongIssuer: "Its iss is not the one configured."
-            case .wrongAudience: "Its aud is not the one configured."
-            case .notYetValid: "Its iat or nbf is in the future."
-            case .expired: "It has expired."
-            case .badSubject: "Its sub is not 1 to 64 of [A-Za-z0-9_-]."
-            case .badTokenID: "Its jti is not \(RevocationSubject.Kind.token.form): nobody could revoke it."
-            case .unknownRole: "Its role is none of \(Role.allCases.map(\.rawValue).joined(separator: ", "))."
-            case .livesTooLong: "From its iat to its exp are more than \(TokenVerifier.longestLifetime) s."
-            case .badAuthorization: "Its authorization is not jobid, riderid or both, 1 to 64 of [A-Za-z0-9_-]."
+            case .malformed: "It must be a JWT with the claims iss, aud, sub, exp, iat, jti and role."
+            case .repeatedMember: "Its header repeats a parameter, or its payload repeats a claim."
+            case .criticalHeader: "Its header contains crit, but no extensions are supported."
+            case .unknownKey: "Its kid does not match any configured key."
+            case .wrongAlgorithm: "Its alg does not match the algorithm of its key."
+            case .badSignature: "Its signature is invalid."
+            case .wrongIssuer: "Its iss does not match the configured issuer."
+            case .wrongAudience: "Its aud does not match the configured audience."
+            case .notYetValid: "Its iat or nbf is in the future. Check the issuer's clock."
+            case .expired: "It has expired. Get a new one."
+            case .badSubject: "Its sub must be 1 to 64 characters of [A-Za-z0-9_-]."
+            case .badTokenID: "Its jti must be \(RevocationSubject.Kind.token.form), so that it can be revoked."
+            case .unknownRole: "Its role must be one of \(Role.allCases.map(\.rawValue).joined(separator: ", "))."
+            case .livesTooLong: "Its lifetime, from iat to exp, is longer than \(TokenVerifier.longestLifetime) s."
+            case .badAuthorization:
+                "Its authorization must contain jobid, riderid or both, each 1 to 64 characters of [A-Za-z0-9_-]."
             }
         self.init(
-            refusal == .expired ? .tokenExpired : .unauthorized, status: 401, detail: "The token is refused. \(reason)")
+            refusal == .expired ? .tokenExpired : .unauthorized, status: 401,
+            detail: "The token was rejected. \(reason)")
     }
 
-    package static let revoked = Problem(.unauthorized, status: 401, detail: "The token is refused. It was revoked.")
+    package static let revoked = Problem(
+        .unauthorized, status: 401, detail: "The token was rejected. It has been revoked.")
 
     /// What the router refuses by itself.
     package init(_ status: HTTPResponse.Status) {
         switch status {
-        case .notFound: self.init(.notFound, status: 404, detail: "There is nothing at this path.")
+        case .notFound: self.init(.notFound, status: 404, detail: "No resource exists at this path. Check the URL.")
         case .contentTooLarge:
             self.init(
                 .contentTooLarge, status: 413,
-                detail: "The body is too large: it may have at most \(Self.longestBody) bytes.")
+                detail: "The request body is too large. The limit is \(Self.longestBody) bytes.")
         case _ where status.kind == .serverError:
-            self.init(.internal, status: status.code, detail: "Something went wrong on our side.")
-        default: self.init(.badRequest, status: status.code, detail: "The request cannot be understood.")
+            self.init(.internal, status: status.code, detail: Self.internalDetail)
+        default: self.init(.badRequest, status: status.code, detail: "The request is malformed.")
         }
+    }
+
+    /// The detail of every 500. The cause goes to the log only; both name the trace ID.
+    package static let internalDetail = "An internal error occurred. The gateway's log contains the cause."
+
+    /// The code as a sentence-case phrase: `rate_limited` is "Rate limited".
+    private var title: String {
+        let words = self.code.rawValue.split(separator: "_").joined(separator: " ")
+        return words.prefix(1).uppercased() + words.dropFirst()
     }
 
     /// Who is told when may also try again.
@@ -110,7 +122,7 @@ package struct Problem: Error, HTTPResponseError {
         }
         let document = Document(
             type: "urn:enroute:problem:\(self.code.rawValue)",
-            title: self.code.rawValue.split(separator: "_").joined(separator: " "), status: self.statusCode,
+            title: self.title, status: self.statusCode,
             code: self.code.rawValue, detail: self.detail,
             instance: trace.map { "urn:enroute:trace:\($0.traceID)" }, traceId: trace?.traceID,
             retryable: self.isRetryable, jobStatus: self.jobStatus?.rawValue,
@@ -139,7 +151,7 @@ package struct Problem: Error, HTTPResponseError {
     package var status: HTTPResponse.Status { HTTPResponse.Status(code: self.statusCode) }
 
     package func response(from request: Request, context: some RequestContext) throws -> Response {
-        self.log("a request failed on our side", context.logger, route: context.endpointPath)
+        self.log("request failed with an internal error", context.logger, route: context.endpointPath)
         var headers: HTTPFields = [.contentType: Self.mediaType]
         if let retryIn { headers[.retryAfter] = String((retryIn + 999) / 1000) }
         return Response(

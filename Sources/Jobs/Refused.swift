@@ -24,7 +24,7 @@ package struct Refused: Error {
         case let error as RedisError where error.isOutage:
             self.init(code: .unavailable, message: "The service is not available at the moment. Try again shortly.")
         default:
-            self.init(code: .internal, message: "Something went wrong on our side.")
+            self.init(code: .internal, message: "An internal error occurred. The gateway's log contains the cause.")
             self.cause = Self.cause(of: error)
         }
     }

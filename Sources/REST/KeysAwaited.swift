@@ -29,7 +29,8 @@ struct KeysAwaited: RouterMiddleware {
                 throw Problem(
                     Refused(
                         code: .unavailable,
-                        message: "The token's key is not known, and its issuer cannot be asked now. Try again later."))
+                        message:
+                            "The token's signing key is unknown, and the issuer cannot be reached. Try again later."))
             } catch {
                 // The route says why, if it looks at tokens at all.
             }

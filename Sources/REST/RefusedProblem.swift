@@ -16,7 +16,7 @@ extension Problem {
 
     /// What nobody expected.
     package init(causedBy error: any Error) {
-        self.init(.internal, status: 500, detail: "Something went wrong on our side.")
+        self.init(.internal, status: 500, detail: Problem.internalDetail)
         self.cause = Refused.cause(of: error)
     }
 }

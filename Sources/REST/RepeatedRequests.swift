@@ -36,8 +36,9 @@ extension Routes {
         guard !text.isEmpty else { return try await act(request, RequestAttempt()) }
         guard !hasSecret || text.utf8.count >= IdempotencyRecords.shortestSecretKey else {
             throw Self.bad(
-                "Idempotency-Key must be at least \(IdempotencyRecords.shortestSecretKey) random characters here (a UUID, "
-                    + "for example): the answer holds a secret, and is kept encrypted under the key.")
+                "Idempotency-Key must be at least \(IdempotencyRecords.shortestSecretKey) random characters for this "
+                    + "request, for example a UUID. The response contains a secret and is stored encrypted under the key."
+            )
         }
         var request = request
         let body = try await request.body.collect(upTo: Self.longestBody)
@@ -164,7 +165,7 @@ extension Problem {
     fileprivate static var inProgress: Problem {
         var problem = Problem(
             .requestInProgress, status: 409,
-            detail: "The same request is being carried out. Send it again to get its answer.")
+            detail: "The same request is still being processed. Send it again to get its response.")
         problem.retryIn = Self.progressRetryMilliseconds
         return problem
     }
@@ -178,5 +179,5 @@ extension Problem {
 
 extension Refused {
     fileprivate static let unreadableAnswer = Refused(
-        code: .internal, message: "Something went wrong on our side.")
+        code: .internal, message: Problem.internalDetail)
 }

@@ -38,7 +38,8 @@ extension Routes {
     package func grant(_ request: Request, _ context: GatewayRequestContext, _ verb: Verb) throws -> Grant {
         guard let header = request.headers[.authorization] else {
             throw Problem(
-                .unauthorized, status: 401, detail: "Send a token: Authorization: Bearer <JWT>.")
+                .unauthorized, status: 401,
+                detail: "The token is missing. Send it in the header Authorization: Bearer <JWT>.")
         }
         let now = NIODeadline.now().uptimeNanoseconds
         let address = self.settings.trustedProxies.client(
@@ -57,7 +58,7 @@ extension Routes {
             throw Problem(rateFor: wait)
         }
         guard grant.allows(verb) else {
-            throw Problem(.forbidden, status: 403, detail: "The role \(grant.role.rawValue) may not do this.")
+            throw Problem(.forbidden, status: 403, detail: "The role \(grant.role.rawValue) is not allowed to do this.")
         }
         return grant
     }
@@ -70,7 +71,7 @@ extension Routes {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
         } catch let DecodingError.keyNotFound(key, _) {
-            throw Self.impossible("The body needs \(key.stringValue).")
+            throw Self.impossible("The body must contain \(key.stringValue).")
         } catch let DecodingError.typeMismatch(_, place) where !place.codingPath.isEmpty {
             throw Self.impossible("\(place.path) has the wrong type.")
         } catch let DecodingError.valueNotFound(_, place) where !place.codingPath.isEmpty {
@@ -94,7 +95,7 @@ extension Routes {
 
     static func identifier<Kind>(_ text: String, _ what: String) throws -> Identifier<Kind> {
         guard let identifier = Identifier<Kind>(text) else {
-            throw Self.bad("\(what) must be 1 to \(Identifier<Kind>.longest) of [A-Za-z0-9_-].")
+            throw Self.bad("\(what) must be 1 to \(Identifier<Kind>.longest) characters of [A-Za-z0-9_-].")
         }
         return identifier
     }
@@ -102,7 +103,7 @@ extension Routes {
     /// The same for what stands in a body.
     package static func name<Kind>(_ text: String, _ what: String) throws -> Identifier<Kind> {
         guard let identifier = Identifier<Kind>(text) else {
-            throw Self.impossible("\(what) must be 1 to \(Identifier<Kind>.longest) of [A-Za-z0-9_-].")
+            throw Self.impossible("\(what) must be 1 to \(Identifier<Kind>.longest) characters of [A-Za-z0-9_-].")
         }
         return identifier
     }

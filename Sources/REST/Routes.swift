@@ -130,7 +130,8 @@ package struct Routes: Sendable {
         let job = try self.job(context, grant)
         let body = try await self.body(AssignmentBody.self, request, context)
         guard body.rider != nil || body.customer != nil else {
-            throw Self.impossible("The body needs rider, customer or both. DELETE takes the job from its rider.")
+            throw Self.impossible(
+                "The body must contain rider, customer or both. To remove the rider from the job, use DELETE.")
         }
         let rider: PersonID?? = try body.rider.map { try Self.name($0, "rider") }
         let customer: PersonID? = try body.customer.map { try Self.name($0, "customer") }
@@ -179,7 +180,7 @@ package struct Routes: Sendable {
     @Sendable private func makeTicket(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .makeTicket)
         guard let token = grant.token, let expiresAt = grant.expiresAt else {
-            throw Problem(.forbidden, status: 403, detail: "Only for tokens.")
+            throw Problem(.forbidden, status: 403, detail: "Tickets are issued only to requests with a bearer token.")
         }
         return try await self.once(request, context, by: grant, hasSecret: true) { _, _ in
             let ticket = try await self.answer(

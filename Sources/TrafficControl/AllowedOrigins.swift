@@ -40,8 +40,8 @@ package struct AllowedOrigins: Sendable, Hashable {
     package struct Malformed: Error, CustomStringConvertible {
         package let origin: String
         package var description: String {
-            "ENROUTE_LISTEN_ALLOWED_ORIGINS names \(self.origin), which is no origin: write https://host or https://host:port, in lower case, "
-                + "without a path or a star."
+            "ENROUTE_LISTEN_ALLOWED_ORIGINS contains \(self.origin), which is not an origin. Write https://host or https://host:port, in "
+                + "lower case, without a path or a wildcard."
         }
     }
 }

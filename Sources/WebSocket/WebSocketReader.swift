@@ -191,7 +191,7 @@ package struct WebSocketReader {
             let short = Int(bytes[1] & 0x7F)
             let isControl = first & 0x0F >= 8
             guard !isControl || short <= 125 else {
-                return .failure(Refusal(.protocolError, "control frames hold at most 125 bytes"))
+                return .failure(Refusal(.protocolError, "control frames must not be longer than 125 bytes"))
             }
             let lengthBytes = short == 126 ? 2 : short == 127 ? 8 : 0
             guard bytes.count >= 2 + lengthBytes else { return .success(nil) }
@@ -200,7 +200,7 @@ package struct WebSocketReader {
                 length = bytes[2..<2 + lengthBytes].reduce(0) { $0 << 8 | UInt64($1) }
                 // The shortest form is the only one (section 5.2), and the topmost bit is never set.
                 guard length >= (lengthBytes == 2 ? 126 : 65_536), length >> 63 == 0 else {
-                    return .failure(Refusal(.protocolError, "the length of a frame is not in its shortest form"))
+                    return .failure(Refusal(.protocolError, "the frame length is not encoded in its shortest form"))
                 }
             }
             let held = UInt64(isControl ? 0 : self.message?.bytes.readableBytes ?? 0)
@@ -216,27 +216,32 @@ package struct WebSocketReader {
 
     /// What the first byte of a header breaks.
     private func refusal(_ first: UInt8) -> Refusal? {
-        guard first & 0x70 == 0 else { return Refusal(.protocolError, "no extension was agreed") }
+        guard first & 0x70 == 0 else {
+            return Refusal(.protocolError, "a reserved bit is set, but no extension was negotiated")
+        }
         switch first & 0x0F {
         case Opcode.continuation:
-            guard let message else { return Refusal(.protocolError, "a fragment continues nothing") }
+            guard let message else {
+                return Refusal(.protocolError, "a continuation frame without a message to continue")
+            }
             return message.fragments < self.bounds.messageFragments ? nil : self.tooBig
-        case Opcode.binary where !self.bounds.allowsBinary: return Refusal(.unsupportedData, "messages are text")
+        case Opcode.binary where !self.bounds.allowsBinary:
+            return Refusal(.unsupportedData, "binary messages are not supported")
         case Opcode.text, Opcode.binary:
             guard self.message == nil else {
-                return Refusal(.protocolError, "a message begins before the one before it ended")
+                return Refusal(.protocolError, "a new message started before the previous one was complete")
             }
             return nil
         case Opcode.close, Opcode.ping, Opcode.pong:
-            return first & 0x80 != 0 ? nil : Refusal(.protocolError, "control frames are not fragmented")
-        default: return Refusal(.protocolError, "the opcode is not known")
+            return first & 0x80 != 0 ? nil : Refusal(.protocolError, "control frames must not be fragmented")
+        default: return Refusal(.protocolError, "unknown opcode")
         }
     }
 
     private var tooBig: Refusal {
         Refusal(
             .messageTooBig,
-            "messages hold at most \(self.bounds.messageBytes) bytes in at most \(self.bounds.messageFragments) fragments"
+            "messages are limited to \(self.bounds.messageBytes) bytes and \(self.bounds.messageFragments) fragments"
         )
     }
 }

@@ -25,7 +25,7 @@ struct HTTPConnection: Sendable {
                     try await self.server.responder(asked.request, asked.answer, self.channel)
                 } catch {
                     // The answer is cut off. The peer has to see that, and the connection can carry no other.
-                    logger.trace("an answer was not written", metadata: [LogKey.reason: "\(error)"])
+                    logger.trace("response not written", metadata: [LogKey.reason: "\(error)"])
                     self.channel.close(promise: nil)
                 }
             }

@@ -136,7 +136,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         switch self.state {
         case .arriving, .idle, .head, .body, .upgrading:
             guard isInRequest, self.socket.isHandshakeComplete else { return context.close(promise: nil) }
-            self.refuse(.init(bad: "The connection ended in the middle of the request."))
+            self.refuse(.init(bad: "The connection was closed before the request was complete."))
         case .lingering: context.close(promise: nil)
         case .answering, .over: break
         }
@@ -170,7 +170,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         case .firstHead, .head: self.loop.counts.add(.requestsTimedOut)
         case .body:
             self.loop.counts.add(.bodiesTimedOut)
-            let detail = "The body was not here within \(self.limits.bodySeconds) s."
+            let detail = "The request body did not arrive within \(self.limits.bodySeconds) s."
             return self.refuse(
                 .init(status: .requestTimeout, problem: Problem(.badRequest, status: 408, detail: detail)))
         case .idle, .close: break

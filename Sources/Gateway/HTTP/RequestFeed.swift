@@ -224,11 +224,11 @@ extension Problem {
     fileprivate init(_ violation: RequestFraming.Violation) {
         let what =
             switch violation {
-            case .head: "The head of the request is too long."
-            case .chunkSize: "The size of a chunk is too long."
+            case .head: "The request line and headers are longer than \(RequestFraming.mostHeadBytes) bytes."
+            case .chunkSize: "The size of a chunk has too many digits."
             case .chunkExtensions:
-                "The chunk extensions of the body hold more than \(RequestFraming.mostChunkExtensionBytes) bytes."
-            case .trailers: "The trailers of the request are too long."
+                "The chunk extensions of the body are longer than \(RequestFraming.mostChunkExtensionBytes) bytes."
+            case .trailers: "The trailers of the request are longer than \(RequestFraming.mostHeadBytes) bytes."
             }
         self.init(.badRequest, status: 400, detail: what)
     }

@@ -21,22 +21,24 @@ enum RequestRules {
     static func body(of head: HTTPRequestHead) throws(Violation) -> RequestFraming.Body {
         let hosts = head.headers["host"].count
         guard hosts == 1 || hosts == 0 && head.version == .http1_0 else {
-            throw Violation(400, "A request has exactly one Host header.")
+            throw Violation(400, "A request must have exactly one Host header.")
         }
         guard head.headers["host"].allSatisfy(Self.isHost) else {
-            throw Violation(400, "Host must be a name or an address, with or without a port: app.example:8443.")
+            throw Violation(400, "Host must be a name or an address, optionally with a port: app.example:8443.")
         }
         // The decoder would look for no body, whatever the head says of one.
-        guard head.method != .CONNECT else { throw Violation(501, "This is no proxy: CONNECT is not supported.") }
+        guard head.method != .CONNECT else {
+            throw Violation(501, "CONNECT is not supported: this server is not a proxy.")
+        }
         let (lengths, codings) = (head.headers["content-length"], head.headers[canonicalForm: "transfer-encoding"])
         guard codings.isEmpty else {
             guard lengths.isEmpty, head.version != .http1_0 else {
-                throw Violation(400, "Transfer-Encoding goes with HTTP/1.1 and without Content-Length.")
+                throw Violation(400, "Transfer-Encoding requires HTTP/1.1 and excludes Content-Length.")
             }
             guard codings.allSatisfy({ $0.lowercased() == "chunked" }) else {
-                throw Violation(501, "The only transfer coding that is understood is chunked.")
+                throw Violation(501, "The only supported transfer coding is chunked.")
             }
-            guard codings.count == 1 else { throw Violation(400, "A body is chunked once.") }
+            guard codings.count == 1 else { throw Violation(400, "Transfer-Encoding must contain chunked only once.") }
             return .chunked
         }
         guard let length = lengths.first else { return .none }
@@ -64,12 +66,12 @@ extension Admission.Refusal {
     /// - Parameter error: why the decoder reads no further; `nil`: it and `RequestFraming` disagree.
     init(malformed error: HTTPParserError?) {
         guard case .headerOverflow? = error else {
-            self.init(bad: "This is not a request of HTTP/1.1 or HTTP/1.0.")
+            self.init(bad: "This is not a valid HTTP/1.1 or HTTP/1.0 request.")
             return
         }
-        let bounds = "\(Connections.longestHead) bytes, or are more than \(Connections.mostHeaders)"
+        let bounds = "\(Connections.longestHead) bytes and \(Connections.mostHeaders) headers"
         self.init(
             status: .requestHeaderFieldsTooLarge,
-            problem: Problem(.badRequest, status: 431, detail: "The headers hold more than \(bounds)."))
+            problem: Problem(.badRequest, status: 431, detail: "The request headers exceed the limit of \(bounds)."))
     }
 }

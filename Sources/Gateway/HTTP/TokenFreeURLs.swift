@@ -2,7 +2,7 @@
 // sees it (`HTTPExchange`).
 
 enum TokenFreeURLs {
-    static let refusal = "A token must not be in a URL: use the Authorization header."
+    static let refusal = "Tokens are not accepted in URLs. Send the token in the Authorization header."
 }
 
 extension String {

@@ -48,8 +48,8 @@ enum Readiness: Hashable {
         case .ready: "ready"
         case .draining: "not ready: the gateway is stopping"
         case .starting: "not ready: Redis has not been reached yet"
-        case .stuck: "not ready: an event loop does not run"
-        case .overloaded: "not ready: overloaded, no new connections are taken"
+        case .stuck: "not ready: an event loop is blocked"
+        case .overloaded: "not ready: overloaded, no new connections are accepted"
         }
     }
 }

@@ -97,9 +97,9 @@ final class AcceptGate: ChannelDuplexHandler {
         switch self.episode.hear(isPaused: !reasons.isEmpty, now: now) {
         case .began:
             let names = reasons.map(\.rawValue).sorted().joined(separator: ",")
-            self.logger.warning("taking no new connections", metadata: [LogKey.reason: "\(names)"])
+            self.logger.warning("overloaded; paused accepting connections", metadata: [LogKey.reason: "\(names)"])
         case .ended(let seconds):
-            self.logger.notice("taking new connections again", metadata: [LogKey.seconds: "\(seconds)"])
+            self.logger.notice("overload over; resumed accepting connections", metadata: [LogKey.seconds: "\(seconds)"])
         case nil: break
         }
         if isSecond, percent > 0 { self.shed(percent) }

@@ -48,14 +48,14 @@ enum Admission {
         }
         guard head.headers[canonicalForm: "sec-websocket-protocol"].contains(where: { $0 == Limits.subprotocol }) else {
             self = .refused(
-                Refusal(bad: "Offer the subprotocol \(Limits.subprotocol) in Sec-WebSocket-Protocol."))
+                Refusal(bad: "The subprotocol is missing. Offer \(Limits.subprotocol) in Sec-WebSocket-Protocol."))
             return
         }
         guard origins.allows(head.headers["origin"], host: head.headers["host"].first) else {
             loop.refused(origin: head.headers["origin"].first ?? "")
             let problem = Problem(
                 .forbidden, status: 403,
-                detail: "Pages of this origin may not connect (ENROUTE_LISTEN_ALLOWED_ORIGINS).")
+                detail: "This origin is not allowed to connect. Add it to ENROUTE_LISTEN_ALLOWED_ORIGINS.")
             self = .refused(Refusal(status: .forbidden, problem: problem))
             return
         }
@@ -103,21 +103,21 @@ extension Admission.Refusal {
     /// What is wrong with the opening handshake, if anything.
     fileprivate init?(handshake head: HTTPRequestHead) {
         guard head.method == .GET, head.version == .http1_1 else {
-            self.init(bad: "A WebSocket begins with GET and HTTP/1.1.")
+            self.init(bad: "A WebSocket handshake must use GET and HTTP/1.1.")
             return
         }
         guard (try? RequestRules.body(of: head)) == RequestFraming.Body.none else {
-            self.init(bad: "A request for a WebSocket has no body.")
+            self.init(bad: "A WebSocket handshake must not have a body.")
             return
         }
         guard head.headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "upgrade" }) else {
-            self.init(bad: "A WebSocket needs Connection: Upgrade.")
+            self.init(bad: "A WebSocket handshake must contain Connection: Upgrade.")
             return
         }
         guard head.headers["sec-websocket-version"] == [Admission.version] else {
             self.init(
                 status: .upgradeRequired,
-                problem: Problem(.badRequest, status: 426, detail: "Only version 13 of WebSockets is spoken."),
+                problem: Problem(.badRequest, status: 426, detail: "Only WebSocket version 13 is supported."),
                 headers: ["sec-websocket-version": Admission.version, "upgrade": "websocket"])
             return
         }
@@ -126,7 +126,7 @@ extension Admission.Refusal {
         guard keys.count == 1, let key = keys.first?.utf8, key.count == 24, key.suffix(2).elementsEqual("==".utf8),
             key.dropLast(2).allSatisfy(\.isBase64)
         else {
-            self.init(bad: "A WebSocket needs one Sec-WebSocket-Key, 16 bytes in base64.")
+            self.init(bad: "A WebSocket handshake must contain one Sec-WebSocket-Key: 16 bytes in base64.")
             return
         }
         return nil

@@ -72,7 +72,7 @@ extension Routes {
                 answers.append(try await self.take(event, grant))
             } catch let problem as Problem {
                 if problem.code == .unavailable { outage = problem }
-                problem.log("an event of a batch failed on our side", logger)
+                problem.log("event of a batch failed with an internal error", logger)
                 answers.append(EventAnswer(problem, try? event.get()))
             }
         }
@@ -85,7 +85,7 @@ extension Routes {
         do throws(EventFault) { meaning = try JobEvent(event) } catch { throw self.problem(error) }
         guard grant.covers(meaning.job) else {
             self.eventCounts.add(.eventsNever)
-            throw Problem(.forbidden, status: 403, detail: "The token is for another job.")
+            throw Problem(.forbidden, status: 403, detail: "The token is restricted to another job.")
         }
         if case .created(let created) = meaning {
             do { try self.checkDistance(from: created.vendor?.place, to: created.destination) } catch {

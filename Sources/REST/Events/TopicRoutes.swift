@@ -24,7 +24,9 @@ extension Routes {
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
         if let address, let wait = self.quotas.isLockedOut(address, at: now) { throw Problem(guessesFor: wait) }
         guard let topics = self.shared.topics else {
-            throw Problem(.forbidden, status: 403, detail: "No topic may send here: ENROUTE_SNS_TOPICS names none.")
+            throw Problem(
+                .forbidden, status: 403,
+                detail: "This gateway accepts no SNS topics. Add the topic to ENROUTE_SNS_TOPICS.")
         }
         let body = try await request.body.collect(upTo: Self.longestBody)
         let message: TopicMessage
@@ -39,8 +41,8 @@ extension Routes {
         }
         let topic: Logger.Metadata = [LogKey.topic: "\(message.topic)"]
         switch message.kind {
-        case .subscriptionConfirmation: context.logger.notice("a topic's subscription is confirmed", metadata: topic)
-        case .unsubscribeConfirmation: context.logger.notice("a topic's subscription has ended", metadata: topic)
+        case .subscriptionConfirmation: context.logger.notice("subscription to SNS topic confirmed", metadata: topic)
+        case .unsubscribeConfirmation: context.logger.notice("subscription to SNS topic ended", metadata: topic)
         case .notification: return try await self.take(message)
         }
         return try Self.json(["outcome": "applied"])
@@ -61,7 +63,8 @@ extension Routes {
     private func problem(_ refusal: TopicTrust.Refusal, _ address: ClientAddress?) -> Problem {
         if case .notReached(let reason) = refusal {
             self.eventCounts.add(.eventsFailed)
-            var problem = Problem(.unavailable, status: 503, detail: "SNS could not be asked: \(reason).")
+            var problem = Problem(
+                .unavailable, status: 503, detail: "SNS could not be reached: \(reason). Try again later.")
             problem.retryIn = .random(in: 1000...5000)
             return problem
         }
@@ -69,17 +72,18 @@ extension Routes {
             self.eventCounts.add(.eventsNever)
             return Problem(
                 .forbidden, status: 403,
-                detail: "The message is too old: it was sent at \(sentAt), and messages are taken for \(seconds) s "
+                detail: "The message is too old: it was sent at \(sentAt), and messages are accepted for \(seconds) s "
                     + "(ENROUTE_SNS_MAX_AGE_SECONDS). Publish it again.")
         }
         self.eventCounts.add(.eventsForged)
         self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds)
         let detail =
             switch refusal {
-            case .unknownTopic: "This topic may not send here: ENROUTE_SNS_TOPICS does not name it."
-            case .foreignAddress: "The address of the certificate, or of the confirmation, is none of SNS."
+            case .unknownTopic: "This gateway does not accept this SNS topic. Add it to ENROUTE_SNS_TOPICS."
+            case .foreignAddress: "The certificate URL or the subscription URL does not belong to SNS."
             case .badCertificate(let reason): reason
-            case .badSignature, .notReached, .tooOld: "The signature does not fit. Versions 1 and 2 are known."
+            case .badSignature, .notReached, .tooOld:
+                "The signature is invalid. Signature versions 1 and 2 are supported."
             }
         return Problem(.forbidden, status: 403, detail: detail)
     }

@@ -49,7 +49,8 @@ extension Routes {
         guard self.quotas.hasRoom(for: admitted.owner, address) else {
             await self.giveUp(admitted, session)
             throw Problem(
-                .limitExceeded, status: 429, detail: "This person or address has as many connections as it may.")
+                .limitExceeded, status: 429,
+                detail: "This user or address has too many connections. Close one and try again.")
         }
         // Its body, the stream, is never begun.
         if request.method == .head {
@@ -128,7 +129,7 @@ extension Routes {
     private static func resumePoint(_ request: Request) throws -> ResumePoint? {
         guard let id = request.headers[.lastEventID], !id.isEmpty else { return nil }
         guard let point = ResumePoint(lastEventID: id) else {
-            throw Self.bad("Last-Event-ID must be the id of an event of this stream, <epoch>.<id>, or absent.")
+            throw Self.bad("Last-Event-ID must be absent or the ID of an event of this stream: <epoch>.<id>.")
         }
         return point
     }
@@ -138,12 +139,12 @@ extension Problem {
     /// Why somebody may not come in, as REST says it.
     package init(_ refusal: SignInRefusal) {
         switch refusal.code {
-        case .tokenExpired: self.init(.tokenExpired, status: 401, detail: "Refused: \(refusal.reason).")
-        case .connectionLimit: self.init(.limitExceeded, status: 429, detail: "Refused: \(refusal.reason).")
-        case .rateLimited: self.init(.rateLimited, status: 429, detail: "Refused: \(refusal.reason).")
+        case .tokenExpired: self.init(.tokenExpired, status: 401, detail: "Sign-in failed: \(refusal.reason).")
+        case .connectionLimit: self.init(.limitExceeded, status: 429, detail: "Sign-in failed: \(refusal.reason).")
+        case .rateLimited: self.init(.rateLimited, status: 429, detail: "Sign-in failed: \(refusal.reason).")
         case .insufficientState:
-            self.init(Refused(code: .unavailable, message: "Refused: \(refusal.reason)."))
-        default: self.init(.unauthorized, status: 401, detail: "Refused: \(refusal.reason).")
+            self.init(Refused(code: .unavailable, message: "Sign-in failed: \(refusal.reason)."))
+        default: self.init(.unauthorized, status: 401, detail: "Sign-in failed: \(refusal.reason).")
         }
     }
 }

@@ -113,13 +113,15 @@ extension Routes {
         let grant = try self.grant(request, context, .createJob)
         return try await self.once(request, context, by: grant) { request, attempt in
             let body = try await self.body(JobBody.self, request, context)
-            guard let name = body.job else { throw Self.impossible("The body needs job.") }
+            guard let name = body.job else { throw Self.impossible("The body must contain job.") }
             let given = try Wish(try Self.name(name, "job"), body)
             try self.checkDistance(from: given.vendor?.place, to: given.destination)
             let wish = try await self.located(given)
             if let created = try await self.make(wish, grant) { return created }
             if attempt.isRepeat, let created = try await self.madeBefore(wish, grant) { return created }
-            throw Problem(.conflict, status: 409, detail: "The job \(wish.job) exists. It was left as it is.")
+            throw Problem(
+                .conflict, status: 409,
+                detail: "The job \(wish.job) already exists and was not changed. Use PUT to update it.")
         }
     }
 
@@ -156,9 +158,9 @@ extension Routes {
     /// - Returns: `nil` when there is such a job.
     private func make(_ wish: Wish, _ grant: Grant) async throws -> Response? {
         guard grant.covers(wish.job) else {
-            throw Problem(.forbidden, status: 403, detail: "The token is for another job.")
+            throw Problem(.forbidden, status: 403, detail: "The token is restricted to another job.")
         }
-        guard let customer = wish.customer else { throw Self.impossible("The body needs customer.") }
+        guard let customer = wish.customer else { throw Self.impossible("The body must contain customer.") }
         let new = NewJob(
             job: wish.job, kind: wish.kind, customer: customer, rider: wish.rider, zone: wish.zone,
             destination: wish.destination, geocoded: wish.geocoded, vendor: wish.vendor, actor: grant.person)
@@ -184,7 +186,8 @@ extension Routes {
             if let updated = try await self.update(wish, grant) { return updated }
             if let created = try await self.make(wish, grant) { return created }
         }
-        throw Problem(Refused(code: .unavailable, message: "Others make and lose the job at the same time. Try again."))
+        throw Problem(
+            Refused(code: .unavailable, message: "The job is being created and deleted concurrently. Try again."))
     }
 
     /// Whether the job ends elsewhere from now on: what is known of its arrival is not true of that.
@@ -206,11 +209,12 @@ extension Routes {
         switch description.value {
         case .noSuchJob: return nil
         case .otherKind(let kind):
-            throw Self.impossible("The job \(wish.job) is a \(kind.rawValue), and stays one.")
+            throw Self.impossible(
+                "The job \(wish.job) has the kind \(kind.rawValue). The kind of a job cannot be changed.")
         case .ended(let status):
             throw Problem(
                 Refused(
-                    code: .illegalTransition, message: "The job is \(status.rawValue): nothing of it changes any more.",
+                    code: .illegalTransition, message: "The job is \(status.rawValue) and can no longer be changed.",
                     status: status))
         case .changed, .unchanged: self.jobs.list(wish.job)
         }

@@ -36,7 +36,7 @@ extension Routes {
         guard record.status.end == nil else {
             throw Problem(
                 Refused(
-                    code: .illegalTransition, message: "The job has ended: there is nothing to follow.",
+                    code: .illegalTransition, message: "The job has ended and can no longer be followed.",
                     status: record.status))
         }
         let made = try await self.answer(

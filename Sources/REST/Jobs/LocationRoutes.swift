@@ -71,7 +71,8 @@ extension Routes {
         let batch = try await Self.batch(request)
         let jobs = batch.jobs(with: job)
         guard jobs.count <= LocationReport.mostJobs else {
-            throw Self.impossible("jobs and the job of the path are at most \(LocationReport.mostJobs) jobs.")
+            throw Self.impossible(
+                "A batch can be for at most \(LocationReport.mostJobs) jobs, including the job in the path.")
         }
         if let wait = self.quotas.positions(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(positionsFor: wait)
@@ -122,7 +123,7 @@ extension Routes {
             do throws(BadMessage) {
                 return try LocationBatch(bytes)
             } catch {
-                throw Self.impossible("The batch can not be used: \(error.reason).")
+                throw Self.impossible("The batch is invalid: \(error.reason).")
             }
         }
     }
@@ -204,7 +205,7 @@ extension Problem {
     /// More batches than may be published.
     package init(positionsFor wait: Int64) {
         self.init(
-            .rateLimited, status: 429, detail: "More positions than may be published: gather them, and send a batch.")
+            .rateLimited, status: 429, detail: "Too many location reports. Collect fixes and send them in one batch.")
         self.retryIn = wait
     }
 }

@@ -52,7 +52,8 @@ extension Routes {
         guard record.status.end == nil else {
             throw Problem(
                 Refused(
-                    code: .illegalTransition, message: "The job is \(record.status.rawValue): there is nowhere to go.",
+                    code: .illegalTransition,
+                    message: "The job is \(record.status.rawValue) and has no destination any longer.",
                     status: record.status))
         }
         guard let coordinate = stop == .vendor ? record.vendor?.place : record.destination else {

@@ -45,10 +45,11 @@ extension Routes {
         guard status.canBeCaused(by: grant.party) else {
             throw Problem(
                 .forbidden, status: 403,
-                detail: "The role \(grant.role.rawValue) does not cause \(status.rawValue).")
+                detail: "The role \(grant.role.rawValue) cannot set the status \(status.rawValue).")
         }
         if let occurredAt = body.occurredAt?.milliseconds, occurredAt > .now + Self.furthestAheadMilliseconds {
-            throw Self.impossible("occurredAt is in the future: send when it happened, and check the clock.")
+            throw Self.impossible(
+                "occurredAt is in the future. Send the time at which the status changed, and check the sender's clock.")
         }
         let event = try await self.answer(
             self.jobs.change(
@@ -65,7 +66,7 @@ extension Routes {
         case .head(let head): return head
         case .never: return .never
         case .malformed:
-            throw Self.bad("If-Match takes one entity tag: a job's ETag, or the id of its newest status in quotes.")
+            throw Self.bad("If-Match must be one entity tag: the job's ETag, or the ID of its newest status in quotes.")
         }
     }
 }

@@ -94,7 +94,7 @@ package actor TileProxy {
             } else if self.breaker.isOpen(now: now) {
                 // Once for each time that it is left alone.
                 self.logger.log(
-                    level: error.needsSomebody ? .error : .warning, "tiles of the map are not to be had",
+                    level: error.needsSomebody ? .error : .warning, "tile provider unavailable",
                     metadata: [LogKey.provider: "tiles", LogKey.reason: "\(error)"])
             }
             return nil

@@ -27,7 +27,7 @@ extension Routes {
         guard let tiles = self.tiles, let zoom = try Self.number(context, "z"),
             let column = try Self.number(context, "x"), let row = try Self.number(context, "y"),
             let tile = Tile(zoom: zoom, column: column, row: row)
-        else { throw Problem(.notFound, status: 404, detail: "There is no such tile of the map.") }
+        else { throw Problem(.notFound, status: 404, detail: "No such map tile.") }
         guard let image = await tiles.image(of: tile) else {
             return Response(status: .noContent, headers: [.cacheControl: "no-store"])
         }

@@ -29,14 +29,14 @@ extension Routes {
         // Whom a narrowed token does not reach, it does not revoke either.
         if grant.job != nil || grant.rider != nil {
             guard case .job(let job) = subject, grant.covers(job) else {
-                throw Problem(.forbidden, status: 403, detail: "The token is for less than that.")
+                throw Problem(.forbidden, status: 403, detail: "The token is restricted and does not cover this.")
             }
         }
         let answer = try await self.answer(self.revocationLog.revoke(subject, by: grant.person, because: "rest"))
         guard answer.value == .revoked else {
             throw Problem(
                 .unavailable, status: 503,
-                detail: "Too much was revoked lately, and nothing of it may be forgotten: nothing was done.")
+                detail: "The revocation list is full; nothing was revoked. Try again later.")
         }
         guard answer.isUnknown else { return Response(status: .noContent) }
         return Response(status: .accepted, headers: [.durability: "unknown"])

@@ -80,7 +80,7 @@ extension Routes {
             try text.split(separator: ",", omittingEmptySubsequences: false).map { word in
                 guard let known = Case(rawValue: String(word)) else {
                     let all = Case.allCases.map(\.rawValue).joined(separator: ", ")
-                    throw Self.bad("\(name) must list some of \(all).")
+                    throw Self.bad("\(name) must be a comma-separated list of: \(all).")
                 }
                 return known
             })

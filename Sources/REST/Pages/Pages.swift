@@ -58,7 +58,7 @@ package struct Pages: Sendable {
                 guard let file = self.leaflet[name] ?? Self.leaflet(name, self.settings) else {
                     throw Problem(
                         .notFound, status: 404,
-                        detail: "\(self.settings.leafletFolder)/\(name) is not there. "
+                        detail: "\(self.settings.leafletFolder)/\(name) is missing. "
                             + "Install it: apt-get install libjs-leaflet.")
                 }
                 return Self.answer(file, request)
@@ -108,7 +108,7 @@ package struct Pages: Sendable {
     /// gateways' versions; what is not, is sent each time.
     func asset(_ name: String, _ request: Request) throws -> Response {
         guard let file = self.files[name] else {
-            throw Problem(.notFound, status: 404, detail: "There is no such file of the pages.")
+            throw Problem(.notFound, status: 404, detail: "No page asset has this name.")
         }
         return Self.answer(file, request)
     }

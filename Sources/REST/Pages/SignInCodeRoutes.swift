@@ -26,7 +26,8 @@ extension Routes {
     ) async throws -> Response {
         let grant = try self.grant(request, context, .makeTicket)
         guard let token = request.headers[.authorization].flatMap({ TokenVerifier.token(bearer: $0) }) else {
-            throw Problem(.forbidden, status: 403, detail: "Only for tokens.")
+            throw Problem(
+                .forbidden, status: 403, detail: "Sign-in codes are issued only to requests with a bearer token.")
         }
         return try await self.once(request, context, by: grant, hasSecret: true) { request, _ in
             try await self.makeSignInCode(for: token, request, context)
@@ -76,7 +77,8 @@ extension Routes {
             !self.revocations.isRevoked(grant), let expiresAt = grant.expiresAt
         else {
             throw Problem(
-                .notFound, status: 404, detail: "The code is not valid any more: each is good once, and not for long.")
+                .notFound, status: 404,
+                detail: "The code is invalid, has expired or was already used. Request a new one.")
         }
         return try Self.json(
             SignedIn(

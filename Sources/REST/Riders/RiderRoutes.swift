@@ -81,7 +81,7 @@ extension Routes {
         switch (body.lat, body.lon) {
         case (let latitude?, let longitude?): place = try Self.place(latitude, longitude)
         case (nil, nil): break
-        default: throw Self.impossible("lat and lon belong together.")
+        default: throw Self.impossible("The body must contain both lat and lon, or neither.")
         }
         let device: DeviceID? = try body.device.map { try Self.name($0, "device") }
         if let wait = self.quotas.positions(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
@@ -89,7 +89,8 @@ extension Routes {
         }
         if let other = try await self.answer(self.riders.heard(from: grant.person, at: place, device: device)) {
             throw Problem(
-                .conflict, status: 409, detail: "The device \(other) is yours now: declare online to take over.")
+                .conflict, status: 409,
+                detail: "The rider's active device is \(other). To switch to this device, declare online from it.")
         }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }
@@ -115,7 +116,9 @@ extension Routes {
 
     private func rider(_ context: GatewayRequestContext) throws -> PersonID {
         let rider: PersonID = try Self.identifier(context.parameters.require("rider"), "rider")
-        guard rider.text != "me" else { throw Self.bad("me is who asks, and no name of a rider.") }
+        guard rider.text != "me" else {
+            throw Self.bad("me stands for the caller and is not a rider's ID. Use the rider's ID.")
+        }
         return rider
     }
 
@@ -173,7 +176,7 @@ extension Routes {
     ) async throws -> Response {
         let body = try await self.body(DeclarationBody.self, request, context)
         guard try Self.availability(body.status) == .offline else {
-            throw Self.impossible("Only the rider itself goes online.")
+            throw Self.impossible("Operations can only take a rider offline. Riders go online themselves.")
         }
         let reason = body.reason ?? ""
         guard reason.utf8.count <= RiderControl.longestReason, !reason.utf8.contains(where: { $0 < 32 || $0 == 127 })

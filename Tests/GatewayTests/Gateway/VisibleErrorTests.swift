@@ -34,7 +34,7 @@ import Testing
         }
         let said = lines.all.filter { $0.metadata["trace"] == "\(Self.trace)" && $0.level >= .warning }
         #expect(said.count == 1, "\(said)")
-        #expect(said.first?.level == .error && said.first?.message == "a request failed on our side")
+        #expect(said.first?.level == .error && said.first?.message == "request failed with an internal error")
         #expect(said.first?.metadata["route"] == "/api/v1/jobs/{job}")
     }
 
@@ -164,7 +164,7 @@ import Testing
                 #expect(answer.status == 404)
             }
         }
-        let said = lines.all.filter { $0.message == "a file of the pages is missing" }
+        let said = lines.all.filter { $0.message == "page asset missing" }
         #expect(said.count == 2 && said.allSatisfy { $0.level == .error })
         #expect(said.contains { $0.metadata["path"] == "/nowhere/leaflet.js" })
     }

@@ -63,7 +63,7 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let without = try await Self.put(gateway, #"{"kind":"service"}"#)
-                #expect(without.status == 422 && without.text.contains("needs customer"))
+                #expect(without.status == 422 && without.text.contains("must contain customer"))
                 let none = try await gateway.client.send(["KEYS", "job:*"]).get()
                 #expect(none == .array([]))
                 _ = try await Self.put(gateway, Self.job)

@@ -44,7 +44,7 @@ import Testing
                 #expect(last.status == 200)
                 let several = try await gateway.rest(
                     "POST", Self.path, as: service, arrive, headers: ["If-Match: \"a\"", "If-Match: \"b\""])
-                #expect(several.status == 400 && several.text.contains("If-Match takes one"))
+                #expect(several.status == 400 && several.text.contains("If-Match must be one"))
             }
         }
     }

@@ -66,7 +66,7 @@ import Testing
     {
         for (bytes, end) in [
             (RawSocket.frame(0x89, [5]) + RawSocket.frame(0x88, [0x03, 0xE8]), [0x8A, 1, 5, 0x88, 2, 0x03, 0xE8]),
-            ([0x03, 0x47, 0x45], Frame.close(1002, "the opcode is not known")),
+            ([0x03, 0x47, 0x45], Frame.close(1002, "unknown opcode")),
         ] as [([UInt8], [UInt8])] {
             let heard = try await Self.heard { port, token in
                 let socket = try RawSocket(port: port)
