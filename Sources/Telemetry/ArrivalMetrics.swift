@@ -68,19 +68,19 @@ package struct ArrivalMetrics: Sendable {
     /// Prometheus' text format 0.0.4.
     package var text: String {
         var lines = [
-            "# HELP enroute_eta_calls_total Questions of arrival times to services, by what came of them.",
+            "# HELP enroute_eta_calls_total ETA requests by provider and outcome, including those answered without the provider.",
             "# TYPE enroute_eta_calls_total counter",
         ]
         lines += self.calls.map { call, count in
             "enroute_eta_calls_total{provider=\"\(call.provider)\",outcome=\"\(call.outcome.rawValue)\"} \(count)"
         }.sorted()
         lines += [
-            "# HELP enroute_eta_budget_left What all gateways together may still ask a service today, as last seen.",
+            "# HELP enroute_eta_budget_left Requests left in the provider's daily budget, which all gateways share, as last read.",
             "# TYPE enroute_eta_budget_left gauge",
         ]
         lines += self.budgets.map { "enroute_eta_budget_left{provider=\"\($0)\"} \($1)" }.sorted()
         lines += [
-            "# HELP enroute_eta_error_seconds How wrong arrival times were, by minutes before the arrival.",
+            "# HELP enroute_eta_error_seconds Absolute error of predicted arrival times, by minutes before the arrival.",
             "# TYPE enroute_eta_error_seconds histogram",
         ]
         for (series, histogram) in self.errors.sorted(by: { Self.isBefore($0.key, $1.key) }) {

@@ -51,10 +51,10 @@ extension [DependencyState] {
         }
         let lines =
             [
-                "# HELP enroute_dependency_up 1 while something that all gateways share answers this gateway, 0 while it does not.",
+                "# HELP enroute_dependency_up 1 while this gateway can reach the dependency, otherwise 0.",
                 "# TYPE enroute_dependency_up gauge",
             ] + up + [
-                "# HELP enroute_dependency_since_seconds When that last changed, seconds since the epoch.",
+                "# HELP enroute_dependency_since_seconds Unix time at which enroute_dependency_up last changed.",
                 "# TYPE enroute_dependency_since_seconds gauge",
             ] + since
         return lines.joined(separator: "\n") + "\n"

@@ -63,7 +63,7 @@ package struct RedisMetrics: Sendable {
     /// - Parameter kinds: all that names can be, so that each is there from the beginning.
     package func text(kinds: [String]) -> String {
         var lines = [
-            "# HELP \(Self.errorsName) Commands that Redis did not carry out, by role and kind of error.",
+            "# HELP \(Self.errorsName) Redis commands that failed, by Redis role and kind of error.",
             "# TYPE \(Self.errorsName) counter",
         ]
         for role in Role.allCases {
@@ -72,7 +72,7 @@ package struct RedisMetrics: Sendable {
             }
         }
         lines += [
-            "# HELP \(Self.refusalsName) Values and messages in Redis that are not ours and were not used, by kind of name.",
+            "# HELP \(Self.refusalsName) Malformed values and messages from Redis that were ignored, by kind of key or channel.",
             "# TYPE \(Self.refusalsName) counter",
         ]
         lines += kinds.map { "\(Self.refusalsName){kind=\"\($0)\"} \(self.refusals[$0] ?? 0)" }

@@ -57,14 +57,14 @@ package struct RequestMetrics: Sendable {
     /// Prometheus' text format 0.0.4.
     package var text: String {
         var lines = [
-            "# HELP \(Self.requestsName) Requests of REST that were answered, by route and status.",
+            "# HELP \(Self.requestsName) REST requests answered, by route and status.",
             "# TYPE \(Self.requestsName) counter",
         ]
         lines += self.answers.map { answer, count in
             "\(Self.requestsName){route=\"\(answer.route)\",status=\"\(answer.status)\"} \(count)"
         }.sorted()
         lines += [
-            "# HELP \(Self.durationName) How long answers of REST took, until their heads were ready to be sent.",
+            "# HELP \(Self.durationName) Time from a REST request's head to its response's head, by route.",
             "# TYPE \(Self.durationName) histogram",
         ]
         for (route, histogram) in self.durations.sorted(by: { $0.key < $1.key }) {
