@@ -1,17 +1,17 @@
-// The time of day, asked for in one place, so that a search finds everything that depends on it.
+// The wall clock. All code reads it here, so a search finds everything that depends on the time of day.
 
 internal import FoundationEssentials
 package import NIOCore
 
 extension Int64 {
-    /// ms since the epoch, by this machine's clock.
+    /// Milliseconds since the Unix epoch, by this machine's clock.
     package static var now: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
 }
 
 extension TimeAmount {
-    /// From now until a time of day, which may be any number at all; none once it has passed.
+    /// Returns the time from now until a point in time, or zero if that has passed or is too far away to represent.
     ///
-    /// - Parameter moment: ms since the epoch.
+    /// - Parameter moment: milliseconds since the Unix epoch; any value is allowed.
     package static func until(_ moment: Int64) -> TimeAmount {
         let (left, isAbsurd) = moment.subtractingReportingOverflow(.now)
         return isAbsurd ? .zero : .milliseconds(max(0, left))

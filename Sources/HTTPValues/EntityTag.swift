@@ -1,5 +1,6 @@
-// The tag of a job's state: which record, which status event, and a digest of all else that a reader sees. Two gateways
-// give the same state the same tag. The age of the position is left out: it grows by itself, and says nothing new.
+// Entity tags. The tag of a job's state contains the epoch of its record, the ID of its newest status event, and a digest of
+// everything else that a reader sees, so two gateways give the same state the same tag. The age of the position is left out
+// because it changes all the time without new information.
 
 internal import Crypto
 internal import EnrouteWire
@@ -7,20 +8,20 @@ internal import FoundationEssentials
 
 /// An entity tag (RFC 9110 section 8.8.3), `"<epoch>.<status event>.<digest>"`.
 package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
-    /// With its quotes, as it stands in a header.
+    /// The tag with its quotes, as in a header.
     package let description: String
 
-    /// Bytes of the digest: what a chance of one in 2^64 is enough for.
+    /// The length of the digest in bytes. A collision, with a probability of 2^-64, would only hide one change.
     private static let digestBytes = 8
 
     /// - Parameters:
-    ///   - state: what the tag says in the clear.
-    ///   - parts: of which a digest is made.
+    ///   - state: the readable part of the tag.
+    ///   - parts: the values to digest.
     package init(_ state: String, digestOf parts: [String]) {
         self.description = "\"\(state).\(Self.digest(of: Data(parts.joined(separator: "\n").utf8)))\""
     }
 
-    /// Of what is the same until the gateway is another.
+    /// Creates the tag of content that does not change while the gateway runs.
     package init(digestOf bytes: [UInt8]) { self.description = "\"\(Self.digest(of: bytes))\"" }
 
     private static func digest(of bytes: some DataProtocol) -> String {
@@ -28,8 +29,8 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
             .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
-    /// Whether an `If-None-Match` names it (RFC 9110 section 13.1.2): weakly compared, a list, or `*` for whatever there
-    /// is.
+    /// Returns whether an `If-None-Match` header matches this tag (RFC 9110 section 13.1.2). The header is a list of tags,
+    /// which are compared weakly, or `*`, which matches any tag.
     package func isNamed(by header: String) -> Bool {
         header.split(separator: ",").contains { part in
             let tag = part.trimmed
@@ -39,7 +40,7 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension StringProtocol {
-    /// Without white space around it (RFC 9110 section 5.6.3).
+    /// The text without leading and trailing whitespace (RFC 9110 section 5.6.3).
     package var trimmed: SubSequence {
         let isSpace = { (character: Character) in character == " " || character == "\t" }
         guard let end = self.lastIndex(where: { !isSpace($0) }) else { return self[self.endIndex...] }

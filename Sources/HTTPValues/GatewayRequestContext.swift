@@ -1,4 +1,4 @@
-// What every route knows of the request it answers: from where, and under which trace.
+// The context that every route receives with a request: its connection, its trace and a logger.
 
 package import HTTPTypes
 package import Hummingbird
@@ -6,7 +6,7 @@ internal import Logging
 package import NIOCore
 internal import Telemetry
 
-/// What a route knows of a request's connection, and of the request as a whole.
+/// The context of one request.
 package struct GatewayRequestContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     package let channel: any Channel
@@ -18,13 +18,13 @@ package struct GatewayRequestContext: RequestContext {
         self.channel = source.channel
     }
 
-    /// From here on log lines name the trace.
+    /// Sets the trace of the request. Log messages contain it from then on.
     package mutating func begin(_ trace: RequestTrace) {
         self.trace = trace
         self.logger[metadataKey: LogKey.trace] = "\(trace.traceID)"
     }
 
-    /// The request is answered.
+    /// Adds the trace to the response and logs its status.
     package func end(_ response: inout Response) {
         if let trace { response.headers[.traceresponse] = trace.traceresponse }
         let level: Logger.Level = response.status.kind == .serverError ? .debug : .trace

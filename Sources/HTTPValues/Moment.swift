@@ -1,12 +1,13 @@
-// A time as it stands in a body of REST: ms since the epoch, or a text of RFC 3339, which other systems write.
+// A point in time in the body of a REST request. Enroute writes milliseconds since the Unix epoch; RFC 3339 strings are
+// accepted too, because many systems write those.
 
 internal import EnrouteWire
 
-/// A moment, in ms since the epoch. Decoding fails with the reason.
+/// A point in time in milliseconds since the Unix epoch. A decoding error describes the expected format.
 package struct Moment: Hashable, Sendable, Decodable {
     package let milliseconds: Int64
 
-    /// September 2001 to November 2286, as everywhere (`Fix.times`).
+    /// - Returns: `nil` outside September 2001 to November 2286 (`Fix.times`), which catches times in seconds.
     package init?(milliseconds: Int64) {
         guard Fix.times.contains(milliseconds) else { return nil }
         self.milliseconds = milliseconds
@@ -35,7 +36,7 @@ package struct Moment: Hashable, Sendable, Decodable {
 }
 
 extension Moment {
-    /// A time of RFC 3339, with a `T` or a space.
+    /// Parses an RFC 3339 time, with a `T` or a space between date and time.
     package init?(rfc3339 text: String) {
         guard let milliseconds = Timestamp.milliseconds(text, allowsSpace: true) else { return nil }
         self.init(milliseconds: milliseconds)

@@ -1,4 +1,4 @@
-// What REST answers when it refuses: a problem document (RFC 9457).
+// The error responses of the REST interface: problem documents (RFC 9457).
 
 package import Access
 package import EnrouteWire
@@ -9,25 +9,25 @@ package import Logging
 internal import NIOCore
 internal import Telemetry
 
-/// A problem document; as an error it is what a route answers.
+/// A problem document. A route that throws one responds with it.
 package struct Problem: Error, HTTPResponseError {
     package static let mediaType = "application/problem+json"
 
-    /// Bytes of a request's body, at most.
+    /// The maximum length of a request body in bytes.
     package static let longestBody = 65_536
 
     package let code: ErrorCode
     package var statusCode: Int
     package let detail: String
-    /// Current status of the job, where the request did not fit it.
+    /// The job's current status, if the request conflicts with it.
     package var jobStatus: JobStatus?
-    /// Id of the job's newest status event, where the request was for another.
+    /// The ID of the job's newest status event, if the request expected another one.
     package var jobStatusID: StatusID?
-    /// What stands in the way.
+    /// The active tasks that prevent the change.
     package var tasks: [JobID] = []
-    /// When the same request may succeed, in ms.
+    /// The time in milliseconds after which the same request may succeed.
     package var retryIn: Int64?
-    /// Why it failed on our side: for the log, and for nobody else.
+    /// The cause of an internal error. It goes to the log and never to the client.
     package var cause: String?
 
     package init(_ code: ErrorCode, status: Int, detail: String) {
@@ -36,13 +36,13 @@ package struct Problem: Error, HTTPResponseError {
         self.detail = detail
     }
 
-    /// Too many tokens were refused.
+    /// The client sent too many invalid tokens.
     package init(guessesFor wait: Int64) {
         self.init(.rateLimited, status: 429, detail: "Too many invalid tokens from this address. Try again later.")
         self.retryIn = wait
     }
 
-    /// More requests than a person may make.
+    /// The client sent more requests than its rate limit allows.
     package init(rateFor wait: Int64) {
         self.init(.rateLimited, status: 429, detail: "Too many requests. Try again later.")
         self.retryIn = wait
@@ -78,7 +78,7 @@ package struct Problem: Error, HTTPResponseError {
     package static let revoked = Problem(
         .unauthorized, status: 401, detail: "The token was rejected. It has been revoked.")
 
-    /// What the router refuses by itself.
+    /// A refusal by the router.
     package init(_ status: HTTPResponse.Status) {
         switch status {
         case .notFound: self.init(.notFound, status: 404, detail: "No resource exists at this path. Check the URL.")
@@ -101,10 +101,10 @@ package struct Problem: Error, HTTPResponseError {
         return words.prefix(1).uppercased() + words.dropFirst()
     }
 
-    /// Who is told when may also try again.
+    /// Whether the same request may succeed later. It may if the problem says when.
     package var isRetryable: Bool { self.code.isRetryable || self.retryIn != nil }
 
-    /// - Parameter trace: of the request it answers.
+    /// - Parameter trace: the trace of the request.
     package func json(_ trace: RequestTrace?) -> [UInt8] {
         struct Document: Encodable {
             var type: String
@@ -128,15 +128,15 @@ package struct Problem: Error, HTTPResponseError {
             retryable: self.isRetryable, jobStatus: self.jobStatus?.rawValue,
             jobStatusId: self.jobStatusID?.description, tasks: self.tasks.isEmpty ? nil : self.tasks.map(\.text),
             retryInMs: self.retryIn)
-        // Of texts and whole numbers, all of which JSON can say.
+        // Encoding cannot fail: the document consists of strings, integers and booleans.
         return (try? JSONDocument.bytes(document)) ?? Array(#"{"code":"internal","retryable":false,"status":500}"#.utf8)
     }
 
-    /// Says what nobody expected, once for each request or event; nothing of other problems.
+    /// Logs an internal error with its cause. Other problems are the client's and are not logged.
     ///
     /// - Parameters:
-    ///   - message: the same each time.
-    ///   - logger: of a request it names the trace, which the answer names too.
+    ///   - message: a constant text.
+    ///   - logger: the logger of the request; it adds the trace ID that the response contains too.
     package func log(_ message: Logger.Message, _ logger: Logger, route: String? = nil) {
         guard self.code == .internal else { return }
         var metadata: Logger.Metadata = [

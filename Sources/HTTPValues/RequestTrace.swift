@@ -1,17 +1,17 @@
-// Which request is which, across systems: W3C Trace Context. A caller's trace goes on here, a request without one begins
-// one; answers, problem documents and log lines name it, so that a report of a failure leads to its lines.
+// W3C Trace Context, which identifies a request across systems. A gateway continues the caller's trace, or starts one if the
+// request has none. Responses, problem documents and log messages contain the trace ID, so a failure that a client reports
+// can be found in the log.
 
-/// The trace that a request is part of, and this gateway's part of it (www.w3.org/TR/trace-context, section 3.2).
+/// The trace that a request belongs to, and this gateway's span in it (www.w3.org/TR/trace-context, section 3.2).
 package struct RequestTrace: Hashable, Sendable {
-    /// 32 of [0-9a-f], not all zero.
+    /// 32 characters of [0-9a-f], not all zero.
     package let traceID: String
-    /// 16 of [0-9a-f], not all zero: of what is done here.
+    /// The ID of this gateway's span: 16 characters of [0-9a-f], not all zero.
     let spanID: String
-    /// The caller writes its part down.
+    /// Whether the caller records its span.
     let isSampled: Bool
 
-    /// - Parameter traceparents: values of the header `traceparent`. What is not one that the standard allows begins a
-    ///   new trace.
+    /// - Parameter traceparents: the values of the `traceparent` header. Anything but one valid value starts a new trace.
     package init(_ traceparents: [String]) {
         let parent = traceparents.count == 1 ? Self.parse(traceparents[0]) : nil
         self.traceID = parent?.traceID ?? Self.digits(.random(in: .min ... .max)) + Self.digits(.random(in: 1 ... .max))
@@ -19,10 +19,10 @@ package struct RequestTrace: Hashable, Sendable {
         self.isSampled = parent?.isSampled ?? false
     }
 
-    /// Value of the header `traceresponse` (Trace Context Level 2).
+    /// The value of the `traceresponse` header (Trace Context Level 2).
     package var traceresponse: String { "00-\(self.traceID)-\(self.spanID)-\(self.isSampled ? "01" : "00")" }
 
-    /// Bytes of a header of version 00: `00-<32 digits>-<16 digits>-<2 digits>`.
+    /// The length of a version 00 header: `00-<32 digits>-<16 digits>-<2 digits>`.
     private static let bytesOfFirstVersion = 55
 
     private static func parse(_ header: String) -> (traceID: String, isSampled: Bool)? {
@@ -34,7 +34,7 @@ package struct RequestTrace: Hashable, Sendable {
             parts[1...2].allSatisfy({ $0.contains { $0 != UInt8(ascii: "0") } })
         else { return nil }
         let version = String(decoding: parts[0], as: UTF8.self)
-        // A later version may say more behind these four parts; ff is none.
+        // Later versions may append more fields to these four. Version ff is invalid.
         guard version != "ff", version != "00" || bytes.count == Self.bytesOfFirstVersion else { return nil }
         let flags = UInt8(String(decoding: parts[3], as: UTF8.self), radix: 16) ?? 0
         return (String(decoding: parts[1], as: UTF8.self), flags & 1 == 1)

@@ -1,14 +1,15 @@
-// What arrival times cost and how good they were: calls of services by what came of them, what is left of the day's budget,
-// and errors at the arrival as histograms. Labels are two, and a histogram is no count, so they have an exposition of their own.
+// Metrics of arrival times (ETA): requests to providers by outcome, the rest of the daily budget, and a histogram of the
+// prediction error. `Counts` holds plain counters with one label; these have two labels or buckets, so they write their
+// own exposition.
 
-/// Counted by a whole gateway. A value.
+/// ETA metrics of a whole gateway. A value.
 package struct ArrivalMetrics: Sendable {
-    /// What came of asking a service.
+    /// The outcome of one request for a travel time.
     package enum Outcome: String, Hashable, Sendable, CaseIterable {
         case answered
-        /// It was not asked: a neighbour's answer was good.
+        /// No request was sent: the cached answer for a nearby place was still valid.
         case cached
-        /// It was not asked: the day's budget is used up.
+        /// No request was sent: the daily budget is used up.
         case overBudget = "over_budget"
         case late
         case unreachable
@@ -24,7 +25,7 @@ package struct ArrivalMetrics: Sendable {
         let outcome: Outcome
     }
 
-    /// Of the errors of one provider at one horizon.
+    /// The key of a histogram: one provider at one horizon.
     private struct Series: Hashable {
         let provider: String
         let minutes: Int
@@ -36,7 +37,7 @@ package struct ArrivalMetrics: Sendable {
         var sum = 0.0
     }
 
-    /// Upper bounds of the histograms' buckets, s.
+    /// The upper bounds of the histogram buckets, in seconds.
     private static let bounds = [15, 30, 60, 120, 180, 300, 600, 1200]
 
     private var calls: [Call: Int] = [:]
@@ -45,17 +46,17 @@ package struct ArrivalMetrics: Sendable {
 
     package init() {}
 
-    /// - Parameter provider: one of a closed list.
+    /// - Parameter provider: a name from a closed list, which bounds the number of time series.
     package mutating func asked(_ provider: String, _ outcome: Outcome) {
         self.calls[Call(provider: provider, outcome: outcome), default: 0] += 1
     }
 
-    /// - Parameter left: questions that all gateways together may ask today.
+    /// - Parameter left: the requests that all gateways together may still send today.
     package mutating func budget(of provider: String, left: Int) { self.budgets[provider] = left }
 
     /// - Parameters:
-    ///   - minutes: before the arrival at which it was predicted, about.
-    ///   - seconds: by how much it was wrong, without sign.
+    ///   - minutes: how long before the arrival the prediction was made, approximately.
+    ///   - seconds: the absolute error of the prediction.
     package mutating func erred(_ provider: String, minutes: Int, seconds: Double) {
         let series = Series(provider: provider, minutes: minutes)
         var histogram = self.errors[series] ?? Histogram()
@@ -65,7 +66,7 @@ package struct ArrivalMetrics: Sendable {
         self.errors[series] = histogram
     }
 
-    /// Prometheus' text format 0.0.4.
+    /// The metrics in Prometheus text format 0.0.4.
     package var text: String {
         var lines = [
             "# HELP enroute_eta_calls_total ETA requests by provider and outcome, including those answered without the provider.",

@@ -1,37 +1,39 @@
-// What gateways depend on and share with each other: whether each of it answers, and since when. A gauge for each, because an
-// outage of something shared belongs into alerts and not into readiness.
+// The availability of every external dependency, as gauges. All gateways share these dependencies, so an outage of one
+// should raise an alert, but must not make a gateway unready: no other gateway could do better.
 
-/// Something that gateways need and do not run themselves.
+/// A service that gateways need and that runs elsewhere.
 package enum Dependency: String, Hashable, Sendable, CaseIterable {
     case redisLive = "redis_live"
     case redisLedger = "redis_ledger"
-    /// The issuer whose keys check tokens.
+    /// The token issuer's JWKS endpoint.
     case tokenKeys = "token_keys"
-    /// The queue of SQS.
+    /// The Amazon SQS queue.
     case queue = "sqs"
     case azureMaps = "azure_maps"
     case mapbox
     case osrm
 }
 
-/// Whether a dependency answers, and since when. A value.
+/// Whether a dependency is reachable, and since when. A value.
 package struct DependencyState: Hashable, Sendable {
     package let dependency: Dependency
     package var isUp: Bool
-    /// Since when it has been so, ms since the epoch.
+    /// When `isUp` last changed, in ms since the Unix epoch.
     package var since: Int64
 
     package init(_ dependency: Dependency, isUp: Bool, since: Int64) {
         (self.dependency, self.isUp, self.since) = (dependency, isUp, since)
     }
 
-    /// - Parameter since: when it became so; what is so already keeps its time.
+    /// Records an observation. One that does not change `isUp` leaves `since` as it is.
+    ///
+    /// - Parameter since: when the observed state began.
     package mutating func heard(isUp: Bool, since: Int64) {
         guard isUp != self.isUp else { return }
         (self.isUp, self.since) = (isUp, since)
     }
 
-    /// What several observers see together: up when all of them see it up.
+    /// Combines the states seen by two observers: the dependency is up only if both see it up.
     package func merged(with other: DependencyState) -> DependencyState {
         switch (self.isUp, other.isUp) {
         case (true, true): self.since >= other.since ? self : other
@@ -43,7 +45,7 @@ package struct DependencyState: Hashable, Sendable {
 }
 
 extension [DependencyState] {
-    /// Prometheus' text format 0.0.4.
+    /// The gauges in Prometheus text format 0.0.4.
     package var exposition: String {
         let up = self.map { "enroute_dependency_up{dependency=\"\($0.dependency.rawValue)\"} \($0.isUp ? 1 : 0)" }
         let since = self.map {

@@ -1,5 +1,5 @@
-// Every key of the logs is spelled here, so that a search finds all of it and no two places name one thing twice. Never a
-// position, never a token.
+// The register of log metadata keys. Log statements use these constants, so one concept has one key and a search for the
+// key finds every statement. Positions and tokens are never logged.
 
 /// Keys of log metadata.
 package enum LogKey {

@@ -1,6 +1,7 @@
-// Every metric by its name: a closed list, so that a label is never an id and a name is spelt once.
+// The register of all counters and gauges. It is a closed list: label values are enumerated here, so no label can hold an
+// ID and the number of time series is bounded.
 
-/// What is counted. Each case is one sample: a metric's name with one value of its label.
+/// A counter. Each case is one time series: a metric name with one set of label values.
 package enum Metric: Int, CaseIterable, Sendable {
     case connectionsAccepted
     case connectionsRefusedByAddress
@@ -27,7 +28,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     case eventsEarly, eventsNever, eventsMalformed, eventsForged, eventsFailed
     case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
 
-    /// Prometheus name, with what the counts of one name have in common.
+    /// The metric name and help text, which the series of one family share.
     package var family: Family {
         switch self {
         case .connectionsAccepted: .connectionsAccepted
@@ -76,7 +77,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         }
     }
 
-    /// The label of this sample; `nil` for a family of one.
+    /// The label of this series, or `nil` if its family has only one series.
     package var label: (name: String, value: String)? {
         switch self {
         case .connectionsRefusedByAddress: ("limit", "connections_per_address")
@@ -139,7 +140,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         }
     }
 
-    /// A name in Prometheus' form, `enroute_<noun>_<verb>_<unit|total>`, and what it says.
+    /// A metric name that follows the Prometheus conventions (prometheus.io/docs/practices/naming), and its help text.
     package enum Family: String, CaseIterable, Sendable {
         case connectionsAccepted = "enroute_connections_accepted_total"
         case connectionsRefused = "enroute_connections_refused_total"
@@ -223,7 +224,7 @@ package enum Metric: Int, CaseIterable, Sendable {
     }
 }
 
-/// What is at the moment. Summed over the loops, but for the lag, of which the largest counts.
+/// A gauge. The values of all event loops are added up, except for the lag, where the largest one counts.
 package enum Gauge: String, CaseIterable, Sendable {
     case connections = "enroute_connections_open"
     case sessions = "enroute_sessions_open"
@@ -246,7 +247,7 @@ package enum Gauge: String, CaseIterable, Sendable {
     }
 }
 
-/// Counts of one event loop: plain numbers, summed when they are asked for. Confined to its loop; a snapshot is a value.
+/// The counters of one event loop. Each loop increments its own without synchronization; a scrape adds them up.
 package struct Counts: Sendable {
     private var values = [Int](repeating: 0, count: Metric.allCases.count)
 
@@ -261,7 +262,7 @@ package struct Counts: Sendable {
     }
 }
 
-/// Prometheus' text format 0.0.4.
+/// Prometheus text format 0.0.4.
 package enum Exposition {
     package static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -1,31 +1,31 @@
-// What went wrong with Redis: errors by role and kind, and values that are not ours by what kind of name they had. Labels
-// are two, so they have an exposition of their own.
+// Metrics of failures with Redis: failed commands by role and kind of error, and malformed values by kind of key. Both have
+// more labels than `Counts` supports, so they write their own exposition.
 
-/// Counted by a whole gateway. A value.
+/// Redis failures of a whole gateway. A value.
 package struct RedisMetrics: Sendable {
-    /// Which of the two instances.
+    /// One of the two Redis instances.
     package enum Role: String, Hashable, Sendable, CaseIterable {
         case live, ledger
     }
 
-    /// Why a command was not carried out.
+    /// Why a command failed.
     package enum Failure: String, Hashable, Sendable, CaseIterable {
-        /// Memory is full, and nothing is evicted.
+        /// Redis reached `maxmemory` and evicts nothing.
         case outOfMemory = "oom"
-        /// It cannot write to its disk.
+        /// Redis cannot persist to disk.
         case diskRefused = "misconf"
         case readOnly = "readonly"
         case tooFewReplicas = "noreplicas"
         case noPermission = "noperm"
         case loading, busy
-        /// The cluster, or the master of a replica, is not there.
+        /// The cluster is down, or a replica has lost its master.
         case clusterDown = "clusterdown"
         case timedOut = "timeout"
         case disconnected
-        /// Too many commands waited.
+        /// Too many commands were queued.
         case overloaded
         case unreachable
-        /// AUTH, TLS, SELECT, or a node that is no master.
+        /// AUTH, the TLS handshake or SELECT failed, or the node is not a master.
         case notSignedIn = "sign_in"
         case protocolViolation = "protocol"
         case other
@@ -45,7 +45,7 @@ package struct RedisMetrics: Sendable {
         self.errors[Error(role: role, failure: failure), default: 0] += 1
     }
 
-    /// - Parameter kind: of the name, one of a closed list.
+    /// - Parameter kind: the kind of key or channel, from a closed list.
     package mutating func refused(_ kind: String) { self.refusals[kind, default: 0] += 1 }
 
     package mutating func add(_ other: RedisMetrics) {
@@ -58,9 +58,10 @@ package struct RedisMetrics: Sendable {
     package static let errorsName = "enroute_redis_errors_total"
     package static let refusalsName = "enroute_redis_data_refused_total"
 
-    /// Prometheus' text format 0.0.4.
+    /// Returns the metrics in Prometheus text format 0.0.4.
     ///
-    /// - Parameter kinds: all that names can be, so that each is there from the beginning.
+    /// - Parameter kinds: every kind of key or channel. Each gets a series even before its first failure, because an alert
+    ///   on the increase of a counter misses the first increment of a series that appears with it.
     package func text(kinds: [String]) -> String {
         var lines = [
             "# HELP \(Self.errorsName) Redis commands that failed, by Redis role and kind of error.",

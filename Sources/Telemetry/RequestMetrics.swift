@@ -1,7 +1,7 @@
-// Requests of REST by route and status, and how long they took by route. A route is one of the router's templates, never a
-// path that somebody asked for, so that the number of series has a bound.
+// REST requests by route and status, and their duration by route. A route is a template of the router such as
+// `/api/v1/jobs/{job}`, never a requested path, so the number of time series is bounded.
 
-/// Counted by one event loop, and added up when asked for. A value.
+/// Request metrics of one event loop; a scrape adds them up. A value.
 package struct RequestMetrics: Sendable {
     private struct Answer: Hashable {
         let route: String
@@ -14,13 +14,13 @@ package struct RequestMetrics: Sendable {
         var nanoseconds: UInt64 = 0
     }
 
-    /// Upper bounds of the histogram's buckets, ms, and as they are written, s.
+    /// The upper bounds of the histogram buckets: in milliseconds, and in seconds as written to the exposition.
     private static let bounds: [(milliseconds: UInt64, seconds: String)] = [
         (5, "0.005"), (10, "0.01"), (25, "0.025"), (50, "0.05"), (100, "0.1"), (250, "0.25"), (500, "0.5"),
         (1_000, "1"), (2_500, "2.5"), (5_000, "5"), (10_000, "10"),
     ]
 
-    /// The route of what no template fits.
+    /// The route of requests that match no template.
     package static let unknownRoute = "unknown"
 
     private var answers: [Answer: Int] = [:]
@@ -30,7 +30,7 @@ package struct RequestMetrics: Sendable {
 
     /// - Parameters:
     ///   - route: a template of the router, or `unknownRoute`.
-    ///   - nanoseconds: from the request's head until its answer's.
+    ///   - nanoseconds: the time from the request's head to the response's head.
     package mutating func answered(_ route: String, status: Int, nanoseconds: UInt64) {
         self.answers[Answer(route: route, status: status), default: 0] += 1
         var histogram = self.durations[route] ?? Histogram()
@@ -54,7 +54,7 @@ package struct RequestMetrics: Sendable {
     package static let requestsName = "enroute_http_requests_total"
     package static let durationName = "enroute_http_request_duration_seconds"
 
-    /// Prometheus' text format 0.0.4.
+    /// The metrics in Prometheus text format 0.0.4.
     package var text: String {
         var lines = [
             "# HELP \(Self.requestsName) REST requests answered, by route and status.",
