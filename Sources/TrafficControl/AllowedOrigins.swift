@@ -1,19 +1,21 @@
-// Which web pages may open a WebSocket (RFC 6455 section 10.2). A browser names the page's origin in every upgrade, and no
-// page can change that; native apps name none. Without this any page could connect from a customer's browser.
+// The web pages that may open a WebSocket (RFC 6455 section 10.2). A browser sends the page's origin with every upgrade
+// request, and a page cannot change it. Without this check, any web page could connect from a customer's browser. Native
+// apps send no origin.
 
-/// Origins that are let in; without any named, that of the gateway itself.
+/// The origins that may connect. If none are configured, only the gateway's own origin may.
 package struct AllowedOrigins: Sendable, Hashable {
     private let named: Set<String>
 
-    /// Characters of an origin in a log line: it comes from whoever asks.
+    /// The maximum length of an origin in a log message. The client chooses the origin, so it could be of any length.
     package static let mostLogged = 200
 
-    /// Pages of the gateway's own alone.
+    /// Allows only the gateway's own pages.
     package static let own = AllowedOrigins(unchecked: [])
 
     private init(unchecked named: Set<String>) { self.named = named }
 
-    /// - Parameter origins: each `https://host[:port]`, as browsers write it: lower case, without a path or the default port.
+    /// - Parameter origins: origins as browsers send them: `https://host[:port]`, in lower case, without a path and without
+    ///   the default port.
     package init(_ origins: [String]) throws(Malformed) {
         for origin in origins {
             let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
@@ -25,18 +27,18 @@ package struct AllowedOrigins: Sendable, Hashable {
     }
 
     /// - Parameters:
-    ///   - origins: the request's `Origin` headers; none comes from an app that is no browser.
-    ///   - host: the request's `Host`.
+    ///   - origins: the request's `Origin` headers. A request without one does not come from a browser.
+    ///   - host: the request's `Host` header.
     package func allows(_ origins: [String], host: String?) -> Bool {
         guard let origin = origins.first else { return true }
         guard origins.count == 1 else { return false }
         guard self.named.isEmpty else { return self.named.contains(origin) }
-        // A balancer may have taken TLS away, so that the scheme is not known here.
+        // A load balancer may terminate TLS, so the scheme that the browser used is unknown here.
         guard let host else { return false }
         return origin == "https://\(host)" || origin == "http://\(host)"
     }
 
-    /// An origin that no browser would ever name.
+    /// A configured origin that no browser would send.
     package struct Malformed: Error, CustomStringConvertible {
         package let origin: String
         package var description: String {

@@ -1,23 +1,24 @@
-// Where somebody comes from, as far as limits care, and through whom: behind a balancer the socket's other end is the
-// balancer, and the client is who it says it forwards for.
+// The client address that limits apply to. Behind a load balancer the peer of the socket is the load balancer, and the
+// client's address is in X-Forwarded-For, if the load balancer is trusted.
 
 package import NIOCore
 
-/// An address as limits see it: IPv4 whole, IPv6 by its /64, which is what one household or phone has.
+/// A client address for limits: a whole IPv4 address, or the /64 prefix of an IPv6 address, because one household or phone
+/// usually has a whole /64.
 package struct ClientAddress: Hashable, Sendable {
     private let network: UInt64
 
-    /// `nil` for what is no IP address (a unix socket).
+    /// - Returns: `nil` for addresses other than IP, such as Unix domain sockets.
     package init?(_ address: SocketAddress?) {
         guard let bytes = address?.networkBytes else { return nil }
         self.network = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// As text, for example of `X-Forwarded-For`.
+    /// Parses an IP address, for example from `X-Forwarded-For`.
     package init?(_ text: String) { self.init(try? SocketAddress(ipAddress: text, port: 0)) }
 }
 
-/// Balancers whose word for a client's address is taken, as addresses or networks in CIDR form (RFC 4632).
+/// The proxies whose `X-Forwarded-For` header is trusted, as addresses or networks in CIDR notation (RFC 4632).
 package struct TrustedProxies: Sendable {
     private struct Network {
         package var bytes: [UInt8]
@@ -26,7 +27,7 @@ package struct TrustedProxies: Sendable {
 
     private var networks: [Network] = []
 
-    /// What is no address and no network.
+    /// A configured text that is neither an address nor a network.
     package struct Malformed: Error, CustomStringConvertible {
         package let text: String
         package var description: String { "\(self.text) is not an address or a network such as 10.0.0.0/8." }
@@ -56,8 +57,11 @@ package struct TrustedProxies: Sendable {
         }
     }
 
-    /// Who is limited for a request: the peer, or the last address before trusted ones that `X-Forwarded-For` names. What is
-    /// no address there counts for the peer: it may be anybody behind it. `nil`: nobody, a trusted proxy asks for itself.
+    /// Returns the address whose limits apply to a request: the last address in `X-Forwarded-For` that is not a trusted
+    /// proxy, or the peer if the peer is not trusted. An element that is not an address counts for the peer, because it
+    /// could stand for any client behind it.
+    ///
+    /// - Returns: `nil` if a trusted proxy sent the request on its own behalf. No limit applies then.
     package func client(of peer: SocketAddress?, forwardedFor headers: [String]) -> ClientAddress? {
         guard self.trusts(peer) else { return ClientAddress(peer) }
         let hops = headers.joined(separator: ",").split(separator: ",").map { hop in
@@ -72,8 +76,8 @@ package struct TrustedProxies: Sendable {
 }
 
 extension SocketAddress {
-    /// One element of `X-Forwarded-For`, which has no standard: an address, an IPv6 address in brackets, and either with the
-    /// port that the client came from (as node of RFC 7239 section 6).
+    /// Parses one element of `X-Forwarded-For`. The header has no standard; proxies write an address or an IPv6 address in
+    /// brackets, either with the client's port (like a node of RFC 7239 section 6).
     fileprivate init?(hop: String) {
         var (host, port) = (Substring(hop), Substring?.none)
         if hop.hasPrefix("[") {
@@ -91,9 +95,9 @@ extension SocketAddress {
         self = address
     }
 
-    /// 4 bytes, or 16; an IPv4 address in IPv6's clothes (RFC 4291 section 2.5.5.2) is that IPv4 address.
+    /// The 4 or 16 bytes of the address. An IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) yields the IPv4 address.
     fileprivate var networkBytes: [UInt8]? {
-        // Where the address lies in a `sockaddr_in` and a `sockaddr_in6`: after family and port, and there the flow too.
+        // The address follows family and port in a `sockaddr_in`, and also the flow label in a `sockaddr_in6`.
         switch self {
         case .v4:
             return self.withSockAddr { address, _ in Array(UnsafeRawBufferPointer(start: address, count: 8)[4...]) }

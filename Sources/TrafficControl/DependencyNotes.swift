@@ -1,16 +1,16 @@
-// What came of asking a service last, for `/healthz` and the metrics.
+// The outcome of the last request to each external service, for `/healthz` and the metrics.
 
 internal import HTTPValues
 internal import Synchronization
 package import Telemetry
 
-/// Services that are asked now and then: what came of asking last. Safe from any thread.
+/// The last known state of services that the gateway calls only now and then. Thread-safe.
 package final class DependencyNotes: Sendable {
 
     package init() {}
     private let states = Mutex([Dependency: DependencyState]())
 
-    /// - Parameter now: ms since the epoch.
+    /// - Parameter now: milliseconds since the Unix epoch.
     package func note(_ dependency: Dependency, isUp: Bool, now: Int64 = .now) {
         self.states.withLock {
             $0[dependency, default: DependencyState(dependency, isUp: isUp, since: now)].heard(isUp: isUp, since: now)

@@ -1,15 +1,15 @@
-// How long something took lately: the last so many times, of which the median and the 95th percentile are told. A mean would
-// hide what is to be seen.
+// A window over recent durations, from which the operations page shows the median and the 95th percentile. A mean would
+// hide outliers.
 
 package import NIOCore
 
-/// The last durations of one kind.
+/// The most recent durations of one operation.
 package struct LatencyWindow: Sendable {
     private var times: [TimeAmount] = []
     private var next = 0
     private let most: Int
 
-    /// - Parameter most: durations that are kept, at least 1.
+    /// - Parameter most: the number of durations to keep, at least 1.
     package init(most: Int) {
         precondition(most > 0, "a window of nothing")
         self.most = most
@@ -24,7 +24,7 @@ package struct LatencyWindow: Sendable {
         self.next = (self.next + 1) % self.most
     }
 
-    /// The shortest time that so many percent of them do not exceed, ms; `nil` without any. Cost: O(n log n).
+    /// Returns the nearest-rank percentile in milliseconds, or `nil` if the window is empty. Cost: O(n log n).
     package func percentile(_ percent: Int) -> Double? {
         guard !self.times.isEmpty else { return nil }
         let rank = (self.times.count * percent + 99) / 100

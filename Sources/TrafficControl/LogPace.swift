@@ -1,19 +1,21 @@
-// What may happen at any rate is logged at a pace: a line now and then, with how often it has happened since the last one.
+// Limits the rate of a log message for an event that may occur at any rate: one message a minute, with the number of
+// occurrences since the previous message.
 
-/// When the next line may be written.
+/// Decides when the next message may be logged.
 package struct LogPace {
 
     package init() {}
-    /// Between two lines, ns.
+    /// The minimum time between two messages, in nanoseconds.
     private static let between: UInt64 = 60_000_000_000
 
     private var lastAt: UInt64?
     private var unsaid = 0
 
-    /// It has happened once more.
+    /// Records one occurrence of the event.
     ///
-    /// - Parameter now: ns of a clock that does not go back.
-    /// - Returns: how often it happened without a line since the last one; `nil`: no line now.
+    /// - Parameter now: nanoseconds of a monotonic clock.
+    /// - Returns: the number of occurrences that were not logged since the last message, or `nil` if this one must not be
+    ///   logged.
     package mutating func next(at now: UInt64) -> Int? {
         if let lastAt, now < lastAt + Self.between {
             self.unsaid += 1

@@ -1,9 +1,9 @@
-// What happens on one event loop, counted without a lock and added up for a scrape.
+// The counters of one event loop. They need no lock; a scrape adds up the counters of all loops.
 
 package import EnrouteWire
 package import Telemetry
 
-/// Counts of one loop, which every part of it adds to. Confined to it.
+/// The counters that everything on one event loop shares. Confined to that loop.
 package final class LoopCounts {
 
     package init() {}
@@ -13,7 +13,7 @@ package final class LoopCounts {
 
     package func add(_ metric: Metric, _ amount: Int) { self.values.add(metric, amount) }
 
-    /// A session was closed by us.
+    /// Counts a session that the gateway closed.
     package func closed(_ code: CloseCode) {
         switch code {
         case .goingAway: self.add(.closedGoingAway)

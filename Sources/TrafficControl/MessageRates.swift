@@ -1,10 +1,10 @@
-// How fast one session, one person and one address may speak, on one event loop. A session holds its three buckets, so
-// that a message costs three subtractions and no look-up.
+// Limits the rate of WebSocket messages for each session, user and client address on one event loop. A session has direct
+// references to its three token buckets, so checking a message costs three subtractions and no lookup.
 
 package import EnrouteWire
 internal import Fanout
 
-/// A bucket that the sessions of a person, or of an address, take from together. Confined to its loop.
+/// A token bucket that all sessions of a user or of an address share. Confined to its loop.
 package final class SharedBucket {
     fileprivate var bucket: TokenBucket
     fileprivate var holders = 0
@@ -12,7 +12,7 @@ package final class SharedBucket {
     fileprivate init(_ bucket: TokenBucket) { self.bucket = bucket }
 }
 
-/// Buckets of the people and addresses that have sessions on one event loop. Confined to it.
+/// The shared buckets of all users, or of all addresses, with sessions on one event loop. Confined to that loop.
 package final class SharedBuckets<Key: Hashable> {
     private var buckets: [Key: SharedBucket] = [:]
     private let perSecond: Int
@@ -23,9 +23,9 @@ package final class SharedBuckets<Key: Hashable> {
         self.burst = burst
     }
 
-    /// To be given back with `leave`.
+    /// Returns the bucket for a key. Each call must be balanced by a call of `leave`.
     ///
-    /// - Returns: `nil` where there is no bound: a burst of 0.
+    /// - Returns: `nil` if the rate is not limited (a burst of 0).
     package func join(_ key: Key) -> SharedBucket? {
         guard self.burst > 0 else { return nil }
         let shared = self.buckets[key] ?? SharedBucket(TokenBucket(perSecond: self.perSecond, burst: self.burst))
@@ -34,8 +34,8 @@ package final class SharedBuckets<Key: Hashable> {
         return shared
     }
 
-    /// Bounded by the sessions of the loop: who has none begins with a full bucket the next time, and how often
-    /// somebody may come is bounded elsewhere.
+    /// Releases the bucket, and removes it with its last session. So the table never has more entries than the loop has
+    /// sessions. The next session starts with a full bucket, but another limit bounds how often clients may connect.
     package func leave(_ key: Key) {
         guard let shared = self.buckets[key] else { return }
         shared.holders -= 1
@@ -43,13 +43,13 @@ package final class SharedBuckets<Key: Hashable> {
     }
 }
 
-/// What one session may say. Confined to its loop.
+/// The rate limit of one session. Confined to its loop.
 package struct MessageRate {
     package enum Verdict: Hashable {
         case allowed
-        /// Try again after so many ms.
+        /// The client may try again after this time.
         case refused(retryInMilliseconds: Int64)
-        /// It goes on and on.
+        /// The client keeps sending too fast: close the session.
         case hopeless
     }
 
@@ -67,9 +67,11 @@ package struct MessageRate {
 
     package mutating func signedIn(_ person: SharedBucket?) { self.ofPerson = person }
 
-    /// - Parameter now: ns of a clock that does not go back.
+    /// Admits one message, or refuses it.
+    ///
+    /// - Parameter now: nanoseconds of a monotonic clock.
     package mutating func take(at now: UInt64) -> Verdict {
-        // All three are looked at before one is taken from: what is refused must not use up another's.
+        // Check all three buckets before taking from any: a refused message must not use up tokens of the shared buckets.
         let wait = max(
             self.own.wait(at: now), self.ofPerson?.bucket.wait(at: now) ?? 0, self.ofAddress?.bucket.wait(at: now) ?? 0)
         guard wait == 0 else {
@@ -77,13 +79,13 @@ package struct MessageRate {
             guard self.refusals <= self.mostRefusals else { return .hopeless }
             return .refused(retryInMilliseconds: Int64(clamping: wait / 1_000_000 + 1))
         }
-        // Forgiven once it has been quiet for as long as the bucket takes to fill.
+        // A client that has been quiet long enough for its bucket to fill starts with a clean record.
         if self.refusals > 0, self.own.isFull(at: now) { self.refusals = 0 }
         self.charge(1, at: now)
         return .allowed
     }
 
-    /// Takes as many as there are, `count` at most: of a message that is as much work as several, and was allowed.
+    /// Takes up to `count` more tokens for an admitted message that costs as much work as several.
     package mutating func charge(_ count: Int, at now: UInt64) {
         for _ in 0..<count {
             _ = self.own.take(at: now)

@@ -1,21 +1,22 @@
-// What was logged lately is not logged again at once, whatever happens how often.
+// Limits the rate of a log message for each of its subjects, such as an origin or a kind of error.
 
 package import NIOCore
 
-/// What was said, so that the same is not said again at once. A value.
+/// Remembers which subjects were logged recently. A value.
 package struct SaidLately<Subject: Hashable & Sendable>: Sendable {
     private var said: [Subject: (at: NIODeadline, since: Int)] = [:]
     private let most: Int
 
-    /// The same is not said again for so long.
+    /// The minimum time between two messages about one subject.
     package static var silence: TimeAmount { .seconds(60) }
 
-    /// - Parameter most: subjects that are remembered.
+    /// - Parameter most: the maximum number of subjects to remember.
     package init(most: Int) { self.most = most }
 
-    /// Something happened.
+    /// Records one occurrence for a subject.
     ///
-    /// - Returns: how often it happened since it was said last, if it is to be said now; `nil`: not now.
+    /// - Returns: the number of occurrences that were not logged since the last message, or `nil` if this one must not be
+    ///   logged.
     package mutating func say(_ subject: Subject, now: NIODeadline) -> Int? {
         if let known = self.said[subject], now - known.at < Self.silence {
             self.said[subject]?.since += 1

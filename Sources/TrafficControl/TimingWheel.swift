@@ -1,39 +1,40 @@
-// Deadlines by the thousand: one timer for a loop, not one for a connection.
+// Thousands of deadlines with one timer for each event loop, instead of one for each connection.
 //
-// A wheel of slots, one for each tick; what is due in a later round stays in its slot until then. Adding is O(1), a tick
-// costs what is in one slot. Most deadlines never happen: a connection that is alive moves its own on, over and over. So
-// moving one later only changes its time, and when its old slot comes it is put where it belongs; cancelling only takes
-// its action away.
+// This is a hashed timing wheel (Varghese and Lauck, 1987): each slot is one tick, and an item that is due in a later round
+// stays in its slot until then. Adding an item is O(1), and a tick costs as much as its slot has items. Most deadlines never
+// expire, because a connection that is alive moves its own over and over. So postponing a deadline only changes its time; it
+// moves to the right slot when its old slot is due. Cancelling only removes the action.
 
 package import NIOCore
 
-/// Items by the tick when they are due. A value: it knows no clock.
+/// Items by the tick at which they are due. A value without a clock.
 struct TimingWheel<Item> {
     private var slots: [[(due: UInt64, item: Item)]]
     private(set) var now: UInt64 = 0
 
-    /// - Parameter slots: ticks of one round; a deadline that is further away costs a look in each round.
+    /// - Parameter slots: the number of ticks in one round. Items that are due later are visited once in each round.
     init(slots: Int) { self.slots = Array(repeating: [], count: slots) }
 
-    /// - Parameter tick: when it is due; in the next tick at the earliest.
+    /// - Parameter tick: the tick at which the item is due, but no earlier than the next one.
     mutating func add(_ item: Item, due tick: UInt64) {
         let due = max(tick, self.now + 1)
         self.slots[Int(due % UInt64(self.slots.count))].append((due, item))
     }
 
-    /// Goes to `tick`; what is due by then, the earliest tick first. Cost: O(ticks passed + items in their slots).
+    /// Advances to `tick` and returns the items due by then, in the order of their ticks. Cost: O(ticks passed + items in
+    /// their slots).
     mutating func advance(to tick: UInt64) -> [Item] {
         let first = self.now + 1
         guard tick >= first else { return [] }
         self.now = tick
-        // After a pause longer than a round every slot is looked at, once.
+        // After a pause longer than a round, visit every slot once.
         let last = min(tick, first + UInt64(self.slots.count) - 1)
         var due: [(due: UInt64, item: Item)] = []
         for slot in first...last {
             let index = Int(slot % UInt64(self.slots.count))
             guard !self.slots[index].isEmpty else { continue }
             due += self.slots[index].filter { $0.due <= tick }
-            // Without its memory: the slot may have held a storm.
+            // A new array, not `removeAll(where:)`: it releases the memory of a slot that was once very full.
             self.slots[index] = self.slots[index].filter { $0.due > tick }
         }
         if last < tick { due.sort { $0.due < $1.due } }
@@ -41,7 +42,7 @@ struct TimingWheel<Item> {
     }
 }
 
-/// Something that happens once, unless it is cancelled. Confined to its loop.
+/// An action that runs once, unless it is cancelled. Confined to its loop.
 package final class Deadline {
     fileprivate var at: NIODeadline
     fileprivate var action: (() -> Void)?
@@ -59,9 +60,9 @@ package final class Deadlines {
     private var wheel: TimingWheel<Deadline>
     private let start: NIODeadline
 
-    /// How exact a deadline is: it happens up to this much late.
+    /// The resolution: an action runs up to this much late.
     package static let tick: TimeAmount = .milliseconds(100)
-    /// Half a minute in one round: longer than every deadline but few.
+    /// One round takes 30 s, which is longer than most deadlines.
     private static let slots = 300
 
     package init(now: NIODeadline) {
@@ -69,7 +70,7 @@ package final class Deadlines {
         self.wheel = TimingWheel(slots: Self.slots)
     }
 
-    /// - Parameter action: what happens then; must not own what owns the deadline.
+    /// - Parameter action: must not retain the owner of the deadline.
     package func at(_ time: NIODeadline, _ action: @escaping () -> Void) -> Deadline {
         let deadline = Deadline(at: time, action: action)
         self.wheel.add(deadline, due: self.tick(of: time))
@@ -80,7 +81,7 @@ package final class Deadlines {
         self.at(.now() + delay, action)
     }
 
-    /// Cost: none when it moves later, until its old time has come.
+    /// Moves a deadline. Postponing one is free until its old time is reached.
     package func move(_ deadline: Deadline, to time: NIODeadline) {
         let isEarlier = time < deadline.at
         deadline.at = time
@@ -88,7 +89,7 @@ package final class Deadlines {
     }
 
     package func advance(to now: NIODeadline) {
-        // A tick is over when all of it has passed: nothing happens early.
+        // Round down to whole ticks, so that no action runs early.
         let tick = UInt64(max(0, (now - self.start).nanoseconds) / Self.tick.nanoseconds)
         for deadline in self.wheel.advance(to: tick) {
             guard let action = deadline.action else { continue }
@@ -101,7 +102,7 @@ package final class Deadlines {
         }
     }
 
-    /// The first tick that is not before `time`.
+    /// Returns the first tick that is not before `time`.
     private func tick(of time: NIODeadline) -> UInt64 {
         let length = Self.tick.nanoseconds
         return UInt64((max(0, (time - self.start).nanoseconds) + length - 1) / length)

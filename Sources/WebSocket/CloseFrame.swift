@@ -1,9 +1,9 @@
-// What a peer's close frame says, and whether bytes are text: rules of RFC 6455 that stand in a payload, not in a header.
+// Validation of a peer's close frame. Unlike the rules that `WebSocketReader` checks, these concern the payload of a frame.
 
 internal import EnrouteWire
 package import NIOCore
 
-/// What a peer's close frame says (RFC 6455 sections 5.5.1 and 7.4.1).
+/// The content of a peer's close frame (RFC 6455 sections 5.5.1 and 7.4.1).
 package enum CloseFrame: Hashable {
     case empty
     case valid(UInt16)

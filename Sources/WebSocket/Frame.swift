@@ -27,13 +27,13 @@ package enum Frame {
         payload.withUnsafeReadableBytes { self.make(0x8A, $0) }
     }
 
-    /// A close frame: the code and a reason of at most 123 bytes (section 5.5.1).
+    /// Returns a close frame. The reason is cut to 123 bytes (section 5.5.1).
     package static func close(_ code: UInt16, _ reason: String) -> [UInt8] {
         let payload = [UInt8(code >> 8), UInt8(code & 0xFF)] + reason.utf8.prefix(123)
         return payload.withUnsafeBytes { self.make(0x88, $0) }
     }
 
-    /// What a frame made here holds.
+    /// Returns the payload of a frame that this type encoded.
     package static func message(in frame: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         let header = frame.count < 2 ? frame.count : frame[1] == 126 ? 4 : frame[1] == 127 ? 10 : 2
         return UnsafeRawBufferPointer(rebasing: frame.dropFirst(header))
@@ -62,7 +62,7 @@ package enum Frame {
 }
 
 extension SecureSocketHandler {
-    /// Answers a peer's close frame with its own code (RFC 6455 section 5.5.1).
+    /// Replies to a peer's close frame with the same code (RFC 6455 section 5.5.1).
     package func writeNow(answerTo frame: CloseFrame) {
         let answer =
             switch frame {

@@ -1,14 +1,16 @@
-// Whether a peer is still there: a ping after silence, and the end when nothing answers it. A value: it knows no clock.
+// Detects peers that have disappeared: after a period of silence the server sends a ping, and if nothing arrives in reply,
+// it closes the connection. A value without a clock.
 
 package import NIOCore
 
-/// Silence of one connection.
+/// The keepalive state of one connection.
 package struct Keepalive {
     package enum Step: Hashable {
-        /// Look again then.
+        /// Check again at this time.
         case wait(until: NIODeadline)
-        /// Send a ping, and look again then.
+        /// Send a ping, and check again at this time.
         case ping(until: NIODeadline)
+        /// The ping timed out.
         case gone
     }
 
@@ -23,10 +25,10 @@ package struct Keepalive {
         self.lastHeard = now
     }
 
-    /// When to look for the first time.
+    /// The time of the first check.
     package var first: NIODeadline { self.lastHeard + self.silence }
 
-    /// Anything came from the peer.
+    /// Records that bytes arrived from the peer.
     package mutating func heard(_ now: NIODeadline) {
         self.lastHeard = now
         self.pongDeadline = nil

@@ -11,12 +11,12 @@ package import NIOCore
 /// Frames of one client. A value: bytes in, events out.
 package struct WebSocketReader {
     package struct Bounds: Hashable, Sendable {
-        /// Bytes of one message, all its fragments together.
+        /// The maximum size of a message in bytes, all its fragments together.
         package var messageBytes: Int
-        /// Frames of one message.
+        /// The maximum number of frames in a message.
         package var messageFragments: Int
         package var allowsBinary = false
-        /// After a refusal the peer's close frame is still looked for; all else is passed over.
+        /// After a violation, skip everything except the peer's close frame, and report that.
         package var awaitsClose = false
 
         package init(
@@ -35,7 +35,8 @@ package struct WebSocketReader {
         case ping(ByteBuffer)
         case pong
         case close(CloseFrame)
-        /// The rules are broken: close with this. Nothing is read afterwards, but a close frame where that is awaited.
+        /// The peer violated the protocol or a limit: close with this code and reason. Afterwards nothing is read, except
+        /// for a close frame if `awaitsClose` is set.
         case refused(CloseCode, String)
     }
 
@@ -58,26 +59,26 @@ package struct WebSocketReader {
     }
 
     package let bounds: Bounds
-    /// What has not been read: at most one unfinished frame once `next` has said `nil`.
+    /// Bytes not parsed yet. After `next` has returned `nil`, this is at most one incomplete frame.
     private var rest = ByteBuffer()
-    /// A message of which fragments are still to come.
+    /// A fragmented message that is not complete yet.
     private var message: (isText: Bool, bytes: ByteBuffer, fragments: Int)?
     private var isOver = false
-    /// Set after a refusal: bytes of a frame to be passed over, until the peer's close frame comes.
+    /// Set after a violation: the number of bytes to skip until the next frame starts.
     private var passingOver: UInt64?
 
     package init(_ bounds: Bounds) { self.bounds = bounds }
 
-    /// Bytes held for an unfinished frame or message.
+    /// The number of bytes buffered for an incomplete frame or message.
     var heldBytes: Int { self.rest.readableBytes + (self.message?.bytes.readableBytes ?? 0) }
 
-    /// What comes after the end is passed over.
+    /// Adds received bytes. Bytes after a close frame are ignored.
     package mutating func add(_ bytes: ByteBuffer) {
         guard !self.isOver else { return }
         if self.rest.readableBytes == 0 { self.rest = bytes } else { self.rest.writeImmutableBuffer(bytes) }
     }
 
-    /// The next event, or `nil` until more bytes are added.
+    /// Returns the next event, or `nil` if more bytes are needed.
     package mutating func next() -> Event? {
         if let bytes = self.passingOver { return self.closeFrame(after: bytes) }
         while !self.isOver {
@@ -95,7 +96,7 @@ package struct WebSocketReader {
             guard self.rest.readableBytes >= header.bytes + header.payloadBytes else { return nil }
             self.rest.moveReaderIndex(forwardBy: header.bytes)
             self.rest.unmask(header.payloadBytes, with: header.mask)
-            // As many bytes are there, so there is a slice.
+            // Cannot be `nil`: the guard above has checked that the bytes are there.
             let payload = self.rest.readSlice(length: header.payloadBytes) ?? ByteBuffer()
             if self.rest.readableBytes == 0 { self.rest = ByteBuffer() }
             if let event = self.event(header, payload) { return event }
@@ -108,7 +109,7 @@ package struct WebSocketReader {
         (self.rest, self.message) = (ByteBuffer(), nil)
     }
 
-    /// The answer to our own close frame: whatever else the peer has on its way is passed over, by the lengths of its frames.
+    /// Looks for the peer's reply to our close frame, and skips the frames that the peer sent before it by their lengths.
     private mutating func closeFrame(after bytes: UInt64) -> Event? {
         var left = bytes
         while !self.isOver {
@@ -128,10 +129,10 @@ package struct WebSocketReader {
         return nil
     }
 
-    /// Header, mask and 125 bytes.
+    /// A header of 2 bytes, a mask of 4 and a payload of 125.
     private static let longestControlFrame: UInt64 = 131
 
-    /// Opcode and whole length of the frame that begins here, whatever rules it breaks.
+    /// The opcode and total length of the next frame, without validation.
     private var nextFrame: (opcode: UInt8, bytes: UInt64)? {
         self.rest.withUnsafeReadableBytes { bytes in
             guard bytes.count >= 2 else { return nil }
@@ -179,7 +180,7 @@ package struct WebSocketReader {
         }
     }
 
-    /// The header that begins here; `nil` while it is not whole.
+    /// Parses and validates the next header. The result is `nil` while the header is incomplete.
     private func header() -> Result<Header?, Refusal> {
         self.rest.withUnsafeReadableBytes { bytes in
             guard let first = bytes.first else { return .success(nil) }
@@ -198,7 +199,7 @@ package struct WebSocketReader {
             var length = UInt64(short)
             if lengthBytes > 0 {
                 length = bytes[2..<2 + lengthBytes].reduce(0) { $0 << 8 | UInt64($1) }
-                // The shortest form is the only one (section 5.2), and the topmost bit is never set.
+                // The length must use the shortest encoding, and its most significant bit must be 0 (section 5.2).
                 guard length >= (lengthBytes == 2 ? 126 : 65_536), length >> 63 == 0 else {
                     return .failure(Refusal(.protocolError, "the frame length is not encoded in its shortest form"))
                 }
@@ -214,7 +215,7 @@ package struct WebSocketReader {
         }
     }
 
-    /// What the first byte of a header breaks.
+    /// Returns the violation in the first byte of a header, or `nil` if it is valid.
     private func refusal(_ first: UInt8) -> Refusal? {
         guard first & 0x70 == 0 else {
             return Refusal(.protocolError, "a reserved bit is set, but no extension was negotiated")
@@ -247,7 +248,7 @@ package struct WebSocketReader {
 }
 
 extension ByteBuffer {
-    /// Unmasks the first `count` readable bytes where they lie (section 5.3).
+    /// Unmasks the first `count` readable bytes in place (section 5.3).
     fileprivate mutating func unmask(_ count: Int, with mask: UInt32) {
         guard mask != 0 else { return }
         self.withUnsafeMutableReadableBytes { bytes in
@@ -258,7 +259,7 @@ extension ByteBuffer {
                 bytes.storeBytes(of: masked ^ wide, toByteOffset: index, as: UInt64.self)
                 index += 8
             }
-            // `mask` is as it lay in memory: its first byte is the lowest on a little-endian machine.
+            // `mask` was loaded as it is in memory, so its bytes are indexed in memory order on every machine.
             while index < count {
                 bytes[index] ^= withUnsafeBytes(of: mask) { $0[index & 3] }
                 index += 1
