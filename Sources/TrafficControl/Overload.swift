@@ -1,33 +1,35 @@
-// When a gateway takes nobody new, and whom it lets go, so that those it has are served.
+// Overload protection: when a gateway stops accepting connections, and which sessions it closes, to keep serving the others.
 //
-// Four things can run out: time on the loops, descriptors, memory, and the CPU that handshakes need. The judge is a value
-// that is told what is and says what to do; `AcceptGate` performs it at the listener. While accepting is paused,
-// newcomers wait in the kernel's queue, and `/readyz` tells the balancer to send them elsewhere.
+// Four resources can run out: time on the event loops, file descriptors, memory, and the CPU time of TLS handshakes. The
+// types here are values that decide from measurements; `AcceptGate` acts on them at the listener. While accepting is paused,
+// new connections wait in the kernel's accept queue, and `/readyz` makes the load balancer use other gateways.
 
 internal import Synchronization
 
-/// Bounds of a gateway as a whole.
+/// The limits of a whole gateway.
 package struct OverloadBounds: Hashable, Sendable {
-    /// Accepting pauses while a loop is this late, and goes on at half of it.
+    /// Accepting pauses while an event loop lags this much, and resumes at half of it.
     package var loopLagMilliseconds = 50
-    /// Accepting pauses while more than this share of the descriptors is in use, in percent.
+    /// Accepting pauses while more than this percentage of the file descriptors is in use.
     package var descriptorPercent = 90
-    /// Descriptors never given to a connection: Redis, files and logs need some.
+    /// File descriptors reserved for Redis connections, files and logs.
     package var descriptorsKeptBack = 64
-    /// Resident memory above which idle sessions are let go, newest first; 0 for no bound.
+    /// The resident memory above which idle sessions are closed, newest first; 0 for no limit.
     package var memoryBytes = 0
-    /// A session in which nothing came or went for so long is idle.
+    /// A session without messages in either direction for this long is idle.
     package var idleSeconds = 10
 
     package init() {}
 
-    /// Descriptors that may be open before accepting pauses, of a process that may have `most`.
+    /// Returns the number of open descriptors at which accepting pauses.
+    ///
+    /// - Parameter most: the descriptor limit of the process.
     package func descriptors(of most: Int) -> Int {
         max(1, min(most * self.descriptorPercent / 100, most - self.descriptorsKeptBack))
     }
 }
 
-/// Decides from what is measured. A value: it knows no clock and reads nothing.
+/// Decides from measurements whether the gateway is overloaded. A value without a clock.
 package struct OverloadJudge {
     package struct Load: Hashable {
         var loopLagMilliseconds = 0
@@ -49,7 +51,7 @@ package struct OverloadJudge {
     package let bounds: OverloadBounds
     let mostDescriptors: Int
     private var lag = LagHistory()
-    /// Why nobody is taken at the moment; empty when all is well.
+    /// The reasons why accepting is paused; empty if the gateway is not overloaded.
     package private(set) var reasons: Set<Reason> = []
 
     package init(bounds: OverloadBounds, descriptorLimit: Int) {
@@ -57,11 +59,13 @@ package struct OverloadJudge {
         self.mostDescriptors = bounds.descriptors(of: descriptorLimit)
     }
 
-    /// Sessions let go in one second, in parts of a hundred of those that are open: a bound passed by a little must not
-    /// cost everybody.
+    /// The percentage of open sessions to close in one second. It is small, so that slightly too much memory in use does not
+    /// disconnect everyone.
     static let shedPercent = 5
 
-    /// - Returns: how many percent of the sessions to let go now.
+    /// Updates the reasons with a new measurement.
+    ///
+    /// - Returns: the percentage of sessions to close now.
     package mutating func hear(_ load: Load) -> Int {
         switch self.lag.hear(load.loopLagMilliseconds, bound: self.bounds.loopLagMilliseconds) {
         case .lasting: self.reasons.insert(.loopLag)
@@ -74,7 +78,8 @@ package struct OverloadJudge {
         return load.memoryBytes > self.bounds.memoryBytes ? Self.shedPercent : 0
     }
 
-    /// - Parameter relief: percent of the bound below which it is over, so that it does not flicker.
+    /// - Parameter relief: the percentage of the bound below which the overload is over. It is less than 100, so the state
+    ///   does not flicker around the bound.
     private mutating func judge(_ reason: Reason, _ value: Int, _ bound: Int, relief: Int) {
         if value >= bound {
             self.reasons.insert(reason)
@@ -84,29 +89,29 @@ package struct OverloadJudge {
     }
 }
 
-/// Whether the loops are late for good or have stumbled once: what was seen in the last `ticks` ticks. A value.
+/// Distinguishes lasting event-loop lag from a single slow tick, by the history of the last `ticks` ticks. A value.
 struct LagHistory {
     enum Verdict: Hashable {
-        /// Late too often.
+        /// The lag exceeded the bound in at least `lateTicks` ticks.
         case lasting
-        /// Not even half as late as allowed, in any of these ticks.
+        /// The lag stayed below half of the bound in all ticks.
         case over
         case undecided
     }
 
-    /// Ticks that are looked at together: a second's.
+    /// The length of the history: one second.
     static let ticks = 10
-    /// Of them so many must be late; fewer are a busy moment that passes.
+    /// The number of late ticks that count as lasting lag. Fewer are a short peak.
     static let lateTicks = 5
 
-    /// The newest tick is the lowest bit.
+    /// One bit for each tick; the newest is the least significant.
     private var late: UInt16 = 0
     private var uneasy: UInt16 = 0
     private static let mask: UInt16 = (1 << ticks) - 1
 
     /// - Parameters:
-    ///   - lag: how late the latest loop is, ms.
-    ///   - bound: how late is late, ms.
+    ///   - lag: the lag of the slowest event loop, in milliseconds.
+    ///   - bound: the lag at which a tick counts as late, in milliseconds.
     mutating func hear(_ lag: Int, bound: Int) -> Verdict {
         self.late = (self.late << 1 | (lag >= bound ? 1 : 0)) & Self.mask
         self.uneasy = (self.uneasy << 1 | (lag * 2 >= bound ? 1 : 0)) & Self.mask
@@ -115,21 +120,22 @@ struct LagHistory {
     }
 }
 
-/// When overload is worth a line in the log: once it lasts, and once it has been over for a while. What flickers is only
-/// counted. A value; times are ns of a clock that never goes back.
+/// Decides when an overload is logged: once after it has lasted a while, and once after it has been over for a while. Short
+/// overloads are only counted. A value; times are nanoseconds of a monotonic clock.
 package struct OverloadEpisode {
 
     package init() {}
     package enum Line: Hashable {
         case began
-        /// - Parameter seconds: from its beginning to the end of its last pause.
+        /// - Parameter seconds: the time from the start of the first pause to the end of the last.
         case ended(seconds: Int)
     }
 
-    /// How long accepting must pause before that is said, and how long it must go on before its end is.
+    /// How long a pause must last before its start is logged.
     static let sayAfter: UInt64 = 2_000_000_000
+    /// How long accepting must work again before the end of the overload is logged.
     static let calmAfter: UInt64 = 10_000_000_000
-    /// An interruption of a pause that is shorter does not begin it anew.
+    /// If accepting resumes for a shorter time than this, the pause counts as uninterrupted.
     static let interruption: UInt64 = 1_000_000_000
 
     private var began: UInt64?
@@ -155,7 +161,7 @@ package struct OverloadEpisode {
     }
 }
 
-/// What the loops tell each other of their load. Safe from any thread.
+/// The load that all event loops share with each other. Thread-safe.
 package final class SharedLoad: Sendable {
     private let sockets = Atomic(0)
     private let isDrainingFlag = Atomic(false)
@@ -169,36 +175,36 @@ package final class SharedLoad: Sendable {
     package func socketOpened() { self.sockets.add(1, ordering: .relaxed) }
     package func socketClosed() { self.sockets.subtract(1, ordering: .relaxed) }
 
-    /// Told to stop.
+    /// Whether the gateway is shutting down.
     package var isDraining: Bool { self.isDrainingFlag.load(ordering: .acquiring) }
     package func drain() { self.isDrainingFlag.store(true, ordering: .releasing) }
 
-    /// Every loop has reached Redis, once.
+    /// Whether every event loop has connected to Redis at least once.
     package var hasReachedRedis: Bool { self.hasReachedRedisFlag.load(ordering: .acquiring) }
     package func reachedRedis() { self.hasReachedRedisFlag.store(true, ordering: .releasing) }
 
-    /// Takes nobody because of overload.
+    /// Whether accepting is paused because of overload.
     package var isShedding: Bool { self.isSheddingFlag.load(ordering: .acquiring) }
     package func shed(_ isShedding: Bool) { self.isSheddingFlag.store(isShedding, ordering: .releasing) }
 
-    /// How late the latest loop is, in ms: what it said at its last tick, or how long it has been silent.
+    /// Returns the lag of the slowest event loop in milliseconds: the lag at its last tick, or the time it is overdue since.
     package func loopLag(now: UInt64, tick: UInt64) -> Int {
         self.pulses.map { $0.lag(now: now, tick: tick) }.max() ?? 0
     }
 
-    /// How long the most silent loop has been silent beyond its tick, ms.
+    /// Returns how long the slowest event loop is overdue for its next tick, in milliseconds.
     package func silence(now: UInt64, tick: UInt64) -> Int {
         self.pulses.map { $0.silence(now: now, tick: tick) }.max() ?? 0
     }
 
-    /// One loop's sign of life.
+    /// The heartbeat of one event loop.
     package final class Pulse: Sendable {
         private let at = Atomic<UInt64>(0)
         private let lateMilliseconds = Atomic(0)
 
         /// - Parameters:
-        ///   - now: ns of a clock that does not go back.
-        ///   - tick: ns between two beats.
+        ///   - now: nanoseconds of a monotonic clock.
+        ///   - tick: nanoseconds between two beats.
         package func beat(now: UInt64, tick: UInt64) {
             let last = self.at.exchange(now, ordering: .relaxed)
             let late = last == 0 ? 0 : now - min(now, last + tick)

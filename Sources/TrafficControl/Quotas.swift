@@ -1,5 +1,6 @@
-// Who may have how many sockets and sessions on this gateway, and how fast who may speak. Counts are shared by the loops
-// behind one lock, taken when a connection comes, signs in and goes; rates stand on each loop, where no lock is needed.
+// The limits of connections, sessions and REST requests for each user and client address. All event loops share them, so a
+// lock protects them; it is taken when a connection opens, signs in and closes, and for each REST request. The rates of
+// WebSocket messages are limited on each loop without a lock (MessageRates.swift).
 
 internal import Access
 package import EnrouteWire
@@ -7,28 +8,30 @@ internal import Fanout
 internal import Synchronization
 package import Telemetry
 
-/// Who a session counts for.
+/// The party that a session counts against.
 package enum SessionOwner: Hashable, Sendable {
     case person(PersonID)
 }
 
-/// Counts of one gateway. Safe from any thread.
+/// The quotas of one gateway. Thread-safe.
 package final class Quotas: Sendable {
     private struct State {
         var sockets: [ClientAddress: Int] = [:]
         var sessionsOfAddress: [ClientAddress: Int] = [:]
         var sessionsOfOwner: [SessionOwner: Int] = [:]
-        /// REST requests of a person, and refused tokens of an address.
+        /// REST requests by user.
         var requests = RateTable<SessionOwner>()
-        /// Batches of positions that a person sends by REST.
+        /// Location reports by REST, by user.
         var positions = RateTable<SessionOwner>()
-        /// What a rider declares, by the slower clock of `availability`.
+        /// Availability declarations by rider; they use the slower clock of `availability`.
         var declarations = RateTable<SessionOwner>()
+        /// Invalid tokens by address.
         var refusals = RateTable<ClientAddress>()
-        /// What an address asks for without saying who it is, and the tiles it asks for.
+        /// Requests without a token by address.
         var visits = RateTable<ClientAddress>()
+        /// Requests for map tiles by address.
         var tiles = RateTable<ClientAddress>()
-        /// What was refused, for the metrics.
+        /// Refusals, for the metrics.
         var refused = Counts()
     }
 
@@ -41,16 +44,18 @@ package final class Quotas: Sendable {
 
     package init(limits: Limits) { self.limits = limits }
 
-    /// One more socket, to be given back with `leave`. `false` when there are as many as may be.
+    /// Counts a connection, to be released with `leave`.
+    ///
+    /// - Returns: `false` if the address has reached its limit of connections.
     package func enter(_ address: ClientAddress) -> Bool {
         self.state.withLock { $0.sockets.take(address, atMost: self.limits.connectionsPerAddress) }
     }
 
     package func leave(_ address: ClientAddress) { self.state.withLock { $0.sockets.giveBack(address) } }
 
-    /// One more session, to be given back with `end`.
+    /// Counts a session, to be released with `end`.
     ///
-    /// - Parameter address: `nil` where addresses are not limited.
+    /// - Parameter address: `nil` if no limit applies to the client's address.
     package func begin(_ owner: SessionOwner?, _ address: ClientAddress?) throws(Refusal) {
         let refusal: Refusal? = self.state.withLock { state in
             if let address, !state.sessionsOfAddress.take(address, atMost: self.limits.sessionsPerAddress) {
@@ -65,7 +70,7 @@ package final class Quotas: Sendable {
         if let refusal { throw refusal }
     }
 
-    /// Whether `begin` would do. By the time it is asked for somebody else may have come.
+    /// Returns whether `begin` would currently succeed. Another session may take the capacity before `begin` is called.
     package func hasRoom(for owner: SessionOwner?, _ address: ClientAddress?) -> Bool {
         self.state.withLock { state in
             let (perAddress, perPerson) = (self.limits.sessionsPerAddress, self.limits.sessionsPerPerson)
@@ -82,12 +87,14 @@ package final class Quotas: Sendable {
         }
     }
 
-    /// Refusals so far, by reason.
+    /// The refusals so far, by reason.
     package var refused: Counts { self.state.withLock { $0.refused } }
 
     package func add(_ metric: Metric) { self.state.withLock { $0.refused.add(metric) } }
 
-    /// A REST request; the answer is how many ms to wait, or `nil` when it may go on.
+    /// Admits a REST request.
+    ///
+    /// - Returns: the time to wait in milliseconds if the rate limit is reached, or `nil` if the request is admitted.
     package func request(of person: PersonID, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.requestsPerPersonPerSecond, self.limits.requestsPerPersonBurst)
         return self.state.withLock { state in
@@ -97,15 +104,15 @@ package final class Quotas: Sendable {
         }
     }
 
-    /// A batch of positions by REST, which counts like one position of a session; the answer is like that of `request`.
+    /// Admits a location report by REST. A batch counts as one report. The result is like that of `request`.
     package func positions(of person: PersonID, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.positionsPerSecond, self.limits.positionsBurst)
         return self.state.withLock { $0.positions.take(.person(person), perSecond: rate, burst: burst, at: now) }
     }
 
-    /// A rider declares whether it works, by session or REST; the answer is like that of `request`.
+    /// Admits a rider's declaration of its availability, by WebSocket or REST. The result is like that of `request`.
     package func availability(of person: PersonID, at now: UInt64) -> Int64? {
-        // A minute of this clock takes as long as a second of the bucket's, whose rates are whole numbers a second.
+        // Token buckets have integer rates per second. Dividing the time by 60 turns the rate into one per minute.
         let wait = self.state.withLock {
             $0.declarations.take(
                 .person(person), perSecond: self.limits.availabilityPerMinute,
@@ -114,7 +121,7 @@ package final class Quotas: Sendable {
         return wait.map { $0 * 60 }
     }
 
-    /// A request of somebody who has not said who it is; the answer is like that of `request`.
+    /// Admits a request without a token. The result is like that of `request`.
     package func visit(of address: ClientAddress, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.visitsPerAddressPerSecond, self.limits.visitsPerAddressBurst)
         guard burst > 0 else { return nil }
@@ -125,7 +132,7 @@ package final class Quotas: Sendable {
         }
     }
 
-    /// A tile of the map; the answer is like that of `request`.
+    /// Admits a request for a map tile. The result is like that of `request`.
     package func tile(of address: ClientAddress, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.tilesPerAddressPerSecond, self.limits.tilesPerAddressBurst)
         guard burst > 0 else { return nil }
@@ -136,9 +143,9 @@ package final class Quotas: Sendable {
         }
     }
 
-    /// Whether this address has sent too many tokens that were refused: ms to wait, or `nil`.
+    /// Returns the time to wait in milliseconds if the address has sent too many invalid tokens, otherwise `nil`.
     ///
-    /// - Parameter refuses: what asks is refused for it, and is counted.
+    /// - Parameter refuses: whether the caller refuses a request because of it, which is counted.
     package func isLockedOut(_ address: ClientAddress, at now: UInt64, refuses: Bool = true) -> Int64? {
         self.state.withLock { state in
             let wait = state.refusals.wait(address, at: now)
@@ -147,7 +154,9 @@ package final class Quotas: Sendable {
         }
     }
 
-    /// - Parameter address: `nil` where addresses are not limited: then it is only counted.
+    /// Records an invalid token.
+    ///
+    /// - Parameter address: `nil` if no limit applies to the client's address; then the token is only counted.
     package func tokenRefused(of address: ClientAddress?, at now: UInt64) {
         let (rate, burst) = (self.limits.refusalsPerAddressPerSecond, self.limits.refusalsPerAddressBurst)
         self.state.withLock { state in
@@ -159,7 +168,7 @@ package final class Quotas: Sendable {
 }
 
 extension Dictionary where Value == Int {
-    /// - Parameter most: 0 for no bound.
+    /// - Parameter most: the limit, or 0 for none.
     fileprivate mutating func take(_ key: Key, atMost most: Int) -> Bool {
         let count = self[key, default: 0]
         guard most == 0 || count < most else { return false }
@@ -173,19 +182,20 @@ extension Dictionary where Value == Int {
     }
 }
 
-/// Token buckets by key. A full bucket says nothing and is forgotten, so the table holds who was busy lately.
+/// Token buckets by key. A full bucket is the same as a new one and can be removed, so the table contains only keys with
+/// recent activity.
 struct RateTable<Key: Hashable> {
     private var buckets: [Key: TokenBucket] = [:]
     private var sweepAt = Self.sweepEvery
 
-    /// Entries after which full buckets are looked for; then again at twice what is left.
+    /// The number of entries at which full buckets are first removed. The next sweep is at twice the remaining number.
     private static var sweepEvery: Int { 1024 }
-    /// Entries at most; with more than so many busy ones all begin anew.
+    /// The maximum number of entries. If a sweep leaves more, all buckets are reset to bound the memory.
     private static var mostEntries: Int { 131_072 }
 
     var count: Int { self.buckets.count }
 
-    /// Takes a token; `nil`, or how many ms to wait for one.
+    /// Takes a token, or returns the time to wait for one in milliseconds.
     mutating func take(_ key: Key, perSecond: Int, burst: Int, at now: UInt64) -> Int64? {
         if self.buckets[key] == nil, self.buckets.count >= self.sweepAt { self.sweep(at: now) }
         guard self.buckets[key, default: TokenBucket(perSecond: perSecond, burst: burst)].take(at: now) else {
@@ -194,7 +204,7 @@ struct RateTable<Key: Hashable> {
         return nil
     }
 
-    /// ms until there is a token; `nil` when there is one.
+    /// Returns the time to wait for a token in milliseconds, or `nil` if one is available.
     mutating func wait(_ key: Key, at now: UInt64) -> Int64? {
         guard let wait = self.buckets[key]?.wait(at: now), wait > 0 else { return nil }
         return Int64(clamping: wait / 1_000_000 + 1)

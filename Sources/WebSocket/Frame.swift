@@ -1,11 +1,11 @@
-// WebSocket frames as a server sends them (RFC 6455 section 5.2): never masked, never fragmented, so the same bytes serve
-// every follower.
+// WebSocket frames as a server sends them (RFC 6455 section 5.2). They are never masked and never fragmented, so the same
+// bytes can be sent to every follower.
 
 internal import EnrouteWire
 package import NIOCore
 internal import SecureSocket
 
-/// Bytes of whole frames.
+/// Encodes whole frames.
 package enum Frame {
     package static func text(_ message: [UInt8]) -> [UInt8] {
         message.withUnsafeBytes { self.make(0x81, $0) }

@@ -1,14 +1,14 @@
 // The receiving side of RFC 6455: bytes in any pieces become messages and control frames.
 //
-// Every rule that a header can break is checked as soon as the header is here, so that nobody makes us hold what we are
-// going to refuse: size of the frame and of the message it belongs to, number of fragments, mask, reserved bits, opcode,
-// order. A whole frame is unmasked where it lies and handed on without a copy; nothing is kept between frames but an
-// unfinished one, so an idle connection costs no buffer.
+// The header of a frame is validated as soon as it is complete: size of the frame and of its message, number of fragments,
+// mask, reserved bits, opcode and order. So a client cannot make the gateway buffer a payload that it will refuse. A
+// complete frame is unmasked in place and passed on without copying. Only an incomplete frame is buffered, so an idle
+// connection needs no buffer.
 
 package import EnrouteWire
 package import NIOCore
 
-/// Frames of one client. A value: bytes in, events out.
+/// Parses the frames of one client: bytes in, events out. A value.
 package struct WebSocketReader {
     package struct Bounds: Hashable, Sendable {
         /// The maximum size of a message in bytes, all its fragments together.
