@@ -55,6 +55,7 @@ struct Fleet: Sendable {
                 case .connections: (gauge, Double(self.load.openSockets))
                 case .sessions: (gauge, Double(sessions))
                 case .jobs: (gauge, Double(jobs))
+                case .eventLoops: (gauge, Double(self.loops.count))
                 case .loopLag: (gauge, Double(lag) / 1000)
                 case .memory: (gauge, Double(ProcessLoad.residentBytes))
                 case .descriptors: (gauge, Double(ProcessLoad.openDescriptors))

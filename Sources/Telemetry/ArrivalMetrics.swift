@@ -85,7 +85,7 @@ package struct ArrivalMetrics: Sendable {
             "# TYPE enroute_eta_error_seconds histogram",
         ]
         for (series, histogram) in self.errors.sorted(by: { Self.isBefore($0.key, $1.key) }) {
-            let labels = "provider=\"\(series.provider)\",horizon=\"\(series.minutes)\""
+            let labels = "provider=\"\(series.provider)\",horizon_minutes=\"\(series.minutes)\""
             for (bound, count) in zip(Self.bounds, histogram.counts) {
                 lines.append("enroute_eta_error_seconds_bucket{\(labels),le=\"\(bound)\"} \(count)")
             }

@@ -51,8 +51,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .acceptPaused: .acceptPaused
         case .sessionsShed: .sessionsShed
         case .sessionsAged: .sessionsAged
-        case .jobsRepaired, .jobsChecked: .jobsReread
-        case .jobsBehind: .jobsBehind
+        case .jobsRepaired, .jobsChecked, .zonesRepaired, .zonesChecked: .jobsReread
+        case .jobsBehind, .zonesBehind: .jobsBehind
         case .redisOutages: .redisOutages
         case .positionsKept: .positionsKept
         case .fixesAccepted, .fixesHeld, .fixesOutOfRange, .fixesZeroZero, .fixesFuture, .fixesStale, .fixesOutOfOrder,
@@ -63,8 +63,6 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .connectionsReset: .connectionsReset
         case .positionsWithheld: .positionsWithheld
         case .auditEntriesLost: .auditEntriesLost
-        case .zonesRepaired, .zonesChecked: .zonesReread
-        case .zonesBehind: .zonesBehind
         case .ridersUnreachable, .ridersUnreachableWithTask, .ridersExpired: .ridersLost
         case .ridersKeptOnline: .ridersKeptOnline
         case .tasksReleased: .tasksReleased
@@ -77,66 +75,68 @@ package enum Metric: Int, CaseIterable, Sendable {
         }
     }
 
-    /// The label of this series, or `nil` if its family has only one series.
-    package var label: (name: String, value: String)? {
+    /// The labels of this series; empty if its family has only one series.
+    package var labels: [(name: String, value: String)] {
         switch self {
-        case .connectionsRefusedByAddress: ("limit", "connections_per_address")
-        case .sessionsRefusedByPerson: ("limit", "sessions_per_person")
-        case .sessionsRefusedByAddress: ("limit", "sessions_per_address")
-        case .sessionsRefusedByLink: ("limit", "viewers_of_link")
-        case .handshakesTimedOut: ("deadline", "handshake")
-        case .requestsTimedOut: ("deadline", "first_request")
-        case .bodiesTimedOut: ("deadline", "body")
-        case .signInsTimedOut: ("deadline", "sign_in")
-        case .pongsTimedOut: ("deadline", "pong")
-        case .writesStalled: ("deadline", "write")
-        case .closesTimedOut: ("deadline", "close")
-        case .messagesRefusedByRate: ("reason", "rate")
-        case .messagesNotUnderstood: ("reason", "not_understood")
-        case .positionsConflatedIn: ("direction", "in")
-        case .positionsConflatedOut: ("direction", "out")
-        case .requestsRefusedByRate: ("reason", "rate")
-        case .tokensRefused: ("reason", "token")
-        case .requestsLockedOut: ("reason", "refused_tokens_of_address")
-        case .visitsRefused: ("reason", "visits_of_address")
-        case .tilesRefused: ("reason", "tiles_of_address")
-        case .requestsMalformed: ("reason", "malformed")
-        case .originsRefused: ("reason", "origin")
-        case .fixesAccepted: ("verdict", "accepted")
-        case .fixesHeld: ("verdict", "held")
-        case .fixesOutOfRange: ("verdict", "out_of_range")
-        case .fixesZeroZero: ("verdict", "zero_zero")
-        case .fixesFuture: ("verdict", "future")
-        case .fixesStale: ("verdict", "stale")
-        case .fixesOutOfOrder: ("verdict", "out_of_order")
-        case .fixesDuplicate: ("verdict", "duplicate")
-        case .fixesInaccurate: ("verdict", "inaccurate")
-        case .fixesImplausible: ("verdict", "implausible_speed")
-        case .fixesWithoutTravel: ("verdict", "travel_mode_off")
-        case .jobsRepaired: ("purpose", "repair")
-        case .jobsChecked: ("purpose", "check")
-        case .zonesRepaired: ("purpose", "repair")
-        case .zonesChecked: ("purpose", "check")
-        case .ridersUnreachable: ("outcome", "unreachable")
-        case .ridersUnreachableWithTask: ("outcome", "unreachable_with_task")
-        case .ridersExpired: ("outcome", "expired")
-        case .keysFetched: ("outcome", "good")
-        case .keysNotFetched: ("outcome", "failed")
-        case .eventsApplied: ("outcome", "applied")
-        case .eventsRepeated: ("outcome", "repeated")
-        case .eventsSuperseded: ("outcome", "superseded")
-        case .eventsEarly: ("reason", "early")
-        case .eventsNever: ("reason", "never")
-        case .eventsMalformed: ("reason", "malformed")
-        case .eventsForged: ("reason", "forged")
-        case .eventsFailed: ("reason", "failed")
-        case .closedGoingAway: ("code", "4000")
-        case .closedOverloaded: ("code", "4004")
-        case .closedRateLimited: ("code", "4006")
-        case .closedBadMessages: ("code", "4505")
-        case .closedTooBig: ("code", "1009")
-        case .closedProtocolError: ("code", "1002")
-        default: nil
+        case .connectionsRefusedByAddress: [("limit", "connections_per_address")]
+        case .sessionsRefusedByPerson: [("limit", "sessions_per_person")]
+        case .sessionsRefusedByAddress: [("limit", "sessions_per_address")]
+        case .sessionsRefusedByLink: [("limit", "viewers_per_link")]
+        case .handshakesTimedOut: [("phase", "handshake")]
+        case .requestsTimedOut: [("phase", "first_request")]
+        case .bodiesTimedOut: [("phase", "body")]
+        case .signInsTimedOut: [("phase", "sign_in")]
+        case .pongsTimedOut: [("phase", "pong")]
+        case .writesStalled: [("phase", "write")]
+        case .closesTimedOut: [("phase", "close")]
+        case .messagesRefusedByRate: [("reason", "rate")]
+        case .messagesNotUnderstood: [("reason", "malformed")]
+        case .positionsConflatedIn: [("direction", "in")]
+        case .positionsConflatedOut: [("direction", "out")]
+        case .requestsRefusedByRate: [("reason", "rate")]
+        case .tokensRefused: [("reason", "invalid_token")]
+        case .requestsLockedOut: [("reason", "invalid_tokens_per_address")]
+        case .visitsRefused: [("reason", "anonymous_requests_per_address")]
+        case .tilesRefused: [("reason", "tiles_per_address")]
+        case .requestsMalformed: [("reason", "malformed")]
+        case .originsRefused: [("reason", "origin")]
+        case .fixesAccepted: [("verdict", "accepted")]
+        case .fixesHeld: [("verdict", "held")]
+        case .fixesOutOfRange: [("verdict", "out_of_range")]
+        case .fixesZeroZero: [("verdict", "zero_zero")]
+        case .fixesFuture: [("verdict", "future")]
+        case .fixesStale: [("verdict", "stale")]
+        case .fixesOutOfOrder: [("verdict", "out_of_order")]
+        case .fixesDuplicate: [("verdict", "duplicate")]
+        case .fixesInaccurate: [("verdict", "inaccurate")]
+        case .fixesImplausible: [("verdict", "implausible_speed")]
+        case .fixesWithoutTravel: [("verdict", "travel_mode_off")]
+        case .jobsRepaired: [("kind", "job"), ("reason", "repair")]
+        case .jobsChecked: [("kind", "job"), ("reason", "check")]
+        case .zonesRepaired: [("kind", "zone"), ("reason", "repair")]
+        case .zonesChecked: [("kind", "zone"), ("reason", "check")]
+        case .jobsBehind: [("kind", "job")]
+        case .zonesBehind: [("kind", "zone")]
+        case .ridersUnreachable: [("outcome", "unreachable")]
+        case .ridersUnreachableWithTask: [("outcome", "unreachable_with_task")]
+        case .ridersExpired: [("outcome", "expired")]
+        case .keysFetched: [("outcome", "succeeded")]
+        case .keysNotFetched: [("outcome", "failed")]
+        case .eventsApplied: [("outcome", "applied")]
+        case .eventsRepeated: [("outcome", "repeated")]
+        case .eventsSuperseded: [("outcome", "superseded")]
+        case .eventsEarly: [("reason", "not_yet")]
+        case .eventsNever: [("reason", "unprocessable")]
+        case .eventsMalformed: [("reason", "malformed")]
+        case .eventsForged: [("reason", "forged")]
+        case .eventsFailed: [("reason", "failed")]
+        case .closedGoingAway: [("code", "4000")]
+        case .closedOverloaded: [("code", "4004")]
+        case .closedRateLimited: [("code", "4006")]
+        case .closedBadMessages: [("code", "4505")]
+        case .closedTooBig: [("code", "1009")]
+        case .closedProtocolError: [("code", "1002")]
+        default: []
         }
     }
 
@@ -169,8 +169,6 @@ package enum Metric: Int, CaseIterable, Sendable {
         case connectionsReset = "enroute_connections_reset_total"
         case positionsWithheld = "enroute_positions_withheld_total"
         case auditEntriesLost = "enroute_audit_entries_lost_total"
-        case zonesReread = "enroute_zones_reread_total"
-        case zonesBehind = "enroute_zones_behind_total"
         case ridersLost = "enroute_riders_lost_total"
         case ridersKeptOnline = "enroute_riders_kept_online_total"
         case tasksReleased = "enroute_tasks_released_total"
@@ -197,8 +195,8 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .queuesOverflowed: "Sessions closed with code 4002 because their outbox was full."
             case .requestsRefused: "HTTP requests refused before they were processed."
             case .acceptPaused: "Times the gateway stopped accepting connections because it was overloaded."
-            case .jobsReread: "Followed jobs read again from Redis."
-            case .jobsBehind: "Checks that found followers to have seen less than there is."
+            case .jobsReread: "Snapshots of followed jobs and watched zones read again from Redis, by reason."
+            case .jobsBehind: "Periodic checks that found followers or watchers behind the state in Redis."
             case .redisOutages: "Redis outages reported to clients; every event loop counts each outage."
             case .positionsKept:
                 "Positions buffered because Redis was unavailable; only the newest of each job is sent later."
@@ -209,14 +207,13 @@ package enum Metric: Int, CaseIterable, Sendable {
                 "Connections reset because the peer still had unread data after its access was revoked."
             case .positionsWithheld: "Positions not shown immediately because the revocation state was stale."
             case .auditEntriesLost: "Audit entries dropped because the audit buffer was full."
-            case .zonesReread: "Watched zones read again from Redis."
-            case .zonesBehind: "Checks that found watchers to have seen less than there is, or not yet."
             case .ridersLost: "Riders that this gateway found unreachable; expired riders were taken offline."
             case .ridersKeptOnline: "Requests to go offline refused with 409 because the rider had an active task."
             case .tasksReleased:
                 "Tasks released because their job had ended or been reassigned, usually after a gateway stopped unexpectedly."
             case .eventsTaken: "Events from other systems that were processed."
-            case .eventsRefused: "Events from other systems that were refused; early and failed ones are sent again."
+            case .eventsRefused:
+                "Events from other systems that were refused; those with reason not_yet or failed are sent again."
             case .keysFetched:
                 "Requests for the token issuer's keys (JWKS); after a failure the previous keys stay in use."
             }
@@ -229,6 +226,7 @@ package enum Gauge: String, CaseIterable, Sendable {
     case connections = "enroute_connections_open"
     case sessions = "enroute_sessions_open"
     case jobs = "enroute_jobs_followed"
+    case eventLoops = "enroute_event_loops"
     case loopLag = "enroute_loop_lag_seconds"
     case memory = "enroute_memory_resident_bytes"
     case descriptors = "enroute_descriptors_open"
@@ -239,6 +237,7 @@ package enum Gauge: String, CaseIterable, Sendable {
         case .connections: "Open connections."
         case .sessions: "Open WebSocket sessions."
         case .jobs: "Jobs with followers, summed over event loops: a job counts once on each loop that has followers."
+        case .eventLoops: "Event loops of this gateway, by which metrics that every loop counts can be divided."
         case .loopLag: "Delay of the slowest event loop at its last tick."
         case .memory: "Resident memory size."
         case .descriptors: "Open file descriptors, approximately."
@@ -272,8 +271,8 @@ package enum Exposition {
             lines.append("# HELP \(family.rawValue) \(family.help)")
             lines.append("# TYPE \(family.rawValue) counter")
             for metric in Metric.allCases where metric.family == family {
-                let label = metric.label.map { "{\($0.name)=\"\($0.value)\"}" } ?? ""
-                lines.append("\(family.rawValue)\(label) \(counts[metric])")
+                let labels = metric.labels.map { "\($0.name)=\"\($0.value)\"" }.joined(separator: ",")
+                lines.append("\(family.rawValue)\(labels.isEmpty ? "" : "{\(labels)}") \(counts[metric])")
             }
         }
         for (gauge, value) in gauges {

@@ -100,7 +100,7 @@ import Tracking
         for seconds in [10.0, 15, 61, 5000] { counts.erred(.osrm, minutes: 5, seconds: seconds) }
         counts.note(.failed(.mapbox, .throttled(retryAfterSeconds: 7)))
         counts.note(.cached(.osrm))
-        let labels = #"provider="osrm",horizon="5""#
+        let labels = #"provider="osrm",horizon_minutes="5""#
         for line in [
             #"enroute_eta_calls_total{provider="mapbox",outcome="throttled"} 1"#,
             #"enroute_eta_calls_total{provider="osrm",outcome="cached"} 1"#,

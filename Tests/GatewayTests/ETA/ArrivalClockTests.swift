@@ -111,7 +111,7 @@ import Testing
                 stage.value.arrivals.ended(Self.job, because: .completed)
                 return stage.value.routing.counts.text
             }.get()
-            let labels = #"{provider="built_in",horizon="5"}"#
+            let labels = #"{provider="built_in",horizon_minutes="5"}"#
             #expect(text.contains("enroute_eta_error_seconds_count\(labels) 1\n"), "\(text)")
             #expect(text.contains("enroute_eta_error_seconds_sum\(labels) \(Double(abs(seconds - 300)))\n"), "\(text)")
         }

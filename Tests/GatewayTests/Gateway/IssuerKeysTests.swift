@@ -118,7 +118,7 @@ import Testing
             let gone = try await keys[0].token()
             for way in 0..<3 { #expect(try await !stage.lets(in: gone, way: way)) }
             let metrics = try await stage.gateway.manage("/metrics").text
-            #expect(metrics.contains(#"enroute_keys_fetched_total{outcome="good"} 4"#))
+            #expect(metrics.contains(#"enroute_keys_fetched_total{outcome="succeeded"} 4"#))
         }
     }
 

@@ -26,7 +26,7 @@ import Testing
                     let job = try await sender.gateway.ledger.log(of: .init("j1")!).get()
                     #expect(job.map(\.status.rawValue) == ["pending_vendor_acceptance", "accepted", "preparing"])
                     let metrics = try await sender.gateway.manage("/metrics").text
-                    #expect(metrics.contains(#"enroute_events_refused_total{reason="early"}"#))
+                    #expect(metrics.contains(#"enroute_events_refused_total{reason="not_yet"}"#))
                     #expect(metrics.contains(#"enroute_events_taken_total{outcome="repeated"} 1"#))
                 }
             }

@@ -128,7 +128,7 @@ import Testing
             // Of a job that nobody made yet.
             #expect(try await sender.send(way[6]).status == 409)
             let metrics = try await sender.gateway.manage("/metrics").text
-            #expect(metrics.contains(#"enroute_events_refused_total{reason="early"}"#))
+            #expect(metrics.contains(#"enroute_events_refused_total{reason="not_yet"}"#))
             #expect(!metrics.contains(#"enroute_events_taken_total{outcome="superseded"} 0"#))
         }
     }
@@ -148,7 +148,7 @@ import Testing
             #expect(answers.map(\.id) == ["e-0", nil, "e-1", "e-2", "e-3", "e-4", "e-5", "e-6"])
             #expect(answers[6].jobStatus == "cancelled" && answers[6].detail?.contains("cannot become") == true)
             let metrics = try await sender.gateway.manage("/metrics").text
-            #expect(metrics.contains(#"enroute_events_refused_total{reason="never"} 2"#))
+            #expect(metrics.contains(#"enroute_events_refused_total{reason="unprocessable"} 2"#))
             #expect(metrics.contains(#"enroute_events_refused_total{reason="malformed"} 1"#))
         }
     }

@@ -93,7 +93,7 @@ import Testing
                 #expect(answer.status == (isTaken ? 200 : 403), "\(answer)")
                 #expect(answer.text.contains("too old") != isTaken, "\(answer)")
             }
-            let isCounted = try await stage.metric(#"enroute_events_refused_total{reason="never"} 2"#)
+            let isCounted = try await stage.metric(#"enroute_events_refused_total{reason="unprocessable"} 2"#)
             #expect(isCounted)
         }
     }

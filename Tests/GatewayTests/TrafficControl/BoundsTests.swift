@@ -39,7 +39,7 @@ import Testing
             #expect(try silent.readToEnd() == [])
             #expect(try stopped.readToEnd() == [])
         }
-        #expect(metrics.contains(#"enroute_deadlines_missed_total{deadline="handshake"} 2"#))
+        #expect(metrics.contains(#"enroute_deadlines_missed_total{phase="handshake"} 2"#))
     }
 
     @Test func `D5: a person's session too many is closed 4009, and the others stay`() async throws {
@@ -137,7 +137,7 @@ import Testing
             )
             #expect(String(decoding: try rest.readToEnd(), as: UTF8.self).hasPrefix("HTTP/1.1 429 "))
         }
-        #expect(metrics.contains(#"enroute_requests_refused_total{reason="token"} 3"#))
+        #expect(metrics.contains(#"enroute_requests_refused_total{reason="invalid_token"} 3"#))
     }
 
     @Test func `D5: a person's REST requests are limited, a service's are not`() async throws {
@@ -176,7 +176,7 @@ import Testing
             // Until the gateway is gone: it can not send, so it waits, so it is stalled.
             #expect(throws: RawSocket.Failed.self) { while true { try socket.send(batch) } }
         }
-        #expect(metrics.contains(#"enroute_deadlines_missed_total{deadline="write"} 1"#))
+        #expect(metrics.contains(#"enroute_deadlines_missed_total{phase="write"} 1"#))
         #expect(metrics.contains("enroute_messages_waited_total "))
     }
 
@@ -189,7 +189,7 @@ import Testing
             } _: { gateway in
                 let socket = try RawSocket(port: gateway.port, kernelBytes: 4096)
                 try socket.send("GET /assets/streets.geojson HTTP/1.1\r\nHost: h\r\n\r\n")
-                try await gateway.waitForMetric(#"enroute_deadlines_missed_total{deadline="write"} 1"#)
+                try await gateway.waitForMetric(#"enroute_deadlines_missed_total{phase="write"} 1"#)
                 // The head and what two kernels hold of the page.
                 #expect(socket.readToEndOrReset().count < 4 << 20)
             }

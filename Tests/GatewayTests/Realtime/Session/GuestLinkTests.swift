@@ -71,7 +71,7 @@ import Testing
                     let refusal = try await Self.refusal(of: link.secret, at: gateway)
                     #expect(refusal == Self.isFull)
                     let metrics = try await gateway.manage("/metrics").text
-                    #expect(metrics.contains(#"enroute_sessions_refused_total{limit="viewers_of_link"} 1"#))
+                    #expect(metrics.contains(#"enroute_sessions_refused_total{limit="viewers_per_link"} 1"#))
                 }
                 // Another link has places of its own.
                 let other = try await links.issue(for: job, of: PersonID("anna")!, viewers: 1, by: Self.service).get()
