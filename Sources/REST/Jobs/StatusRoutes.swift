@@ -18,7 +18,7 @@ extension Routes {
 
     private struct StatusBody: Decodable {
         var status: String
-        var occurredAt: Moment?
+        var occurredAt: RequestTimestamp?
     }
 
     /// How far ahead of this machine's clock something may have happened, ms: clocks differ.

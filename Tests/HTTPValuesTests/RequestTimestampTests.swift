@@ -3,14 +3,14 @@ import Testing
 
 @testable import HTTPValues
 
-@Suite struct MomentTests {
+@Suite struct RequestTimestampTests {
     @Test(arguments: [
         ("2026-11-21T17:45:00Z", 1_795_283_100_000), ("2026-11-21t18:45:00.25+01:00", 1_795_283_100_250),
         ("2026-11-21 12:15:00.123999-05:30", 1_795_283_100_123), ("2024-02-29T00:00:00z", 1_709_164_800_000),
         ("2016-12-31T23:59:60Z", 1_483_228_800_000), ("2001-09-09T01:46:40Z", 1_000_000_000_000),
     ])
     func `a text of RFC 3339 is ms since the epoch`(text: String, milliseconds: Int64) {
-        #expect(Moment(rfc3339: text)?.milliseconds == milliseconds)
+        #expect(RequestTimestamp(rfc3339: text)?.milliseconds == milliseconds)
     }
 
     @Test(arguments: [
@@ -21,14 +21,14 @@ import Testing
         "2001-09-09T01:46:39Z",
     ])
     func `a text that is no such time, or before times that are kept, is none`(text: String) {
-        #expect(Moment(rfc3339: text) == nil)
+        #expect(RequestTimestamp(rfc3339: text) == nil)
     }
 
     @Test func `every day from 2002 to 2200 is the one that Foundation says`() throws {
         let style = Date.ISO8601FormatStyle()
         for day in 11_700...84_000 {
             let date = Date(timeIntervalSince1970: Double(day) * 86_400 + 1)
-            #expect(Moment(rfc3339: date.formatted(style))?.milliseconds == Int64(day) * 86_400_000 + 1000)
+            #expect(RequestTimestamp(rfc3339: date.formatted(style))?.milliseconds == Int64(day) * 86_400_000 + 1000)
         }
     }
 }

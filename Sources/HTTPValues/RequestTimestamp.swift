@@ -4,7 +4,7 @@
 internal import EnrouteWire
 
 /// A point in time in milliseconds since the Unix epoch. A decoding error describes the expected format.
-package struct Moment: Hashable, Sendable, Decodable {
+package struct RequestTimestamp: Hashable, Sendable, Decodable {
     package let milliseconds: Int64
 
     /// - Returns: `nil` outside September 2001 to November 2286 (`Fix.times`), which catches times in seconds.
@@ -15,15 +15,15 @@ package struct Moment: Hashable, Sendable, Decodable {
 
     package init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
-        let moment =
+        let timestamp =
             if let number = try? value.decode(Int64.self) {
-                Moment(milliseconds: number)
+                RequestTimestamp(milliseconds: number)
             } else if let text = try? value.decode(String.self) {
-                Moment(rfc3339: text)
+                RequestTimestamp(rfc3339: text)
             } else {
-                Moment?.none
+                RequestTimestamp?.none
             }
-        guard let moment else {
+        guard let timestamp else {
             throw DecodingError.dataCorrupted(
                 .init(
                     codingPath: decoder.codingPath,
@@ -31,11 +31,11 @@ package struct Moment: Hashable, Sendable, Decodable {
                         "must be a time: milliseconds since the Unix epoch, or RFC 3339 such as 2026-11-21T17:45:00.250Z"
                 ))
         }
-        self = moment
+        self = timestamp
     }
 }
 
-extension Moment {
+extension RequestTimestamp {
     /// Parses an RFC 3339 time, with a `T` or a space between date and time.
     package init?(rfc3339 text: String) {
         guard let milliseconds = Timestamp.milliseconds(text, allowsSpace: true) else { return nil }
