@@ -18,7 +18,7 @@ extension Routes {
     }
 
     /// What is to be streamed, and to whom.
-    private struct Wish: Sendable {
+    private struct StreamRequest: Sendable {
         let job: JobID
         let since: ResumePoint?
         let admitted: Admitted
@@ -58,8 +58,8 @@ extension Routes {
             return Response(
                 status: .ok, headers: Self.streamHeaders, body: ResponseBody { try await $0.finish(nil) })
         }
-        let wish = Wish(job: job, since: since, admitted: admitted, session: session, address: address)
-        return self.stream(wish, context)
+        let stream = StreamRequest(job: job, since: since, admitted: admitted, session: session, address: address)
+        return self.stream(stream, context)
     }
 
     private static let streamHeaders: HTTPFields = [
@@ -68,10 +68,10 @@ extension Routes {
         .xAccelBuffering: "no",
     ]
 
-    private func stream(_ wish: Wish, _ context: GatewayRequestContext) -> Response {
+    private func stream(_ stream: StreamRequest, _ context: GatewayRequestContext) -> Response {
         let (loops, channel, logger) = (self.loops, context.channel, context.logger)
         let becomeStream = self.shared.becomeStream
-        self.giveUpWhenGone(wish, channel)
+        self.giveUpWhenGone(stream, channel)
         let body = ResponseBody { writer in
             let retry = Int64.random(in: EventStream.retryMilliseconds)
             try await writer.write(ByteBuffer(string: "retry: \(retry)\n\n"))
@@ -81,13 +81,13 @@ extension Routes {
                 let sync = channel.pipeline.syncOperations
                 let socket = try sync.handler(type: SecureSocketHandler.self)
                 let session = Session(
-                    loop: loops[channel.eventLoop], socket: socket, address: wish.address, framing: .events,
-                    id: wish.session, admitted: wish.admitted, logger: logger)
+                    loop: loops[channel.eventLoop], socket: socket, address: stream.address, framing: .events,
+                    id: stream.session, admitted: stream.admitted, logger: logger)
                 session.isChunked = try becomeStream(channel)
                 // Before HTTP, which keeps the end of the client's side to itself until an answer is whole.
                 try sync.addHandler(session, position: .after(socket))
                 guard let grant = session.grant else { return }
-                session.follower.subscribe(wish.job, since: wish.since, grant)
+                session.follower.subscribe(stream.job, since: stream.since, grant)
             }.get()
             try await channel.closeFuture.get()
         }
@@ -96,10 +96,10 @@ extension Routes {
 
     /// Whether the body is ever asked for is not ours to say: the client may be gone by now, or go before. A session gives
     /// its place back itself, and what it gave back is given back again to no effect.
-    private func giveUpWhenGone(_ wish: Wish, _ channel: any Channel) {
-        guard let link = wish.admitted.grant.link else { return }
+    private func giveUpWhenGone(_ stream: StreamRequest, _ channel: any Channel) {
+        guard let link = stream.admitted.grant.link else { return }
         let links = self.links
-        channel.closeFuture.whenComplete { _ in _ = links.leave(link, as: wish.session) }
+        channel.closeFuture.whenComplete { _ in _ = links.leave(link, as: stream.session) }
     }
 
     /// By a token, or by a tracking link: `Authorization: Link <secret>`.

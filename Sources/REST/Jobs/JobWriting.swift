@@ -37,7 +37,7 @@ extension Routes {
     }
 
     /// The same, understood.
-    private struct Wish {
+    private struct JobRequest {
         let job: JobID
         let kind: JobKind
         let customer: PersonID?
@@ -76,22 +76,22 @@ extension Routes {
         }
     }
 
-    /// The wish with the places of its addresses, where it names none itself; as it is, where they are known already.
-    private func located(_ wish: Wish) async throws -> Wish {
-        let address = wish.destination == nil ? wish.address : nil
-        guard address != nil || wish.vendor?.addressToFind != nil else { return wish }
-        let record = try await self.answer(self.jobs.ledger.recover(wish.job))?.record
-        var wish = wish
+    /// The request with the places of its addresses, where it names none itself; as it is, where they are known already.
+    private func located(_ requested: JobRequest) async throws -> JobRequest {
+        let address = requested.destination == nil ? requested.address : nil
+        guard address != nil || requested.vendor?.addressToFind != nil else { return requested }
+        let record = try await self.answer(self.jobs.ledger.recover(requested.job))?.record
+        var requested = requested
         if let address, let found = await self.found(address, known: record?.geocoded) {
-            (wish.destination, wish.geocoded) = found
+            (requested.destination, requested.geocoded) = found
         }
-        if let address = wish.vendor?.addressToFind {
+        if let address = requested.vendor?.addressToFind {
             // It is kept as one thing, so what is known already is written again.
             let known = (record?.vendor?.place, record?.vendor?.geocoded)
             let (place, geocoded) = await self.found(address, known: known.1) ?? known
-            wish.vendor?.found(place, geocoded)
+            requested.vendor?.found(place, geocoded)
         }
-        return wish
+        return requested
     }
 
     /// - Returns: `nil` where it was asked for already.
@@ -114,28 +114,28 @@ extension Routes {
         return try await self.once(request, context, by: grant) { request, attempt in
             let body = try await self.body(JobBody.self, request, context)
             guard let name = body.job else { throw Self.impossible("The body must contain job.") }
-            let given = try Wish(try Self.name(name, "job"), body)
+            let given = try JobRequest(try Self.name(name, "job"), body)
             try self.checkDistance(from: given.vendor?.place, to: given.destination)
-            let wish = try await self.located(given)
-            if let created = try await self.make(wish, grant) { return created }
-            if attempt.isRepeat, let created = try await self.madeBefore(wish, grant) { return created }
+            let requested = try await self.located(given)
+            if let created = try await self.make(requested, grant) { return created }
+            if attempt.isRepeat, let created = try await self.createdBefore(requested, grant) { return created }
             throw Problem(
                 .conflict, status: 409,
-                detail: "The job \(wish.job) already exists and was not changed. Use PUT to update it.")
+                detail: "The job \(requested.job) already exists and was not changed. Use PUT to update it.")
         }
     }
 
     /// The answer to a repeated request whose first try made the job, and was not answered or only with a doubt.
     ///
     /// - Returns: `nil` where somebody else made it.
-    private func madeBefore(_ wish: Wish, _ grant: Grant) async throws -> Response? {
-        let log = try await self.answer(self.jobs.ledger.log(of: wish.job))
+    private func createdBefore(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
+        let log = try await self.answer(self.jobs.ledger.log(of: requested.job))
         guard let first = log.first, first.source == "create", first.actor == grant.person.text else { return nil }
         // Nothing of it is named, so nothing changes; what is asked is whether a replica has what was written before.
         let confirmed = try await self.answer(
-            self.jobs.ledger.describe(wish.job, kind: wish.kind, zone: nil, destination: nil, vendor: nil))
-        let view = try await self.view(wish.job, grant)
-        return Self.json(view, of: wish.job, status: .created, isUnknown: confirmed.isUnknown)
+            self.jobs.ledger.describe(requested.job, kind: requested.kind, zone: nil, destination: nil, vendor: nil))
+        let view = try await self.view(requested.job, grant)
+        return Self.json(view, of: requested.job, status: .created, isUnknown: confirmed.isUnknown)
     }
 
     /// - Throws: 422 where the two places are too far from each other.
@@ -145,30 +145,31 @@ extension Routes {
     }
 
     /// The same where one of the places may be known from before.
-    private func checkDistance(of wish: Wish) async throws {
-        let given = (vendor: wish.vendor?.place, destination: wish.destination)
+    private func checkDistance(of requested: JobRequest) async throws {
+        let given = (vendor: requested.vendor?.place, destination: requested.destination)
         guard given.vendor != nil || given.destination != nil else { return }
         let isWhole = given.vendor != nil && given.destination != nil
-        let known = isWhole ? nil : try await self.answer(self.jobs.ledger.recover(wish.job))?.record.givenPlaces
+        let known = isWhole ? nil : try await self.answer(self.jobs.ledger.recover(requested.job))?.record.givenPlaces
         try self.checkDistance(
-            from: wish.vendor == nil ? known?.vendor : given.vendor,
-            to: given.destination ?? (wish.address == nil ? known?.destination : nil))
+            from: requested.vendor == nil ? known?.vendor : given.vendor,
+            to: given.destination ?? (requested.address == nil ? known?.destination : nil))
     }
 
     /// - Returns: `nil` when there is such a job.
-    private func make(_ wish: Wish, _ grant: Grant) async throws -> Response? {
-        guard grant.covers(wish.job) else {
+    private func make(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
+        guard grant.covers(requested.job) else {
             throw Problem(.forbidden, status: 403, detail: "The token is restricted to another job.")
         }
-        guard let customer = wish.customer else { throw Self.impossible("The body must contain customer.") }
+        guard let customer = requested.customer else { throw Self.impossible("The body must contain customer.") }
         let new = NewJob(
-            job: wish.job, kind: wish.kind, customer: customer, rider: wish.rider, zone: wish.zone,
-            destination: wish.destination, geocoded: wish.geocoded, vendor: wish.vendor, actor: grant.person)
+            job: requested.job, kind: requested.kind, customer: customer, rider: requested.rider, zone: requested.zone,
+            destination: requested.destination, geocoded: requested.geocoded, vendor: requested.vendor,
+            actor: grant.person)
         let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
         let creation = try await self.answer(self.jobs.create(new, epoch: epoch))
         guard case .created = creation.value else { return nil }
-        let view = try await self.view(wish.job, grant)
-        return Self.json(view, of: wish.job, status: .created, isUnknown: creation.isUnknown)
+        let view = try await self.view(requested.job, grant)
+        return Self.json(view, of: requested.job, status: .created, isUnknown: creation.isUnknown)
     }
 
     /// Between looking for a job and making it another may make it; then it is there.
@@ -179,53 +180,53 @@ extension Routes {
     {
         let grant = try self.grant(request, context, .createJob)
         let job = try self.job(context, grant)
-        let given = try Wish(job, try await self.body(JobBody.self, request, context))
+        let given = try JobRequest(job, try await self.body(JobBody.self, request, context))
         try await self.checkDistance(of: given)
-        let wish = try await self.located(given)
+        let requested = try await self.located(given)
         for _ in 0..<Self.mostAttempts {
-            if let updated = try await self.update(wish, grant) { return updated }
-            if let created = try await self.make(wish, grant) { return created }
+            if let updated = try await self.update(requested, grant) { return updated }
+            if let created = try await self.make(requested, grant) { return created }
         }
         throw Problem(
             Refused(code: .unavailable, message: "The job is being created and deleted concurrently. Try again."))
     }
 
     /// Whether the job ends elsewhere from now on: what is known of its arrival is not true of that.
-    private func redirects(_ wish: Wish) async throws -> Bool {
-        guard let destination = wish.destination else { return false }
-        guard let record = try await self.answer(self.jobs.ledger.recover(wish.job))?.record else { return false }
+    private func redirects(_ requested: JobRequest) async throws -> Bool {
+        guard let destination = requested.destination else { return false }
+        guard let record = try await self.answer(self.jobs.ledger.recover(requested.job))?.record else { return false }
         return record.destination?.json != destination.json
     }
 
     /// - Returns: `nil` when there is no such job.
-    private func update(_ wish: Wish, _ grant: Grant) async throws -> Response? {
+    private func update(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
         // Before anybody reads the job anew, and after, since somebody may calculate in between.
-        let isRedirected = try await self.redirects(wish)
-        if isRedirected { try await self.answer(self.jobs.feed.forgetArrival(wish.job)) }
+        let isRedirected = try await self.redirects(requested)
+        if isRedirected { try await self.answer(self.jobs.feed.forgetArrival(requested.job)) }
         let description = try await self.answer(
             self.jobs.ledger.describe(
-                wish.job, kind: wish.kind, zone: wish.zone, destination: wish.destination,
-                geocoded: wish.geocoded, vendor: wish.vendor))
+                requested.job, kind: requested.kind, zone: requested.zone, destination: requested.destination,
+                geocoded: requested.geocoded, vendor: requested.vendor))
         switch description.value {
         case .noSuchJob: return nil
         case .otherKind(let kind):
             throw Self.impossible(
-                "The job \(wish.job) has the kind \(kind.rawValue). The kind of a job cannot be changed.")
+                "The job \(requested.job) has the kind \(kind.rawValue). The kind of a job cannot be changed.")
         case .ended(let status):
             throw Problem(
                 Refused(
                     code: .illegalTransition, message: "The job is \(status.rawValue) and can no longer be changed.",
                     status: status))
-        case .changed, .unchanged: self.jobs.list(wish.job)
+        case .changed, .unchanged: self.jobs.list(requested.job)
         }
-        if isRedirected { try await self.answer(self.jobs.feed.forgetArrival(wish.job)) }
+        if isRedirected { try await self.answer(self.jobs.feed.forgetArrival(requested.job)) }
         var isUnknown = description.isUnknown
-        if wish.customer != nil || wish.rider != nil {
+        if requested.customer != nil || requested.rider != nil {
             let assigned = try await self.answer(
                 self.jobs.assign(
-                    wish.job, to: wish.rider.map { .some($0) }, of: wish.customer, by: grant.person))
+                    requested.job, to: requested.rider.map { .some($0) }, of: requested.customer, by: grant.person))
             isUnknown = isUnknown || assigned.isUnknown
         }
-        return Self.json(try await self.view(wish.job, grant), of: wish.job, isUnknown: isUnknown)
+        return Self.json(try await self.view(requested.job, grant), of: requested.job, isUnknown: isUnknown)
     }
 }

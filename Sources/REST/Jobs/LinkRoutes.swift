@@ -23,12 +23,12 @@ extension Routes {
         let grant = try self.grant(request, context, .makeLink)
         let job = try self.job(context, grant)
         return try await self.once(request, context, by: grant, hasSecret: true) { request, _ in
-            try await self.makeLink(for: job, try await self.wish(request, context), grant)
+            try await self.makeLink(for: job, try await self.linkRequest(request, context), grant)
         }
     }
 
     private func makeLink(
-        for job: JobID, _ wish: (viewers: Int, lifetime: Duration), _ grant: Grant
+        for job: JobID, _ requested: (viewers: Int, lifetime: Duration), _ grant: Grant
     ) async throws -> Response {
         guard let record = try await self.answer(self.jobs.ledger.recover(job))?.record,
             grant.reaches(job, customer: record.customer, rider: record.rider)
@@ -41,12 +41,13 @@ extension Routes {
         }
         let made = try await self.answer(
             self.links.issueDurably(
-                for: job, of: record.customer, viewers: wish.viewers, lifetime: wish.lifetime, by: grant.person))
+                for: job, of: record.customer, viewers: requested.viewers, lifetime: requested.lifetime,
+                by: grant.person))
         let link = made.value
         return try Self.json(
             LinkDocument(
                 link: link.secret, id: link.id, url: "/track/\(job)#\(link.secret)", expiresAt: link.expiresAt,
-                viewers: wish.viewers),
+                viewers: requested.viewers),
             status: .created, isUnknown: made.isUnknown)
     }
 
@@ -59,7 +60,7 @@ extension Routes {
         var viewers: Int
     }
 
-    private func wish(
+    private func linkRequest(
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> (viewers: Int, lifetime: Duration) {
         var request = request

@@ -17,7 +17,7 @@ internal import Tracking
 internal import TrafficControl
 
 /// What became of a batch for one job.
-private enum Intake {
+private enum BatchOutcome {
     /// Followers are shown it.
     case accepted
     /// As new a position is known already, or it was captured too long ago: it need not be sent again.
@@ -83,9 +83,9 @@ extension Routes {
         var refuted: [JobID] = []
         var refused: [(job: JobID, refusal: Refused, reason: FixRefusal?)] = []
         for job in jobs {
-            let (intake, refutes) = try await self.take(batch, for: job, grant)
+            let (outcome, refutes) = try await self.take(batch, for: job, grant)
             if refutes { refuted.append(job) }
-            switch intake {
+            switch outcome {
             case .accepted: accepted.append(job)
             case .stale: stale.append(job)
             case .held: held.append(job)
@@ -136,7 +136,9 @@ extension Routes {
 
     /// - Returns: what becomes of it, and whether it refutes what was held.
     /// - Throws: a `Problem` when Redis is away: then what became of it is not known, and it may be sent again.
-    private func take(_ batch: LocationBatch, for job: JobID, _ grant: Grant) async throws -> (Intake, refutes: Bool) {
+    private func take(_ batch: LocationBatch, for job: JobID, _ grant: Grant) async throws -> (
+        BatchOutcome, refutes: Bool
+    ) {
         guard grant.covers(job), !self.revocations.hides(job, from: grant.role) else {
             return (.refused(.noSuchJob, reason: nil), false)
         }
@@ -151,13 +153,13 @@ extension Routes {
         }.get()
         switch judged.judgement {
         case .held: return (.held, judged.refutes)
-        case .refused(let reason): return (Intake(reason), judged.refutes)
+        case .refused(let reason): return (BatchOutcome(reason), judged.refutes)
         case .publish(let fix): return (try await self.publish(fix, trip), judged.refutes)
         }
     }
 
     /// - Parameter isRepeat: the feed was opened again for it.
-    private func publish(_ fix: Fix, _ trip: TripValidators.Key, isRepeat: Bool = false) async throws -> Intake {
+    private func publish(_ fix: Fix, _ trip: TripValidators.Key, isRepeat: Bool = false) async throws -> BatchOutcome {
         let receivedAt = Int64.now
         let verdict = try await self.answer(
             self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: receivedAt))
@@ -187,9 +189,9 @@ extension Routes {
     }
 
     /// Redis knows more than this gateway.
-    private func overrule(_ reason: FixRefusal, _ trip: TripValidators.Key) async throws -> Intake {
+    private func overrule(_ reason: FixRefusal, _ trip: TripValidators.Key) async throws -> BatchOutcome {
         try await self.tellHome(of: trip.rider) { $0.restTrips.overrule(reason, trip) }
-        return Intake(reason)
+        return BatchOutcome(reason)
     }
 
     /// Does something on the loop that knows the rider's trips.

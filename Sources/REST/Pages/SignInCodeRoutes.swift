@@ -16,7 +16,7 @@ extension Routes {
         api.post("sign-ins/redeem", use: self.redeemSignInCode)
     }
 
-    private struct CodeWish: Decodable {
+    private struct SignInCodeRequest: Decodable {
         /// s
         var expiresInSeconds: Int?
     }
@@ -37,25 +37,25 @@ extension Routes {
     private func makeSignInCode(
         for token: String, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
-        let wish = try await self.optionalBody(CodeWish.self, request, context)
-        let seconds = wish?.expiresInSeconds ?? SignInCodes.usualLifetime
+        let requested = try await self.optionalBody(SignInCodeRequest.self, request, context)
+        let seconds = requested?.expiresInSeconds ?? SignInCodes.usualLifetime
         guard SignInCodes.lifetimes.contains(seconds) else {
             throw Self.impossible(
                 "expiresInSeconds must be \(SignInCodes.lifetimes.lowerBound) to \(SignInCodes.lifetimes.upperBound) s."
             )
         }
         let code = try await self.answer(self.signInCodes.issue(for: token, seconds: seconds))
-        return try Self.json(MadeCode(code: code, expiresInSeconds: seconds), status: .created)
+        return try Self.json(SignInCodeDocument(code: code, expiresInSeconds: seconds), status: .created)
     }
 
-    private struct MadeCode: Encodable {
+    private struct SignInCodeDocument: Encodable {
         var code: String
         var expiresInSeconds: Int
     }
 
-    private struct ShownCode: Decodable { var code: String }
+    private struct RedeemBody: Decodable { var code: String }
 
-    private struct SignedIn: Encodable {
+    private struct SignedInDocument: Encodable {
         var token: String
         var role: String
         var person: String
@@ -68,8 +68,8 @@ extension Routes {
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
         let address = try self.visitor(request, context)
-        let shown = try await self.body(ShownCode.self, request, context)
-        let token = try await self.answer(self.signInCodes.redeem(shown.code))
+        let body = try await self.body(RedeemBody.self, request, context)
+        let token = try await self.answer(self.signInCodes.redeem(body.code))
         if token == nil {
             self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds)
         }
@@ -81,7 +81,7 @@ extension Routes {
                 detail: "The code is invalid, has expired or was already used. Request a new one.")
         }
         return try Self.json(
-            SignedIn(
+            SignedInDocument(
                 token: token, role: grant.role.rawValue, person: grant.person.text, expiresAt: expiresAt * 1000))
     }
 
