@@ -10,7 +10,7 @@ internal import Synchronization
 package enum TokenRefusal: Error, Hashable, Sendable, CaseIterable {
     case tooLong, malformed, repeatedMember, criticalHeader, unknownKey, wrongAlgorithm, badSignature
     case wrongIssuer, wrongAudience, notYetValid, expired, badSubject, badTokenID, unknownRole, badAuthorization
-    case livesTooLong
+    case lifetimeTooLong
     /// The key is unknown, and the issuer could not be queried, or not again so soon.
     case keyUnavailable
 }
@@ -78,21 +78,21 @@ package struct TokenVerifier: Sendable {
 
     /// Checks everything except the times.
     private func verify(_ token: [UInt8], _ keys: [String?: [Key]]) throws(TokenRefusal) -> VerifiedToken {
-        let text = try TokenText(token)
+        let text = try CompactJWS(token)
         try Self.checkSignature(text, keys)
         let claims = try Claims(json: text.claims)
         guard claims.issuer == self.issuer else { throw .wrongIssuer }
         guard claims.audiences.contains(self.audience) else { throw .wrongAudience }
         // Both can be any integer, so their difference can overflow.
         let (lifetime, isAbsurd) = claims.expiresAt.subtractingReportingOverflow(claims.token.issuedAt)
-        guard !isAbsurd, lifetime <= self.longestLifetime else { throw .livesTooLong }
+        guard !isAbsurd, lifetime <= self.longestLifetime else { throw .lifetimeTooLong }
         let grant = Grant(
             person: claims.subject, role: claims.role, job: claims.job, rider: claims.rider, token: claims.token,
             expiresAt: claims.expiresAt)
         return VerifiedToken(grant: grant, notBefore: claims.notBefore, expiresAt: claims.expiresAt)
     }
 
-    private static func checkSignature(_ text: TokenText, _ keys: [String?: [Key]]) throws(TokenRefusal) {
+    private static func checkSignature(_ text: CompactJWS, _ keys: [String?: [Key]]) throws(TokenRefusal) {
         let header = try TokenHeader(json: text.header)
         // A token with a kid is checked only against the key of that name; one without a kid against keys without one.
         guard let named = keys[header.kid] else { throw .unknownKey }
@@ -110,7 +110,7 @@ package struct TokenVerifier: Sendable {
             var keys: [String?: [Key]]
             /// How many times the keys were replaced.
             var generation = 0
-            var verified = VerifiedTokens()
+            var verified = TokenCache()
         }
 
         let state: Mutex<State>

@@ -66,7 +66,7 @@ package struct Problem: Error, HTTPResponseError {
             case .badSubject: "Its sub must be 1 to 64 characters of [A-Za-z0-9_-]."
             case .badTokenID: "Its jti must be \(RevocationSubject.Kind.token.form), so that it can be revoked."
             case .unknownRole: "Its role must be one of \(Role.allCases.map(\.rawValue).joined(separator: ", "))."
-            case .livesTooLong: "Its lifetime, from iat to exp, is longer than \(TokenVerifier.longestLifetime) s."
+            case .lifetimeTooLong: "Its lifetime, from iat to exp, is longer than \(TokenVerifier.longestLifetime) s."
             case .badAuthorization:
                 "Its authorization must contain jobid, riderid or both, each 1 to 64 characters of [A-Za-z0-9_-]."
             }

@@ -95,7 +95,7 @@ import Testing
         let key = try await TokenVerifier.Key.hs256(secret: Forge.secret)
         let verifier = TokenVerifier(keys: [key], issuer: "iss", audience: "aud", longestLifetime: 900)
         _ = try verifier.verify(Forge.token(.hs), now: Forge.now)
-        #expect(throws: TokenRefusal.livesTooLong) {
+        #expect(throws: TokenRefusal.lifetimeTooLong) {
             try verifier.verify(Forge.token(.hs, claims: Forge.claims(["exp": "1795000901"])), now: Forge.now)
         }
     }

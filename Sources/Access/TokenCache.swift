@@ -19,7 +19,7 @@ struct VerifiedToken: Hashable, Sendable {
 }
 
 /// The most recently verified tokens, keyed by the SHA-256 of their text; the text itself is not stored. O(1).
-struct VerifiedTokens {
+struct TokenCache {
     /// Maximum number of tokens; a new one replaces the oldest. About 2.5 MB when full.
     static let most = 8192
 
@@ -51,5 +51,5 @@ struct VerifiedTokens {
     mutating func remove(_ digest: SHA256Digest) { self.tokens[digest] = nil }
 
     /// Removes all tokens, because they were verified with keys that have been replaced.
-    mutating func removeAll() { self = VerifiedTokens(most: self.most) }
+    mutating func removeAll() { self = TokenCache(most: self.most) }
 }

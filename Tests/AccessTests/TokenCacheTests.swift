@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `it never holds more than its bound, and the oldest goes out first`() {
-        var tokens = VerifiedTokens(most: 3)
+        var tokens = TokenCache(most: 3)
         for number in 0..<10 {
             tokens.insert(Self.token(number), Self.digest(number))
             #expect(tokens.count == min(number + 1, 3))
@@ -24,14 +24,14 @@ import Testing
     }
 
     @Test func `the same token twice takes one place`() {
-        var tokens = VerifiedTokens(most: 2)
+        var tokens = TokenCache(most: 2)
         for number in [1, 2, 2, 2] { tokens.insert(Self.token(number), Self.digest(number)) }
         #expect(tokens.count == 2)
         #expect(tokens[Self.digest(1)] != nil)
     }
 
     @Test func `one that was forgotten makes nobody else's place uncertain`() {
-        var tokens = VerifiedTokens(most: 2)
+        var tokens = TokenCache(most: 2)
         for number in 1...2 { tokens.insert(Self.token(number), Self.digest(number)) }
         tokens.remove(Self.digest(1))
         tokens.insert(Self.token(3), Self.digest(3))

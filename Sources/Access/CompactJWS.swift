@@ -4,7 +4,7 @@
 internal import EnrouteWire
 
 /// The parts of a token, decoded but not yet verified.
-struct TokenText {
+struct CompactJWS {
     let header: [UInt8]
     let claims: [UInt8]
     let signature: [UInt8]
