@@ -78,7 +78,7 @@ struct RevokeCommand: AsyncParsableCommand {
             guard answer.value == .revoked else {
                 throw Unavailable(
                     description: "Too much was revoked lately, and nothing of it may be forgotten: nothing was done. "
-                        + "Entries go when ENROUTE_RETENTION_SECONDS, or 48 h, are over.")
+                        + "Entries go when ENROUTE_JOB_RETENTION_SECONDS, or 48 h, are over.")
             }
             say(
                 "revoked \(self.kind) \(self.id)"

@@ -114,13 +114,13 @@ struct ProcessConfiguration {
         state.positionLifetime = .seconds(
             try self.integer("ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS", in: 1...3_600, default: 600))
         state.retention = .seconds(
-            try self.integer("ENROUTE_RETENTION_SECONDS", in: 60...31_536_000, default: 172_800))
+            try self.integer("ENROUTE_JOB_RETENTION_SECONDS", in: 60...31_536_000, default: 172_800))
         state.riderReach = .seconds(
             try self.integer("ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS", in: 1...86_400, default: 90))
         state.riderSilence = .seconds(
             try self.integer("ENROUTE_RIDER_AUTO_OFFLINE_AFTER_SECONDS", in: 1...604_800, default: 1_800))
         state.accessEntries = try self.integer(
-            "ENROUTE_ACCESS_ENTRIES", in: 1_000...100_000_000, default: 100_000)
+            "ENROUTE_AUDIT_ACCESS_MAX_ENTRIES", in: 1_000...100_000_000, default: 100_000)
         return state
     }
 
