@@ -148,7 +148,8 @@ extension Routes {
             // Each time: the batch before this one may have gone to another gateway.
             return loop.restTrips.read(trip, again: true).map {
                 bound.value.restTrips.judge(
-                    batch.fixes, strays: batch.strays, battery: batch.battery, trip) ?? Judged(judgement: .held)
+                    batch.fixes, strays: batch.strays, battery: batch.battery, trip)
+                    ?? ValidatedReport(judgement: .held)
             }
         }.get()
         switch judged.judgement {

@@ -123,7 +123,7 @@ struct ReportQueue: Sendable {
     ///   - now: ns of a clock that does not go back.
     ///   - receivedAt: ms since the epoch.
     mutating func validated(
-        _ answer: Answer, _ judgement: Judgement, at now: UInt64, receivedAt: Int64
+        _ answer: Answer, _ judgement: ReportVerdict, at now: UInt64, receivedAt: Int64
     ) -> Decision {
         switch judgement {
         case .publish(let fix): self.offer(Report(answer: answer, fix: fix, receivedAt: receivedAt), at: now)

@@ -7,7 +7,7 @@ internal import LiveState
 package import Tracking
 
 /// What becomes of one report.
-package enum Judgement: Hashable, Sendable {
+package enum ReportVerdict: Hashable, Sendable {
     /// This one goes on: the newest of its readings that count.
     case publish(Fix)
     /// Implausible by itself: nobody is shown it, nor is it refused. The next one decides.
@@ -17,12 +17,12 @@ package enum Judgement: Hashable, Sendable {
 }
 
 /// The same, and what it says of a report before it.
-package struct Judged: Hashable, Sendable {
-    package var judgement: Judgement
+package struct ValidatedReport: Hashable, Sendable {
+    package var judgement: ReportVerdict
     /// A reading that was held, before or in the same report, is refuted: nobody was there.
     package var refutes = false
 
-    package init(judgement: Judgement, refutes: Bool = false) {
+    package init(judgement: ReportVerdict, refutes: Bool = false) {
         (self.judgement, self.refutes) = (judgement, refutes)
     }
 }
@@ -58,15 +58,15 @@ struct TripState: Sendable {
     /// - Parameters:
     ///   - fixes: of one report; with `strays` one or more.
     ///   - strays: those that are no place.
-    mutating func judge(_ fixes: [Fix], strays: [StrayFix] = [], received: FixJudge.Receipt) -> Judged {
+    mutating func judge(_ fixes: [Fix], strays: [StrayFix] = [], received: FixJudge.Receipt) -> ValidatedReport {
         let refuted = self.judge.counts.refused(.implausibleSpeed)
         let judgement = self.judgement(fixes, strays, received)
-        return Judged(judgement: judgement, refutes: self.judge.counts.refused(.implausibleSpeed) > refuted)
+        return ValidatedReport(judgement: judgement, refutes: self.judge.counts.refused(.implausibleSpeed) > refuted)
     }
 
     private mutating func judgement(
         _ fixes: [Fix], _ strays: [StrayFix], _ received: FixJudge.Receipt
-    ) -> Judgement {
+    ) -> ReportVerdict {
         guard fixes.count + strays.count > 1 else {
             switch self.judge.judge(fixes.first.map { Reading($0) } ?? Reading(strays[0]), received: received) {
             case .accepted: return .publish(fixes[0])

@@ -52,7 +52,7 @@ package final class TripValidators {
     package init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
 
     /// - Returns: `nil` when what followers have been shown has to be read first.
-    package func judge(_ fixes: [Fix], strays: [StrayFix], battery: Double?, _ key: Key) -> Judged? {
+    package func judge(_ fixes: [Fix], strays: [StrayFix], battery: Double?, _ key: Key) -> ValidatedReport? {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
         HotPath.pass(.tripValidators)
         let now = NIODeadline.now()

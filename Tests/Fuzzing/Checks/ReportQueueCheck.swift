@@ -62,7 +62,7 @@ struct ReportQueueCheck {
         return Fix(at: at, place: Coordinate(latitude: 41.9, longitude: 12.5)!)
     }
 
-    private mutating func judge(_ job: JobID, _ judgement: Judgement) throws(Disagreement) {
+    private mutating func judge(_ job: JobID, _ judgement: ReportVerdict) throws(Disagreement) {
         self.sequence += 1
         let answer = ReportQueue.Answer(job: job, sequence: self.sequence, ref: MessageRef("\(self.sequence)"))
         let expected = try self.model.validated(answer, judgement)

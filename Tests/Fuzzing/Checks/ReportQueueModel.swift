@@ -71,7 +71,7 @@ struct ReportQueueModel {
 
     // MARK: what happens, and what is to be done
 
-    mutating func validated(_ answer: ReportQueue.Answer, _ judgement: Judgement) throws(Disagreement)
+    mutating func validated(_ answer: ReportQueue.Answer, _ judgement: ReportVerdict) throws(Disagreement)
         -> ReportQueue.Decision
     {
         self.debts[answer.job, default: []].insert(answer.sequence)
