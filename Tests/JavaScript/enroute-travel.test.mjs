@@ -16,7 +16,9 @@ test('availability, refresh, presence and unavailable reasons say what they are 
     {type: 'refresh', token: 't2'}, {type: 'presence'}, {type: 'presence', lat: 1, lon: 2},
     {type: 'unavailable', job: 'j', reason: 'hidden'}, {type: 'unavailable', reason: 'network'},
   ]);
-  for (const replyTo of ['availability', 'availability', 'refresh', 'presence', 'presence']) peer.says({type: 'ok', replyTo});
+  for (const replyTo of ['availability', 'availability', 'refresh', 'presence', 'presence']) {
+    peer.says({type: 'ok', replyTo});
+  }
   peer.says({type: 'ok', replyTo: 'unavailable', job: 'j'}, refusal('unavailable', 'forbidden'));
   assert.deepEqual((await Promise.all(answers)).slice(3), [true, true, true, false]);
   assert.deepEqual(errors.map(({replyTo, code}) => [replyTo, code]), [['unavailable', 'forbidden']]);

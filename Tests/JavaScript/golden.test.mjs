@@ -56,7 +56,10 @@ const SAYING = {
   ],
   presence: [({enroute}) => enroute.presence(), ({enroute}) => enroute.presence({lat: 41.9, lon: 12.5,
     device: 'phone-1'})],
-  unavailable: [({enroute}) => enroute.reportUnavailable('permission_denied', 'visit-1'), ({enroute}) => enroute.reportUnavailable('hidden')],
+  unavailable: [
+    ({enroute}) => enroute.reportUnavailable('permission_denied', 'visit-1'),
+    ({enroute}) => enroute.reportUnavailable('hidden'),
+  ],
   watch: [({enroute}) => enroute.watch('rome'), async (opened) => {
     opened.enroute.watch('rome');
     opened.peer.says(first('pool'));
@@ -86,7 +89,8 @@ for (const [kind, lines] of Object.entries(client)) {
     const said = SAYING[kind][index](opened);
     // Nobody answers here: what is asked is refused with the end of the connection.
     if (said?.catch && ['refresh', 'travel', 'availability'].includes(kind)) said.catch(() => {});
-    const outcome = ['presence', 'unavailable', 'refresh', 'travel', 'availability'].includes(kind) ? undefined : await said;
+    const hasNoOutcome = ['presence', 'unavailable', 'refresh', 'travel', 'availability'].includes(kind);
+    const outcome = hasNoOutcome ? undefined : await said;
     assert.equal((outcome?.texts ?? opened.texts).filter((text) => text.includes(`"type":"${kind}"`)).at(-1), line);
     opened.enroute.stop();
     outcome?.enroute?.stop();
@@ -137,7 +141,8 @@ const HEARD = {
   location: [['1795248617626123', 47], ['1795248617626123', 41.9028]],
   tracking: [['live', null], ['paused', 'deactivated', 'paused', null], ['ended', 'time_limit', 'ended_time_limit']],
   eta: [[1795249337630, 'low'], ['unavailable', 1]],
-  ended: [['completed', null]], proximity: [['arrived']], unavailable: [['unavailable_network', 'network'], ['unavailable_hidden']],
+  ended: [['completed', null]], proximity: [['arrived']],
+  unavailable: [['unavailable_network', 'network'], ['unavailable_hidden']],
   rate: [[2.5], [8]],
   pool: [[1795248617626123, 1, ['rider-7']], [1795248618000456, 0]], rider: [[1795248618000456, 1, 0]],
   welcome: [['1f-3', 'open']], degraded: [[true]], restored: [[false]],
