@@ -229,11 +229,11 @@ final class ClusterRoute: RedisRoute {
 
     // MARK: Channels
 
-    func place(ofChannel channel: String) -> ChannelPlace? {
+    func place(ofChannel channel: String) -> ChannelLocation? {
         self.map.owner(of: HashSlot.of(channel)).map { .node($0) }
     }
 
-    func learn(_ error: RedisError, at place: ChannelPlace) {
+    func learn(_ error: RedisError, at place: ChannelLocation) {
         guard case .node(let node) = place else { return }
         if let redirection = Redirection(error, asked: node), redirection.isForGood {
             self.map.learn(redirection)
@@ -242,9 +242,9 @@ final class ClusterRoute: RedisRoute {
         _ = self.refresh()
     }
 
-    var places: [ChannelPlace] { self.map.nodes.map { .node($0) } }
+    var places: [ChannelLocation] { self.map.nodes.map { .node($0) } }
 
-    func locate(_ place: ChannelPlace) -> EventLoopFuture<RedisAddress> {
+    func locate(_ place: ChannelLocation) -> EventLoopFuture<RedisAddress> {
         guard case .node(let node) = place else { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
         return self.eventLoop.makeSucceededFuture(self.address.at(node))
     }

@@ -30,22 +30,22 @@ protocol RedisRoute: AnyObject {
     /// Since when some connection is down or unresponsive; `nil` while all of them work.
     var silentSince: NIODeadline? { get }
     /// The location of a channel, where subscriber connections must go.
-    func place(ofChannel channel: String) -> ChannelPlace?
+    func place(ofChannel channel: String) -> ChannelLocation?
     /// All current channel locations.
-    var places: [ChannelPlace] { get }
+    var places: [ChannelLocation] { get }
     /// Records an error that may say that a channel is elsewhere.
-    func learn(_ error: RedisError, at place: ChannelPlace)
+    func learn(_ error: RedisError, at place: ChannelLocation)
     /// Channel locations may have changed, or the master behind one.
     var onMoved: (() -> Void)? { get set }
     /// A connection to a master was replyTo-established. It may be another master, which may lack the latest writes.
     var onReturned: (() -> Void)? { get set }
     /// Returns the address for connections to a channel location.
-    func locate(_ place: ChannelPlace) -> EventLoopFuture<RedisAddress>
+    func locate(_ place: ChannelLocation) -> EventLoopFuture<RedisAddress>
 }
 
 /// The node that serves a channel: in a cluster the owner of its slot, otherwise the only master.
-enum ChannelPlace: Hashable, Sendable {
-    case theMaster
+enum ChannelLocation: Hashable, Sendable {
+    case singleMaster
     case node(RedisAddress.Node)
 }
 
@@ -104,10 +104,10 @@ final class MasterRoute: RedisRoute {
     }
 
     var silentSince: NIODeadline? { self.link.silentSince }
-    func place(ofChannel channel: String) -> ChannelPlace? { .theMaster }
-    var places: [ChannelPlace] { [.theMaster] }
-    func learn(_ error: RedisError, at place: ChannelPlace) {}
-    func locate(_ place: ChannelPlace) -> EventLoopFuture<RedisAddress> {
+    func place(ofChannel channel: String) -> ChannelLocation? { .singleMaster }
+    var places: [ChannelLocation] { [.singleMaster] }
+    func learn(_ error: RedisError, at place: ChannelLocation) {}
+    func locate(_ place: ChannelLocation) -> EventLoopFuture<RedisAddress> {
         self.watch?.locate() ?? self.link.eventLoop.makeSucceededFuture(self.address)
     }
 }

@@ -7,7 +7,7 @@ internal import Resilience
 
 /// One subscriber connection to one channel location. Confined to its event loop.
 final class SubscriberConnection {
-    let place: ChannelPlace
+    let place: ChannelLocation
     private let link: RedisLink
     private var core: SubscriptionStateMachine<String>
     private var willSend = false
@@ -30,11 +30,11 @@ final class SubscriberConnection {
     var onEvicted: ((String, RedisError?) -> Void)?
 
     init(
-        place: ChannelPlace, eventLoop: any EventLoop, timing: RedisTiming, logger: Logger,
+        place: ChannelLocation, eventLoop: any EventLoop, timing: RedisTiming, logger: Logger,
         locate: @escaping RedisLink.Locate
     ) {
         self.place = place
-        self.core = SubscriptionStateMachine(batch: place == .theMaster ? Self.batch : 1)
+        self.core = SubscriptionStateMachine(batch: place == .singleMaster ? Self.batch : 1)
         self.link = RedisLink(eventLoop: eventLoop, timing: timing, logger: logger, locate: locate)
         self.link.onUp = { [weak self] handler in self?.stood(handler) }
         self.link.onDown = { [weak self] reason in self?.fell(reason) }

@@ -12,7 +12,7 @@ package final class Subscriptions {
     private let spread: Int
     private let timing: RedisTiming
     private let logger: Logger
-    private var connections: [ChannelPlace: [SubscriberConnection]] = [:]
+    private var connections: [ChannelLocation: [SubscriberConnection]] = [:]
     /// The connection of each channel; `nil` while no node is known for its slot.
     private var held: [String: Held] = [:]
     private var homeless = false
@@ -91,7 +91,7 @@ package final class Subscriptions {
             }
             return self.waiting(for: channel)
         }
-        guard let connection = self.connection(for: channel), connection.isStanding || connection.place != .theMaster
+        guard let connection = self.connection(for: channel), connection.isStanding || connection.place != .singleMaster
         else { return eventLoop.makeFailedFuture(RedisError.disconnected) }
         guard connection.isStanding else {
             // Wait for a node that has just become a master.
@@ -125,7 +125,7 @@ package final class Subscriptions {
         return connections[Int(truncatingIfNeeded: UInt(bitPattern: channel.hashValue) % UInt(connections.count))]
     }
 
-    private func connections(at place: ChannelPlace, begin: Bool) -> [SubscriberConnection] {
+    private func connections(at place: ChannelLocation, begin: Bool) -> [SubscriberConnection] {
         if let there = self.connections[place] { return there }
         let made = (0..<self.spread).map { _ in self.makeConnection(at: place) }
         self.connections[place] = made
@@ -133,7 +133,7 @@ package final class Subscriptions {
         return made
     }
 
-    private func makeConnection(at place: ChannelPlace) -> SubscriberConnection {
+    private func makeConnection(at place: ChannelLocation) -> SubscriberConnection {
         let connection = SubscriberConnection(
             place: place, eventLoop: self.client.eventLoop, timing: self.timing, logger: self.logger,
             locate: { [route = self.route] in route.locate(place) })
@@ -181,7 +181,7 @@ package final class Subscriptions {
     /// The master changed, or the owners of slots.
     private func moved() {
         guard self.isStarted, !self.isStopped else { return }
-        if self.route.place(ofChannel: "") == .theMaster {
+        if self.route.place(ofChannel: "") == .singleMaster {
             return self.connections.values.joined().forEach { $0.restart() }
         }
         for (channel, held) in self.held {
