@@ -44,7 +44,7 @@ class Site:
 
     def __init__(self, folder: Path, is_secure: bool = False, has_relay: bool = False, **settings):
         """`settings` are environment variables of the gateways without `ENROUTE_`; None leaves one out that we set:
-        with PAGES=None the pages are those that are built in."""
+        with PAGES_DIR=None the pages are those that are built in."""
         self.folder, self.is_secure, self.settings = folder, is_secure, settings
         folder.mkdir(parents=True, exist_ok=True)
         self.secret = secrets.token_hex(32)
@@ -113,7 +113,7 @@ class Site:
     def environment(self) -> dict[str, str]:
         ours = {
             "MODE": "development", "REDIS_LIVE_URL": f"unix:{self._socket}", "LISTEN_HOST": "127.0.0.1", "MANAGEMENT": "off",
-            "TOKEN_SECRET": self.secret, "PAGES": str(PAGES), "LOG_LEVEL": "notice", "DRAIN_SECONDS": "1",
+            "TOKEN_SECRET": self.secret, "PAGES_DIR": str(PAGES), "LOG_LEVEL": "notice", "DRAIN_SECONDS": "1",
             "DRAIN_ACCEPT_SECONDS": "0",
             "TLS": "on" if self.is_secure else "off",
         }

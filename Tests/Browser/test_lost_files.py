@@ -95,7 +95,7 @@ def test_D5_without_its_map_library_the_page_says_all_else(coming, order_system,
 @pytest.mark.lean
 @pytest.mark.parametrize("name", ["track", "rider", "ops"])
 def test_D5_a_page_has_one_script_of_its_own_beside_the_rescue(name, make_site):
-    site = make_site(PAGES=None)
+    site = make_site(PAGES_DIR=None)
     _, _, html = fetch(f"{site.url}/{'track/nothing' if name == 'track' else name}")
     assert html.count(b"/assets/page-rescue.js") == 1 and b"modulepreload" not in html
     _, _, script = fetch(f"{site.url}/assets/{name}.js")

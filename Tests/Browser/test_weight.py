@@ -18,7 +18,7 @@ HAVE_A_WORKER = ("customer", "rider")
 @pytest.mark.parametrize("name", PAGES)
 def test_point_24_a_page_has_at_most_60_kB_of_our_own(name, make_site, measured):
     """As it is built in: those of a folder are sent as they are written."""
-    site = make_site(PAGES=None)
+    site = make_site(PAGES_DIR=None)
     assets = own_assets(site.url, PAGES[name])
     assert [asset.path for asset in assets if asset.path.endswith(COMPRESSED) and asset.encoding != "gzip"] == []
     sizes = {asset.path: asset.sent for asset in assets}

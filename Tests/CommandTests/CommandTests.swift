@@ -119,8 +119,8 @@ import Testing
             (["ENROUTE_REDIS_LEDGER_URL": "redis://[::1"], 78, "ENROUTE_REDIS_LEDGER_URL: "),
             (["ENROUTE_TOKEN_SECRET": "short"], 78, "ENROUTE_TOKEN_SECRET: "),
             (["ENROUTE_LISTEN_TRUSTED_PROXIES": "word"], 78, "ENROUTE_LISTEN_TRUSTED_PROXIES: "),
-            (["ENROUTE_STREETS": "/no.geojson"], 78, "ENROUTE_STREETS: "),
-            (["ENROUTE_TILE_ATTRIBUTION": "a"], 78, "ENROUTE_TILE_ATTRIBUTION is set"),
+            (["ENROUTE_PAGES_STREETS_FILE": "/no.geojson"], 78, "ENROUTE_PAGES_STREETS_FILE: "),
+            (["ENROUTE_TILES_ATTRIBUTION": "a"], 78, "ENROUTE_TILES_ATTRIBUTION is set"),
             (["ENROUTE_TLS": "maybe"], 78, "ENROUTE_TLS is maybe"),
             (["ENROUTE_TLS": "on"], 78, "ENROUTE_TLS_CERTIFICATE_FILE is not set"),
             (
@@ -149,7 +149,10 @@ import Testing
             (["ENROUTE_LOG_LEVEL": "loud"], 78, "ENROUTE_LOG_LEVEL is loud"),
             (["ENROUTE_MODE": "test"], 78, "ENROUTE_MODE is test; it must be production or development"),
             (["ENROUTE_REDIS_LIVE_ADMIN_URL": "http://x"], 78, "its scheme is none of"),
-            (["ENROUTE_TEXTS": "/no.json"], 78, "ENROUTE_TEXTS names /no.json, which can not be read"),
+            (
+                ["ENROUTE_PAGES_TRANSLATION_FILES": "/no.json"], 78,
+                "ENROUTE_PAGES_TRANSLATION_FILES names /no.json, which can not be read"
+            ),
         ] as [([String: String], Int32, String)])
     func `a setting that can not be used is named, with what it should be`(
         settings: [String: String], code: Int32, reason: String
@@ -175,9 +178,11 @@ import Testing
         let english = String(decoding: StatusTexts.english.json, as: UTF8.self)
         try Data(english.replacing(name, with: other).utf8).write(to: file)
         let outcome = try await Self.run(
-            ["serve"], environment: Self.good.merging(["ENROUTE_TEXTS": file.path]) { $1 })
+            ["serve"], environment: Self.good.merging(["ENROUTE_PAGES_TRANSLATION_FILES": file.path]) { $1 })
         #expect(outcome.code == 78, "\(outcome)")
-        #expect(outcome.error.contains("\(file.path) (ENROUTE_TEXTS) can not be used: \(reason)"), "\(outcome.error)")
+        #expect(
+            outcome.error.contains("\(file.path) (ENROUTE_PAGES_TRANSLATION_FILES) can not be used: \(reason)"),
+            "\(outcome.error)")
     }
 
     /// Made by `openssl ecparam -name prime256v1 -genkey` and `openssl genpkey -algorithm ed25519`.

@@ -39,9 +39,9 @@ import Testing
     }
 
     private static let rows = [
-        Row(name: "ENROUTE_LEAFLET_FOLDER", value: "/srv/leaflet", expected: "/srv/leaflet") { $0.leafletFolder },
-        Row(name: "ENROUTE_PAGES", value: "/tmp", expected: "/tmp") { $0.pagesFolder },
-        Row(name: "ENROUTE_SIGN_IN_URL", value: "https://a.example/in", expected: "https://a.example/in") {
+        Row(name: "ENROUTE_PAGES_LEAFLET_DIR", value: "/srv/leaflet", expected: "/srv/leaflet") { $0.leafletFolder },
+        Row(name: "ENROUTE_PAGES_DIR", value: "/tmp", expected: "/tmp") { $0.pagesFolder },
+        Row(name: "ENROUTE_PAGES_SIGN_IN_URL", value: "https://a.example/in", expected: "https://a.example/in") {
             $0.signInURL
         },
         Row(name: "ENROUTE_MANAGEMENT_HOST", value: "10.1.2.3", expected: "10.1.2.3") { $0.management?.host },
@@ -99,7 +99,7 @@ import Testing
 
     @Test func `tiles need their source and an attribution, and their authorities are read`() async throws {
         let tiles = [
-            "ENROUTE_TILE_URL": "https://tiles.example/{z}/{x}/{y}.png", "ENROUTE_TILE_ATTRIBUTION": "Map people",
+            "ENROUTE_TILES_URL": "https://tiles.example/{z}/{x}/{y}.png", "ENROUTE_TILES_ATTRIBUTION": "Map people",
             "ENROUTE_TILES_CA_FILE": "/etc/ssl/certs/ca-certificates.crt",
         ]
         let (settings, _) = try await Self.settings(tiles)

@@ -44,7 +44,10 @@ import Testing
         (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:99999/keys"], ["ENROUTE_TOKEN_JWKS_URL must", "1 to 65535"]),
         (["ENROUTE_SQS_QUEUE_URL": "https://sqs.example:65536/1/orders"], ["ENROUTE_SQS_QUEUE_URL must look like"]),
         (["ENROUTE_ETA_OSRM_URL": "http://127.0.0.1:65536"], ["ENROUTE_ETA_OSRM_URL can not be used"]),
-        (["ENROUTE_SIGN_IN_URL": "https://a.example:65536/"], ["ENROUTE_SIGN_IN_URL is https://a.example:65536/"]),
+        (
+            ["ENROUTE_PAGES_SIGN_IN_URL": "https://a.example:65536/"],
+            ["ENROUTE_PAGES_SIGN_IN_URL is https://a.example:65536/"]
+        ),
         (
             ["ENROUTE_SNS_TOPICS": topic, "ENROUTE_SNS_CERTIFICATE_HOSTS": "sns.example:65536"],
             ["ENROUTE_SNS_CERTIFICATE_HOSTS contains sns.example:65536"]

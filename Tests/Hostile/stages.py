@@ -63,7 +63,7 @@ class Stage(Site):
         self.name = name
         self.ledger: Process | None = None
         super().__init__(
-            folder, is_secure, **({"MANAGEMENT": "on", "MANAGEMENT_PORT": 0, "PAGES": None} | QUIET | settings)
+            folder, is_secure, **({"MANAGEMENT": "on", "MANAGEMENT_PORT": 0, "PAGES_DIR": None} | QUIET | settings)
         )
         self.gateway = self.gateways[0]
         log = self.folder / "gateway-1.log"

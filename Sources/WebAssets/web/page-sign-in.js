@@ -1,5 +1,5 @@
 // Signing in: by a one-time code at the end of the address (`#in.<code>`), by one that is typed, by the page that
-// operators name (ENROUTE_SIGN_IN_URL), or not at all with a tracking link. A code leaves the address bar before it is
+// operators name (ENROUTE_PAGES_SIGN_IN_URL), or not at all with a tracking link. A code leaves the address bar before it is
 // used, and the token it brings lives in this tab's sessionStorage alone: never in an address, a cookie or on disk.
 
 import {make, put, shared} from './page.js';

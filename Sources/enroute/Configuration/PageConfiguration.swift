@@ -8,22 +8,23 @@ import Routing
 
 extension ProcessConfiguration {
     func pagesFolder() throws -> String? {
-        guard let folder = self.text("ENROUTE_PAGES") else { return nil }
+        guard let folder = self.text("ENROUTE_PAGES_DIR") else { return nil }
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
             throw ConfigurationError(
-                description: "ENROUTE_PAGES names \(folder), which is no folder. Make it, and put files into it that "
+                description:
+                    "ENROUTE_PAGES_DIR names \(folder), which is no folder. Make it, and put files into it that "
                     + "take the place of the pages' own, by their names: page.css, for example.")
         }
         return folder
     }
 
     func tiles() throws -> TileSettings? {
-        guard let template = self.text("ENROUTE_TILE_URL") else {
-            guard self.text("ENROUTE_TILE_ATTRIBUTION") == nil else {
+        guard let template = self.text("ENROUTE_TILES_URL") else {
+            guard self.text("ENROUTE_TILES_ATTRIBUTION") == nil else {
                 throw ConfigurationError(
                     description:
-                        "ENROUTE_TILE_ATTRIBUTION is set, but no tiles are: set ENROUTE_TILE_URL too, or unset it.")
+                        "ENROUTE_TILES_ATTRIBUTION is set, but no tiles are: set ENROUTE_TILES_URL too, or unset it.")
             }
             return nil
         }
@@ -31,16 +32,16 @@ extension ProcessConfiguration {
         do {
             source = try TileSource(template: template)
         } catch {
-            throw ConfigurationError(description: "ENROUTE_TILE_URL can not be used. \(error.description)")
+            throw ConfigurationError(description: "ENROUTE_TILES_URL can not be used. \(error.description)")
         }
         let attribution = try self.required(
-            "ENROUTE_TILE_ATTRIBUTION", "who made the tiles, as their licence wants it said on the map.")
+            "ENROUTE_TILES_ATTRIBUTION", "who made the tiles, as their licence wants it said on the map.")
         return TileSettings(
             source: source, attribution: attribution, authorities: try self.authorities("ENROUTE_TILES_CA_FILE"))
     }
 
     func signInURL() throws -> String? {
-        guard let text = self.text("ENROUTE_SIGN_IN_URL") else { return nil }
+        guard let text = self.text("ENROUTE_PAGES_SIGN_IN_URL") else { return nil }
         let url = URLComponents(string: text)
         let isHere = LoopbackHost.contains(url?.host ?? "")
         guard let url, let host = url.host, !host.isEmpty, url.user == nil, url.fragment == nil,
@@ -48,7 +49,8 @@ extension ProcessConfiguration {
             (1...65_535).contains(url.port ?? 443)
         else {
             throw ConfigurationError(
-                description: "ENROUTE_SIGN_IN_URL is \(text); it must be an address of a page, https://… (http on this "
+                description:
+                    "ENROUTE_PAGES_SIGN_IN_URL is \(text); it must be an address of a page, https://… (http on this "
                     + "machine alone), without a user or a #.")
         }
         return text

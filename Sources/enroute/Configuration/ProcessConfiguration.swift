@@ -166,13 +166,13 @@ struct ProcessConfiguration {
         }
         settings.origins = try AllowedOrigins(self.list("ENROUTE_LISTEN_ALLOWED_ORIGINS"))
         settings.management = try self.management()
-        settings.leafletFolder = self.text("ENROUTE_LEAFLET_FOLDER") ?? settings.leafletFolder
+        settings.leafletFolder = self.text("ENROUTE_PAGES_LEAFLET_DIR") ?? settings.leafletFolder
         settings.pagesFolder = try self.pagesFolder()
         settings.signInURL = try self.signInURL()
         settings.tiles = try self.tiles()
         settings.languages = try self.languages()
-        settings.streets = try self.text("ENROUTE_STREETS").map { path in
-            try self.naming("ENROUTE_STREETS") { try Streets.load(path: path) }
+        settings.streets = try self.text("ENROUTE_PAGES_STREETS_FILE").map { path in
+            try self.naming("ENROUTE_PAGES_STREETS_FILE") { try Streets.load(path: path) }
         }
         return settings
     }
@@ -192,9 +192,10 @@ struct ProcessConfiguration {
 
     private func languages() throws -> StatusLanguages {
         StatusLanguages(
-            further: try self.list("ENROUTE_TEXTS").map { file in
+            further: try self.list("ENROUTE_PAGES_TRANSLATION_FILES").map { file in
                 guard let json = FileManager.default.contents(atPath: file) else {
-                    throw ConfigurationError(description: "ENROUTE_TEXTS names \(file), which can not be read.")
+                    throw ConfigurationError(
+                        description: "ENROUTE_PAGES_TRANSLATION_FILES names \(file), which can not be read.")
                 }
                 do throws(BadMessage) {
                     // Both sections: a page asks for the whole file.
@@ -202,7 +203,7 @@ struct ProcessConfiguration {
                     return try StatusTexts(json: Array(json))
                 } catch {
                     throw ConfigurationError(
-                        description: "\(file) (ENROUTE_TEXTS) can not be used: \(error.reason). "
+                        description: "\(file) (ENROUTE_PAGES_TRANSLATION_FILES) can not be used: \(error.reason). "
                             + "GET /api/v1/texts?language=en shows a whole one.")
                 }
             })
