@@ -19,7 +19,7 @@ struct Fleet: Sendable {
     let issuerKeys: JWKSSource?
     let eventCounts: EventCounts
     let arrivalCounts: ArrivalCounts
-    let redis: RedisWitnesses
+    let redis: RedisFaultMonitors
     let requests: RequestCounts
 
     /// What a balancer is told. Asks no loop and no dependency: one that hangs must not hold up the answer.

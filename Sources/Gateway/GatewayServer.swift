@@ -89,7 +89,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             // Said here, and not with each page that asks for it.
             self.logger.error("page asset missing", metadata: [LogKey.path: "\(file)"])
         }
-        let witnesses = RedisWitnesses(keyspace: self.settings.liveState.keyspace, logger: self.logger)
+        let witnesses = RedisFaultMonitors(keyspace: self.settings.liveState.keyspace, logger: self.logger)
         var states: [NIOLoopBound<LoopState>] = []
         for (index, loop) in loops.enumerated() {
             let (settings, logger) = (self.settings, self.logger)

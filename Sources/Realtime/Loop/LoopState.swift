@@ -44,7 +44,7 @@ package final class LoopState {
     private let live: RedisClient
     private let ledger: RedisClient
     private let writes: RedisClient
-    private let witnesses: RedisWitnesses
+    private let witnesses: RedisFaultMonitors
     private var outage = Outage()
     package private(set) var redisWatch = RedisWatch(now: .now)
     /// Shared with the other loops.
@@ -76,7 +76,7 @@ package final class LoopState {
     /// - Parameter index: of the loop among the gateway's `loops`, from 0.
     package init(
         eventLoop: any EventLoop, index: Int, loops: Int, settings: RealtimeSettings, quotas: Quotas, load: SharedLoad,
-        revocations: Revocations, routing: ArrivalRouting, witnesses: RedisWitnesses, logger: Logger
+        revocations: Revocations, routing: ArrivalRouting, witnesses: RedisFaultMonitors, logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.revocations = revocations
@@ -95,7 +95,7 @@ package final class LoopState {
             perSecond: limits.messagesPerAddressPerSecond, burst: limits.messagesPerAddressBurst)
         self.counts = LoopCounts()
         let (timing, state) = (settings.redisTiming, settings.liveState)
-        func client(_ address: RedisAddress, _ logger: Logger, _ witness: RedisFaults) -> RedisClient {
+        func client(_ address: RedisAddress, _ logger: Logger, _ witness: RedisFaultMonitor) -> RedisClient {
             RedisClient(address: address, eventLoop: eventLoop, timing: timing, logger: logger, witness: witness)
         }
         let (ofLive, ofLedger) = (logger.of(.redisLive), logger.of(.redisLedger))

@@ -46,7 +46,8 @@ final class EmbeddedGateway {
             eventLoop: self.eventLoop, index: 0, loops: 1, settings: settings.realtime,
             quotas: Quotas(limits: settings.limits),
             load: SharedLoad(loops: 1), revocations: Revocations(), routing: .alone,
-            witnesses: RedisWitnesses(keyspace: settings.liveState.keyspace, logger: Self.logger), logger: Self.logger)
+            witnesses: RedisFaultMonitors(keyspace: settings.liveState.keyspace, logger: Self.logger),
+            logger: Self.logger)
         self.connections = Connections(
             responder: { _, _, _ in }, settings: settings,
             loops: LoopMap([NIOLoopBound(self.state, eventLoop: self.eventLoop)], loops: [self.eventLoop]))

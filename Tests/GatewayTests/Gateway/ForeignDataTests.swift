@@ -32,7 +32,7 @@ import Testing
     }
 
     /// What the metrics say was refused, of all kinds.
-    private static func refused(_ gateway: RunningGateway, _ faults: RedisWitnesses) async throws -> Int {
+    private static func refused(_ gateway: RunningGateway, _ faults: RedisFaultMonitors) async throws -> Int {
         let text = try await gateway.manage("/metrics").text + faults.text
         return text.split(separator: "\n").filter { $0.hasPrefix("enroute_redis_data_refused_total{") }
             .reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
@@ -48,7 +48,7 @@ import Testing
                 // Nobody looks at these zones but the trials.
                 settings.sweepPace = .seconds(3600)
             } _: { gateway in
-                let faults = RedisWitnesses(keyspace: gateway.settings.liveState.keyspace, logger: lines.logger)
+                let faults = RedisFaultMonitors(keyspace: gateway.settings.liveState.keyspace, logger: lines.logger)
                 var number = 0
                 for entry in entries {
                     for value in HostileValue.allCases {

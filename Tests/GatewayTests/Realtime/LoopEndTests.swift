@@ -45,7 +45,7 @@ import Testing
                 eventLoop: loop, index: 0, loops: 1, settings: settings.realtime,
                 quotas: Quotas(limits: settings.limits),
                 load: SharedLoad(loops: 1), revocations: Revocations(), routing: .alone,
-                witnesses: RedisWitnesses(keyspace: settings.liveState.keyspace, logger: logger), logger: logger)
+                witnesses: RedisFaultMonitors(keyspace: settings.liveState.keyspace, logger: logger), logger: logger)
             owner.value = state
             witness.state = state
             return state.start()

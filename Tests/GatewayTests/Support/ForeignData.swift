@@ -46,7 +46,7 @@ enum HostileValue: String, CaseIterable, Sendable {
 struct Trial: Sendable {
     let gateway: RunningGateway
     /// Where it counts and says what it does: of calls that no request leads to.
-    let faults: RedisWitnesses
+    let faults: RedisFaultMonitors
     let number: Int
     /// Names that are the same for all trials stand behind a prefix of their own.
     var own: LiveStateSettings {

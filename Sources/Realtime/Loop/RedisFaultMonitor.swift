@@ -11,11 +11,11 @@ internal import Telemetry
 internal import TrafficControl
 
 /// Hears of the failures of one role's Redis, from all loops of a gateway. Safe from any thread.
-package final class RedisFaults: RedisWitness {
+package final class RedisFaultMonitor: RedisWitness {
     private struct State {
         var metrics = RedisMetrics()
         var errors = SaidLately<RedisMetrics.Failure>(most: RedisMetrics.Failure.allCases.count)
-        var names = SaidLately<String>(most: RedisFaults.maxNames)
+        var names = SaidLately<String>(most: RedisFaultMonitor.maxNames)
         /// Since when Redis refuses writes, and when it last did.
         var refusing: (since: NIODeadline, last: NIODeadline)?
     }
@@ -109,13 +109,13 @@ package final class RedisFaults: RedisWitness {
 }
 
 /// Both roles.
-package struct RedisWitnesses: Sendable {
-    package let live: RedisFaults
-    package let ledger: RedisFaults
+package struct RedisFaultMonitors: Sendable {
+    package let live: RedisFaultMonitor
+    package let ledger: RedisFaultMonitor
 
     package init(keyspace: Keyspace, logger: Logger) {
-        self.live = RedisFaults(.live, keyspace: keyspace, logger: logger)
-        self.ledger = RedisFaults(.ledger, keyspace: keyspace, logger: logger)
+        self.live = RedisFaultMonitor(.live, keyspace: keyspace, logger: logger)
+        self.ledger = RedisFaultMonitor(.ledger, keyspace: keyspace, logger: logger)
     }
 
     /// Since when one of the two refuses writes.

@@ -12,7 +12,7 @@ import Testing
 
     @Test func `B35: a refused write is an outage until a write is taken, or nothing more is heard of it`() {
         let clock = ManualTime(self.start)
-        let faults = RedisFaults(
+        let faults = RedisFaultMonitor(
             .live, keyspace: Keyspace(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ) {
             clock.now
