@@ -192,7 +192,7 @@ def measure(options, path, redis, port, management):
             memory.append(gauge(management, "enroute_memory_resident_bytes") / 1e6)
         if number == 9:
             pings.is_running = False
-    checks = gauge(management, 'enroute_jobs_reread_total{kind="job",reason="check"}')
+    checks = gauge(management, 'enroute_resyncs_total{kind="job",reason="check"}')
 
     def percentile(values, share):
         return sorted(values)[min(len(values) - 1, int(len(values) * share))] * 1000

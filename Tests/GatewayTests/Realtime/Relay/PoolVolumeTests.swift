@@ -30,7 +30,7 @@ import Testing
                 }
                 // What is on its way is not taken for lost, whenever it is looked at.
                 let metrics = try await gateway.manage("/metrics").text
-                #expect(metrics.contains("enroute_jobs_reread_total{kind=\"zone\",reason=\"repair\"} 0\n"))
+                #expect(metrics.contains("enroute_resyncs_total{kind=\"zone\",reason=\"repair\"} 0\n"))
                 let versions = try await gateway.versions(since: start)
                 #expect(versions.count == 2 * Self.riders * Self.rounds)
                 for witness in witnesses {

@@ -45,7 +45,7 @@ import Testing
             }
             self.relayed = value("enroute_messages_relayed_total")
             self.waited = value("enroute_messages_waited_total")
-            self.repairs = value(#"enroute_jobs_reread_total{kind="job",reason="repair"}"#)
+            self.repairs = value(#"enroute_resyncs_total{kind="job",reason="repair"}"#)
         }
     }
 
