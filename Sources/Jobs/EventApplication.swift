@@ -11,7 +11,7 @@ internal import Redis
 /// What became of an event.
 package enum EventOutcome: Sendable, Hashable {
     /// Done. `isRepeat`: it had been done already.
-    case applied(StatusID?, isUnknown: Bool, isRepeat: Bool)
+    case applied(StatusID?, isReplicationUnconfirmed: Bool, isRepeat: Bool)
     /// The job stands further, or something newer was decided.
     case superseded(JobStatus?)
     /// What must come before it is missing.
@@ -51,8 +51,8 @@ extension JobControl {
             vendor: created.vendor, actor: actor)
         return self.create(new, epoch: event.epoch).map { creation in
             switch creation.value {
-            case .created: .applied(nil, isUnknown: creation.isUnknown, isRepeat: false)
-            case .exists(event.epoch, _): .applied(nil, isUnknown: false, isRepeat: true)
+            case .created: .applied(nil, isReplicationUnconfirmed: creation.isReplicationUnconfirmed, isRepeat: false)
+            case .exists(event.epoch, _): .applied(nil, isReplicationUnconfirmed: false, isRepeat: true)
             case .exists: .superseded(nil)
             }
         }.flatMapErrorThrowing { error in
@@ -73,15 +73,19 @@ extension JobControl {
                 status, of: job, by: actor, source: "event", occurredAt: event.occurredAt, request: event.requestID,
                 after: order == .next ? [record.status] : []
             ).flatMap { answer in
-                let (outcome, isUnknown): (EventOutcome, Bool) = (EventOutcome(order, record.status), answer.isUnknown)
+                let (outcome, isReplicationUnconfirmed): (EventOutcome, Bool) = (
+                    EventOutcome(order, record.status), answer.isReplicationUnconfirmed
+                )
                 switch answer.value {
                 case .published(let event):
                     self.list(job)
                     return self.ending(
-                        job, status, .applied(event.id, isUnknown: isUnknown, isRepeat: false), actor)
+                        job, status,
+                        .applied(event.id, isReplicationUnconfirmed: isReplicationUnconfirmed, isRepeat: false), actor)
                 case .repeated(let event):
                     return self.ending(
-                        job, status, .applied(event.id, isUnknown: isUnknown, isRepeat: true), actor)
+                        job, status,
+                        .applied(event.id, isReplicationUnconfirmed: isReplicationUnconfirmed, isRepeat: true), actor)
                 case .notAllowed(let current) where current == record.status && order != .next:
                     return loop.makeSucceededFuture(outcome)
                 case .notAllowed where attempt < Self.mostEventAttempts:
@@ -118,7 +122,9 @@ extension JobControl {
         self.ledger.recover(job).flatMap { before in
             self.assign(job, to: rider, of: customer, by: actor, occurredAt: at).map { answer in
                 let parties = before.map { Parties(customer: $0.record.customer, rider: $0.record.rider) }
-                return .applied(nil, isUnknown: answer.isUnknown, isRepeat: parties == answer.value.parties)
+                return .applied(
+                    nil, isReplicationUnconfirmed: answer.isReplicationUnconfirmed,
+                    isRepeat: parties == answer.value.parties)
             }
         }.flatMapErrorThrowing { error in
             switch error {

@@ -131,19 +131,19 @@ extension Routes {
 
     /// The same of a document that is written here.
     static func json(
-        _ document: some Encodable, status: HTTPResponse.Status = .ok, isUnknown: Bool = false
+        _ document: some Encodable, status: HTTPResponse.Status = .ok, isReplicationUnconfirmed: Bool = false
     ) throws -> Response {
-        Self.json(try JSONDocument.bytes(document), status: status, isUnknown: isUnknown)
+        Self.json(try JSONDocument.bytes(document), status: status, isReplicationUnconfirmed: isReplicationUnconfirmed)
     }
 
-    /// - Parameter isUnknown: accepted, but no replica is known to have it: a failover may lose it. 202, and a header.
+    /// - Parameter isReplicationUnconfirmed: accepted, but no replica is known to have it: a failover may lose it. 202, and a header.
     package static func json(
-        _ bytes: [UInt8], status: HTTPResponse.Status = .ok, isUnknown: Bool = false
+        _ bytes: [UInt8], status: HTTPResponse.Status = .ok, isReplicationUnconfirmed: Bool = false
     ) -> Response {
         var headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
-        if isUnknown { headers[.durability] = "unknown" }
+        if isReplicationUnconfirmed { headers[.durability] = "unknown" }
         return Response(
-            status: isUnknown ? .accepted : status, headers: headers,
+            status: isReplicationUnconfirmed ? .accepted : status, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }

@@ -154,7 +154,7 @@ package struct Routes: Sendable {
         return try Self.json(
             AssignmentDocument(
                 job: job.text, rider: parties.rider?.text, customer: parties.customer.text, fence: answer.value.fence),
-            isUnknown: answer.isUnknown)
+            isReplicationUnconfirmed: answer.isReplicationUnconfirmed)
     }
 
     @Sendable private func startTravel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {

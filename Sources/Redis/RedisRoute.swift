@@ -18,7 +18,7 @@ package struct Durable<Value: Sendable>: Sendable {
     }
 
     /// Accepted, but confirmed by too few replicas: a failover may lose it. Safe to repeat with the same request id.
-    package var isUnknown: Bool { self.replicas == 0 }
+    package var isReplicationUnconfirmed: Bool { self.replicas == 0 }
 }
 
 /// Confined to its event loop.

@@ -64,10 +64,10 @@ struct History: Sendable {
     /// What is left after a failover: what may have been lost was perhaps never done, and nothing holds its answer.
     var afterFailover: History { self.withUnknown { $0.isForgettable } }
 
-    private func withUnknown(_ isUnknown: (Event) -> Bool) -> History {
+    private func withUnknown(_ isReplicationUnconfirmed: (Event) -> Bool) -> History {
         History(
             events: self.events.map { event in
-                guard isUnknown(event) else { return event }
+                guard isReplicationUnconfirmed(event) else { return event }
                 var unknown = event
                 (unknown.answer, unknown.ended) = (nil, nil)
                 return unknown

@@ -27,7 +27,7 @@ import Testing
             let created = try await Self.create(ledger)
             #expect(created.replicas == nil)
             let accepted = try await Self.accept(ledger, request: "r")
-            #expect(!accepted.isUnknown)
+            #expect(!accepted.isReplicationUnconfirmed)
         }
     }
 
@@ -54,7 +54,7 @@ import Testing
 
                 try await replica.freeze()
                 let first = try await Self.accept(ledger, request: "r")
-                #expect(first.isUnknown)
+                #expect(first.isReplicationUnconfirmed)
                 try await replica.thaw()
                 let again = try await Self.accept(ledger, request: "r")
                 guard case .published(let event) = first.value else {
@@ -101,17 +101,17 @@ import Testing
                 return try await Self.create(ledger).replicas == 2
             }
             try await replicas[0].freeze()
-            #expect(try await Self.accept(ledger, request: "frozen").isUnknown)
+            #expect(try await Self.accept(ledger, request: "frozen").isReplicationUnconfirmed)
             try await replicas[0].thaw()
             try await becomes("both have it") {
-                try await !Self.accept(ledger, request: "frozen").isUnknown
+                try await !Self.accept(ledger, request: "frozen").isReplicationUnconfirmed
             }
             // Promoted, as in a planned failover: the master knows of one replica, which has all of it.
             _ = try await replicas[0].run("REPLICAOF", "NO", "ONE")
             try await becomes("the master has seen it leave") {
                 try await ReplicationState(of: master.endpoint).replicaCount == 1
             }
-            for _ in 0..<5 { #expect(try await Self.accept(ledger, request: "frozen").isUnknown) }
+            for _ in 0..<5 { #expect(try await Self.accept(ledger, request: "frozen").isReplicationUnconfirmed) }
         }
     }
 
@@ -131,7 +131,7 @@ import Testing
             let client = try await RedisClient.started(at: server.address, timing: timing)
             defer { client.stop() }
             // A gateway that starts in the middle of a failover has seen no replica, and asks for one all the same.
-            #expect(try await Self.create(JobLedger(ledger: client, settings: Self.settings)).isUnknown)
+            #expect(try await Self.create(JobLedger(ledger: client, settings: Self.settings)).isReplicationUnconfirmed)
         }
     }
 }

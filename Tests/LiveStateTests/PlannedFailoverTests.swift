@@ -39,7 +39,7 @@ import Testing
                 let created = try await ledger.createDurably(new, epoch: "e").get()
                 let answer = try await ledger.publishDurably(.accepted, of: job, by: Stage.rider, source: "rest").get()
                 guard case .published(let event) = answer.value else { continue }
-                let isConfirmed = !created.isUnknown && !answer.isUnknown
+                let isConfirmed = !created.isReplicationUnconfirmed && !answer.isReplicationUnconfirmed
                 run.told.withLock {
                     if isConfirmed { $0.confirmed.append((job, event.id)) } else { $0.unknown += 1 }
                 }

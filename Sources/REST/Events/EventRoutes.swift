@@ -53,7 +53,7 @@ extension Routes {
         let event: CloudEvent
         do throws(EventFault) { event = try read() } catch { throw self.problem(error) }
         let answer = try await self.take(event, grant)
-        return try Self.json(answer, isUnknown: answer.isUnknown)
+        return try Self.json(answer, isReplicationUnconfirmed: answer.isReplicationUnconfirmed)
     }
 
     private func answers(
@@ -106,8 +106,9 @@ extension Routes {
         }
         self.eventCounts.add(outcome.metric)
         switch outcome {
-        case .applied(let statusID, let isUnknown, _):
-            return EventAnswer(event, "applied", meaning.job, statusID: statusID, isUnknown: isUnknown)
+        case .applied(let statusID, let isReplicationUnconfirmed, _):
+            return EventAnswer(
+                event, "applied", meaning.job, statusID: statusID, isReplicationUnconfirmed: isReplicationUnconfirmed)
         case .superseded(let status): return EventAnswer(event, "superseded", meaning.job, jobStatus: status)
         case .early(let reason, let status):
             var problem = Problem(.illegalTransition, status: 409, detail: "\(reason) Send it again.")
@@ -191,16 +192,16 @@ package struct EventAnswer: Encodable {
         case id, source, outcome, status, job, statusID = "statusId", jobStatus, durability, code, detail, retryable
     }
 
-    var isUnknown: Bool { self.durability != nil }
+    var isReplicationUnconfirmed: Bool { self.durability != nil }
 
     init(
         _ event: CloudEvent, _ outcome: String, _ job: JobID, statusID: StatusID? = nil, jobStatus: JobStatus? = nil,
-        isUnknown: Bool = false
+        isReplicationUnconfirmed: Bool = false
     ) {
         (self.id, self.source, self.outcome) = (event.id, event.source, outcome)
-        self.status = isUnknown ? 202 : 200
+        self.status = isReplicationUnconfirmed ? 202 : 200
         (self.job, self.statusID, self.jobStatus) = (job.text, statusID?.description, jobStatus?.rawValue)
-        self.durability = isUnknown ? "unknown" : nil
+        self.durability = isReplicationUnconfirmed ? "unknown" : nil
     }
 
     init(_ problem: Problem, _ event: CloudEvent?) {

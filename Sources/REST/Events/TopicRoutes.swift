@@ -53,7 +53,7 @@ extension Routes {
         do throws(EventFault) { event = try message.event() } catch { throw self.problem(error) }
         do {
             let answer = try await self.take(event, Grant(person: message.sender, role: .service))
-            return try Self.json(answer, isUnknown: answer.isUnknown)
+            return try Self.json(answer, isReplicationUnconfirmed: answer.isReplicationUnconfirmed)
         } catch var problem as Problem where problem.isRetryable {
             problem.statusCode = 503
             throw problem

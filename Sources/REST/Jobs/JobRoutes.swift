@@ -27,7 +27,7 @@ extension Routes {
     /// - Parameter request: whose `If-None-Match` is heeded; `nil`: whose is not.
     package static func json(
         _ view: JobView, of job: JobID, unlessNamedBy request: Request? = nil, status: HTTPResponse.Status = .ok,
-        isUnknown: Bool = false
+        isReplicationUnconfirmed: Bool = false
     ) -> Response {
         let tag = EntityTag(view)
         // Several lines of one header are one list.
@@ -37,7 +37,8 @@ extension Routes {
             response.headers[.contentLength] = nil
             return response
         }
-        var response = Self.json(view.snapshot.json(job: job), status: status, isUnknown: isUnknown)
+        var response = Self.json(
+            view.snapshot.json(job: job), status: status, isReplicationUnconfirmed: isReplicationUnconfirmed)
         response.headers[.eTag] = "\(tag)"
         return response
     }

@@ -135,7 +135,8 @@ extension Routes {
         let confirmed = try await self.answer(
             self.jobs.ledger.describe(requested.job, kind: requested.kind, zone: nil, destination: nil, vendor: nil))
         let view = try await self.view(requested.job, grant)
-        return Self.json(view, of: requested.job, status: .created, isUnknown: confirmed.isUnknown)
+        return Self.json(
+            view, of: requested.job, status: .created, isReplicationUnconfirmed: confirmed.isReplicationUnconfirmed)
     }
 
     /// - Throws: 422 where the two places are too far from each other.
@@ -169,7 +170,8 @@ extension Routes {
         let creation = try await self.answer(self.jobs.create(new, epoch: epoch))
         guard case .created = creation.value else { return nil }
         let view = try await self.view(requested.job, grant)
-        return Self.json(view, of: requested.job, status: .created, isUnknown: creation.isUnknown)
+        return Self.json(
+            view, of: requested.job, status: .created, isReplicationUnconfirmed: creation.isReplicationUnconfirmed)
     }
 
     /// Between looking for a job and making it another may make it; then it is there.
@@ -220,13 +222,15 @@ extension Routes {
         case .changed, .unchanged: self.jobs.list(requested.job)
         }
         if isRedirected { try await self.answer(self.jobs.feed.forgetArrival(requested.job)) }
-        var isUnknown = description.isUnknown
+        var isReplicationUnconfirmed = description.isReplicationUnconfirmed
         if requested.customer != nil || requested.rider != nil {
             let assigned = try await self.answer(
                 self.jobs.assign(
                     requested.job, to: requested.rider.map { .some($0) }, of: requested.customer, by: grant.person))
-            isUnknown = isUnknown || assigned.isUnknown
+            isReplicationUnconfirmed = isReplicationUnconfirmed || assigned.isReplicationUnconfirmed
         }
-        return Self.json(try await self.view(requested.job, grant), of: requested.job, isUnknown: isUnknown)
+        return Self.json(
+            try await self.view(requested.job, grant), of: requested.job,
+            isReplicationUnconfirmed: isReplicationUnconfirmed)
     }
 }

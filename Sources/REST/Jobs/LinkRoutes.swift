@@ -48,7 +48,7 @@ extension Routes {
             LinkDocument(
                 link: link.secret, id: link.id, url: "/track/\(job)#\(link.secret)", expiresAt: link.expiresAt,
                 viewers: requested.viewers),
-            status: .created, isUnknown: made.isUnknown)
+            status: .created, isReplicationUnconfirmed: made.isReplicationUnconfirmed)
     }
 
     private struct LinkDocument: Encodable {

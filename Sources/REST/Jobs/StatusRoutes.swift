@@ -55,7 +55,9 @@ extension Routes {
             self.jobs.change(
                 job, to: status, by: grant.person, source: "rest", occurredAt: body.occurredAt?.milliseconds,
                 request: attempt.key, expected: expected, party: grant.party))
-        return Self.json(ServerMessage.status(job: job, event.value).encoded, isUnknown: event.isUnknown)
+        return Self.json(
+            ServerMessage.status(job: job, event.value).encoded,
+            isReplicationUnconfirmed: event.isReplicationUnconfirmed)
     }
 
     /// What the change is to be made on top of; `nil`: whatever there is.

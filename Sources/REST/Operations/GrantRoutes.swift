@@ -38,7 +38,7 @@ extension Routes {
                 .unavailable, status: 503,
                 detail: "The revocation list is full; nothing was revoked. Try again later.")
         }
-        guard answer.isUnknown else { return Response(status: .noContent) }
+        guard answer.isReplicationUnconfirmed else { return Response(status: .noContent) }
         return Response(status: .accepted, headers: [.durability: "unknown"])
     }
 }

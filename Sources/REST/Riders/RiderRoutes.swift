@@ -64,7 +64,7 @@ extension Routes {
         let declared = self.riders.declare(status, of: grant.person, device: device, by: asker)
             .flatMapErrorThrowing { throw Refused($0).ofItself }
         let rider = try await self.answer(declared)
-        return try Self.json(rider.value.document, isUnknown: rider.isUnknown)
+        return try Self.json(rider.value.document, isReplicationUnconfirmed: rider.isReplicationUnconfirmed)
     }
 
     private struct PresenceBody: Decodable {
@@ -149,15 +149,16 @@ extension Routes {
                 rider, in: try Self.name(body.zone, "zone"), isApproved: body.approved, capacity: capacity,
                 by: .init(grant.person)))
         return try Self.json(
-            answer.rider.value.document, status: answer.isNew ? .created : .ok, isUnknown: answer.rider.isUnknown)
+            answer.rider.value.document, status: answer.isNew ? .created : .ok,
+            isReplicationUnconfirmed: answer.rider.isReplicationUnconfirmed)
     }
 
     @Sendable private func removeRider(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .describeRider)
         let removed = try await self.answer(self.riders.remove(try self.rider(context), by: .init(grant.person)))
         var response = Response(
-            status: removed.isUnknown ? .accepted : .noContent, headers: [.cacheControl: "no-store"])
-        if removed.isUnknown { response.headers[.durability] = "unknown" }
+            status: removed.isReplicationUnconfirmed ? .accepted : .noContent, headers: [.cacheControl: "no-store"])
+        if removed.isReplicationUnconfirmed { response.headers[.durability] = "unknown" }
         return response
     }
 
@@ -187,7 +188,7 @@ extension Routes {
         let answer = try await self.answer(
             self.riders.declare(
                 .offline, of: rider, because: reason, by: .init(grant.person, request: attempt.key)))
-        return try Self.json(answer.value.document, isUnknown: answer.isUnknown)
+        return try Self.json(answer.value.document, isReplicationUnconfirmed: answer.isReplicationUnconfirmed)
     }
 }
 

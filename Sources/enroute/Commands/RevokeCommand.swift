@@ -82,7 +82,8 @@ struct RevokeCommand: AsyncParsableCommand {
             }
             say(
                 "revoked \(self.kind) \(self.id)"
-                    + (answer.isUnknown ? "; no replica is known to have it: repeat it after a failover" : ""))
+                    + (answer.isReplicationUnconfirmed
+                        ? "; no replica is known to have it: repeat it after a failover" : ""))
         }
     }
 }

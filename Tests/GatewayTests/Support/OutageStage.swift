@@ -145,8 +145,8 @@ struct OutageStage: Sendable {
             let isLast = await self.traffic.isEnding
             let accepted = try await self.change(to: status, request: "request-\(number)")
             let event = accepted.value
-            if isLast, !accepted.isUnknown { return await self.traffic.ended(status: event) }
-            guard !accepted.isUnknown else {
+            if isLast, !accepted.isReplicationUnconfirmed { return await self.traffic.ended(status: event) }
+            guard !accepted.isReplicationUnconfirmed else {
                 try await self.wait(Self.pace)
                 continue
             }
