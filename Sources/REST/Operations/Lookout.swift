@@ -14,7 +14,7 @@ package struct Lookout: Sendable {
     package let riders: Riders
     let streams: AuditStreams
     package let registry: GatewayRegistry
-    let board: ZoneBoard
+    let zoneJobs: ZoneJobsCache
     /// This gateway's own word; `nil` where none speaks.
     package var herald: Herald?
 
@@ -33,7 +33,7 @@ package struct Lookout: Sendable {
         self.listing = services.jobs.ledger.listing
         self.riders = services.jobs.riders
         (self.streams, self.registry) = (services.streams, services.registry)
-        self.board = ZoneBoard(
+        self.zoneJobs = ZoneJobsCache(
             jobs: services.jobs, registry: services.registry, isRevocationStateStale: services.isRevocationStateStale)
     }
 
@@ -62,7 +62,7 @@ package struct Lookout: Sendable {
         of zone: ZoneID, limit: Int
     ) async throws -> (changes: [AuditStreams.Kept], accesses: [AuditStreams.Kept]) {
         let changes = try await self.streams.newestChanges(in: zone, limit: limit).get()
-        let jobs = try await self.board.board(of: zone).history
+        let jobs = try await self.zoneJobs.snapshot(of: zone).history
         let newest = try await self.streams.newest(.access, limit: AuditStreams.page).get()
         let ofZone = newest.lazy.filter { $0.value("job").flatMap { JobID($0) }.map(jobs.contains) ?? false }
         return (changes, Array(ofZone.prefix(limit)))

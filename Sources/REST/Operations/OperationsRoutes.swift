@@ -96,7 +96,7 @@ extension Routes {
         // What changed is told of all jobs. Whoever wants some of them gets them as they are (`reset`), whatever was seen before.
         let isWhole = after == nil && statuses == nil && trackings == nil && query["limit"] == nil
         let since = isWhole ? query["since"].map { String($0) } : nil
-        let history = try await self.answering { try await self.lookout.board.board(of: zone).history }
+        let history = try await self.answering { try await self.lookout.zoneJobs.snapshot(of: zone).history }
         guard since == nil else { return Self.json(history.rows(of: zone, since: since).json) }
         let page = history.page(of: zone, after: after, limit: limit) { row in
             statuses?.contains(row.status) != false && trackings?.contains(row.tracking) != false
@@ -167,7 +167,7 @@ extension Routes {
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
         let zone = try self.zone(request, context)
-        let verdicts = try await self.answering { try await self.lookout.board.board(of: zone).verdicts }
+        let verdicts = try await self.answering { try await self.lookout.zoneJobs.snapshot(of: zone).verdicts }
         var sums: [String: Int] = [:]
         for summary in verdicts.values { sums.merge(summary.counts) { $0 + $1 } }
         func counts(_ counts: [String: Int]) -> [VerdictsDocument.Count] {

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func `who has seen nothing is shown all, and afterwards what changed`() {
-        var history = BoardHistory()
+        var history = VersionedRows()
         history.take([Self.row("a"), Self.row("b"), Self.row("c")])
         let first = history.rows(of: Self.zone, since: nil)
         #expect(first.isReset && first.rows.map(\.job.text) == ["a", "b", "c"] && first.count == 3)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `a reading in which nothing changed has the version of the one before`() {
-        var history = BoardHistory()
+        var history = VersionedRows()
         history.take([Self.row("a")])
         let version = history.version
         history.take([Self.row("a")])
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `a job that went and came back is shown, and not called gone`() {
-        var history = BoardHistory()
+        var history = VersionedRows()
         history.take([Self.row("a"), Self.row("b")])
         let seen = history.rows(of: Self.zone, since: nil).version
         history.take([Self.row("a")])
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `another gateway's version, a later one and what is none are answered with all`() {
-        var history = BoardHistory(epoch: "mine")
+        var history = VersionedRows(epoch: "mine")
         history.take([Self.row("a")])
         for unknown in ["yours.1", "mine.9", "mine.0", "mine", "", "mine.x", "mine.1.1"] {
             #expect(history.rows(of: Self.zone, since: unknown).isReset, "\(unknown)")
@@ -60,19 +60,19 @@ import Testing
     }
 
     @Test func `who was away while more jobs went than are remembered is shown all`() {
-        var history = BoardHistory()
-        history.take((0...BoardHistory.mostGone).map { Self.row("job-\($0)") } + [Self.row("stays")])
+        var history = VersionedRows()
+        history.take((0...VersionedRows.mostGone).map { Self.row("job-\($0)") } + [Self.row("stays")])
         let early = history.rows(of: Self.zone, since: nil).version
-        history.take((1...BoardHistory.mostGone).map { Self.row("job-\($0)") } + [Self.row("stays")])
+        history.take((1...VersionedRows.mostGone).map { Self.row("job-\($0)") } + [Self.row("stays")])
         let late = history.rows(of: Self.zone, since: nil).version
         history.take([Self.row("stays")])
         #expect(history.rows(of: Self.zone, since: early).isReset)
         let changes = history.rows(of: Self.zone, since: late)
-        #expect(!changes.isReset && changes.gone.count == BoardHistory.mostGone)
+        #expect(!changes.isReset && changes.gone.count == VersionedRows.mostGone)
     }
 
     @Test func `pages follow each other by name until nothing is next`() {
-        var history = BoardHistory()
+        var history = VersionedRows()
         history.take(["d", "a", "c", "b", "e"].map { Self.row($0, $0 == "c" ? .preparing : .accepted) })
         var (seen, last): ([String], JobID?) = ([], nil)
         repeat {

@@ -8,12 +8,12 @@ package import LiveState
 internal import NIOCore
 
 /// What a gateway knows of the zones that are looked at.
-package actor ZoneBoard {
+package actor ZoneJobsCache {
     private let jobs: JobControl
     private let registry: GatewayRegistry
     private let isRevocationStateStale: @Sendable () async throws -> Bool
-    private var boards: [ZoneID: Kept] = [:]
-    private var readings: [ZoneID: EventLoopFuture<[Seen]>] = [:]
+    private var entries: [ZoneID: Entry] = [:]
+    private var readings: [ZoneID: EventLoopFuture<[ReadJob]>] = [:]
 
     /// How long a reading is shown before the next: so many times as long as it took, within these bounds.
     static let restShare = 9
@@ -31,29 +31,29 @@ package actor ZoneBoard {
     }
 
     /// A zone's jobs at one moment, and how they came to be.
-    package struct Board: Sendable {
-        package var history = BoardHistory()
+    package struct ZoneSnapshot: Sendable {
+        package var history = VersionedRows()
         /// Of jobs whose riders have shared their positions.
         package var verdicts: [JobID: VerdictSummary] = [:]
     }
 
-    private struct Kept {
-        var board = Board()
+    private struct Entry {
+        var snapshot = ZoneSnapshot()
         var restsUntil = NIODeadline.distantPast
         var askedAt = NIODeadline.now()
     }
 
     /// One job, as it was read.
-    private struct Seen: Sendable {
+    private struct ReadJob: Sendable {
         var row: JobRow
         package var verdicts: VerdictSummary
     }
 
     /// - Throws: what Redis throws.
-    package func board(of zone: ZoneID) async throws -> Board {
+    package func snapshot(of zone: ZoneID) async throws -> ZoneSnapshot {
         self.forget(except: zone)
-        self.boards[zone]?.askedAt = .now()
-        if let kept = self.boards[zone], .now() < kept.restsUntil { return kept.board }
+        self.entries[zone]?.askedAt = .now()
+        if let entry = self.entries[zone], .now() < entry.restsUntil { return entry.snapshot }
         let begun = NIODeadline.now()
         // Ends by itself: every question to Redis does.
         let reading = self.readings[zone] ?? self.jobs.loop.makeFutureWithTask { try await self.read(zone) }
@@ -69,53 +69,53 @@ package actor ZoneBoard {
             if self.readings[zone] === reading { self.readings[zone] = nil }
             throw error
         }
-        return self.boards[zone]?.board ?? Board()
+        return self.entries[zone]?.snapshot ?? ZoneSnapshot()
     }
 
-    private func take(_ seen: [Seen], of zone: ZoneID, _ begun: NIODeadline) {
-        var kept = self.boards[zone] ?? Kept()
-        kept.board.history.take(seen.map(\.row))
-        kept.board.verdicts = Dictionary(seen.map { ($0.row.job, $0.verdicts) }) { $1 }
-        kept.board.verdicts = kept.board.verdicts.filter { !$0.value.counts.isEmpty }
+    private func take(_ seen: [ReadJob], of zone: ZoneID, _ begun: NIODeadline) {
+        var entry = self.entries[zone] ?? Entry()
+        entry.snapshot.history.take(seen.map(\.row))
+        entry.snapshot.verdicts = Dictionary(seen.map { ($0.row.job, $0.verdicts) }) { $1 }
+        entry.snapshot.verdicts = entry.snapshot.verdicts.filter { !$0.value.counts.isEmpty }
         let took = NIODeadline.now() - begun
-        kept.restsUntil = .now() + min(max(took * Self.restShare, Self.rests.lowerBound), Self.rests.upperBound)
-        self.boards[zone] = kept
+        entry.restsUntil = .now() + min(max(took * Self.restShare, Self.rests.lowerBound), Self.rests.upperBound)
+        self.entries[zone] = entry
         self.forget(except: zone)
     }
 
     private func forget(except zone: ZoneID) {
         let now = NIODeadline.now()
-        self.boards = self.boards.filter { $0.key == zone || $0.value.askedAt + Self.interest > now }
-        while self.boards.count > Self.mostZones,
-            let first = self.boards.filter({ $0.key != zone }).min(by: { $0.value.askedAt < $1.value.askedAt })
+        self.entries = self.entries.filter { $0.key == zone || $0.value.askedAt + Self.interest > now }
+        while self.entries.count > Self.mostZones,
+            let first = self.entries.filter({ $0.key != zone }).min(by: { $0.value.askedAt < $1.value.askedAt })
         {
-            self.boards[first.key] = nil
+            self.entries[first.key] = nil
         }
     }
 
     // MARK: reading
 
-    private nonisolated func read(_ zone: ZoneID) async throws -> [Seen] {
+    private nonisolated func read(_ zone: ZoneID) async throws -> [ReadJob] {
         let isRevocationStateStale = try await self.isRevocationStateStale()
         let listing = self.jobs.ledger.listing
         let listed = try await listing.listed(in: zone).get()
         let followers = try await self.registry.followers().get()
-        var seen: [Seen] = []
+        var seen: [ReadJob] = []
         seen.reserveCapacity(listed.count)
         for start in stride(from: 0, to: listed.count, by: Self.readAtOnce) {
             let piece = listed[start..<min(start + Self.readAtOnce, listed.count)]
             let open = try await listing.open(piece, in: zone).get()
             let looks = open.map {
-                self.see($0, followers: followers[$0.job] ?? 0, isRevocationStateStale: isRevocationStateStale)
+                self.readJob($0, followers: followers[$0.job] ?? 0, isRevocationStateStale: isRevocationStateStale)
             }
             seen += try await EventLoopFuture.whenAllSucceed(looks, on: self.jobs.loop).get()
         }
         return seen
     }
 
-    private nonisolated func see(
+    private nonisolated func readJob(
         _ open: ZoneJobs.Open, followers: Int, isRevocationStateStale: Bool
-    ) -> EventLoopFuture<Seen> {
+    ) -> EventLoopFuture<ReadJob> {
         // Nobody has shared a position for it yet: there is nothing to read.
         let live =
             open.record.travelDeadline == nil
@@ -126,7 +126,7 @@ package actor ZoneBoard {
             let view = JobView(open.recovery, feed, notes, now: .now, freshness: freshness)
             let shown = isRevocationStateStale ? view.withoutPosition : view
             let row = JobRow(open, shown, shown.tracking(now: .now, settings), notes, followers: followers)
-            return Seen(row: row, verdicts: notes)
+            return ReadJob(row: row, verdicts: notes)
         }
     }
 }

@@ -4,7 +4,7 @@
 package import EnrouteWire
 
 /// What is shown of a zone's jobs, and what of it changed since when. A value: it knows no clock and reads nothing.
-package struct BoardHistory: Sendable {
+package struct VersionedRows: Sendable {
     /// Tells this history from any other, another gateway's say.
     let epoch: String
     /// Of the last change; 0 before the first reading.
