@@ -25,7 +25,7 @@ struct Superseded: Error {
     let status: JobStatus
 }
 
-extension JobControl {
+extension JobService {
     /// Others may change the job in between; so many times it is begun anew.
     private static let mostEventAttempts = 5
 

@@ -18,7 +18,7 @@ private struct TakenTask {
     let former: PersonID?
 }
 
-extension JobControl {
+extension JobService {
     /// Who may have the job now, for it to be given to another.
     package enum Holder: Sendable, Hashable {
         case whoever

@@ -9,7 +9,7 @@ internal import NIOCore
 
 /// What a gateway knows of the zones that are looked at.
 package actor ZoneJobsCache {
-    private let jobs: JobControl
+    private let jobs: JobService
     private let registry: GatewayRegistry
     private let isRevocationStateStale: @Sendable () async throws -> Bool
     private var entries: [ZoneID: Entry] = [:]
@@ -25,7 +25,7 @@ package actor ZoneJobsCache {
     package static let mostZones = 64
 
     package init(
-        jobs: JobControl, registry: GatewayRegistry, isRevocationStateStale: @escaping @Sendable () async throws -> Bool
+        jobs: JobService, registry: GatewayRegistry, isRevocationStateStale: @escaping @Sendable () async throws -> Bool
     ) {
         (self.jobs, self.registry, self.isRevocationStateStale) = (jobs, registry, isRevocationStateStale)
     }

@@ -1,4 +1,4 @@
-// The REST half of the gateway: jobs, probes and pages behind one router. The rules are JobControl's; here are the paths.
+// The REST half of the gateway: jobs, probes and pages behind one router. The rules are JobService's; here are the paths.
 
 package import Access
 internal import EnrouteWire
@@ -20,14 +20,14 @@ package struct Routes: Sendable {
     package let services: LoopServices
     package let shared: SharedServices
 
-    package var jobs: JobControl { self.services.jobs }
+    package var jobs: JobService { self.services.jobs }
     var publisher: LocationPublisher { self.services.publisher }
     package var notes: VerdictNotes { self.services.notes }
     var tickets: Tickets { self.services.tickets }
     var signInCodes: SignInCodes { self.services.signInCodes }
     var links: TrackingLinks { self.services.links }
     package var requests: IdempotencyRecords { self.services.requests }
-    var riders: RiderControl { self.services.riders }
+    var riders: RiderService { self.services.riders }
     var pool: ZonePool { self.services.pool }
     var revocationLog: RevocationLog { self.services.revocationLog }
     var geocoder: Geocoder? { self.services.geocoder }
@@ -146,7 +146,7 @@ package struct Routes: Sendable {
     }
 
     private func assigned(
-        _ job: JobID, to rider: PersonID??, of customer: PersonID?, from holder: JobControl.Holder, by grant: Grant
+        _ job: JobID, to rider: PersonID??, of customer: PersonID?, from holder: JobService.Holder, by grant: Grant
     ) async throws -> Response {
         let answer = try await self.answer(
             self.jobs.assign(job, to: rider, of: customer, by: grant.person, from: holder))

@@ -180,10 +180,10 @@ extension Routes {
             throw Self.impossible("Operations can only take a rider offline. Riders go online themselves.")
         }
         let reason = body.reason ?? ""
-        guard reason.utf8.count <= RiderControl.longestReason, !reason.utf8.contains(where: { $0 < 32 || $0 == 127 })
+        guard reason.utf8.count <= RiderService.longestReason, !reason.utf8.contains(where: { $0 < 32 || $0 == 127 })
         else {
             throw Self.impossible(
-                "reason must be at most \(RiderControl.longestReason) bytes without control characters.")
+                "reason must be at most \(RiderService.longestReason) bytes without control characters.")
         }
         let answer = try await self.answer(
             self.riders.declare(

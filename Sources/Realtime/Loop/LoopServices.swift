@@ -8,7 +8,7 @@ internal import NIOCore
 
 /// The services of one event loop.
 package struct LoopServices: Sendable {
-    package let jobs: JobControl
+    package let jobs: JobService
     package let publisher: LocationPublisher
     package let notes: VerdictNotes
     package let tickets: Tickets
@@ -16,7 +16,7 @@ package struct LoopServices: Sendable {
     package let links: TrackingLinks
     /// What was asked for under an Idempotency-Key.
     package let requests: IdempotencyRecords
-    package let riders: RiderControl
+    package let riders: RiderService
     package let pool: ZonePool
     package let revocationLog: RevocationLog
     /// `nil` where none is configured.

@@ -26,11 +26,11 @@ package final class LoopState {
     /// Of riders who report by REST.
     package private(set) lazy var restTrips = TripValidators(loop: self, most: Self.maxRESTTrips)
     package private(set) lazy var restReporters = RESTReporters(loop: self, most: Self.maxRESTTrips)
-    package let jobs: JobControl
+    package let jobs: JobService
     package let links: TrackingLinks
     package let tickets: Tickets
     package let signInCodes: SignInCodes
-    package let riders: RiderControl
+    package let riders: RiderService
     package let pool: ZonePool
     let rounds: RiderRounds
     /// `nil` where no place of an address is looked up.
@@ -113,14 +113,14 @@ package final class LoopState {
         let trail = NIOLoopBound(self.trail, eventLoop: eventLoop)
         let counts = NIOLoopBound(self.counts, eventLoop: eventLoop)
         let riders = Riders(ledger: self.ledger, writes: self.writes, settings: state)
-        self.jobs = JobControl(
+        self.jobs = JobService(
             ledger: JobLedger(ledger: self.ledger, writes: self.writes, settings: state),
             feed: JobFeed(live: self.live, settings: state), riders: riders, revocations: revocations,
             notes: self.notes, freshness: settings.freshness, settings: state,
             onErased: { job, keys, reason in
                 trail.value.record(.erased(job, keys: keys, because: reason))
             })
-        self.riders = RiderControl(
+        self.riders = RiderService(
             riders: riders, places: GeoIndex(live: self.live, settings: state), jobs: self.jobs,
             onKept: { counts.value.add(.ridersKeptOnline) })
         self.pool = ZonePool(ledger: self.ledger, live: self.live, settings: state)

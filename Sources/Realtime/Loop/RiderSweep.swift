@@ -19,7 +19,7 @@ internal import TrafficControl
 final class RiderSweep {
     private let eventLoop: any EventLoop
     private let riders: Riders
-    private let jobs: JobControl
+    private let jobs: JobService
     /// ms between two rounds, on average.
     private let pace: Int64
     private let counts: LoopCounts
@@ -42,7 +42,7 @@ final class RiderSweep {
     static let shortPause: ClosedRange<Int64> = 50...150
 
     /// - Parameter pace: between two rounds, on average; each waits for half of it to one and a half.
-    init(eventLoop: any EventLoop, riders: Riders, jobs: JobControl, pace: Duration, counts: LoopCounts, logger: Logger)
+    init(eventLoop: any EventLoop, riders: Riders, jobs: JobService, pace: Duration, counts: LoopCounts, logger: Logger)
     {
         self.eventLoop = eventLoop
         self.riders = riders

@@ -16,7 +16,7 @@ internal import WebSocket
 /// Reads the jobs followed on one loop again. Confined to it.
 final class JobResync {
     private let eventLoop: any EventLoop
-    private let jobs: JobControl
+    private let jobs: JobService
     private let counts: LoopCounts
     private let limits: TimeLimits
     private let logger: Logger
@@ -38,7 +38,7 @@ final class JobResync {
     static let missingTimeout = TimeAmount.seconds(60)
 
     init(
-        eventLoop: any EventLoop, jobs: JobControl, counts: LoopCounts, bounds: ResyncScheduler<JobID>.Bounds,
+        eventLoop: any EventLoop, jobs: JobService, counts: LoopCounts, bounds: ResyncScheduler<JobID>.Bounds,
         limits: TimeLimits, logger: Logger
     ) {
         self.eventLoop = eventLoop

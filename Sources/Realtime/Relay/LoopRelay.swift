@@ -23,7 +23,7 @@ internal import WebSocket
 package final class LoopRelay {
     private let eventLoop: any EventLoop
     private let keyspace: Keyspace
-    private let jobs: JobControl
+    private let jobs: JobService
     private let feeds: Subscriptions
     private let events: Subscriptions
     private let counts: LoopCounts
@@ -45,7 +45,7 @@ package final class LoopRelay {
     private let isRevocationStateStale: () -> Bool
 
     init(
-        eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobControl, feeds: Subscriptions,
+        eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobService, feeds: Subscriptions,
         events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, bounds: ResyncScheduler<JobID>.Bounds,
         limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessWatch,
         isRevocationStateStale: @escaping () -> Bool,

@@ -12,7 +12,7 @@ internal import TrafficControl
 /// Closes the feeds of jobs at their limits. Confined to its loop.
 final class TimeLimits {
     private let deadlines: Deadlines
-    private let jobs: JobControl
+    private let jobs: JobService
     private let eventLoop: any EventLoop
     private var scheduled: [JobID: ScheduledClose] = [:]
 
@@ -24,7 +24,7 @@ final class TimeLimits {
     /// After Redis could not be asked.
     private static let retryDelay = TimeAmount.seconds(1)
 
-    init(deadlines: Deadlines, jobs: JobControl, eventLoop: any EventLoop) {
+    init(deadlines: Deadlines, jobs: JobService, eventLoop: any EventLoop) {
         self.deadlines = deadlines
         self.jobs = jobs
         self.eventLoop = eventLoop

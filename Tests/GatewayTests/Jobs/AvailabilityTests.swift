@@ -119,7 +119,7 @@ import Testing
                 try await rider.send(.availability(.offline, device: nil))
                 let refusal = try await messages.refusal()
                 #expect(refusal.code == .activeTask && refusal.tasks == [JobID("order-1")!])
-                #expect(refusal.message == RiderControl.activeTask && refusal.replyTo == "availability")
+                #expect(refusal.message == RiderService.activeTask && refusal.replyTo == "availability")
             }
             let forced = try await gateway.rest(
                 "PATCH", "/api/v1/riders/rider-1/status", by: "olga", .ops, #"{"status":"offline","reason":"late"}"#)

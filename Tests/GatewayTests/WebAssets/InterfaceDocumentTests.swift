@@ -28,7 +28,7 @@ import Testing
         let (client, settings) = (gateway.client, gateway.settings.liveState)
         let revocations = Revocations()
         let riders = Riders(ledger: client, settings: settings)
-        let jobs = JobControl(
+        let jobs = JobService(
             ledger: gateway.ledger, feed: gateway.feed, riders: riders, revocations: revocations,
             notes: VerdictNotes(live: client, settings: settings)
         ) { _, _, _ in }
@@ -38,7 +38,7 @@ import Testing
             signInCodes: SignInCodes(live: client, settings: settings),
             links: TrackingLinks(ledger: client, settings: settings),
             requests: IdempotencyRecords(writes: client, settings: settings),
-            riders: RiderControl(
+            riders: RiderService(
                 riders: riders, places: GeoIndex(live: client, settings: settings), jobs: jobs
             ) {},
             pool: ZonePool(ledger: client, live: client, settings: settings),

@@ -31,7 +31,7 @@ package enum TaskStep: String, Sendable, CaseIterable {
     }
 }
 
-extension RiderControl {
+extension RiderService {
     /// - Returns: the rider after it; fails with `Refused`.
     package func take(
         _ step: TaskStep, with job: JobID, by rider: PersonID, source: String, request: String = ""

@@ -9,7 +9,7 @@ package import NIOCore
 package import Redis
 
 /// Reading and changing jobs. May be used from any thread.
-package struct JobControl: Sendable {
+package struct JobService: Sendable {
     package let ledger: JobLedger
     package let feed: JobFeed
     package let riders: Riders

@@ -15,14 +15,14 @@ package struct KnownRider: Sendable, Hashable {
 }
 
 /// Reading and changing riders. May be used from any thread.
-package struct RiderControl: Sendable {
+package struct RiderService: Sendable {
     package let riders: Riders
     package let places: GeoIndex
-    package let jobs: JobControl
+    package let jobs: JobService
     /// A rider with a task was not let go.
     package let onKept: @Sendable () -> Void
 
-    package init(riders: Riders, places: GeoIndex, jobs: JobControl, onKept: @escaping @Sendable () -> Void) {
+    package init(riders: Riders, places: GeoIndex, jobs: JobService, onKept: @escaping @Sendable () -> Void) {
         self.riders = riders
         self.places = places
         self.jobs = jobs
@@ -194,7 +194,7 @@ extension Refused {
     /// It can not go, since it has these.
     fileprivate init(hasTasks jobs: [JobID], in zone: ZoneID? = nil) {
         let message =
-            zone.map { "The rider has an active task in \($0) and can not leave it." } ?? RiderControl.activeTask
+            zone.map { "The rider has an active task in \($0) and can not leave it." } ?? RiderService.activeTask
         self.init(code: .activeTask, message: message)
         self.tasks = jobs
     }
