@@ -15,7 +15,7 @@ package struct JobService: Sendable {
     package let riders: Riders
     package let revocations: Revocations
     /// What is known of the rider's readings.
-    package let notes: VerdictNotes
+    package let notes: ValidationSummaryStore
     /// Positions older than this are stale.
     package var freshness: Duration = .seconds(30)
     /// How long a position is kept, and may be shared.
@@ -24,7 +24,7 @@ package struct JobService: Sendable {
     package let onErased: @Sendable (JobID, Int, EndReason) -> Void
 
     package init(
-        ledger: JobLedger, feed: JobFeed, riders: Riders, revocations: Revocations, notes: VerdictNotes,
+        ledger: JobLedger, feed: JobFeed, riders: Riders, revocations: Revocations, notes: ValidationSummaryStore,
         freshness: Duration = .seconds(30), settings: LiveStateSettings = LiveStateSettings(),
         onErased: @escaping @Sendable (JobID, Int, EndReason) -> Void
     ) {

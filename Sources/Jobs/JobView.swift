@@ -83,7 +83,8 @@ extension JobView {
     ///   - now: ms since the epoch.
     ///   - freshness: a position that is older is called stale.
     package init(
-        _ recovery: JobLedger.Recovery, _ feed: JobFeed.State, _ notes: VerdictSummary = VerdictSummary(), now: Int64,
+        _ recovery: JobLedger.Recovery, _ feed: JobFeed.State, _ notes: ValidationSummary = ValidationSummary(),
+        now: Int64,
         freshness: Duration
     ) {
         let record = recovery.record
@@ -140,7 +141,7 @@ extension JobView {
 
     /// Why nothing is shown of a rider that is underway: it shared its position, and does not any more.
     private static func pause(
-        _ record: JobRecord, _ feed: JobFeed.State, _ notes: VerdictSummary, now: Int64
+        _ record: JobRecord, _ feed: JobFeed.State, _ notes: ValidationSummary, now: Int64
     ) -> EndReason? {
         guard let deadline = record.travelDeadline, !record.isTravelling || feed.isClosed else { return nil }
         return deadline <= now ? .timeLimit : notes.wasStoppedByArrival ? .arrived : .deactivated

@@ -34,7 +34,7 @@ package actor ZoneJobsCache {
     package struct ZoneSnapshot: Sendable {
         package var history = VersionedRows()
         /// Of jobs whose riders have shared their positions.
-        package var verdicts: [JobID: VerdictSummary] = [:]
+        package var verdicts: [JobID: ValidationSummary] = [:]
     }
 
     private struct Entry {
@@ -46,7 +46,7 @@ package actor ZoneJobsCache {
     /// One job, as it was read.
     private struct ReadJob: Sendable {
         var row: JobRow
-        package var verdicts: VerdictSummary
+        package var verdicts: ValidationSummary
     }
 
     /// - Throws: what Redis throws.
@@ -119,7 +119,7 @@ package actor ZoneJobsCache {
         // Nobody has shared a position for it yet: there is nothing to read.
         let live =
             open.record.travelDeadline == nil
-            ? self.jobs.loop.makeSucceededFuture((JobFeed.State(), VerdictSummary()))
+            ? self.jobs.loop.makeSucceededFuture((JobFeed.State(), ValidationSummary()))
             : self.jobs.feed.read(open.job).and(self.jobs.notes.read(open.job))
         let (freshness, settings) = (self.jobs.freshness, self.jobs.settings)
         return live.map { feed, notes in
@@ -133,7 +133,7 @@ package actor ZoneJobsCache {
 
 extension JobRow {
     fileprivate init(
-        _ open: ZoneJobs.Open, _ view: JobView, _ tracking: JobTracking, _ notes: VerdictSummary, followers: Int
+        _ open: ZoneJobs.Open, _ view: JobView, _ tracking: JobTracking, _ notes: ValidationSummary, followers: Int
     ) {
         let record = open.record
         self.init(

@@ -22,7 +22,7 @@ package struct Routes: Sendable {
 
     package var jobs: JobService { self.services.jobs }
     var publisher: LocationPublisher { self.services.publisher }
-    package var notes: VerdictNotes { self.services.notes }
+    package var notes: ValidationSummaryStore { self.services.notes }
     var tickets: Tickets { self.services.tickets }
     var signInCodes: SignInCodes { self.services.signInCodes }
     var links: TrackingLinks { self.services.links }

@@ -45,7 +45,7 @@ import Testing
             let until = try await stage.now() + 14_400_000
             _ = try await stage.feed.open(Stage.job, for: Stage.rider, until: until, fence: 7).get()
             try await stage.client.run("SET", stage.positionKey, "here", "PX", "600000")
-            let notes = VerdictNotes(live: stage.client, settings: stage.settings)
+            let notes = ValidationSummaryStore(live: stage.client, settings: stage.settings)
             try await notes.note(Stage.job, counts: [("accepted", 4)]).get()
             #expect(try await stage.client.timeLeft(of: self.verdicts(stage)) > 3_600_000)
             // Arrived: the job goes on, and so does what is known of it.

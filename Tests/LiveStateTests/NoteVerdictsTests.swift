@@ -50,19 +50,19 @@ import Testing
 
     @Test func `what is noted is read back, and nothing is known of a job of which nothing was noted`() async throws {
         try await Stage.set { stage in
-            let notes = VerdictNotes(live: stage.client, settings: stage.settings)
-            #expect(try await notes.read(Stage.job).get() == VerdictSummary())
+            let notes = ValidationSummaryStore(live: stage.client, settings: stage.settings)
+            #expect(try await notes.read(Stage.job).get() == ValidationSummary())
             try await notes.note(
                 Stage.job, counts: [("accepted", 4), ("implausible_speed", 1)],
-                words: [.unavailable(.lowBattery), .proximity(.approaching)]
+                annotations: [.unavailable(.lowBattery), .proximity(.approaching)]
             ).get()
-            var wanted = VerdictSummary()
+            var wanted = ValidationSummary()
             wanted.counts = ["accepted": 4, "implausible_speed": 1]
             (wanted.unavailable, wanted.proximity) = (.lowBattery, .approaching)
             var found = try await notes.read(Stage.job).get()
             (wanted.seenAt, found.sharingAt) = (found.seenAt, nil)
             #expect(found == wanted)
-            try await notes.note(Stage.job, words: [.unavailable(nil)]).get()
+            try await notes.note(Stage.job, annotations: [.unavailable(nil)]).get()
             #expect(try await notes.read(Stage.job).get().unavailable == nil)
         }
     }
@@ -71,12 +71,14 @@ import Testing
         async throws
     {
         try await Stage.set { stage in
-            let notes = VerdictNotes(live: stage.client, settings: stage.settings)
+            let notes = ValidationSummaryStore(live: stage.client, settings: stage.settings)
             let key = stage.keyspace.verdicts(of: Stage.job)
-            try await notes.note(Stage.job, counts: [("accepted", -1), ("held", 2)], words: [.unavailable(.noFix)])
-                .get()
+            try await notes.note(
+                Stage.job, counts: [("accepted", -1), ("held", 2)], annotations: [.unavailable(.noFix)]
+            )
+            .get()
             #expect(try await notes.read(Stage.job).get().seenAt == nil)
-            try await notes.note(Stage.job, counts: [("accepted", 1)], words: [.sharing]).get()
+            try await notes.note(Stage.job, counts: [("accepted", 1)], annotations: [.sharing]).get()
             let found = try await notes.read(Stage.job).get()
             let (seenAt, sharingAt) = (try #require(found.seenAt), try #require(found.sharingAt))
             #expect(seenAt == sharingAt && found.counts == ["accepted": 0, "held": 2])

@@ -38,7 +38,7 @@ import Testing
             try await Riders(ledger: stage.client, settings: stage.settings).carry(Stage.job)
             _ = try await GeoIndex(live: stage.client, settings: stage.settings)
                 .place(Stage.rider, in: ZoneStage.zone, at: fix.place).get()
-            try await VerdictNotes(live: stage.client, settings: stage.settings)
+            try await ValidationSummaryStore(live: stage.client, settings: stage.settings)
                 .note(Stage.job, counts: [("accepted", 1)]).get()
             try await stage.client.run("HSET", stage.jobKey, "zone", ZoneStage.zone.text)
             try await stage.ledger.listing.heed(Stage.job, now: now).get()

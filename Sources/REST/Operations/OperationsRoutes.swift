@@ -236,7 +236,7 @@ extension Routes {
     }
 }
 
-extension VerdictSummary {
+extension ValidationSummary {
     /// Readings that were neither shown nor kept for later.
     fileprivate var refused: Int {
         self.counts.reduce(0) { $0 + (["accepted", "held"].contains($1.key) ? 0 : $1.value) }

@@ -10,7 +10,7 @@ internal import NIOCore
 package struct LoopServices: Sendable {
     package let jobs: JobService
     package let publisher: LocationPublisher
-    package let notes: VerdictNotes
+    package let notes: ValidationSummaryStore
     package let tickets: Tickets
     package let signInCodes: SignInCodes
     package let links: TrackingLinks

@@ -22,7 +22,7 @@ package final class LoopState {
     package let sockets = TLSLoop()
     package let relay: LoopRelay
     package let publisher: LocationPublisher
-    package let notes: VerdictNotes
+    package let notes: ValidationSummaryStore
     /// Of riders who report by REST.
     package private(set) lazy var restTrips = TripValidators(loop: self, most: Self.maxRESTTrips)
     package private(set) lazy var restReporters = RESTReporters(loop: self, most: Self.maxRESTTrips)
@@ -103,7 +103,7 @@ package final class LoopState {
         self.ledger = client(settings.ledger, ofLedger, witnesses.ledger)
         self.writes = client(settings.ledger, ofLedger, witnesses.ledger)
         self.publisher = LocationPublisher(live: self.live, settings: state)
-        self.notes = VerdictNotes(live: self.live, settings: state)
+        self.notes = ValidationSummaryStore(live: self.live, settings: state)
         self.links = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: state)
         self.tickets = Tickets(live: self.live, settings: state)
         self.signInCodes = SignInCodes(live: self.live, settings: state)

@@ -135,7 +135,7 @@ package final class TripValidators {
         self.loop.trail.record(.suggested(state, key.job, by: key.rider))
         let stops = state == .arrived && self.loop.settings.arrivalStopsTravel
         let noted = self.loop.notes.note(
-            key.job, words: [.proximity(state)] + (stops ? [.stoppedByArrival(true)] : []),
+            key.job, annotations: [.proximity(state)] + (stops ? [.stoppedByArrival(true)] : []),
             message: .proximity(job: key.job, state))
         if stops {
             let jobs = self.loop.jobs
@@ -188,10 +188,10 @@ package final class TripValidators {
             // Only who has the job may switch it on.
             bound.value.entries[key]?.isAssigned = true
             // What was the matter when travel mode was on before, or with another rider, is over.
-            var words: [VerdictNotes.Word] = isNew ? [.unavailable(nil), .sharing] : []
-            if bound.value.loop.settings.arrivalStopsTravel { words.append(.stoppedByArrival(false)) }
+            var annotations: [ValidationSummaryStore.Annotation] = isNew ? [.unavailable(nil), .sharing] : []
+            if bound.value.loop.settings.arrivalStopsTravel { annotations.append(.stoppedByArrival(false)) }
             guard !words.isEmpty else { return }
-            bound.value.loop.notes.note(key.job, words: words).whenFailure { _ in
+            bound.value.loop.notes.note(key.job, annotations: annotations).whenFailure { _ in
                 if isNew { bound.value.entries[key]?.trip.noticeWasLost() }
             }
         }
@@ -278,7 +278,7 @@ package final class TripValidators {
                 return loop.makeSucceededFuture(true)
             }
             let message = ServerMessage.unavailable(job: key.job, reason, tellsReason: true)
-            return notes.note(key.job, words: [.unavailable(reason)], message: message).map { true }
+            return notes.note(key.job, annotations: [.unavailable(reason)], message: message).map { true }
         }.flatMapErrorThrowing { error in
             bound.value.entries[key]?.trip.noticeWasLost()
             throw error
@@ -292,7 +292,7 @@ package final class TripValidators {
             return
         }
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        self.loop.notes.note(key.job, words: [.unavailable(nil)]).whenFailure { _ in
+        self.loop.notes.note(key.job, annotations: [.unavailable(nil)]).whenFailure { _ in
             bound.value.entries[key]?.trip.noticeWasLost()
         }
     }

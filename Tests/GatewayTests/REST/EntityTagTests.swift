@@ -19,7 +19,7 @@ import Testing
             statusAt: 1_795_248_617_611, epoch: "8k2p", head: Self.head, isTravelling: true, travelDeadline: nil,
             fence: 1)
         change(&record)
-        var notes = VerdictSummary()
+        var notes = ValidationSummary()
         notes.unavailable = unavailable
         return JobView(
             JobLedger.Recovery(record: record, isReset: false, missed: []), feed, notes, now: now,

@@ -30,11 +30,12 @@ import Testing
         let riders = Riders(ledger: client, settings: settings)
         let jobs = JobService(
             ledger: gateway.ledger, feed: gateway.feed, riders: riders, revocations: revocations,
-            notes: VerdictNotes(live: client, settings: settings)
+            notes: ValidationSummaryStore(live: client, settings: settings)
         ) { _, _, _ in }
         let services = LoopServices(
             jobs: jobs, publisher: LocationPublisher(live: client, settings: settings),
-            notes: VerdictNotes(live: client, settings: settings), tickets: Tickets(live: client, settings: settings),
+            notes: ValidationSummaryStore(live: client, settings: settings),
+            tickets: Tickets(live: client, settings: settings),
             signInCodes: SignInCodes(live: client, settings: settings),
             links: TrackingLinks(ledger: client, settings: settings),
             requests: IdempotencyRecords(writes: client, settings: settings),

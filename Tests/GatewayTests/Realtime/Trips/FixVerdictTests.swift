@@ -65,7 +65,7 @@ import Testing
     private static func counts(
         _ gateway: RunningGateway, _ job: JobID, _ wanted: [String: Int]
     ) async throws {
-        let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+        let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
         try await becomes("the counts are \(wanted)", every: .milliseconds(10)) {
             try await notes.read(job).get().counts == wanted
         }
@@ -263,7 +263,7 @@ import Testing
                 #expect(answer == "travel_mode_off travel_mode_off")
             }
             try await gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="travel_mode_off"} 1"#)
-            let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+            let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
             #expect(try await notes.read(job).get().counts == [:])
         }
     }

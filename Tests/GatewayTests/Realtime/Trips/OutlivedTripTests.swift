@@ -63,7 +63,7 @@ import Testing
     }
 
     private static func unavailable(_ gateway: RunningGateway, _ job: String) async throws -> UnavailableReason? {
-        let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+        let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
         return try await notes.read(JobID(job)!).get().unavailable
     }
 

@@ -143,7 +143,7 @@ import Testing
                 try await Self.becomesUnavailable(.network, &seen)
                 let text = try await gateway.rest("GET", "/api/v1/jobs/job-1/verdicts", by: "rider-1", .rider).text
                 #expect(text.contains(#""unavailable":"network""#), "\(text)")
-                let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+                let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
                 // As often as it takes: what is slow here is silent again.
                 for step in 1...30_000 as ClosedRange<Int64> {
                     _ = try await Self.send(gateway, Self.fix(south: 390, ago: 40_000 - step))
@@ -162,7 +162,7 @@ import Testing
         try await Self.run(["job-1"], Self.oldSoon) { gateway in
             let shown = try await Self.send(gateway, Self.fix(south: 400, ago: 40_000))
             #expect(shown.status == 200)
-            let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+            let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
             try await becomes("it is told that its readings are of no use") {
                 let older = try await Self.send(gateway, Self.fix(south: 390, ago: 50_000))
                 #expect(older.status == 422 || older.status == 200, "\(older)")
@@ -179,7 +179,7 @@ import Testing
             #expect(off.status == 200)
             let late = try await Self.explain(gateway, "hidden")
             #expect(late.status == 403 && late.member("code") == "travel_mode_off")
-            let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+            let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
             let known = try await notes.read(JobID("job-1")!).get()
             #expect(known.unavailable == nil)
         }

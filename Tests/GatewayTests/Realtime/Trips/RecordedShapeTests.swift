@@ -171,7 +171,7 @@ import Tracking
                 }
             }
         }
-        let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+        let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
         // A reading that was held and refuted is counted twice.
         func isAllCounted() -> Bool {
             let all = journey.counts.values.reduce(0, +) - journey.counts["implausible_speed", default: 0]

@@ -81,7 +81,7 @@ import Testing
                         }
                     }
                 }
-                let notes = VerdictNotes(live: gateway.client, settings: gateway.settings.liveState)
+                let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
                 var counts = try await notes.read(job).get().counts
                 // The session's end counts the rest.
                 while counts.values.reduce(0, +) < sent { counts = try await notes.read(job).get().counts }

@@ -6,7 +6,7 @@ package import NIOCore
 package import Redis
 
 /// Writes and reads the results at the live instance. Safe to use from any thread.
-package struct VerdictNotes: Sendable {
+package struct ValidationSummaryStore: Sendable {
     private let live: RedisClient
     private let keyspace: Keyspace
     private let lifetime: RedisCommand.Word
@@ -19,7 +19,7 @@ package struct VerdictNotes: Sendable {
     }
 
     /// A fact about the rider; `nil` clears it.
-    package enum Word: Sendable, Hashable {
+    package enum Annotation: Sendable, Hashable {
         case unavailable(UnavailableReason?)
         case proximity(ProximityState?)
         /// Travel mode was switched off automatically on arrival.
@@ -32,10 +32,11 @@ package struct VerdictNotes: Sendable {
     ///   - counts: how many more fixes got which verdict; at most 16 verdicts.
     ///   - message: sent to the job's followers.
     package func note(
-        _ job: JobID, counts: [(verdict: String, count: Int)] = [], words: [Word] = [], message: ServerMessage? = nil
+        _ job: JobID, counts: [(verdict: String, count: Int)] = [], annotations: [Annotation] = [],
+        message: ServerMessage? = nil
     ) -> EventLoopFuture<Void> {
-        let texts = words.map { word in
-            switch word {
+        let texts = annotations.map { annotation in
+            switch annotation {
             case .unavailable(let reason): "unavailable \(reason?.rawValue ?? "-")"
             case .proximity(let state): "proximity \(state?.rawValue ?? "-")"
             case .stoppedByArrival(let isSo): "stopped \(isSo ? "arrived" : "-")"
@@ -52,11 +53,11 @@ package struct VerdictNotes: Sendable {
         ).map { _ in }
     }
 
-    package func read(_ job: JobID) -> EventLoopFuture<VerdictSummary> {
+    package func read(_ job: JobID) -> EventLoopFuture<ValidationSummary> {
         let key = self.keyspace.verdicts(of: job)
         return self.live.send(["HGETALL", .text(key)]).map { answer in
             let texts = (answer.array ?? []).map { $0.text ?? "" }
-            var (summary, isOurs) = (VerdictSummary(), true)
+            var (summary, isOurs) = (ValidationSummary(), true)
             for index in stride(from: 0, to: texts.count - 1, by: 2) {
                 isOurs = summary.take(texts[index], texts[index + 1]) && isOurs
             }
@@ -66,7 +67,7 @@ package struct VerdictNotes: Sendable {
     }
 }
 
-extension VerdictSummary {
+extension ValidationSummary {
     /// Applies one field of the hash. A malformed field changes nothing.
     ///
     /// - Returns: whether the field is valid.

@@ -2,7 +2,7 @@
 // of the rider, and how near it seems to be. No place is among it.
 
 /// The answer to `GET jobs/{job}/verdicts`.
-public struct VerdictSummary: Sendable, Hashable {
+public struct ValidationSummary: Sendable, Hashable {
     /// How many got which verdict; those that none got are missing.
     public var counts: [String: Int] = [:]
     /// Why nothing is seen of the rider; `nil` when there is nothing to explain, or it is not known.
