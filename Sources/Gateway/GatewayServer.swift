@@ -114,8 +114,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
         // The zones that operations look at are read once for all who look, by the first loop.
         var lookout = Lookout(services[0])
-        let herald = GatewayHerald(name: self.settings.name, fleet: fleet, registry: lookout.registry)
-        lookout.herald = .init(id: herald.id) { await herald.health().health }
+        let healthReporter = HealthReporter(name: self.settings.name, fleet: fleet, registry: lookout.registry)
+        lookout.herald = .init(id: healthReporter.id) { await healthReporter.health().health }
         let shared = SharedServices(
             settings: self.settings.realtime, pages: Pages(settings: self.settings.pages), topics: self.settings.topics,
             quotas: quotas, revocations: revocations, eventCounts: eventCounts, loops: LoopMap(states, loops: loops),
@@ -147,11 +147,11 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let consumer = self.settings.queue.map {
             QueueConsumer(queue: $0, routes: routes[0], notes: routing.counts.services, logger: self.logger)
         }
-        try await self.serve(connections, management, fleet, herald, consumer)
+        try await self.serve(connections, management, fleet, healthReporter, consumer)
     }
 
     private func serve(
-        _ connections: Connections, _ management: Connections, _ fleet: Fleet, _ herald: GatewayHerald,
+        _ connections: Connections, _ management: Connections, _ fleet: Fleet, _ healthReporter: HealthReporter,
         _ consumer: QueueConsumer?
     ) async throws {
         // Only connections that stay HTTP become a task; a session costs none.
@@ -185,7 +185,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         await withDiscardingTaskGroup { group in
             if let keys = self.settings.issuerKeys { group.addTask { await keys.run() } }
             if let consumer { group.addTask { await consumer.run() } }
-            group.addTask { await herald.run() }
+            group.addTask { await healthReporter.run() }
             await self.onListening(ports)
             // Ends by cancellation too: then there is no time left to drain.
             try? await gracefulShutdown()

@@ -9,7 +9,7 @@ internal import REST
 internal import TrafficControl
 
 /// Says how this gateway is, every few seconds.
-package actor GatewayHerald {
+package actor HealthReporter {
     /// No other gateway's, nor that of this one when it starts again.
     nonisolated let id: String
     private let name: String
@@ -23,7 +23,7 @@ package actor GatewayHerald {
 
     private struct Trips {
         var last: TimeAmount?
-        var window = LatencyWindow(most: GatewayHerald.tripsKept)
+        var window = LatencyWindow(most: HealthReporter.tripsKept)
 
         mutating func add(_ trip: TimeAmount?) {
             self.last = trip
