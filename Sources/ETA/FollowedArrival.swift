@@ -135,10 +135,10 @@ struct FollowedArrival {
     private func isUnknown(now: UInt64) -> Bool { if case .ok = self.time.state(now: now) { false } else { true } }
 
     /// How the rider gets there.
-    private var way: Round.Way {
-        var stops = self.before.map { Round.Stop(destination: $0.map { Spot($0) }) }
-        stops.append(Round.Stop(destination: Spot(self.destination)))
-        return Round(stops: stops).way(to: stops.count - 1)
+    private var way: MultiStopRoute.Way {
+        var stops = self.before.map { MultiStopRoute.Stop(destination: $0.map { Spot($0) }) }
+        stops.append(MultiStopRoute.Stop(destination: Spot(self.destination)))
+        return MultiStopRoute(stops: stops).way(to: stops.count - 1)
     }
 
     private var stopsBefore: Int64? { self.before.isEmpty ? nil : Int64(self.before.count) }

@@ -6,18 +6,18 @@ package import NIOCore
 
 /// Where the stops before a job are. May be used from any thread.
 package struct StopsBefore: Sendable {
-    package let rounds: RiderRounds
+    package let stopSequences: StopSequenceStore
     package let ledger: JobLedger
 
-    package init(rounds: RiderRounds, ledger: JobLedger) {
-        self.rounds = rounds
+    package init(stopSequences: StopSequenceStore, ledger: JobLedger) {
+        self.stopSequences = stopSequences
         self.ledger = ledger
     }
 
     /// - Parameter rider: whose stops they must be; those of others, and those that have been made, do not count.
     /// - Returns: in their order, `nil` for one of which it is not known where it is.
     package func stops(before job: JobID, of rider: PersonID) -> EventLoopFuture<[Coordinate?]> {
-        self.rounds.stops(before: job).flatMap { jobs in
+        self.stopSequences.stops(before: job).flatMap { jobs in
             EventLoopFuture.whenAllSucceed(jobs.map { self.ledger.recover($0) }, on: self.ledger.eventLoop)
         }.map { recoveries in
             recoveries.compactMap { recovery in

@@ -105,11 +105,11 @@ import Testing
 
     @Test func `a round is told for two minutes, and none forgets it`() async throws {
         try await Stage.set { stage in
-            let rounds = RiderRounds(live: stage.client, settings: stage.settings)
+            let rounds = StopSequenceStore(live: stage.client, settings: stage.settings)
             let others = (1...12).map { JobID("job-\($0)")! }
             var heard: [[JobID]] = [try await rounds.stops(before: Stage.job).get()]
             for stops in [Array(others.prefix(2)), others, []] {
-                try await rounds.tell(stops, before: Stage.job).get()
+                try await rounds.store(stops, before: Stage.job).get()
                 heard.append(try await rounds.stops(before: Stage.job).get())
             }
             #expect(heard == [[], Array(others.prefix(2)), Array(others.prefix(9)), []])

@@ -95,7 +95,7 @@ import Testing
 
     @Test func `a rider's second job is reached by way of the first, with the time spent there`() throws {
         let (first, second) = (Self.away(3000), Self.away(-3000))
-        let round = Round(stops: [.init(destination: first, seconds: 240), .init(destination: second)])
+        let round = MultiStopRoute(stops: [.init(destination: first, seconds: 240), .init(destination: second)])
         #expect(round.way(to: 0) == .by([first], standingSeconds: 0))
         #expect(round.way(to: 1) == .by([first, second], standingSeconds: 240))
         let estimator = Self.travelled(0, metersPerSecond: 0)
@@ -107,7 +107,9 @@ import Testing
     }
 
     @Test func `behind a stop that nobody knows where it is, it is after that stop, and no time is made up`() {
-        let round = Round(stops: [.init(destination: nil), .init(destination: Self.away(10)), .init(destination: nil)])
+        let round = MultiStopRoute(stops: [
+            .init(destination: nil), .init(destination: Self.away(10)), .init(destination: nil),
+        ])
         #expect(round.way(to: 1) == .afterStops(1) && round.way(to: 2) == .nowhere && round.way(to: 0) == .nowhere)
         let estimator = Self.travelled(0, metersPerSecond: 0)
         #expect(estimator.seconds(by: round.way(to: 1), from: Self.start.spot) == nil)

@@ -32,7 +32,7 @@ package final class LoopState {
     package let signInCodes: SignInCodes
     package let riders: RiderService
     package let pool: ZonePool
-    let rounds: RiderRounds
+    let stopSequences: StopSequenceStore
     /// `nil` where no place of an address is looked up.
     package let geocoder: Geocoder?
     /// Shared with the other loops.
@@ -125,7 +125,7 @@ package final class LoopState {
             onKept: { counts.value.add(.ridersKeptOnline) })
         self.pool = ZonePool(ledger: self.ledger, live: self.live, settings: state)
         self.geocoder = routing.geocoder?(JobArrivals(live: self.live, settings: state))
-        self.rounds = RiderRounds(live: self.live, settings: state)
+        self.stopSequences = StopSequenceStore(live: self.live, settings: state)
         let spread = max(1, Self.subscriberConnections / loops)
         var bounds = ResyncScheduler<JobID>.Bounds()
         bounds.mostInFlight = max(1, Self.maxResyncs / loops)
@@ -146,7 +146,8 @@ package final class LoopState {
             limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
             arrivals: ArrivalTimes(
                 eventLoop: eventLoop, arrivals: JobArrivals(live: self.live, settings: state),
-                before: StopsBefore(rounds: self.rounds, ledger: self.jobs.ledger), settings: settings.arrivals,
+                before: StopsBefore(stopSequences: self.stopSequences, ledger: self.jobs.ledger),
+                settings: settings.arrivals,
                 freshness: settings.freshness, routing: routing, logger: logger),
             freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness),
             isRevocationStateStale: { [reader = self.revocationReader] in reader.isRevocationStateStale },

@@ -1,4 +1,4 @@
-// Riders who report by requests: they are told what a session's rider is told (RiderGuidance, RiderRound), in the answers to
+// Riders who report by requests: they are told what a session's rider is told (RiderGuidance, StopSequence), in the answers to
 // their requests. No end of a session says that one of them is gone, so its silence does: when nothing came for so long that
 // what is shown is old, and nobody else has shown anything, its connection is gone.
 
@@ -13,7 +13,7 @@ internal import TrafficControl
 package final class RESTReporters {
     private struct Entry {
         var rate = ReportRate()
-        let round: RiderRound
+        let stopSequence: StopSequence
         var published = PublishedPositions(most: LocationReport.mostJobs)
         /// Those it told of last, at most `LocationReport.mostJobs`.
         var jobs: [JobID] = []
@@ -48,8 +48,8 @@ package final class RESTReporters {
     package func batchValidated(_ jobs: [JobID], accepted: [JobID], of rider: PersonID) -> Guidance {
         self.reportReceived(for: jobs, of: rider)
         guard let index = self.entries.index(forKey: rider) else { return Guidance() }
-        self.entries.values[index].round.stops = jobs
-        for job in accepted { self.entries.values[index].round.accepted(job) }
+        self.entries.values[index].stopSequence.stops = jobs
+        for job in accepted { self.entries.values[index].stopSequence.accepted(job) }
         // Reports come, and nobody is shown one: that is a silence too.
         for job in jobs where !accepted.contains(job) {
             self.loop.restTrips.reportUnavailability(of: self.trip(job, rider))
@@ -116,7 +116,7 @@ package final class RESTReporters {
         {
             self.entries.removeValue(forKey: oldest.key)?.silence?.cancel()
         }
-        return Entry(round: RiderRound(rounds: self.loop.rounds))
+        return Entry(stopSequence: StopSequence(stopSequences: self.loop.stopSequences))
     }
 
     private func becameSilent(_ rider: PersonID) {

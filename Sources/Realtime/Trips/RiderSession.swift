@@ -31,7 +31,7 @@ package final class RiderSession {
     private(set) lazy var guidance = RiderGuidance(session: self.session, loop: self.loop, trips: self.trips)
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
 
-    private lazy var round = RiderRound(rounds: self.loop.rounds)
+    private lazy var stopSequence = StopSequence(stopSequences: self.loop.stopSequences)
 
     init(session: Session, loop: LoopState) {
         self.session = session
@@ -45,7 +45,7 @@ package final class RiderSession {
 
     func report(_ report: LocationReport, _ grant: Grant) {
         HotPath.pass(.riderSession)
-        self.round.stops = [report.job] + report.alsoFor
+        self.stopSequence.stops = [report.job] + report.alsoFor
         guard !report.alsoFor.isEmpty else { return self.reportOne(report, grant) }
         for one in report.forEachJob { self.reportOne(one, grant) }
     }
@@ -177,7 +177,7 @@ package final class RiderSession {
     /// - Parameter listeners: who heard it; `nil` when it had been taken before, and that is not known.
     private func accepted(_ report: ReportQueue.Report, _ grant: Grant, listeners: Int?) {
         if grant.allows(.beAvailable) { self.presence.positionAccepted(at: report.fix.place) }
-        self.round.accepted(report.job)
+        self.stopSequence.accepted(report.job)
         self.accept(report.answer)
         if let listeners { self.guidance.published(report.fix, report.job, grant, listeners) }
     }

@@ -31,7 +31,7 @@ import Testing
             self.arrivals = ArrivalTimes(
                 eventLoop: client.eventLoop, arrivals: JobArrivals(live: client, settings: settings),
                 before: StopsBefore(
-                    rounds: RiderRounds(live: client, settings: settings),
+                    stopSequences: StopSequenceStore(live: client, settings: settings),
                     ledger: JobLedger(ledger: client, settings: settings)), settings: ArrivalSettings(),
                 freshness: .seconds(30), routing: self.routing, logger: Logger(label: "test")
             ) { (UInt64(clock.seconds * 1e9), ArrivalClockTests.epoch + Int64(clock.seconds * 1000)) }

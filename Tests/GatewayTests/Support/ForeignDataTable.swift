@@ -105,7 +105,7 @@ extension ForeignData {
             },
             meet: { trial in
                 _ = try? await trial.client(.live) { client in
-                    try await RiderRounds(live: client, settings: trial.gateway.settings.liveState)
+                    try await StopSequenceStore(live: client, settings: trial.gateway.settings.liveState)
                         .stops(before: trial.job).get()
                 }
             }, key: { $0.keyspace.before($0.job) }),

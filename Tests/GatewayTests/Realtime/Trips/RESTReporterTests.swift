@@ -108,7 +108,7 @@ import Testing
             let sent = try await Self.send(
                 gateway, Self.fix(south: 400, ago: 0), to: "job-2", others: #""jobs":["job-1","job-3"],"#)
             #expect(sent.text.contains(#""accepted":["job-2","job-1","job-3"]"#), "\(sent)")
-            let rounds = RiderRounds(live: gateway.client, settings: gateway.settings.liveState)
+            let rounds = StopSequenceStore(live: gateway.client, settings: gateway.settings.liveState)
             for (job, before) in [("job-1", ["job-2"]), ("job-3", ["job-2", "job-1"]), ("job-2", [])] {
                 var stops = try await rounds.stops(before: JobID(job)!).get().map(\.text)
                 while stops != before { stops = try await rounds.stops(before: JobID(job)!).get().map(\.text) }
@@ -127,7 +127,7 @@ import Testing
                     _ = try await answers.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
                 }
             }
-            let rounds = RiderRounds(live: gateway.client, settings: gateway.settings.liveState)
+            let rounds = StopSequenceStore(live: gateway.client, settings: gateway.settings.liveState)
             try await becomes("its stops are known") {
                 try await rounds.stops(before: JobID("job-2")!).get().map(\.text) == ["job-1"]
             }

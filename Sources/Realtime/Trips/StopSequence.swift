@@ -6,17 +6,17 @@ internal import LiveState
 internal import NIOCore
 
 /// What one session of a rider tells of its round. Confined to the session's loop.
-final class RiderRound {
-    private let rounds: RiderRounds
+final class StopSequence {
+    private let stopSequences: StopSequenceStore
     /// Jobs in the order of their stops, as they were reported previous.
     var stops: [JobID] = []
     /// What was said of each job that is not first, and when.
     private var published: [JobID: (before: [JobID], at: NIODeadline)] = [:]
 
-    /// Between two times that the same is said: twice before it would be forgotten (`RiderRounds.lifetime`).
+    /// Between two times that the same is said: twice before it would be forgotten (`StopSequenceStore.lifetime`).
     private static let renewalInterval = TimeAmount.seconds(50)
 
-    init(rounds: RiderRounds) { self.rounds = rounds }
+    init(stopSequences: StopSequenceStore) { self.stopSequences = stopSequences }
 
     /// A position was taken for the job, so it is this rider's.
     func accepted(_ job: JobID) {
@@ -32,6 +32,6 @@ final class RiderRound {
         }
         self.published[job] = before.isEmpty ? nil : (before, now)
         // What is not kept is said again with the renewal.
-        _ = self.rounds.tell(before, before: job)
+        _ = self.stopSequences.store(before, before: job)
     }
 }

@@ -6,7 +6,7 @@ package import NIOCore
 package import Redis
 
 /// The stops before a job. Safe to use from any thread.
-package struct RiderRounds: Sendable {
+package struct StopSequenceStore: Sendable {
     /// How long a sequence of stops is valid after it was reported.
     package static let lifetime = Duration.seconds(120)
     /// Maximum number of stops before a job: the number of other jobs in one report.
@@ -24,7 +24,7 @@ package struct RiderRounds: Sendable {
     ///   - stops: jobs whose stops come first, in order; an empty list clears them.
     ///   - job: a job for which the rider shares its position.
     /// - Throws: (in the future) `RedisError`.
-    package func tell(_ stops: [JobID], before job: JobID) -> EventLoopFuture<Void> {
+    package func store(_ stops: [JobID], before job: JobID) -> EventLoopFuture<Void> {
         self.live.send([
             "SET", .text(self.keyspace.before(job)),
             .text(stops.prefix(Self.mostStops).map(\.text).joined(separator: " ")), "PX",

@@ -2,7 +2,7 @@
 // first; and where that way is not known, that it comes after another stop.
 
 /// The stops of a rider's round, in the order they are made.
-package struct Round: Hashable, Sendable {
+package struct MultiStopRoute: Hashable, Sendable {
     /// s that a stop takes, where nothing else is known.
     package static let usualStop = 180.0
 
@@ -12,7 +12,7 @@ package struct Round: Hashable, Sendable {
         /// s to be spent there.
         package var seconds: Double
 
-        package init(destination: Spot?, seconds: Double = Round.usualStop) {
+        package init(destination: Spot?, seconds: Double = MultiStopRoute.usualStop) {
             (self.destination, self.seconds) = (destination, seconds)
         }
     }
@@ -44,7 +44,7 @@ package struct Round: Hashable, Sendable {
 
 extension TravelEstimator {
     /// s from the last reading to the end of a way; `nil` before the first reading, or for a way that is not known.
-    package func seconds(by way: Round.Way, from start: Spot) -> Double? {
+    package func seconds(by way: MultiStopRoute.Way, from start: Spot) -> Double? {
         guard case .by(let places, let standingSeconds) = way else { return nil }
         var (total, from) = (standingSeconds, start)
         for place in places {
