@@ -78,7 +78,7 @@ extension JobService {
                 )
                 switch answer.value {
                 case .published(let event):
-                    self.list(job)
+                    self.updateZoneListing(of: job)
                     return self.ending(
                         job, status,
                         .applied(event.id, isReplicationUnconfirmed: isReplicationUnconfirmed, isRepeat: false), actor)

@@ -61,7 +61,7 @@ extension JobService {
                 self.move(job, to: parties, record, occurredAt).flatMap { answer in
                     switch answer.value {
                     case .assigned(let fence), .unchanged(let fence):
-                        self.list(job)
+                        self.updateZoneListing(of: job)
                         let assigned = Assigned(parties: parties, fence: fence)
                         return self.leave(job, record.rider, parties.rider, outcome, by: actor).map {
                             Durable(value: assigned, replicas: answer.replicas)
@@ -103,7 +103,7 @@ extension JobService {
     package func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
         self.take(new.job, for: new.rider, from: nil, by: new.actor).flatMap { task in
             self.ledger.createDurably(new, epoch: epoch).flatMap { creation in
-                self.list(new.job)
+                self.updateZoneListing(of: new.job)
                 guard case .exists = creation.value, task?.isNew == true else {
                     return self.loop.makeSucceededFuture(creation)
                 }

@@ -70,7 +70,7 @@ package struct JobService: Sendable {
             let loop = self.loop
             switch answer.value {
             case .published(let event), .repeated(let event):
-                self.list(job)
+                self.updateZoneListing(of: job)
                 let event = Durable(value: event, replicas: answer.replicas)
                 return self.finish(job, as: status, by: actor).map { event }
             case .notAllowed(let current):
@@ -185,5 +185,5 @@ package struct JobService: Sendable {
     package var loop: any EventLoop { self.ledger.eventLoop }
 
     /// After each change of a job, for operations to find it. Nobody waits for it: what fails is made good by the next change.
-    package func list(_ job: JobID) { _ = self.ledger.listing.heed(job, now: .now) }
+    package func updateZoneListing(of job: JobID) { _ = self.ledger.listing.update(job, now: .now) }
 }

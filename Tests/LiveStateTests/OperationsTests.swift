@@ -41,7 +41,7 @@ import Testing
             try await ValidationSummaryStore(live: stage.client, settings: stage.settings)
                 .note(Stage.job, counts: [("accepted", 1)]).get()
             try await stage.client.run("HSET", stage.jobKey, "zone", ZoneStage.zone.text)
-            try await stage.ledger.listing.heed(Stage.job, now: now).get()
+            try await stage.ledger.listing.update(Stage.job, now: now).get()
             try await GatewayRegistry(live: stage.client, settings: stage.settings)
                 .announce("gateway-1", Array("{}".utf8), followed: [Stage.job: 1], now: now).get()
             for line in lines {

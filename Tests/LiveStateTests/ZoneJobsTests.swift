@@ -24,7 +24,7 @@ import Testing
         let new = NewJob(
             job: JobID(name)!, kind: .service, customer: PersonID("anna")!, zone: zone, actor: PersonID("orders")!)
         _ = try await ledger.create(new, epoch: "epoch-\(name)").get()
-        try await ledger.listing.heed(JobID(name)!, now: time).get()
+        try await ledger.listing.update(JobID(name)!, now: time).get()
     }
 
     @Test func `an open job is listed in its zone, the newest first, and one without a zone under a dash`() async throws
@@ -55,7 +55,7 @@ import Testing
         try await Self.atLedger { ledger, _ in
             try await Self.make("a", in: Self.rome, ledger)
             _ = try await ledger.publish(.cancelled, of: JobID("a")!, by: PersonID("orders")!, source: "rest").get()
-            for job in ["a", "unknown"] { try await ledger.listing.heed(JobID(job)!, now: Self.now).get() }
+            for job in ["a", "unknown"] { try await ledger.listing.update(JobID(job)!, now: Self.now).get() }
             let listed = try await ledger.listing.listed(in: Self.rome).get()
             #expect(listed.isEmpty)
         }

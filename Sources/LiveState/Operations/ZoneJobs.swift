@@ -29,7 +29,7 @@ package struct ZoneJobs: Sendable {
     ///
     /// - Parameter now: ms since the epoch.
     /// - Throws: (in the future) `RedisError`; the list is then unchanged.
-    package func heed(_ job: JobID, now: Int64) -> EventLoopFuture<Void> {
+    package func update(_ job: JobID, now: Int64) -> EventLoopFuture<Void> {
         self.ledger.send(["HMGET", .text(self.keyspace.job(job)), "zone", "status"]).flatMap { answer in
             let fields = answer.array ?? []
             guard fields.count == 2, fields[1] != .null else { return self.ledger.eventLoop.makeSucceededVoidFuture() }

@@ -219,7 +219,7 @@ extension Routes {
                 Refused(
                     code: .illegalTransition, message: "The job is \(status.rawValue) and can no longer be changed.",
                     status: status))
-        case .changed, .unchanged: self.jobs.list(requested.job)
+        case .changed, .unchanged: self.jobs.updateZoneListing(of: requested.job)
         }
         if isRedirected { try await self.answer(self.jobs.feed.forgetArrival(requested.job)) }
         var isReplicationUnconfirmed = description.isReplicationUnconfirmed
