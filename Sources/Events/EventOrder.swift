@@ -11,9 +11,9 @@ package enum EventOrder: Sendable, Hashable {
     /// Ignore it: the job already has this status or a later one.
     case superseded
     /// A status in between is missing: the sender should retry.
-    case early
+    case notYet
     /// The job can never reach it; the reason is a sentence.
-    case never(String)
+    case rejected(String)
 
     /// - Parameters:
     ///   - currentAt: when the job became `current`, ms since the epoch.
@@ -22,7 +22,7 @@ package enum EventOrder: Sendable, Hashable {
         _ status: JobStatus, of kind: JobKind, after current: JobStatus, since currentAt: Int64, occurredAt: Int64?
     ) {
         guard kind.statuses.contains(status) else {
-            self = .never("A \(kind.rawValue) never has the status \(status.rawValue).")
+            self = .rejected("A \(kind.rawValue) never has the status \(status.rawValue).")
             return
         }
         let isBehind = status == current || Self.reaches(current, from: status)
@@ -30,7 +30,7 @@ package enum EventOrder: Sendable, Hashable {
         let mayFollow = status.predecessors.contains(current)
         switch (isBehind, isAhead) {
         case (true, false): self = .superseded
-        case (false, true): self = mayFollow ? .next : .early
+        case (false, true): self = mayFollow ? .next : .notYet
         case (true, true):
             guard status != current else {
                 self = .superseded
@@ -38,9 +38,9 @@ package enum EventOrder: Sendable, Hashable {
             }
             // Without a time, apply what may follow and ignore what may not.
             let isNewer = occurredAt.map { $0 >= currentAt } ?? mayFollow
-            self = isNewer ? (mayFollow ? .next : .early) : .superseded
+            self = isNewer ? (mayFollow ? .next : .notYet) : .superseded
         case (false, false):
-            self = .never("The job is \(current.rawValue) and cannot become \(status.rawValue).")
+            self = .rejected("The job is \(current.rawValue) and cannot become \(status.rawValue).")
         }
     }
 

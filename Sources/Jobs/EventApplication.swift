@@ -15,9 +15,9 @@ package enum EventOutcome: Sendable, Hashable {
     /// The job stands further, or something newer was decided.
     case superseded(JobStatus?)
     /// What must come before it is missing.
-    case early(String, JobStatus?)
+    case notYet(String, JobStatus?)
     /// It can never be done.
-    case never(String, JobStatus?)
+    case rejected(String, JobStatus?)
 }
 
 /// Something newer was decided about who has the job.
@@ -57,7 +57,7 @@ extension JobService {
             }
         }.flatMapErrorThrowing { error in
             guard let refused = error as? Refused, refused.isOfRider else { throw error }
-            return .early(refused.message, nil)
+            return .notYet(refused.message, nil)
         }
     }
 
@@ -132,7 +132,7 @@ extension JobService {
             case let refused as Refused where refused.code == .notFound: return Self.notCreatedYet
             // The rider may come online, or be done with another.
             case let refused as Refused where refused.isOfRider:
-                return .early(refused.message, nil)
+                return .notYet(refused.message, nil)
             // It has ended since.
             case let refused as Refused where refused.code == .illegalTransition: return .superseded(refused.status)
             default: throw error
@@ -154,17 +154,17 @@ extension JobService {
         }
     }
 
-    private static let notCreatedYet = EventOutcome.early("There is no such job yet.", nil)
+    private static let notCreatedYet = EventOutcome.notYet("There is no such job yet.", nil)
 }
 
 extension EventOutcome {
     fileprivate init(_ order: EventOrder, _ current: JobStatus) {
         self =
             switch order {
-            case .next: .early("The job changed in between.", current)
+            case .next: .notYet("The job changed in between.", current)
             case .superseded: .superseded(current)
-            case .early: .early("The job is \(current.rawValue): what comes before this is missing.", current)
-            case .never(let reason): .never(reason, current)
+            case .notYet: .notYet("The job is \(current.rawValue): what comes before this is missing.", current)
+            case .rejected(let reason): .rejected(reason, current)
             }
     }
 }

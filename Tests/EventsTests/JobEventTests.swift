@@ -86,8 +86,8 @@ import Testing
         #expect(self.order(.accepted, after: .inTransit) == .superseded)
         #expect(self.order(.accepted, after: .accepted) == .superseded)
         #expect(self.order(.pendingVendorAcceptance, after: .cancelled) == .superseded)
-        #expect(self.order(.inTransit, after: .accepted) == .early)
-        #expect(self.order(.completed, after: .assigned, kind: .service) == .early)
+        #expect(self.order(.inTransit, after: .accepted) == .notYet)
+        #expect(self.order(.completed, after: .assigned, kind: .service) == .notYet)
         // However late or early it says it is: the lifecycle knows.
         #expect(self.order(.accepted, after: .inTransit, at: 2000) == .superseded)
         #expect(self.order(.accepted, after: .pendingVendorAcceptance, at: 1) == .next)
@@ -95,19 +95,19 @@ import Testing
 
     @Test func `what never can follow is refused`() {
         for (status, current) in [(JobStatus.cancelled, JobStatus.delivered), (.delivered, .cancelled)] {
-            guard case .never = self.order(status, after: current) else {
+            guard case .rejected = self.order(status, after: current) else {
                 Issue.record("\(status) after \(current)")
                 continue
             }
         }
         let foreign = self.order(.onTheWay, after: .accepted)
-        #expect(foreign == .never("A delivery never has the status on_the_way."))
+        #expect(foreign == .rejected("A delivery never has the status on_the_way."))
     }
 
     @Test func `in the circle of preparing and failing to find a rider, time decides`() {
         #expect(self.order(.preparing, after: .allocationFailed, at: 1001) == .next)
         #expect(self.order(.preparing, after: .allocationFailed, at: 999) == .superseded)
-        #expect(self.order(.preparing, after: .readyForPickup, at: 1001) == .early)
+        #expect(self.order(.preparing, after: .readyForPickup, at: 1001) == .notYet)
         #expect(self.order(.preparing, after: .readyForPickup, at: 999) == .superseded)
         // Nobody says when.
         #expect(self.order(.preparing, after: .allocationFailed) == .next)
@@ -126,7 +126,7 @@ import Testing
                     switch EventOrder(way[index], of: .delivery, after: current, since: at, occurredAt: time) {
                     case .next: (current, at) = (way[index], time)
                     case .superseded: break
-                    case .early, .never: return false
+                    case .notYet, .rejected: return false
                     }
                     return true
                 }

@@ -97,7 +97,7 @@ extension Routes {
         do {
             let located = try await self.located(meaning, event.requestID)
             outcome = try await self.answer(self.jobs.apply(located, of: event, by: grant.person))
-            if case (.early, .created(let created)) = (outcome, located) {
+            if case (.notYet, .created(let created)) = (outcome, located) {
                 self.earlyEvents.keep(created, of: event.requestID, now: .now())
             }
         } catch {
@@ -110,12 +110,12 @@ extension Routes {
             return EventAnswer(
                 event, "applied", meaning.job, statusID: statusID, isReplicationUnconfirmed: isReplicationUnconfirmed)
         case .superseded(let status): return EventAnswer(event, "superseded", meaning.job, jobStatus: status)
-        case .early(let reason, let status):
+        case .notYet(let reason, let status):
             var problem = Problem(.illegalTransition, status: 409, detail: "\(reason) Send it again.")
             problem.jobStatus = status
             problem.retryIn = .random(in: 1000...5000)
             throw problem
-        case .never(let reason, let status):
+        case .rejected(let reason, let status):
             var problem = Problem(.illegalTransition, status: 422, detail: reason)
             problem.jobStatus = status
             throw problem
@@ -154,8 +154,8 @@ extension EventOutcome {
         switch self {
         case .applied(_, _, let isRepeat): isRepeat ? .eventsRepeated : .eventsApplied
         case .superseded: .eventsSuperseded
-        case .early: .eventsEarly
-        case .never: .eventsNever
+        case .notYet: .eventsEarly
+        case .rejected: .eventsNever
         }
     }
 }
