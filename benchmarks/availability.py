@@ -64,7 +64,7 @@ def main():
     options.add_argument("--rate", type=int, default=500)
     options.add_argument("--seconds", type=int, default=20)
     options = options.parse_args()
-    with_gateway(options.enroute, lambda port: run(options, port), AVAILABILITY_PER_MINUTE="10000")
+    with_gateway(options.enroute, lambda port: run(options, port), AVAILABILITY_CHANGES_PER_MINUTE="10000")
 
 
 if __name__ == "__main__":

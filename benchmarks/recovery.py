@@ -153,7 +153,7 @@ def main():
             PATH=os.environ["PATH"], ENROUTE_REDIS_LIVE_URL=f"unix:{path}", ENROUTE_TLS="off", ENROUTE_LISTEN_PORT=str(port),
             ENROUTE_LISTEN_HOST="127.0.0.1", ENROUTE_MANAGEMENT_PORT=str(management), ENROUTE_TOKEN_SECRET=SECRET.decode(),
             ENROUTE_MODE="development", ENROUTE_LOG_LEVEL="critical", ENROUTE_OVERLOAD_LOOP_LAG_MS="60000")
-        for limit in ("SESSIONS_PER_PERSON", "SESSIONS_PER_ADDRESS", "CONNECTIONS_PER_ADDRESS", "HANDSHAKES_PER_SECOND"):
+        for limit in ("SESSIONS_PER_PERSON", "SESSIONS_PER_ADDRESS", "CONNECTIONS_PER_ADDRESS", "NEW_CONNECTIONS_PER_SECOND"):
             environment[f"ENROUTE_LIMIT_{limit}"] = "0"
         for limit in ("", "PER_PERSON_", "PER_ADDRESS_"):
             environment[f"ENROUTE_LIMIT_MESSAGES_{limit}PER_SECOND"] = "100000"

@@ -130,7 +130,7 @@ def with_gateway(enroute, run, **limits):
             PATH=os.environ["PATH"], ENROUTE_REDIS_LIVE_URL=f"unix:{path}", ENROUTE_TLS="off", ENROUTE_LISTEN_PORT=str(port),
             ENROUTE_LISTEN_HOST="127.0.0.1", ENROUTE_MANAGEMENT="off", ENROUTE_TOKEN_SECRET=SECRET.decode(),
             ENROUTE_MODE="development", ENROUTE_LOG_LEVEL="critical", ENROUTE_OVERLOAD_LOOP_LAG_MS="60000")
-        for limit in ("SESSIONS_PER_PERSON", "SESSIONS_PER_ADDRESS", "CONNECTIONS_PER_ADDRESS", "HANDSHAKES_PER_SECOND"):
+        for limit in ("SESSIONS_PER_PERSON", "SESSIONS_PER_ADDRESS", "CONNECTIONS_PER_ADDRESS", "NEW_CONNECTIONS_PER_SECOND"):
             environment[f"ENROUTE_LIMIT_{limit}"] = "0"
         # Every follower is the same person here.
         for limit in ("PER_PERSON_", "PER_ADDRESS_"):

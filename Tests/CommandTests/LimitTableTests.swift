@@ -20,14 +20,16 @@ import Testing
             }
             #expect(row != nil, "\(setting.name) has no row")
             // Of these 0 is none at all.
-            let isCount = ["BAD_MESSAGES", "SIGN_IN_MESSAGES"].contains(setting.name)
+            let isCount = ["MALFORMED_MESSAGES", "MESSAGES_BEFORE_SIGN_IN"].contains(setting.name)
             guard !isBurst, setting.range.contains(0), !isCount else { continue }
             #expect(row?.contains("`\(setting.name)` (0)") == true, "\(setting.name): 0 is possible, and not said")
         }
     }
 
     @Test func `B34: 0 per second switches each limit of an address off`() async throws {
-        let names = ["MESSAGES", "REFUSALS", "VISITS", "TILES"].map { "ENROUTE_LIMIT_\($0)_PER_ADDRESS_PER_SECOND" }
+        let names = ["MESSAGES", "REFUSED_TOKENS", "ANONYMOUS_REQUESTS", "TILES"].map {
+            "ENROUTE_LIMIT_\($0)_PER_ADDRESS_PER_SECOND"
+        }
         let file = FileManager.default.temporaryDirectory.appending(path: "enroute-limits-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: file) }
         try names.map { "\($0)=0\n" }.joined().write(toFile: file, atomically: true, encoding: .utf8)

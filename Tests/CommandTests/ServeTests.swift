@@ -96,7 +96,7 @@ import Testing
 
     @Test func `B25: connections that pipeline requests and read nothing cost what one answer each costs`() async throws
     {
-        let status = try await Self.serve(["ENROUTE_LIMIT_STALL_SECONDS": "1"]) { served in
+        let status = try await Self.serve(["ENROUTE_LIMIT_WRITE_STALL_SECONDS": "1"]) { served in
             // Pages and documents are in memory once they were asked for.
             #expect(try await served.get("/openapi.json", isPublic: true).hasPrefix("HTTP/1.1 200 "))
             let before = try Self.mostMemoryKilobytes(served.process)

@@ -48,7 +48,7 @@ import Testing
         ("enroute_listen_port", "ENROUTE_LISTEN_PORT"),
         ("ENROUT_LISTEN_PORT", "ENROUTE_LISTEN_PORT"), ("ENROUTE_REDIS_URL", "ENROUTE_REDIS_LIVE_URL"),
         ("ENROUTE_LIMIT_MESSAGE_PER_SECOND", "ENROUTE_LIMIT_MESSAGES_PER_SECOND"),
-        ("ENROUTE_LIMIT_PING_SECOND", "ENROUTE_LIMIT_PING_SECONDS"), ("AWS_REGON", "AWS_REGION"),
+        ("ENROUTE_LIMIT_PING_INTERVAL_SECOND", "ENROUTE_LIMIT_PING_INTERVAL_SECONDS"), ("AWS_REGON", "AWS_REGION"),
     ])
     func `B14: the name that was probably meant is the nearest one`(name: String, meant: String) {
         #expect(SettingNames.nearest(to: name) == meant)

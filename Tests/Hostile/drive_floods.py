@@ -157,7 +157,7 @@ class Driver:
         except (TimeoutError, asyncio.TimeoutError, OutOfStep) as error:
             self.tally.found("an answer is lost to a reader that was deaf", f"{error!r} after {read}", seed)
         except Ended:
-            # A peer that takes nothing is closed after STALL_SECONDS, which were not over.
+            # A peer that takes nothing is closed after WRITE_STALL_SECONDS, which were not over.
             self.tally.found("a reader that was deaf for a moment is closed", f"after {read}", seed)
         self.tally.counts["answers read late"] += read
 

@@ -22,7 +22,7 @@ public struct EnrouteGateway {
     public static let unlimited = [
         "SESSIONS_PER_PERSON", "SESSIONS_PER_ADDRESS", "CONNECTIONS_PER_ADDRESS", "MESSAGES_PER_ADDRESS_PER_SECOND",
         "MESSAGES_PER_ADDRESS_BURST", "MESSAGES_PER_PERSON_PER_SECOND", "MESSAGES_PER_PERSON_BURST",
-        "HANDSHAKES_PER_SECOND", "HANDSHAKES_BURST",
+        "NEW_CONNECTIONS_PER_SECOND", "NEW_CONNECTIONS_BURST",
     ].reduce(into: ["ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000"]) { $0["ENROUTE_LIMIT_\($1)"] = "1000000" }
 
     /// The bytes of a location that publish_location.lua has put its id in front of.
