@@ -1,4 +1,4 @@
-// What this gateway depends on, as it sees it now. Each event loop watches its own connections to Redis (RedisWatch); services
+// What this gateway depends on, as it sees it now. Each event loop watches its own connections to Redis (RedisAvailability); services
 // that are asked now and then are noted when they are (DependencyNotes). `/healthz` and the metrics show all of it, readiness
 // none of it (Readiness.swift).
 
@@ -51,7 +51,7 @@ extension Fleet {
             var states = self.arrivalCounts.services.all
             for (loop, state) in zip(self.loops, self.states) {
                 // A loop that does not answer says nothing; readiness does.
-                guard let seen = try? await loop.submit({ state.value.redisWatch }).get() else { continue }
+                guard let seen = try? await loop.submit({ state.value.redisAvailability }).get() else { continue }
                 states += [seen.live, seen.ledger]
             }
             if let keys = self.issuerKeys?.fetched, keys.good + keys.failed > 0 {

@@ -46,7 +46,7 @@ package final class LoopState {
     private let writes: RedisClient
     private let witnesses: RedisFaultMonitors
     private var outage = Outage()
-    package private(set) var redisWatch = RedisWatch(now: .now)
+    package private(set) var redisAvailability = RedisAvailability(now: .now)
     /// Shared with the other loops.
     package let quotas: Quotas
     package let load: SharedLoad
@@ -278,7 +278,7 @@ package final class LoopState {
             self.ledger.silentSince, self.writes.silentSince, channels.ledger, self.revocationReader.silentSince,
             self.witnesses.ledger.refusingSince,
         ].compactMap { $0 }.min()
-        self.redisWatch.observe(live: live, ledger: ledger, now: now, time: .now)
+        self.redisAvailability.observe(live: live, ledger: ledger, now: now, time: .now)
         let notice = self.outage.observe(
             silentSince: [live, ledger].compactMap { $0 }.min()?.uptimeNanoseconds,
             isSettled: self.relay.isSettled && !self.revocationReader.isRevocationStateStale,
@@ -296,7 +296,7 @@ package final class LoopState {
 
     /// Which roles of Redis are silent, and where they are.
     private var unresponsiveRoles: Logger.Metadata {
-        var silent = self.redisWatch.unresponsive.map(\.dependency)
+        var silent = self.redisAvailability.unresponsive.map(\.dependency)
         // It answers, but too late for what is revoked, which is at the ledger.
         if silent.isEmpty { silent = [.redisLedger] }
         let places = silent.map { "\($0 == .redisLive ? self.settings.live : self.settings.ledger)" }

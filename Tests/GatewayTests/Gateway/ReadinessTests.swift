@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `each role of Redis is up or down since a moment that stays`() {
-        var watch = RedisWatch(now: 1_000)
+        var watch = RedisAvailability(now: 1_000)
         func at(_ milliseconds: Int64) -> NIODeadline { .uptimeNanoseconds(UInt64(milliseconds) * 1_000_000) }
         #expect(watch.unresponsive.map(\.dependency) == [.redisLive, .redisLedger])
         watch.observe(live: nil, ledger: nil, now: at(10), time: 1_010)

@@ -5,7 +5,7 @@ internal import NIOCore
 package import Telemetry
 
 /// What one event loop sees of both roles of Redis. A value.
-package struct RedisWatch {
+package struct RedisAvailability {
     package private(set) var live: DependencyState
     package private(set) var ledger: DependencyState
 
