@@ -149,7 +149,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case sessionsClosed = "enroute_sessions_closed_total"
         case sessionsShed = "enroute_sessions_shed_total"
         case sessionsAged = "enroute_sessions_aged_total"
-        case deadlinesMissed = "enroute_deadlines_missed_total"
+        case deadlinesMissed = "enroute_timeouts_total"
         case messagesReceived = "enroute_messages_received_total"
         case messagesRefused = "enroute_messages_refused_total"
         case messagesFailed = "enroute_messages_failed_total"

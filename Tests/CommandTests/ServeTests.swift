@@ -110,7 +110,7 @@ import Testing
                     })
             }
             // All were given up: nothing more is written to any of them.
-            #expect(try await served.eventually("/metrics", #"enroute_deadlines_missed_total{phase="write"} 20"#))
+            #expect(try await served.eventually("/metrics", #"enroute_timeouts_total{phase="write"} 20"#))
             let grown = try Self.mostMemoryKilobytes(served.process) - before
             // 1,123 MB before one request was answered at a time.
             #expect(grown < 40_000, "\(grown) KB")

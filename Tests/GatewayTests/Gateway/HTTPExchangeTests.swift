@@ -83,10 +83,10 @@ import Testing
                 let asked = try RawSocket(port: gateway.management)
                 try asked.send(Self.get("/metrics", "Connection: close\r\n"))
                 isClosed = String(decoding: try asked.readToEnd(), as: UTF8.self).contains(
-                    #"enroute_deadlines_missed_total{phase="write"} 1"#)
+                    #"enroute_timeouts_total{phase="write"} 1"#)
             }
         }
-        #expect(metrics.contains(#"enroute_deadlines_missed_total{phase="write"} 1"#))
+        #expect(metrics.contains(#"enroute_timeouts_total{phase="write"} 1"#))
     }
 
     @Test func `what a client asked for is answered after it has closed its side`() async throws {
@@ -154,11 +154,11 @@ import Testing
         } _: { gateway, _ in
             let socket = try RawSocket(port: gateway.port)
             try socket.send(Self.get("/nothing", "Content-Length: 60000\r\n", method: "POST"))
-            try Self.drip(socket, until: #"enroute_deadlines_missed_total{phase="body"} 1"#, gateway)
+            try Self.drip(socket, until: #"enroute_timeouts_total{phase="body"} 1"#, gateway)
             let answer = String(decoding: socket.readToEndOrReset(), as: UTF8.self)
             #expect(answer.hasPrefix("HTTP/1.1 408 "))
         }
-        #expect(metrics.contains(#"enroute_deadlines_missed_total{phase="body"} 1"#))
+        #expect(metrics.contains(#"enroute_timeouts_total{phase="body"} 1"#))
     }
 
     @Test func `B52: the head of a later request has its time as well, and an idle connection is left alone`()
@@ -173,7 +173,7 @@ import Testing
                 _ = try Self.answer(socket)
             }
             try drips.send("GET /nothing HTTP/1.1\r\nX: ")
-            try Self.drip(drips, until: #"enroute_deadlines_missed_total{phase="first_request"} 1"#, gateway)
+            try Self.drip(drips, until: #"enroute_timeouts_total{phase="first_request"} 1"#, gateway)
             #expect(drips.readToEndOrReset() == [])
             try idle.send(Self.get("/nothing"))
             #expect(try Self.answer(idle).hasPrefix("HTTP/1.1 404 "))

@@ -39,7 +39,7 @@ import Testing
             #expect(try silent.readToEnd() == [])
             #expect(try stopped.readToEnd() == [])
         }
-        #expect(metrics.contains(#"enroute_deadlines_missed_total{phase="handshake"} 2"#))
+        #expect(metrics.contains(#"enroute_timeouts_total{phase="handshake"} 2"#))
     }
 
     @Test func `D5: a person's session too many is closed 4009, and the others stay`() async throws {
@@ -176,7 +176,7 @@ import Testing
             // Until the gateway is gone: it can not send, so it waits, so it is stalled.
             #expect(throws: RawSocket.Failed.self) { while true { try socket.send(batch) } }
         }
-        #expect(metrics.contains(#"enroute_deadlines_missed_total{phase="write"} 1"#))
+        #expect(metrics.contains(#"enroute_timeouts_total{phase="write"} 1"#))
         #expect(metrics.contains("enroute_messages_waited_total "))
     }
 
@@ -189,7 +189,7 @@ import Testing
             } _: { gateway in
                 let socket = try RawSocket(port: gateway.port, kernelBytes: 4096)
                 try socket.send("GET /assets/streets.geojson HTTP/1.1\r\nHost: h\r\n\r\n")
-                try await gateway.waitForMetric(#"enroute_deadlines_missed_total{phase="write"} 1"#)
+                try await gateway.waitForMetric(#"enroute_timeouts_total{phase="write"} 1"#)
                 // The head and what two kernels hold of the page.
                 #expect(socket.readToEndOrReset().count < 4 << 20)
             }

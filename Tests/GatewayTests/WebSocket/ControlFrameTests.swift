@@ -97,7 +97,7 @@ import Testing
                 #expect(heard.starts(with: [0x88]))
             }
             let metrics = try await gateway.manage("/metrics").text
-            #expect(!metrics.contains(#"enroute_deadlines_missed_total{phase="close"} 1"#))
+            #expect(!metrics.contains(#"enroute_timeouts_total{phase="close"} 1"#))
         }
     }
 }
