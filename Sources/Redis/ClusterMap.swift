@@ -55,7 +55,7 @@ struct ClusterMap: Hashable, Sendable {
 
 /// `MOVED 3999 127.0.0.1:6381` redirects permanently, `ASK …` only once.
 struct Redirection: Hashable, Sendable {
-    var isForGood: Bool
+    var isPermanent: Bool
     var slot: Int
     var node: RedisAddress.Node
 
@@ -70,7 +70,7 @@ struct Redirection: Hashable, Sendable {
             port > 0
         else { return nil }
         let host = words[2][..<colon]
-        self.isForGood = code == "MOVED"
+        self.isPermanent = code == "MOVED"
         self.slot = slot
         self.node = RedisAddress.Node(host: host.isEmpty || host == "?" ? asked.host : String(host), port: Int(port))
     }

@@ -24,7 +24,7 @@ final class ClusterRoute: RedisRoute {
 
     private struct Master {
         let link: RedisLink
-        let part: ReplicationPart
+        let part: ReplicationMonitor
     }
 
     /// Maximum number of redirections of one command.
@@ -135,7 +135,7 @@ final class ClusterRoute: RedisRoute {
 
     private func addMaster(_ node: RedisAddress.Node) {
         let link = self.makeLink(node, needsMaster: true)
-        let part = ReplicationPart(link: link)
+        let part = ReplicationMonitor(link: link)
         let changed: () -> Void = { [weak self, weak link] in
             link?.restart(.connectionLost)
             _ = self?.refresh()
@@ -209,7 +209,7 @@ final class ClusterRoute: RedisRoute {
     ) -> EventLoopFuture<Durable<RESPValue>> {
         let node = redirection.node
         if self.masters[node] == nil { self.addMaster(node) }
-        if redirection.isForGood {
+        if redirection.isPermanent {
             self.map.learn(redirection)
             _ = self.refresh()
         }
@@ -221,7 +221,7 @@ final class ClusterRoute: RedisRoute {
         let link = NIOLoopBound(master.link, eventLoop: self.eventLoop)
         return master.link.standing().flatMap {
             // ASKING applies to the next command on the same connection.
-            if !redirection.isForGood { _ = link.value.send(["ASKING"]) }
+            if !redirection.isPermanent { _ = link.value.send(["ASKING"]) }
             return bound.value.following(
                 part.value.send(command, isDurable: isDurable), command, isDurable, asked: node, left: left)
         }
@@ -235,7 +235,7 @@ final class ClusterRoute: RedisRoute {
 
     func learn(_ error: RedisError, at place: ChannelLocation) {
         guard case .node(let node) = place else { return }
-        if let redirection = Redirection(error, asked: node), redirection.isForGood {
+        if let redirection = Redirection(error, asked: node), redirection.isPermanent {
             self.map.learn(redirection)
             if self.masters[redirection.node] == nil { self.addMaster(redirection.node) }
         }

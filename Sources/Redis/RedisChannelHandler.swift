@@ -165,7 +165,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.close(RedisTLS.isFailure(error) ? .tlsRefused(reason: "\(error)") : .connectionLost)
+        self.close(RedisTLS.isFailure(error) ? .tlsFailed(reason: "\(error)") : .connectionLost)
     }
 
     /// Called without `channelInactive` when the connection could not be made.

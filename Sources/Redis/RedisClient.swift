@@ -10,12 +10,12 @@ package final class RedisClient: Sendable {
     package let eventLoop: any EventLoop
     let route: NIOLoopBound<any RedisRoute>
     /// Receives every failed command.
-    let witness: (any RedisWitness)?
+    let witness: (any RedisObserver)?
 
     /// Must be called on `eventLoop`.
     package init(
         address: RedisAddress, eventLoop: any EventLoop, timing: RedisTiming = RedisTiming(), logger: Logger,
-        witness: (any RedisWitness)? = nil
+        witness: (any RedisObserver)? = nil
     ) {
         self.eventLoop = eventLoop
         self.witness = witness

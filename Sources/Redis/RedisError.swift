@@ -7,9 +7,9 @@ package enum RedisError: Error, Equatable, Sendable {
     /// AUTH was refused, or the server requires it and the URL has no password.
     case authenticationRefused(address: String, reason: String)
     /// The TLS files named in the URL cannot be used.
-    case unusableTLS(files: [String], reason: String)
+    case invalidTLS(files: [String], reason: String)
     /// The TLS handshake failed.
-    case tlsRefused(reason: String)
+    case tlsFailed(reason: String)
     /// The node is not a master: it was demoted, or the address is wrong.
     case notMaster(address: String, role: String)
     /// SELECT was refused.
@@ -32,9 +32,9 @@ package enum RedisError: Error, Equatable, Sendable {
 
 extension RedisError {
     /// Whether the command can be sent again without the risk of executing it twice.
-    package var isSafeToRepeat: Bool {
+    package var isSafeToRetry: Bool {
         switch self {
-        case .unreachable, .unusableTLS, .tlsRefused, .authenticationRefused, .databaseRefused, .notMaster,
+        case .unreachable, .invalidTLS, .tlsFailed, .authenticationRefused, .databaseRefused, .notMaster,
             .disconnected, .overloaded:
             true
         case .connectionLost, .timedOut, .protocolViolation, .refused, .unexpectedAnswer: false
@@ -46,7 +46,7 @@ extension RedisError {
         switch self {
         case .unreachable, .notMaster, .disconnected, .overloaded, .connectionLost, .timedOut: true
         case .refused(let code, _): Self.passingCodes.contains(code)
-        case .unusableTLS, .tlsRefused, .authenticationRefused, .databaseRefused, .protocolViolation, .unexpectedAnswer:
+        case .invalidTLS, .tlsFailed, .authenticationRefused, .databaseRefused, .protocolViolation, .unexpectedAnswer:
             false
         }
     }
@@ -70,10 +70,10 @@ extension RedisError: CustomStringConvertible {
             "Redis at \(address) cannot be reached: \(reason). Check that it is running and that the URL is right."
         case .authenticationRefused(let address, let reason):
             "Redis at \(address) refused the credentials: \(reason). Check the user and password in the URL."
-        case .unusableTLS(let files, let reason):
+        case .invalidTLS(let files, let reason):
             "TLS to Redis cannot be set up with \(files.isEmpty ? "the system's CAs" : files.joined(separator: ", ")): "
                 + "\(reason). Check that the files are readable and in PEM."
-        case .tlsRefused(let reason):
+        case .tlsFailed(let reason):
             "TLS with Redis failed: \(reason). Check ca= and name= in the URL, and that the port uses TLS."
         case .notMaster(let address, let role):
             "Redis at \(address) is a \(role), not a master. Use the address of the master, or let Sentinels find it "

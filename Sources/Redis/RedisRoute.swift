@@ -54,7 +54,7 @@ final class MasterRoute: RedisRoute {
     private let link: RedisLink
     private let watch: SentinelWatch?
     private let address: RedisAddress
-    private let part: ReplicationPart
+    private let part: ReplicationMonitor
     private var hasStood = false
     var onMoved: (() -> Void)?
     var onReturned: (() -> Void)?
@@ -71,7 +71,7 @@ final class MasterRoute: RedisRoute {
         self.link = RedisLink(eventLoop: eventLoop, timing: timing, logger: logger) { [watch] in
             watch?.locate() ?? eventLoop.makeSucceededFuture(address)
         }
-        self.part = ReplicationPart(link: self.link)
+        self.part = ReplicationMonitor(link: self.link)
         let before = self.link.onUp
         self.link.onUp = { [weak self] handler in
             before?(handler)

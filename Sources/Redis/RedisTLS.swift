@@ -22,7 +22,7 @@ package struct RedisTLS: Hashable, Sendable {
         self.serverName = serverName
     }
 
-    /// - Throws: `RedisError.unusableTLS`, which names the file.
+    /// - Throws: `RedisError.invalidTLS`, which names the file.
     func context() throws(RedisError) -> NIOSSLContext {
         do {
             var configuration = TLSConfiguration.makeClientConfiguration()
@@ -34,7 +34,7 @@ package struct RedisTLS: Hashable, Sendable {
             }
             return try NIOSSLContext(configuration: configuration)
         } catch {
-            throw RedisError.unusableTLS(
+            throw RedisError.invalidTLS(
                 files: [self.authorities, self.certificate, self.key].compactMap { $0 }, reason: "\(error)")
         }
     }

@@ -50,7 +50,7 @@ import Testing
 
     /// What every connection says, whatever the role. To a Sentinel other things are said, by other users.
     private static let connections = [
-        "RedisChannelHandler", "RedisLink", "RedisSignIn", "RedisScript", "ReplicationPart", "ClusterRoute",
+        "RedisChannelHandler", "RedisLink", "RedisSignIn", "RedisScript", "ReplicationMonitor", "ClusterRoute",
     ].map { "Sources/Redis/\($0).swift" }
 
     /// Spelled for Sentinels alone.

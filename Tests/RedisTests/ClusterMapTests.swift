@@ -56,9 +56,9 @@ import Testing
 
     @Test func `MOVED is for good, ASK is not, and without a host it is the same host`() throws {
         let moved = try #require(Redirection(RedisError(errorLine: "MOVED 1 b:7001"), asked: Self.a))
-        #expect(moved.isForGood && moved.slot == 1 && moved.node == Self.b)
+        #expect(moved.isPermanent && moved.slot == 1 && moved.node == Self.b)
         let ask = try #require(Redirection(RedisError(errorLine: "ASK 16383 :7005"), asked: Self.a))
-        #expect(!ask.isForGood && ask.node == RedisAddress.Node(host: "10.0.0.1", port: 7005))
+        #expect(!ask.isPermanent && ask.node == RedisAddress.Node(host: "10.0.0.1", port: 7005))
         let six = try #require(Redirection(RedisError(errorLine: "MOVED 1 2001:db8::1:7001"), asked: Self.a))
         #expect(six.node == RedisAddress.Node(host: "2001:db8::1", port: 7001))
     }

@@ -157,7 +157,7 @@ import Testing
             .connectionLost, .timedOut, .protocolViolation("x"), .refused(code: "ERR", message: "ERR"),
             .unexpectedAnswer(command: "GET"),
         ]
-        for error in safe { #expect(error.isSafeToRepeat, "\(error)") }
-        for error in unsafe { #expect(!error.isSafeToRepeat, "\(error)") }
+        for error in safe { #expect(error.isSafeToRetry, "\(error)") }
+        for error in unsafe { #expect(!error.isSafeToRetry, "\(error)") }
     }
 }

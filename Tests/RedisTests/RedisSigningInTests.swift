@@ -119,7 +119,7 @@ import Testing
             #expect(error?.description.contains("can not be reached") == true)
             #expect(error?.description.hasSuffix("Is it running there, and is the URL right?") == true)
             #expect(error?.isOutage == true)
-            #expect(error?.isSafeToRepeat == true)
+            #expect(error?.isSafeToRetry == true)
         }
     }
 

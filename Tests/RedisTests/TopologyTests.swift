@@ -35,7 +35,7 @@ import Testing
             let other = try TestAuthority().write(into: server.folder, as: "other")
             for url in ["\(server.url)?ca=\(other)", server.url] {
                 let error = try await Self.startFailure(url)
-                guard case .tlsRefused(let reason)? = error else {
+                guard case .tlsFailed(let reason)? = error else {
                     Issue.record("\(url): \(error as Any)")
                     return
                 }
@@ -44,14 +44,14 @@ import Testing
         }
         try await TLSRedis.running(validity: -60) { server in
             let error = try await Self.startFailure("\(server.url)?ca=\(server.authorityPath)")
-            guard case .tlsRefused? = error else {
+            guard case .tlsFailed? = error else {
                 Issue.record("\(error as Any)")
                 return
             }
         }
         try await TLSRedis.running(name: "redis.example") { server in
             let wrong = try await Self.startFailure("\(server.url)?ca=\(server.authorityPath)")
-            guard case .tlsRefused? = wrong else {
+            guard case .tlsFailed? = wrong else {
                 Issue.record("\(wrong as Any)")
                 return
             }
@@ -73,7 +73,7 @@ import Testing
 
     @Test func `files that are none are named`() async throws {
         let error = try await Self.startFailure("rediss://localhost:1?ca=/no/such/file")
-        guard case .unusableTLS(files: ["/no/such/file"], _)? = error else {
+        guard case .invalidTLS(files: ["/no/such/file"], _)? = error else {
             Issue.record("\(error as Any)")
             return
         }

@@ -11,7 +11,7 @@ internal import Telemetry
 internal import TrafficControl
 
 /// Hears of the failures of one role's Redis, from all loops of a gateway. Safe from any thread.
-package final class RedisFaultMonitor: RedisWitness {
+package final class RedisFaultMonitor: RedisObserver {
     private struct State {
         var metrics = RedisMetrics()
         var errors = SaidLately<RedisMetrics.Failure>(most: RedisMetrics.Failure.allCases.count)
@@ -138,7 +138,7 @@ extension RedisMetrics.Failure {
             case .disconnected, .connectionLost: .disconnected
             case .overloaded: .overloaded
             case .unreachable: .unreachable
-            case .authenticationRefused, .unusableTLS, .tlsRefused, .notMaster, .databaseRefused: .notSignedIn
+            case .authenticationRefused, .invalidTLS, .tlsFailed, .notMaster, .databaseRefused: .notSignedIn
             case .protocolViolation, .unexpectedAnswer: .protocolViolation
             }
     }

@@ -34,7 +34,7 @@ final class RevocationWatch {
     /// All that is revoked has been applied.
     var onUpToDate: () -> Void = {}
 
-    init(eventLoop: any EventLoop, settings: RealtimeSettings, witness: any RedisWitness, logger: Logger) {
+    init(eventLoop: any EventLoop, settings: RealtimeSettings, witness: any RedisObserver, logger: Logger) {
         self.eventLoop = eventLoop
         self.logger = logger
         let (timing, state) = (settings.redisTiming, settings.liveState)

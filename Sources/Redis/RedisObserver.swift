@@ -3,7 +3,7 @@
 // what to log and to count.
 
 /// Observes failures. Called on the event loops of the clients, of which there may be several; must not block.
-package protocol RedisWitness: Sendable {
+package protocol RedisObserver: Sendable {
     /// A command failed.
     func failed(_ error: RedisError)
     /// The data under these names, or a message of a channel of that name, is malformed and was ignored.
@@ -35,7 +35,7 @@ extension RedisClient {
     /// Reports a failed command.
     func report(_ error: any Error, of command: @autoclosure () -> RedisCommand) {
         guard let witness, let error = error as? RedisError else { return }
-        guard error.isForeignData else { return witness.failed(error) }
+        guard error.isMalformedData else { return witness.failed(error) }
         let command = command()
         witness.refused(command.names, by: command.verb)
     }
@@ -49,7 +49,7 @@ extension RedisClient {
 
 extension RedisError {
     /// Whether the data under a key is not what the command or script works on.
-    package var isForeignData: Bool {
+    package var isMalformedData: Bool {
         guard case .refused(let code, let message) = self else { return false }
         return code == "WRONGTYPE" || code == "ERR" && Self.foreignMarks.contains { message.contains($0) }
     }

@@ -4,7 +4,7 @@
 internal import NIOCore
 
 /// Monitors one link. Confined to its event loop.
-final class ReplicationPart {
+final class ReplicationMonitor {
     private let link: RedisLink
     private var history: String?
     /// Across all masters that this link has led to: a node without replicas may be the one being replaced, or the new one that

@@ -8,7 +8,7 @@ import Testing
 
 /// Every failure is heard, whoever sent the command, and none twice.
 @Suite struct RedisWitnessTests {
-    private final class Ear: RedisWitness {
+    private final class Ear: RedisObserver {
         struct Heard: Sendable {
             var errors: [RedisError] = []
             var refusals: [[String]] = []
