@@ -37,7 +37,7 @@ package final class LoopState {
     package let geocoder: Geocoder?
     /// Shared with the other loops.
     package let revocations: Revocations
-    private let revocationReader: RevocationWatch
+    private let revocationReader: RevocationReader
     /// On one loop of a gateway.
     private let sweep: RiderSweep?
     let trail: AuditTrail
@@ -81,7 +81,7 @@ package final class LoopState {
         self.eventLoop = eventLoop
         self.revocations = revocations
         self.witnesses = witnesses
-        self.revocationReader = RevocationWatch(
+        self.revocationReader = RevocationReader(
             eventLoop: eventLoop, settings: settings, witness: witnesses.ledger, logger: logger)
         self.settings = settings
         self.quotas = quotas
@@ -149,7 +149,7 @@ package final class LoopState {
                 before: StopsBefore(stopSequences: self.stopSequences, ledger: self.jobs.ledger),
                 settings: settings.arrivals,
                 freshness: settings.freshness, routing: routing, logger: logger),
-            freshness: FreshnessWatch(deadlines: self.deadlines, freshness: settings.freshness),
+            freshness: FreshnessTracker(deadlines: self.deadlines, freshness: settings.freshness),
             isRevocationStateStale: { [reader = self.revocationReader] in reader.isRevocationStateStale },
             logger: logger)
         self.revocationReader.onRevoked = { [unowned self] in self.apply($0, isFirst: $1) }

@@ -37,7 +37,7 @@ package final class LoopRelay {
     let zones: ZoneRelay
     let limits: TimeLimits
     private let arrivals: ArrivalTimes
-    private let freshness: FreshnessWatch
+    private let freshness: FreshnessTracker
 
     private var withheld = WithheldPositions()
 
@@ -47,7 +47,7 @@ package final class LoopRelay {
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobService, feeds: Subscriptions,
         events: Subscriptions, zones: ZoneRelay, counts: LoopCounts, bounds: ResyncScheduler<JobID>.Bounds,
-        limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessWatch,
+        limits: TimeLimits, arrivals: ArrivalTimes, freshness: FreshnessTracker,
         isRevocationStateStale: @escaping () -> Bool,
         logger: Logger
     ) {

@@ -55,7 +55,7 @@ extension LoopState {
 
 extension Session {
     /// How long a peer may take to read what the kernel holds for it, once it may not. With the longest time until a loop
-    /// hears of it (`RevocationWatch.pollInterval`) it stays below a second.
+    /// hears of it (`RevocationReader.pollInterval`) it stays below a second.
     static let flushLimitMilliseconds: Int64 = 300
 
     var admitted: Admitted? { self.life.admitted }

@@ -16,7 +16,7 @@ import Testing
         var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
         let (start, first) = (now, fixes[0].at)
         let deadlines = Deadlines(now: start)
-        let watch = FreshnessWatch(deadlines: deadlines, freshness: .seconds(30)) { now }
+        let watch = FreshnessTracker(deadlines: deadlines, freshness: .seconds(30)) { now }
         var (trip, told) = (TripState(bounds: .init()), [String: Int]())
         watch.onStale = { _ in told["stale", default: 0] += 1 }
         for fix in fixes {

@@ -8,7 +8,7 @@ internal import NIOCore
 internal import TrafficControl
 
 /// How old the last positions of the jobs are that one loop follows. Confined to it.
-final class FreshnessWatch {
+final class FreshnessTracker {
     private struct Entry {
         var shownAt: NIODeadline
         /// Set while it is not old.

@@ -12,7 +12,7 @@ internal import Resilience
 internal import Telemetry
 
 /// Reads the stream of revocations for one loop. Confined to it.
-final class RevocationWatch {
+final class RevocationReader {
     private let eventLoop: any EventLoop
     private let client: RedisClient
     private let channel: Subscriptions
