@@ -163,7 +163,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case jobsBehind = "enroute_resync_mismatches_total"
         case redisOutages = "enroute_redis_outages_total"
         case positionsKept = "enroute_positions_kept_total"
-        case fixesJudged = "enroute_fixes_judged_total"
+        case fixesJudged = "enroute_locations_validated_total"
         case revocationsApplied = "enroute_revocations_applied_total"
         case sessionsRevoked = "enroute_sessions_revoked_total"
         case connectionsReset = "enroute_connections_reset_total"

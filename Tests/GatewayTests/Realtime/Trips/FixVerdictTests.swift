@@ -123,7 +123,7 @@ import Testing
             #expect(forAnother.status == 404)
             let forCustomer = try await gateway.rest("GET", "/api/v1/jobs/\(job)/verdicts", by: "anna", .customer)
             #expect(forCustomer.status == 403)
-            try await gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="inaccurate"} 1"#)
+            try await gateway.waitForMetric(#"enroute_locations_validated_total{verdict="inaccurate"} 1"#)
         }
     }
 
@@ -251,7 +251,7 @@ import Testing
             #expect(partly.text.contains(#""accepted":["job-1"]"#), "\(partly)")
             try await Self.counts(
                 gateway, job, ["accepted": 2, "duplicate": 1, "out_of_range": 2, "zero_zero": 4])
-            try await gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="zero_zero"} 4"#)
+            try await gateway.waitForMetric(#"enroute_locations_validated_total{verdict="zero_zero"} 4"#)
         }
     }
 
@@ -262,7 +262,7 @@ import Testing
                 let answer = try await Self.answer(&answers)
                 #expect(answer == "travel_mode_off travel_mode_off")
             }
-            try await gateway.waitForMetric(#"enroute_fixes_judged_total{verdict="travel_mode_off"} 1"#)
+            try await gateway.waitForMetric(#"enroute_locations_validated_total{verdict="travel_mode_off"} 1"#)
             let notes = ValidationSummaryStore(live: gateway.client, settings: gateway.settings.liveState)
             #expect(try await notes.read(job).get().counts == [:])
         }
