@@ -68,14 +68,17 @@ final class ClusterRoute: RedisRoute {
     }
 
     private func tick() {
-        let isBroken = !self.map.isWhole || self.masters.values.contains { $0.link.silentSince != nil }
+        let isBroken = !self.map.isWhole || self.masters.values.contains { $0.link.unresponsiveSince != nil }
         if isBroken { _ = self.refresh() }
     }
 
-    var silentSince: NIODeadline? {
+    var unresponsiveSince: NIODeadline? {
         if !self.map.isWhole { self.brokenSince = self.brokenSince ?? .now() } else { self.brokenSince = nil }
         let owners = self.map.nodes
-        return (self.masters.filter { owners.contains($0.key) }.map { $0.value.link.silentSince } + [self.brokenSince])
+        return
+            (self.masters.filter { owners.contains($0.key) }.map { $0.value.link.unresponsiveSince } + [
+                self.brokenSince
+            ])
             .compactMap { $0 }.min()
     }
 
@@ -86,7 +89,7 @@ final class ClusterRoute: RedisRoute {
         if let refreshing { return refreshing }
         guard !self.isStopped else { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let standing = self.masters.filter { $0.value.link.silentSince == nil }.keys.shuffled()
+        let standing = self.masters.filter { $0.value.link.unresponsiveSince == nil }.keys.shuffled()
         let asked = self.ask(standing + self.seeds, last: nil).map { bound.value.take($0) }
         self.refreshing = asked
         asked.whenComplete { _ in bound.value.refreshing = nil }

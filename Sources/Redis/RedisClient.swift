@@ -38,7 +38,7 @@ package final class RedisClient: Sendable {
     }
 
     /// Since when it is unresponsive; `nil` while it responds. On `eventLoop` only.
-    package var silentSince: NIODeadline? { self.route.value.silentSince }
+    package var unresponsiveSince: NIODeadline? { self.route.value.unresponsiveSince }
 
     /// Calls `body` whenever a connection to a master is replyTo-established. It may be another master, which may lack the latest
     /// writes. On `eventLoop` only.

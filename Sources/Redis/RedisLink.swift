@@ -25,7 +25,7 @@ final class RedisLink {
     private(set) var address: RedisAddress?
     private var downSince = NIODeadline.now()
     /// Callers that wait for the link to connect, or for the attempt to fail.
-    private var waitingToStand: [EventLoopPromise<Void>] = []
+    private var connectWaiters: [EventLoopPromise<Void>] = []
 
     /// The connection is established and authenticated.
     var onUp: ((RedisChannelHandler) -> Void)?
@@ -87,12 +87,12 @@ final class RedisLink {
         if self.handler != nil { return self.eventLoop.makeSucceededVoidFuture() }
         if self.core.isStopped { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
         let promise = self.eventLoop.makePromise(of: Void.self)
-        self.waitingToStand.append(promise)
+        self.connectWaiters.append(promise)
         return promise.futureResult
     }
 
     /// Since when the link is down or unresponsive; `nil` while it works.
-    var silentSince: NIODeadline? {
+    var unresponsiveSince: NIODeadline? {
         guard let handler else { return self.downSince }
         guard let asked = handler.oldestQuestion, NIODeadline.now() - asked > self.timing.suspicion else { return nil }
         return handler.lastHeard
@@ -194,8 +194,8 @@ final class RedisLink {
         handler.onDemoted = { [weak self] in self?.onDemoted?() }
         self.handler = handler
         self.onUp?(handler)
-        let waiting = self.waitingToStand
-        self.waitingToStand = []
+        let waiting = self.connectWaiters
+        self.connectWaiters = []
         waiting.forEach { $0.succeed() }
     }
 
@@ -210,8 +210,8 @@ final class RedisLink {
     }
 
     private func failWaiting(_ error: RedisError) {
-        let waiting = self.waitingToStand
-        self.waitingToStand = []
+        let waiting = self.connectWaiters
+        self.connectWaiters = []
         waiting.forEach { $0.fail(error) }
     }
 }

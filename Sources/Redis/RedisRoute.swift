@@ -28,7 +28,7 @@ protocol RedisRoute: AnyObject {
     func stop()
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>>
     /// Since when some connection is down or unresponsive; `nil` while all of them work.
-    var silentSince: NIODeadline? { get }
+    var unresponsiveSince: NIODeadline? { get }
     /// The location of a channel, where subscriber connections must go.
     func place(ofChannel channel: String) -> ChannelLocation?
     /// All current channel locations.
@@ -103,7 +103,7 @@ final class MasterRoute: RedisRoute {
         self.part.send(command, isDurable: isDurable)
     }
 
-    var silentSince: NIODeadline? { self.link.silentSince }
+    var unresponsiveSince: NIODeadline? { self.link.unresponsiveSince }
     func place(ofChannel channel: String) -> ChannelLocation? { .singleMaster }
     var places: [ChannelLocation] { [.singleMaster] }
     func learn(_ error: RedisError, at place: ChannelLocation) {}

@@ -49,10 +49,10 @@ final class SubscriberConnection {
     func restart() { self.link.restart(.connectionLost) }
 
     var count: Int { self.core.count }
-    var isStanding: Bool { self.link.handler != nil }
+    var isConnected: Bool { self.link.handler != nil }
     /// Whether every lost channel is restored.
-    var isSettled: Bool { self.isStanding && self.core.unregained == 0 }
-    var silentSince: NIODeadline? { self.link.silentSince }
+    var isSettled: Bool { self.isConnected && self.core.unregained == 0 }
+    var unresponsiveSince: NIODeadline? { self.link.unresponsiveSince }
 
     // MARK: Requests
 

@@ -15,7 +15,7 @@ package final class Subscriptions {
     private var connections: [ChannelLocation: [SubscriberConnection]] = [:]
     /// The connection of each channel; `nil` while no node is known for its slot.
     private var held: [String: Held] = [:]
-    private var homeless = false
+    private var hasChannelWithoutNode = false
     private var isStarted = false
     private var isStopped = false
 
@@ -34,7 +34,7 @@ package final class Subscriptions {
     /// A lost channel is subscribed again: messages may be missing.
     package var onResubscribed: ((_ channel: String) -> Void)?
     /// A connection is established (true) or ended (false).
-    package var onState: ((_ isStanding: Bool) -> Void)?
+    package var onState: ((_ isConnected: Bool) -> Void)?
 
     /// Must be called on the client's event loop.
     ///
@@ -64,14 +64,16 @@ package final class Subscriptions {
     }
 
     /// Since when some connection is down or unresponsive; `nil` while all of them work.
-    package var silentSince: NIODeadline? {
-        self.connections.values.joined().compactMap(\.silentSince).min()
+    package var unresponsiveSince: NIODeadline? {
+        self.connections.values.joined().compactMap(\.unresponsiveSince).min()
     }
 
     /// Whether every lost channel is restored.
-    package var isSettled: Bool { !self.homeless && self.connections.values.joined().allSatisfy(\.isSettled) }
+    package var isSettled: Bool {
+        !self.hasChannelWithoutNode && self.connections.values.joined().allSatisfy(\.isSettled)
+    }
 
-    package var isStanding: Bool { self.connections.values.joined().allSatisfy(\.isStanding) }
+    package var isConnected: Bool { self.connections.values.joined().allSatisfy(\.isConnected) }
 
     /// Reports a malformed message of a channel.
     package func refuse(_ channel: UnsafeRawBufferPointer) {
@@ -91,9 +93,10 @@ package final class Subscriptions {
             }
             return self.waiting(for: channel)
         }
-        guard let connection = self.connection(for: channel), connection.isStanding || connection.place != .singleMaster
+        guard let connection = self.connection(for: channel),
+            connection.isConnected || connection.place != .singleMaster
         else { return eventLoop.makeFailedFuture(RedisError.disconnected) }
-        guard connection.isStanding else {
+        guard connection.isConnected else {
             // Wait for a node that has just become a master.
             let bound = NIOLoopBound(self, eventLoop: eventLoop)
             return connection.standing().flatMap { bound.value.subscribe(channel) }
@@ -209,12 +212,12 @@ package final class Subscriptions {
     }
 
     private func lookLater() {
-        guard !self.homeless else { return }
-        self.homeless = true
+        guard !self.hasChannelWithoutNode else { return }
+        self.hasChannelWithoutNode = true
         let bound = NIOLoopBound(self, eventLoop: self.client.eventLoop)
         self.client.eventLoop.scheduleTask(in: Self.homelessDelay) {
             let subscriptions = bound.value
-            subscriptions.homeless = false
+            subscriptions.hasChannelWithoutNode = false
             guard !subscriptions.isStopped else { return }
             for (channel, held) in subscriptions.held where held.connection == nil { subscriptions.settle(channel) }
         }

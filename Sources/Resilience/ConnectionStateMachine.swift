@@ -61,7 +61,7 @@ package struct ConnectionStateMachine: Sendable {
         self.jitter = SplitMix(seed: seed)
     }
 
-    package var isStanding: Bool { if case .standing = self.phase { true } else { false } }
+    package var isConnected: Bool { if case .standing = self.phase { true } else { false } }
     /// Stopped permanently: no attempt follows.
     package var isStopped: Bool { self.phase == .stopped }
 
@@ -105,7 +105,7 @@ package struct ConnectionStateMachine: Sendable {
     ///   - heard: when anything was last received.
     ///   - asked: since when the oldest command is unanswered; `nil` when none is.
     package func question(heard: UInt64, asked: UInt64?, now: UInt64) -> Question {
-        guard self.isStanding else { return .none }
+        guard self.isConnected else { return .none }
         if let asked { return now >= asked + self.timing.answer ? .giveUp : .none }
         return now >= heard + self.timing.health ? .ask : .none
     }

@@ -18,14 +18,14 @@ package struct Outage: Sendable {
     package init(patience: UInt64 = .seconds(2)) { self.patience = patience }
 
     /// - Parameters:
-    ///   - silentSince: since when a connection is down or unresponsive; `nil` when all of them work.
+    ///   - unresponsiveSince: since when a connection is down or unresponsive; `nil` when all of them work.
     ///   - isSettled: no job is waiting for a resync.
     ///   - isRevocationStateStale: the revocation state is stale and positions are suppressed, which is reported immediately.
     package mutating func observe(
-        silentSince: UInt64?, isSettled: Bool, isRevocationStateStale: Bool = false, now: UInt64
+        unresponsiveSince: UInt64?, isSettled: Bool, isRevocationStateStale: Bool = false, now: UInt64
     ) -> Notice? {
-        if let silentSince {
-            self.since = min(self.since ?? silentSince, silentSince)
+        if let unresponsiveSince {
+            self.since = min(self.since ?? unresponsiveSince, unresponsiveSince)
         } else if isSettled, !isRevocationStateStale {
             self.since = nil
         }

@@ -30,7 +30,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     private var toUnsubscribe: [Channel] = []
     /// Unsubscriptions that are not acknowledged yet.
     private var leaving: [Channel: Int] = [:]
-    private var isStanding = false
+    private var isConnected = false
     /// Names per command. One command with 100,000 names was 15 times slower than batches.
     private let batch: Int
 
@@ -41,7 +41,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     package private(set) var unacknowledged = 0
     /// Those of them that were lost. While there are any, followers may be missing messages.
     package private(set) var unregained = 0
-    package var hasCommands: Bool { self.isStanding && !(self.toSubscribe.isEmpty && self.toUnsubscribe.isEmpty) }
+    package var hasCommands: Bool { self.isConnected && !(self.toSubscribe.isEmpty && self.toUnsubscribe.isEmpty) }
 
     package func contains(_ channel: Channel) -> Bool { self.channels[channel] != nil }
 
@@ -62,7 +62,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
             self.channels[channel] = .asked(isRepair: isRepair)
             self.unacknowledged += 1
             if isRepair { self.unregained += 1 }
-            if self.isStanding { self.toSubscribe.append(channel) }
+            if self.isConnected { self.toSubscribe.append(channel) }
             return false
         }
     }
@@ -70,7 +70,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     /// - Returns: whether it was requested or subscribed.
     package mutating func unsubscribe(_ channel: Channel) -> Bool {
         guard self.remove(channel) else { return false }
-        guard self.isStanding else { return true }
+        guard self.isConnected else { return true }
         self.toUnsubscribe.append(channel)
         self.leaving[channel, default: 0] += 1
         return true
@@ -79,7 +79,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     /// Returns the commands to send now. Unsubscriptions come first, so a channel that was left and followed again ends up
     /// followed.
     package mutating func commands() -> [Command] {
-        guard self.isStanding else { return [] }
+        guard self.isConnected else { return [] }
         let ended = self.toUnsubscribe
         let begun = self.toSubscribe.filter { self.channels[$0] != nil }
         (self.toUnsubscribe, self.toSubscribe) = ([], [])
@@ -91,7 +91,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
 
     /// The connection is established. It has no subscriptions yet.
     package mutating func stood() {
-        self.isStanding = true
+        self.isConnected = true
         (self.toUnsubscribe, self.leaving) = ([], [:])
         self.toSubscribe = Array(self.channels.keys)
     }
@@ -100,7 +100,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     ///
     /// - Returns: the channels that were requested for the first time, which are given up.
     package mutating func fell() -> [Channel] {
-        self.isStanding = false
+        self.isConnected = false
         (self.toSubscribe, self.toUnsubscribe, self.leaving) = ([], [], [:])
         var givenUp: [Channel] = []
         for (channel, state) in self.channels {
@@ -162,7 +162,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     }
 
     package mutating func askAgain(_ channels: [Channel]) {
-        guard self.isStanding else { return }
+        guard self.isConnected else { return }
         self.toSubscribe += channels.filter { channel in
             if case .asked? = self.channels[channel] { true } else { false }
         }

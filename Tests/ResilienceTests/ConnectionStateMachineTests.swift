@@ -23,9 +23,9 @@ import Testing
         var core = ConnectionStateMachine(seed: 1)
         #expect(core.handle(.start, now: 0) == .connect)
         #expect(core.handle(.start, now: 0) == .none)
-        #expect(!core.isStanding)
+        #expect(!core.isConnected)
         #expect(core.handle(.stood, now: 0) == .none)
-        #expect(core.isStanding)
+        #expect(core.isConnected)
         #expect(core.handle(.start, now: 0) == .none)
     }
 
@@ -34,7 +34,7 @@ import Testing
         #expect(tried.handle(.fell, now: 0) == .none)
         var stood = Self.started([.stood])
         #expect(stood.handle(.fell, now: 0) == .lost)
-        #expect(!stood.isStanding)
+        #expect(!stood.isConnected)
         #expect(stood.handle(.fell, now: 0) == .none)
     }
 
@@ -93,13 +93,13 @@ import Testing
         #expect(standing.handle(.fell, now: 0) == .none)
         #expect(waiting.tick(now: .seconds(60)) == .none)
         #expect(trying.handle(.stood, now: 0) == .close)
-        #expect(!trying.isStanding)
+        #expect(!trying.isConnected)
     }
 
     @Test func `an attempt that stands after it was given up is closed`() {
         var waiting = Self.started([.fell])
         #expect(waiting.handle(.stood, now: 0) == .close)
-        #expect(!waiting.isStanding)
+        #expect(!waiting.isConnected)
         var idle = ConnectionStateMachine(seed: 1)
         #expect(idle.handle(.stood, now: 0) == .close)
         #expect(idle.handle(.fell, now: 0) == .none)

@@ -6,47 +6,47 @@ import Testing
 @Suite struct OutageTests {
     @Test func `an absence shorter than the patience is not told`() {
         var outage = Outage()
-        #expect(outage.observe(silentSince: 100, isSettled: false, now: .seconds(2) + 99) == nil)
-        #expect(outage.observe(silentSince: nil, isSettled: true, now: .seconds(2) + 99) == nil)
+        #expect(outage.observe(unresponsiveSince: 100, isSettled: false, now: .seconds(2) + 99) == nil)
+        #expect(outage.observe(unresponsiveSince: nil, isSettled: true, now: .seconds(2) + 99) == nil)
         #expect(!outage.isDegraded)
     }
 
     @Test func `a longer one is told once`() {
         var outage = Outage()
-        #expect(outage.observe(silentSince: 100, isSettled: true, now: .seconds(2) + 100) == .degraded)
+        #expect(outage.observe(unresponsiveSince: 100, isSettled: true, now: .seconds(2) + 100) == .degraded)
         #expect(outage.isDegraded)
-        #expect(outage.observe(silentSince: 100, isSettled: true, now: .seconds(9)) == nil)
+        #expect(outage.observe(unresponsiveSince: 100, isSettled: true, now: .seconds(9)) == nil)
     }
 
     @Test func `restored is told once, after everything stands and is read again`() {
         var outage = Outage()
-        _ = outage.observe(silentSince: 0, isSettled: false, now: .seconds(2))
-        #expect(outage.observe(silentSince: .seconds(3), isSettled: true, now: .seconds(3)) == nil)
-        #expect(outage.observe(silentSince: nil, isSettled: false, now: .seconds(4)) == nil)
+        _ = outage.observe(unresponsiveSince: 0, isSettled: false, now: .seconds(2))
+        #expect(outage.observe(unresponsiveSince: .seconds(3), isSettled: true, now: .seconds(3)) == nil)
+        #expect(outage.observe(unresponsiveSince: nil, isSettled: false, now: .seconds(4)) == nil)
         #expect(outage.isDegraded)
-        #expect(outage.observe(silentSince: nil, isSettled: true, now: .seconds(5)) == .restored)
-        #expect(outage.observe(silentSince: nil, isSettled: true, now: .seconds(6)) == nil)
+        #expect(outage.observe(unresponsiveSince: nil, isSettled: true, now: .seconds(5)) == .restored)
+        #expect(outage.observe(unresponsiveSince: nil, isSettled: true, now: .seconds(6)) == nil)
     }
 
     @Test func `silence, loss and the time until everything is read again are one absence`() {
         var outage = Outage()
-        #expect(outage.observe(silentSince: .milliseconds(100), isSettled: true, now: .milliseconds(700)) == nil)
-        #expect(outage.observe(silentSince: .milliseconds(900), isSettled: false, now: .milliseconds(900)) == nil)
-        #expect(outage.observe(silentSince: nil, isSettled: false, now: .milliseconds(2_099)) == nil)
-        #expect(outage.observe(silentSince: nil, isSettled: false, now: .milliseconds(2_100)) == .degraded)
+        #expect(outage.observe(unresponsiveSince: .milliseconds(100), isSettled: true, now: .milliseconds(700)) == nil)
+        #expect(outage.observe(unresponsiveSince: .milliseconds(900), isSettled: false, now: .milliseconds(900)) == nil)
+        #expect(outage.observe(unresponsiveSince: nil, isSettled: false, now: .milliseconds(2_099)) == nil)
+        #expect(outage.observe(unresponsiveSince: nil, isSettled: false, now: .milliseconds(2_100)) == .degraded)
     }
 
     @Test func `an absence that is over does not count towards the next`() {
         var outage = Outage()
-        _ = outage.observe(silentSince: 0, isSettled: true, now: .seconds(1))
-        _ = outage.observe(silentSince: nil, isSettled: true, now: .milliseconds(1_100))
-        #expect(outage.observe(silentSince: .seconds(2), isSettled: true, now: .milliseconds(3_999)) == nil)
-        #expect(outage.observe(silentSince: .seconds(2), isSettled: true, now: .seconds(4)) == .degraded)
+        _ = outage.observe(unresponsiveSince: 0, isSettled: true, now: .seconds(1))
+        _ = outage.observe(unresponsiveSince: nil, isSettled: true, now: .milliseconds(1_100))
+        #expect(outage.observe(unresponsiveSince: .seconds(2), isSettled: true, now: .milliseconds(3_999)) == nil)
+        #expect(outage.observe(unresponsiveSince: .seconds(2), isSettled: true, now: .seconds(4)) == .degraded)
     }
 
     @Test func `a job that is read again without an absence is nobody's concern`() {
         var outage = Outage()
-        #expect(outage.observe(silentSince: nil, isSettled: false, now: 0) == nil)
-        #expect(outage.observe(silentSince: nil, isSettled: false, now: .seconds(60)) == nil)
+        #expect(outage.observe(unresponsiveSince: nil, isSettled: false, now: 0) == nil)
+        #expect(outage.observe(unresponsiveSince: nil, isSettled: false, now: .seconds(60)) == nil)
     }
 }

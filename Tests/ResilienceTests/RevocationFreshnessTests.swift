@@ -47,14 +47,16 @@ import Testing
     @Test func `blindness is told at once, and restored only when it is over`() {
         var outage = Outage()
         #expect(
-            outage.observe(silentSince: nil, isSettled: true, isRevocationStateStale: true, now: .seconds(1))
+            outage.observe(unresponsiveSince: nil, isSettled: true, isRevocationStateStale: true, now: .seconds(1))
                 == .degraded)
         #expect(
-            outage.observe(silentSince: nil, isSettled: true, isRevocationStateStale: true, now: .seconds(2)) == nil)
+            outage.observe(unresponsiveSince: nil, isSettled: true, isRevocationStateStale: true, now: .seconds(2))
+                == nil)
         #expect(
-            outage.observe(silentSince: nil, isSettled: false, isRevocationStateStale: false, now: .seconds(3)) == nil)
+            outage.observe(unresponsiveSince: nil, isSettled: false, isRevocationStateStale: false, now: .seconds(3))
+                == nil)
         #expect(
-            outage.observe(silentSince: nil, isSettled: true, isRevocationStateStale: false, now: .seconds(4))
+            outage.observe(unresponsiveSince: nil, isSettled: true, isRevocationStateStale: false, now: .seconds(4))
                 == .restored)
     }
 }

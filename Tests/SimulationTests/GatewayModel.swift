@@ -54,7 +54,7 @@ final class GatewayModel {
 
     func tick() {
         let now = self.world.now
-        var silentSince: UInt64?
+        var unresponsiveSince: UInt64?
         for link in self.links {
             if link.connecting.tick(now: now) == .connect { self.connect(link) }
             if link.isTrying, now >= link.triedSince + Link.attempt { self.giveUp(link) }
@@ -63,12 +63,14 @@ final class GatewayModel {
             case .ask: self.send(.ping, .ping, on: link)
             case .giveUp: self.giveUp(link)
             }
-            if let since = link.silentSince(now: now) { silentSince = min(silentSince ?? since, since) }
+            if let since = link.unresponsiveSince(now: now) {
+                unresponsiveSince = min(unresponsiveSince ?? since, since)
+            }
         }
         self.reread()
         let isSettled = self.isSettled || self.world.flaw == .restoresEarly
-        let notice = self.outage.observe(silentSince: silentSince, isSettled: isSettled, now: now)
-        self.world.oracle.observe(self, notice, silentSince: silentSince)
+        let notice = self.outage.observe(unresponsiveSince: unresponsiveSince, isSettled: isSettled, now: now)
+        self.world.oracle.observe(self, notice, unresponsiveSince: unresponsiveSince)
         self.world.agenda.add(.tick(gateway: self.index), at: now + Self.tick)
     }
 

@@ -55,11 +55,11 @@ final class Link {
         self.connecting = ConnectionStateMachine(seed: seed)
     }
 
-    var isUp: Bool { self.connecting.isStanding }
+    var isUp: Bool { self.connecting.isConnected }
 
     var oldestQuestion: UInt64? { self.answered < self.questions.count ? self.questions[self.answered].at : nil }
 
-    func silentSince(now: UInt64) -> UInt64? {
+    func unresponsiveSince(now: UInt64) -> UInt64? {
         guard self.isUp else { return self.downSince }
         guard let asked = self.oldestQuestion, now > asked + Self.suspicion else { return nil }
         return self.heard

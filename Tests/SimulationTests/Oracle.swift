@@ -103,7 +103,7 @@ final class Oracle {
     // MARK: what clients are told of the server, and whether it is there
 
     /// At each tick of a gateway.
-    func observe(_ gateway: GatewayModel, _ notice: Outage.Notice?, silentSince: UInt64?) {
+    func observe(_ gateway: GatewayModel, _ notice: Outage.Notice?, unresponsiveSince: UInt64?) {
         let (now, server) = (self.world.now, self.world.server!)
         var isDead = false
         for link in gateway.links {
@@ -121,9 +121,9 @@ final class Oracle {
             }
         }
         let isTroubled = isDead || !gateway.isSettled
-        self.observe(gateway, notice, troubled: isTroubled ? silentSince ?? now : silentSince)
+        self.observe(gateway, notice, troubled: isTroubled ? unresponsiveSince ?? now : unresponsiveSince)
         let isFault = !self.world.isCalm && self.world.plan.faults.contains { $0.isUnderWay(at: now) }
-        if isTroubled || isFault || silentSince != nil { self.lastTrouble[gateway.index] = now }
+        if isTroubled || isFault || unresponsiveSince != nil { self.lastTrouble[gateway.index] = now }
         self.look(gateway)
         if self.world.isCalm { self.observeCalm(isDead) }
     }

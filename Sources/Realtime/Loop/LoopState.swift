@@ -272,15 +272,17 @@ package final class LoopState {
 
     /// Tells every client when what it sees may be old, and when it is not any more.
     private func updateOutage(_ now: NIODeadline) {
-        let channels = self.relay.silentSince
-        let live = [self.live.silentSince, channels.live, self.witnesses.live.refusingSince].compactMap { $0 }.min()
+        let channels = self.relay.unresponsiveSince
+        let live = [self.live.unresponsiveSince, channels.live, self.witnesses.live.refusingSince].compactMap { $0 }
+            .min()
         let ledger = [
-            self.ledger.silentSince, self.writes.silentSince, channels.ledger, self.revocationReader.silentSince,
+            self.ledger.unresponsiveSince, self.writes.unresponsiveSince, channels.ledger,
+            self.revocationReader.unresponsiveSince,
             self.witnesses.ledger.refusingSince,
         ].compactMap { $0 }.min()
         self.redisAvailability.observe(live: live, ledger: ledger, now: now, time: .now)
         let notice = self.outage.observe(
-            silentSince: [live, ledger].compactMap { $0 }.min()?.uptimeNanoseconds,
+            unresponsiveSince: [live, ledger].compactMap { $0 }.min()?.uptimeNanoseconds,
             isSettled: self.relay.isSettled && !self.revocationReader.isRevocationStateStale,
             isRevocationStateStale: self.revocationReader.shouldReportStale,
             now: now.uptimeNanoseconds)

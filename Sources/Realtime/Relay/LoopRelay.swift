@@ -308,5 +308,7 @@ package final class LoopRelay {
     }
 
     /// Since when some subscriber connection at that role is gone or does not answer.
-    var silentSince: (live: NIODeadline?, ledger: NIODeadline?) { (self.feeds.silentSince, self.events.silentSince) }
+    var unresponsiveSince: (live: NIODeadline?, ledger: NIODeadline?) {
+        (self.feeds.unresponsiveSince, self.events.unresponsiveSince)
+    }
 }

@@ -85,7 +85,9 @@ final class RevocationReader {
     var isRevocationStateStale: Bool { self.sight.isRevocationStateStale(now: NIODeadline.now().uptimeNanoseconds) }
     /// The same, and it is Redis that does not answer.
     var shouldReportStale: Bool { self.sight.isReportable(now: NIODeadline.now().uptimeNanoseconds) }
-    var silentSince: NIODeadline? { [self.client.silentSince, self.channel.silentSince].compactMap { $0 }.min() }
+    var unresponsiveSince: NIODeadline? {
+        [self.client.unresponsiveSince, self.channel.unresponsiveSince].compactMap { $0 }.min()
+    }
 
     // MARK: looking
 
