@@ -12,7 +12,7 @@ internal import TrafficControl
 /// What an upgrade request is answered.
 enum Admission {
     /// Signed in with the request, or (`nil`) to be signed in by the first message.
-    case session(Admitted?)
+    case session(AuthenticatedClient?)
     /// To be signed in by a single-use ticket, as soon as it is a session.
     case ticket(String)
     /// Signed by a key nobody knows yet: to be verified as soon as it is a session, once the issuer has been asked.
@@ -69,7 +69,7 @@ enum Admission {
             return
         }
         do throws(TokenRefusal) {
-            let admitted = Admitted(try loop.settings.tokens.verify(bearer: header, now: .now / 1000))
+            let admitted = AuthenticatedClient(try loop.settings.tokens.verify(bearer: header, now: .now / 1000))
             self =
                 loop.isRevoked(admitted)
                 ? .refused(Refusal(status: .unauthorized, problem: .revoked)) : .session(admitted)

@@ -21,7 +21,7 @@ extension Routes {
     private struct StreamRequest: Sendable {
         let job: JobID
         let since: ResumePoint?
-        let admitted: Admitted
+        let admitted: AuthenticatedClient
         let session: String
         let address: ClientAddress?
     }
@@ -105,10 +105,10 @@ extension Routes {
     /// By a token, or by a tracking link: `Authorization: Link <secret>`.
     private func admitted(
         _ request: Request, _ context: GatewayRequestContext, _ address: ClientAddress?, _ session: String
-    ) async throws -> Admitted {
+    ) async throws -> AuthenticatedClient {
         let words = request.headers[.authorization]?.split(separator: " ") ?? []
         guard words.count == 2, words[0].lowercased() == "link" else {
-            return Admitted(try self.grant(request, context, .followJob))
+            return AuthenticatedClient(try self.grant(request, context, .followJob))
         }
         let (loops, loop, secret) = (self.loops, context.channel.eventLoop, String(words[1]))
         do {
@@ -121,7 +121,7 @@ extension Routes {
     }
 
     /// What was taken with signing in is free again.
-    private func giveUp(_ admitted: Admitted, _ session: String) async {
+    private func giveUp(_ admitted: AuthenticatedClient, _ session: String) async {
         guard let link = admitted.grant.link else { return }
         _ = try? await self.links.leave(link, as: session).get()
     }

@@ -45,7 +45,7 @@ extension LoopState {
     }
 
     /// Whether who signs in, or did, is not to be here any more.
-    package func isRevoked(_ admitted: Admitted) -> Bool {
+    package func isRevoked(_ admitted: AuthenticatedClient) -> Bool {
         if self.revocations.isRevoked(admitted.grant) { return true }
         // A link shows one job and nothing else.
         guard admitted.grant.link != nil, let job = admitted.grant.job else { return false }
@@ -58,7 +58,7 @@ extension Session {
     /// hears of it (`RevocationReader.pollInterval`) it stays below a second.
     static let flushLimitMilliseconds: Int64 = 300
 
-    var admitted: Admitted? { self.life.admitted }
+    var admitted: AuthenticatedClient? { self.life.admitted }
 
     /// Ends it: nothing that waits is sent any more, but for the close frame.
     package func revoke() {

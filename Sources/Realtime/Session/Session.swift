@@ -63,7 +63,7 @@ package final class Session: ChannelInboundHandler {
     ///   - admitted: who signed in with the upgrade request; `nil` when the ticket or the first message has to.
     package init(
         loop: LoopState, socket: SecureSocketHandler, address: ClientAddress?, framing: Framing = .webSocket,
-        id: String = Session.newID, admitted: Admitted? = nil, ticket: String? = nil, token: String? = nil,
+        id: String = Session.newID, admitted: AuthenticatedClient? = nil, ticket: String? = nil, token: String? = nil,
         logger: Logger
     ) {
         let (limits, now) = (loop.settings.limits, NIODeadline.now())
@@ -90,7 +90,7 @@ package final class Session: ChannelInboundHandler {
 
     /// By what somebody comes in.
     private enum SignInMethod {
-        case admitted(Admitted)
+        case admitted(AuthenticatedClient)
         case ticket(String)
         /// Came with the upgrade request, signed by a key that the issuer has to be asked for.
         case token(String)
@@ -164,7 +164,7 @@ package final class Session: ChannelInboundHandler {
         }
     }
 
-    package func releaseResources(of admitted: Admitted) {
+    package func releaseResources(of admitted: AuthenticatedClient) {
         self.loop.quotas.end(admitted.owner, self.address)
         self.loop.personBuckets.leave(admitted.grant.person)
         self.viewerLease?.release()

@@ -13,7 +13,7 @@ struct SessionLife {
         case opening
         /// Somebody is being looked up. What came since waits, in the order in which it came.
         case signingIn(waiting: [ClientRequest])
-        case signedIn(Admitted)
+        case signedIn(AuthenticatedClient)
         /// Our close frame is out, or the peer's was answered.
         case closing
         /// The connection is gone.
@@ -27,7 +27,7 @@ struct SessionLife {
     /// Whoever leaves gives back what it has: a signed-in person its place among the sessions.
     enum Identity {
         case anonymous
-        case signedIn(Admitted)
+        case signedIn(AuthenticatedClient)
     }
 
     var isOpen: Bool {
@@ -48,7 +48,7 @@ struct SessionLife {
     }
 
     /// Who is signed in; `nil` before and after.
-    var admitted: Admitted? { if case .signedIn(let admitted) = self.stage { admitted } else { nil } }
+    var admitted: AuthenticatedClient? { if case .signedIn(let admitted) = self.stage { admitted } else { nil } }
 
     /// Somebody is being looked up.
     ///
@@ -80,7 +80,7 @@ struct SessionLife {
     /// It is known who it is: looked up, or with the upgrade request.
     ///
     /// - Returns: what came meanwhile, to be acted upon; `nil` when nobody is awaited.
-    mutating func signIn(_ admitted: Admitted) -> [ClientRequest]? {
+    mutating func signIn(_ admitted: AuthenticatedClient) -> [ClientRequest]? {
         let waiting: [ClientRequest]
         switch self.stage {
         case .opening: waiting = []
@@ -94,7 +94,7 @@ struct SessionLife {
     /// A newer token replaced the one the session signed in with, so the older one's expiry no longer applies.
     ///
     /// - Returns: whether somebody is signed in.
-    mutating func renew(_ admitted: Admitted) -> Bool {
+    mutating func renew(_ admitted: AuthenticatedClient) -> Bool {
         guard case .signedIn = self.stage else { return false }
         self.stage = .signedIn(admitted)
         self.sendsUntil = .distantFuture

@@ -12,7 +12,7 @@ internal import TrafficControl
 internal import WebSocket
 
 extension Session {
-    package func signIn(_ admitted: EventLoopFuture<Admitted>) {
+    package func signIn(_ admitted: EventLoopFuture<AuthenticatedClient>) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         // The client has done its part; what it waits for now, Redis or the issuer of keys, has a time of its own.
         if self.life.startSignIn() { self.startSignInTimer() }
@@ -33,7 +33,7 @@ extension Session {
         }
     }
 
-    func signedIn(_ admitted: Admitted) {
+    func signedIn(_ admitted: AuthenticatedClient) {
         guard self.life.awaitsSignIn else { return self.releaseUnusedLease(of: admitted) }
         // Now, not when it was looked up: it may have been revoked since.
         guard !self.loop.isRevoked(admitted) else {
@@ -71,7 +71,7 @@ extension Session {
         self.handleDeferred(waiting)
     }
 
-    func refresh(_ token: String, _ admitted: Admitted, _ ref: MessageRef?) {
+    func refresh(_ token: String, _ admitted: AuthenticatedClient, _ ref: MessageRef?) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.renew(admitted, by: token, from: self.address).whenComplete { result in
             guard bound.value.grant != nil else { return }
@@ -82,7 +82,7 @@ extension Session {
         }
     }
 
-    private func renewed(_ admitted: Admitted, _ ref: MessageRef?) {
+    private func renewed(_ admitted: AuthenticatedClient, _ ref: MessageRef?) {
         guard self.life.renew(admitted) else { return }
         self.timers.expiry?.cancel()
         self.follower.reauthorizeAll()
@@ -109,7 +109,7 @@ extension Session {
     private static let expiryMargin: Int64 = 300
 
     /// The place that came with it is free again, unless this session sits on it.
-    func releaseUnusedLease(of admitted: Admitted) {
+    func releaseUnusedLease(of admitted: AuthenticatedClient) {
         if let current = self.life.admitted, current.grant.link == admitted.grant.link { return }
         if let link = admitted.grant.link { _ = self.loop.links.leave(link, as: self.id) }
     }

@@ -10,7 +10,7 @@ internal import Telemetry
 package import TrafficControl
 
 /// Who signed in, and whom the session counts for.
-package struct Admitted {
+package struct AuthenticatedClient {
     package let grant: Grant
     /// `nil`: services may have as many sessions as they need.
     package let owner: SessionOwner?
@@ -59,17 +59,17 @@ extension LoopState {
     /// - Parameter session: who takes a place of a link; `nil` where only tokens are shown.
     package func signIn(
         _ credential: Credential, from address: ClientAddress?, as session: String? = nil
-    ) -> EventLoopFuture<Admitted> {
+    ) -> EventLoopFuture<AuthenticatedClient> {
         let now = NIODeadline.now().uptimeNanoseconds
         if let address, self.quotas.isLockedOut(address, at: now) != nil {
             return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts)
         }
-        let admitted: EventLoopFuture<Admitted>
+        let admitted: EventLoopFuture<AuthenticatedClient>
         switch credential {
         case .token(let token):
             do throws(TokenRefusal) {
                 admitted = self.eventLoop.makeSucceededFuture(
-                    Admitted(try self.settings.tokens.verify(token, now: .now / 1000)))
+                    AuthenticatedClient(try self.settings.tokens.verify(token, now: .now / 1000)))
             } catch {
                 admitted = self.signInAfterKeyFetch(token, refusedBecause: error)
             }
@@ -82,14 +82,14 @@ extension LoopState {
     }
 
     /// The same, with a ticket: it is gone with the first who shows it.
-    package func signIn(ticket: String, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
+    package func signIn(ticket: String, from address: ClientAddress?) -> EventLoopFuture<AuthenticatedClient> {
         if let address, self.quotas.isLockedOut(address, at: NIODeadline.now().uptimeNanoseconds) != nil {
             return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts)
         }
         let admitted = self.tickets.redeem(ticket).flatMapThrowing { holder in
             guard let holder, let role = Role(rawValue: holder.role) else { throw SignInRefusal.badTicket }
             guard holder.expiresAt + TokenVerifier.skew >= .now / 1000 else { throw SignInRefusal.tokenExpired }
-            return Admitted(
+            return AuthenticatedClient(
                 Grant(
                     person: holder.person, role: role, job: holder.job, rider: holder.rider,
                     token: TokenIdentity(id: holder.token, issuedAt: holder.issuedAt), expiresAt: holder.expiresAt),
@@ -100,7 +100,9 @@ extension LoopState {
 
     /// A newer token of the same person in the same role takes the place of the one that is about to expire. What is refused,
     /// with `Refused`, changes nothing: the connection ends when the old one does.
-    func renew(_ old: Admitted, by token: String, from address: ClientAddress?) -> EventLoopFuture<Admitted> {
+    func renew(_ old: AuthenticatedClient, by token: String, from address: ClientAddress?) -> EventLoopFuture<
+        AuthenticatedClient
+    > {
         guard old.way != .link else {
             return self.eventLoop.makeFailedFuture(
                 Refused(code: .forbidden, message: "A tracking link cannot be refreshed. Connect again with a token."))
@@ -125,8 +127,8 @@ extension LoopState {
     }
 
     private func countingFailedAttempts(
-        _ admitted: EventLoopFuture<Admitted>, _ address: ClientAddress?
-    ) -> EventLoopFuture<Admitted> {
+        _ admitted: EventLoopFuture<AuthenticatedClient>, _ address: ClientAddress?
+    ) -> EventLoopFuture<AuthenticatedClient> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         return admitted.flatMapErrorThrowing { error in
             let refusal = error as? SignInRefusal ?? .unavailable

@@ -10,13 +10,15 @@ extension LoopState {
     /// Whoever was refused for a key nobody knows is let in when the issuer publishes it.
     ///
     /// - Returns: fails with `SignInRefusal`; at once for every other reason.
-    func signInAfterKeyFetch(_ token: String, refusedBecause refusal: TokenRefusal) -> EventLoopFuture<Admitted> {
+    func signInAfterKeyFetch(_ token: String, refusedBecause refusal: TokenRefusal) -> EventLoopFuture<
+        AuthenticatedClient
+    > {
         guard refusal == .unknownKey, let keys = self.settings.issuerKeys else {
             return self.eventLoop.makeFailedFuture(SignInRefusal(refusal))
         }
         // Its task ends with the fetch, in seconds; `JWKSSource.mostWaiting` bounds how many wait.
         return self.eventLoop.makeFutureWithTask { try await keys.verify(token, now: .now / 1000) }
-            .flatMapThrowing { Admitted($0) }
+            .flatMapThrowing { AuthenticatedClient($0) }
             .flatMapErrorThrowing { throw SignInRefusal($0 as? TokenRefusal ?? refusal) }
     }
 }

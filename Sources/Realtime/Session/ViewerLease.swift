@@ -78,7 +78,7 @@ extension LoopState {
     /// answered like one that does not exist.
     ///
     /// - Parameter session: its name.
-    func acquireViewerLease(_ secret: String, as session: String) -> EventLoopFuture<Admitted> {
+    func acquireViewerLease(_ secret: String, as session: String) -> EventLoopFuture<AuthenticatedClient> {
         guard let id = TrackingLinks.id(of: secret) else {
             return self.eventLoop.makeFailedFuture(SignInRefusal.badLink)
         }
@@ -94,7 +94,7 @@ extension LoopState {
                 guard let record = recovery?.record, record.status.end == nil, record.customer == customer else {
                     throw SignInRefusal.badLink
                 }
-                return Admitted(link: id, to: job, customer: customer, expiresAt: expiresAt)
+                return AuthenticatedClient(link: id, to: job, customer: customer, expiresAt: expiresAt)
             }.flatMapErrorThrowing { error in
                 _ = links.leave(id, as: session)
                 throw error

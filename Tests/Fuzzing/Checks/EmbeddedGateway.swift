@@ -105,7 +105,7 @@ final class EmbeddedGateway {
         try sync.addHandler(socket)
         // Added too late to see the channel become active.
         sync.fireChannelActive()
-        let admitted = role.map { Admitted(Grant(person: PersonID("p")!, role: $0)) }
+        let admitted = role.map { AuthenticatedClient(Grant(person: PersonID("p")!, role: $0)) }
         try sync.addHandler(
             Session(
                 loop: self.state, socket: socket, address: ClientAddress("10.0.0.2"), admitted: admitted,

@@ -12,8 +12,8 @@ import Testing
         case opening, signingIn, signedIn, closing, closed
     }
 
-    private static let anna = Admitted(Grant(person: PersonID("anna")!, role: .customer))
-    private static let ben = Admitted(Grant(person: PersonID("ben")!, role: .customer))
+    private static let anna = AuthenticatedClient(Grant(person: PersonID("anna")!, role: .customer))
+    private static let ben = AuthenticatedClient(Grant(person: PersonID("ben")!, role: .customer))
     private static let request = ClientRequest(.ping)
     private static let end = NIODeadline.uptimeNanoseconds(1_000)
 
