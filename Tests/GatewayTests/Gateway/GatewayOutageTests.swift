@@ -104,7 +104,7 @@ import Testing
                         try await redis.freeze()
                         for step in 1...3 { try await connection.report(job, step: step) }
                         _ = try await gateway.eventually("/metrics") {
-                            !$0.text.contains("enroute_positions_kept_total 0")
+                            !$0.text.contains("enroute_positions_buffered_total 0")
                         }
                         try await redis.thaw()
                         let answered: Int64 = try await messages.first { message in

@@ -35,7 +35,7 @@ import Testing
                     let id = try await Self.publish(gateway, job, rider)
                     // Its message is the first, the check of every followed job reads it once more.
                     let isChecked = try await eventually(within: .seconds(60)) {
-                        try await gateway.manage("/metrics").text.contains("enroute_positions_withheld_total 2\n")
+                        try await gateway.manage("/metrics").text.contains("enroute_positions_suppressed_total 2\n")
                     }
                     #expect(isChecked)
                     try await gateway.connect("anna", .customer) { other, heardByOther in

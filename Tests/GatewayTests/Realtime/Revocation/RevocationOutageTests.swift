@@ -101,7 +101,7 @@ import Testing
             for _ in 0..<3 { newest = try await positions.next() }
             #expect(
                 try await gateway.eventually("/metrics") {
-                    $0.text.contains("enroute_positions_withheld_total 3\n")
+                    $0.text.contains("enroute_positions_suppressed_total 3\n")
                 })
             try await anna.send(.ping)
             let isWithheld = try await heard.first { message -> Bool? in
