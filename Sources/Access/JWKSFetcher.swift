@@ -81,7 +81,7 @@ package struct JWKSFetcher: Sendable {
     ///
     /// - Throws: `Failure`, or `CancellationError`.
     @Sendable package func callAsFunction() async throws -> [UInt8] {
-        let question = OutboundQuestion(url: self.url, headers: ["accept": "application/json"])
+        let question = OutboundRequest(url: self.url, headers: ["accept": "application/json"])
         do {
             let answer = try await self.http.answer(to: question)
             try Self.check(answer.status)

@@ -139,10 +139,10 @@ package struct EventQueue: Sendable {
             headers: [
                 "host": self.host, "content-type": "application/x-amz-json-1.0", "x-amz-target": "AmazonSQS.\(action)",
             ], body: body, at: Int64(Date.now.timeIntervalSince1970))
-        let answer: OutboundAnswer
+        let answer: OutboundResponse
         do {
             answer = try await self.connections.answer(
-                to: OutboundQuestion(method: .post, url: self.endpoint, headers: headers, body: body), within: wait)
+                to: OutboundRequest(method: .post, url: self.endpoint, headers: headers, body: body), within: wait)
         } catch .cancelled {
             throw CancellationError()
         } catch {

@@ -23,9 +23,9 @@ struct TopicFetch: Sendable {
 
     /// Returns the bytes of the response.
     func callAsFunction(_ url: String) async throws(TopicTrust.Refusal) -> [UInt8] {
-        let answer: OutboundAnswer
+        let answer: OutboundResponse
         do {
-            answer = try await self.http.answer(to: OutboundQuestion(url: url))
+            answer = try await self.http.answer(to: OutboundRequest(url: url))
         } catch {
             throw .notReached("\(error)")
         }

@@ -20,12 +20,12 @@ package struct OutboundHTTP: Sendable {
     ///   - authorities: PEM file of the CAs trusted for the services; `nil` for the system's.
     ///   - longestWait: from sending a request to the last byte of its response.
     ///   - longestAnswer: maximum size of a response body, in bytes.
-    package init(authorities: String? = nil, longestWait: Duration, longestAnswer: Int) throws(NoAuthorities) {
+    package init(authorities: String? = nil, longestWait: Duration, longestAnswer: Int) throws(NoCertificates) {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let authorities {
             guard let trusted = try? NIOSSLCertificate.fromPEMFile(authorities), !trusted.isEmpty else {
-                throw NoAuthorities(path: authorities)
+                throw NoCertificates(path: authorities)
             }
             tls.trustRoots = .certificates(trusted)
         }
@@ -38,7 +38,7 @@ package struct OutboundHTTP: Sendable {
     }
 
     /// Sends a request over a new connection.
-    package func answer(to question: OutboundQuestion) async throws(OutboundFailure) -> OutboundAnswer {
+    package func answer(to question: OutboundRequest) async throws(OutboundFailure) -> OutboundResponse {
         let client = HTTPClient(configuration: self.configuration)
         // Closing TLS may take longer than the response did, and the caller should not wait for it. NIOSSL bounds it.
         defer { Task { try? await client.shutdown() } }
@@ -46,9 +46,9 @@ package struct OutboundHTTP: Sendable {
     }
 
     fileprivate func answer(
-        to question: OutboundQuestion, over client: HTTPClient, within longestWait: Duration
-    ) async throws(OutboundFailure) -> OutboundAnswer {
-        let whole: OutboundAnswer?
+        to question: OutboundRequest, over client: HTTPClient, within longestWait: Duration
+    ) async throws(OutboundFailure) -> OutboundResponse {
+        let whole: OutboundResponse?
         do {
             // HTTPClient's own timeout covers only the head of the response.
             whole = try await Resilience.answer(within: longestWait) { try await self.ask(question, client) }
@@ -62,8 +62,8 @@ package struct OutboundHTTP: Sendable {
     }
 
     private func ask(
-        _ question: OutboundQuestion, _ client: HTTPClient
-    ) async throws(OutboundFailure) -> OutboundAnswer {
+        _ question: OutboundRequest, _ client: HTTPClient
+    ) async throws(OutboundFailure) -> OutboundResponse {
         var request = HTTPClientRequest(url: question.url)
         request.method = HTTPMethod(rawValue: question.method.rawValue)
         request.headers = ["user-agent": "enroute"]
@@ -78,7 +78,7 @@ package struct OutboundHTTP: Sendable {
             } catch is NIOTooManyBytesError {
                 throw OutboundFailure.tooLong(status: status)
             }
-            return OutboundAnswer(
+            return OutboundResponse(
                 status: status,
                 headers: Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first },
                 body: Array(body.readableBytesView))
@@ -109,8 +109,8 @@ package final class OutboundConnections: Sendable {
 
     /// - Parameter longestWait: `nil` for the default.
     package func answer(
-        to question: OutboundQuestion, within longestWait: Duration? = nil
-    ) async throws(OutboundFailure) -> OutboundAnswer {
+        to question: OutboundRequest, within longestWait: Duration? = nil
+    ) async throws(OutboundFailure) -> OutboundResponse {
         try await self.http.answer(to: question, over: self.client, within: longestWait ?? self.http.longestWait)
     }
 

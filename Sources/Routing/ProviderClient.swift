@@ -31,10 +31,10 @@ package final class ProviderClient: Sendable {
     /// - Throws: `late`, `notReached`, `tooLong`; `late` too when the task is cancelled.
     package func ask(_ question: ProviderRequest) async throws(ProviderFailure) -> ProviderResponse {
         let accepted = ["accept": "application/json, application/geo+json"]
-        let answer: OutboundAnswer
+        let answer: OutboundResponse
         do {
             answer = try await self.connections.answer(
-                to: OutboundQuestion(
+                to: OutboundRequest(
                     method: question.method, url: question.url,
                     headers: accepted.merging(question.headers) { _, own in own }, body: question.body))
         } catch {

@@ -4,7 +4,7 @@
 package import OutboundHTTP
 
 package struct ProviderRequest: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    package typealias Method = OutboundQuestion.Method
+    package typealias Method = OutboundRequest.Method
 
     package var method: Method
     package var url: String

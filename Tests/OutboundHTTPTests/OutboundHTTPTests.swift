@@ -8,8 +8,8 @@ import Testing
 @Suite struct OutboundHTTPTests {
     private static func answer(
         from behaviour: @escaping ProviderServer.Behaviour, wait: Duration = longestSettling, bytes: Int = 1000,
-        to question: (String) -> OutboundQuestion = { OutboundQuestion(url: $0) }
-    ) async throws -> (Result<OutboundAnswer, OutboundFailure>, questions: [ProviderServer.Question]) {
+        to question: (String) -> OutboundRequest = { OutboundRequest(url: $0) }
+    ) async throws -> (Result<OutboundResponse, OutboundFailure>, questions: [ProviderServer.Question]) {
         try await ProviderServer.running(behaviour) { server in
             let http = try OutboundHTTP(longestWait: wait, longestAnswer: bytes)
             do throws(OutboundFailure) {
@@ -23,7 +23,7 @@ import Testing
     @Test func `an answer comes whole, with its status and headers`() async throws {
         let (result, questions) = try await Self.answer(
             from: { _ in .json("{}", status: 404, headers: ["Retry-After": "7"]) },
-            to: { OutboundQuestion(method: .post, url: "\($0)/a?b", headers: ["x-key": "secret"], body: [1, 2]) })
+            to: { OutboundRequest(method: .post, url: "\($0)/a?b", headers: ["x-key": "secret"], body: [1, 2]) })
         let answer = try result.get()
         #expect(answer.status == 404 && answer.body == Array("{}".utf8) && answer.header("retry-after") == "7")
         let question = try #require(questions.first)
@@ -66,13 +66,13 @@ import Testing
         let http = try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1)
         do {
             // Port 1 of loopback: nobody listens.
-            _ = try await http.answer(to: OutboundQuestion(url: "http://127.0.0.1:1/secret?key=secret"))
+            _ = try await http.answer(to: OutboundRequest(url: "http://127.0.0.1:1/secret?key=secret"))
             Issue.record("somebody listens at port 1")
         } catch OutboundFailure.notReached(_, let withoutAddress) {
             #expect(!withoutAddress.isEmpty && !withoutAddress.contains("secret"))
         }
-        #expect("\(OutboundQuestion(url: "https://secret"))" == "<a request to another service>")
-        #expect(Mirror(reflecting: OutboundQuestion(url: "https://secret")).children.isEmpty)
+        #expect("\(OutboundRequest(url: "https://secret"))" == "<a request to another service>")
+        #expect(Mirror(reflecting: OutboundRequest(url: "https://secret")).children.isEmpty)
     }
 
     @Test func `connections that were shut down are opened again for the next question`() async throws {
@@ -80,7 +80,7 @@ import Testing
             let connections = OutboundConnections(
                 try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1000))
             for _ in 0..<2 {
-                #expect(try await connections.answer(to: OutboundQuestion(url: server.url)).status == 200)
+                #expect(try await connections.answer(to: OutboundRequest(url: server.url)).status == 200)
                 await connections.shutdown()
             }
         }
@@ -91,7 +91,7 @@ import Testing
         #expect {
             try OutboundHTTP(authorities: path, longestWait: .seconds(1), longestAnswer: 1)
         } throws: {
-            ($0 as? NoAuthorities)?.path == path
+            ($0 as? NoCertificates)?.path == path
         }
     }
 }

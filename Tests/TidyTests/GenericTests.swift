@@ -5,7 +5,7 @@ import Testing
 @Suite struct GenericTests {
     /// Generic types, and functions, that other targets call through runtime metadata, and why that is no loss.
     private static let cold = [
-        "AnswerInTime.swift answer": "once for each question to another service",
+        "Timeout.swift answer": "once for each question to another service",
         "ArrivalRouting.swift with": "once for each calculation that asks services",
         "HashSlot.swift of": "is called inside Redis, which has copies of its own",
         "JSONDocument.swift bytes": "answers to requests",

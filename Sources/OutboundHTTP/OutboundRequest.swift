@@ -2,7 +2,7 @@
 // location of a person, so its description reveals nothing.
 
 /// One request to another service.
-package struct OutboundQuestion: Sendable, CustomStringConvertible, CustomReflectable {
+package struct OutboundRequest: Sendable, CustomStringConvertible, CustomReflectable {
     package enum Method: String, Sendable { case get = "GET", post = "POST" }
 
     package var method: Method
@@ -20,7 +20,7 @@ package struct OutboundQuestion: Sendable, CustomStringConvertible, CustomReflec
 }
 
 /// A complete response, whatever its status.
-package struct OutboundAnswer: Sendable {
+package struct OutboundResponse: Sendable {
     package let status: Int
     package let body: [UInt8]
     private let headers: [String: String]
@@ -58,7 +58,7 @@ package enum OutboundFailure: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 /// A file of CAs that contains no certificate.
-package struct NoAuthorities: Error {
+package struct NoCertificates: Error {
     /// The path of the file.
     package let path: String
 }
