@@ -39,7 +39,7 @@ package final class LoopRelay {
     private let arrivals: ArrivalTimes
     private let freshness: FreshnessTracker
 
-    private var withheld = WithheldPositions()
+    private var withheld = SuppressedPositions()
 
     /// Whether it may be unknown who may see what: no position is shown then.
     private let isRevocationStateStale: () -> Bool

@@ -154,7 +154,7 @@ import Testing
 /// What is kept while a loop is blind.
 @Suite struct WithheldPositionsTests {
     @Test func `the newest of each job is kept, and given back once`() {
-        var withheld = WithheldPositions()
+        var withheld = SuppressedPositions()
         let (one, two) = (JobID("a")!, JobID("b")!)
         #expect(withheld.isEmpty)
         withheld.keep(5, [5], of: one)

@@ -3,7 +3,7 @@
 internal import EnrouteWire
 
 /// The newest position of each followed job that came while its loop could not know what is revoked. A value.
-struct WithheldPositions {
+struct SuppressedPositions {
     private var newest: [JobID: (id: UInt64, frame: [UInt8])] = [:]
     /// Jobs of whose arrival something was said.
     private var arrivals: Set<JobID> = []
