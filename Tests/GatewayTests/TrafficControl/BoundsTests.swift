@@ -177,7 +177,7 @@ import Testing
             #expect(throws: RawSocket.Failed.self) { while true { try socket.send(batch) } }
         }
         #expect(metrics.contains(#"enroute_timeouts_total{phase="write"} 1"#))
-        #expect(metrics.contains("enroute_messages_waited_total "))
+        #expect(metrics.contains("enroute_messages_queued_total "))
     }
 
     @Test func `a page that nobody takes is given up as well`() async throws {

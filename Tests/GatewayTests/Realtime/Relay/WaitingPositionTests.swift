@@ -44,7 +44,7 @@ import Testing
                 return line.flatMap { Int($0.dropFirst(name.count + 1)) } ?? 0
             }
             self.relayed = value("enroute_messages_relayed_total")
-            self.waited = value("enroute_messages_waited_total")
+            self.waited = value("enroute_messages_queued_total")
             self.repairs = value(#"enroute_resyncs_total{kind="job",reason="repair"}"#)
         }
     }
