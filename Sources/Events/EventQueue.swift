@@ -33,7 +33,7 @@ package struct EventQueue: Sendable {
         /// The event it contains, either directly or in the envelope of a topic that the queue is subscribed to. The queue's
         /// policy decides who may write to it, so the signature of the envelope is not verified.
         package func event() throws(EventFault) -> CloudEvent {
-            guard let envelope = try? TopicMessage(body: self.body.utf8) else {
+            guard let envelope = try? SNSEnvelope(body: self.body.utf8) else {
                 return try CloudEvent.structured(self.body.utf8)
             }
             return try envelope.event()
@@ -52,14 +52,14 @@ package struct EventQueue: Sendable {
     private let url: String
     private let host: String
     private let endpoint: String
-    private let signature: QueueSignature
+    private let signature: SigV4Signature
     private let connections: OutboundConnections
 
     /// - Parameters:
     ///   - url: the URL of the queue; `https`, or `http` for this machine only.
     ///   - region: `nil` to derive it from the host in the URL.
     /// - Throws: `Unusable`.
-    package init(url: String, region: String?, credentials: QueueCredentials) throws(Unusable) {
+    package init(url: String, region: String?, credentials: AWSCredentials) throws(Unusable) {
         guard let parts = URLComponents(string: url), let host = parts.host, let scheme = parts.scheme,
             parts.user == nil,
             parts.path.split(separator: "/").count == 2, (1...65_535).contains(parts.port ?? 443),
@@ -80,7 +80,7 @@ package struct EventQueue: Sendable {
         self.url = url
         self.host = parts.port.map { "\(host):\($0)" } ?? host
         self.endpoint = "\(scheme)://\(self.host)/"
-        self.signature = QueueSignature(credentials: credentials, region: region)
+        self.signature = SigV4Signature(credentials: credentials, region: region)
         do {
             self.connections = OutboundConnections(
                 try OutboundHTTP(longestWait: Self.longestWait, longestAnswer: Self.longestAnswer))

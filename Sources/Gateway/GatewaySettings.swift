@@ -24,7 +24,7 @@ package struct GatewaySettings: Sendable {
     /// Opens `/v1/_echo` for conformance suites. Never in production: it has no limits worth the name.
     package var testEcho = false
     /// Topics of SNS whose events are taken; `nil` for none.
-    package var topics: TopicTrust?
+    package var topics: SNSVerifier?
     /// A queue of SQS whose events are taken; `nil` for none.
     package var queue: EventQueue?
     /// How long a stopping gateway goes on accepting, while `/readyz` fails already.

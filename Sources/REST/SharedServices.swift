@@ -13,7 +13,7 @@ package struct SharedServices: Sendable {
     package let settings: RealtimeSettings
     package let pages: Pages
     /// Topics of SNS whose events are taken; `nil` for none.
-    package let topics: TopicTrust?
+    package let topics: SNSVerifier?
     package let quotas: Quotas
     package let revocations: Revocations
     package let eventCounts: EventCounts
@@ -29,7 +29,7 @@ package struct SharedServices: Sendable {
     let earlyEvents = DeferredEventCache()
 
     package init(
-        settings: RealtimeSettings, pages: Pages, topics: TopicTrust?, quotas: Quotas, revocations: Revocations,
+        settings: RealtimeSettings, pages: Pages, topics: SNSVerifier?, quotas: Quotas, revocations: Revocations,
         eventCounts: EventCounts, loops: LoopMap, lookout: Lookout, tiles: TileProxy?,
         becomeStream: @escaping @Sendable (any Channel) throws -> Bool
     ) {

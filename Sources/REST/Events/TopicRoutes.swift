@@ -29,15 +29,15 @@ extension Routes {
                 detail: "This gateway accepts no SNS topics. Add the topic to ENROUTE_SNS_TOPICS.")
         }
         let body = try await request.body.collect(upTo: Self.longestBody)
-        let message: TopicMessage
-        do throws(EventFault) { message = try TopicMessage(body: body.readableBytesView) } catch {
+        let message: SNSEnvelope
+        do throws(EventFault) { message = try SNSEnvelope(body: body.readableBytesView) } catch {
             throw self.problem(error)
         }
         do {
             try await topics.check(message)
             if message.kind == .subscriptionConfirmation { try await topics.confirm(message) }
         } catch {
-            throw self.problem(error as? TopicTrust.Refusal ?? .notReached("\(error)"), address)
+            throw self.problem(error as? SNSVerifier.Refusal ?? .notReached("\(error)"), address)
         }
         let topic: Logger.Metadata = [LogKey.topic: "\(message.topic)"]
         switch message.kind {
@@ -48,7 +48,7 @@ extension Routes {
         return try Self.json(["outcome": "applied"])
     }
 
-    private func take(_ message: TopicMessage) async throws -> Response {
+    private func take(_ message: SNSEnvelope) async throws -> Response {
         let event: CloudEvent
         do throws(EventFault) { event = try message.event() } catch { throw self.problem(error) }
         do {
@@ -60,7 +60,7 @@ extension Routes {
         }
     }
 
-    private func problem(_ refusal: TopicTrust.Refusal, _ address: ClientAddress?) -> Problem {
+    private func problem(_ refusal: SNSVerifier.Refusal, _ address: ClientAddress?) -> Problem {
         if case .notReached(let reason) = refusal {
             self.eventCounts.add(.eventsFailed)
             var problem = Problem(
@@ -80,7 +80,7 @@ extension Routes {
         let detail =
             switch refusal {
             case .unknownTopic: "This gateway does not accept this SNS topic. Add it to ENROUTE_SNS_TOPICS."
-            case .foreignAddress: "The certificate URL or the subscription URL does not belong to SNS."
+            case .unknownAddress: "The certificate URL or the subscription URL does not belong to SNS."
             case .badCertificate(let reason): reason
             case .badSignature, .notReached, .tooOld:
                 "The signature is invalid. Signature versions 1 and 2 are supported."
@@ -89,7 +89,7 @@ extension Routes {
     }
 }
 
-extension TopicMessage {
+extension SNSEnvelope {
     /// The topic's own name, as somebody who acts: letters, digits, `_` and `-`, of the first 64.
     fileprivate var sender: PersonID {
         let name = self.topic.split(separator: ":").last.map(String.init) ?? ""

@@ -10,7 +10,7 @@ extension ProcessConfiguration {
         do throws(EventQueue.Unusable) {
             return try EventQueue(
                 url: url, region: self.text("AWS_REGION"),
-                credentials: QueueCredentials(
+                credentials: AWSCredentials(
                     keyID: try self.credential("AWS_ACCESS_KEY_ID", why),
                     secret: try self.credential("AWS_SECRET_ACCESS_KEY", why),
                     sessionToken: self.text("AWS_SESSION_TOKEN")))

@@ -4,9 +4,9 @@ import Events
 
 extension ProcessConfiguration {
     /// `nil` where no topic is named.
-    func topics() throws -> TopicTrust? {
+    func topics() throws -> SNSVerifier? {
         let oldest = try self.integer(
-            "ENROUTE_SNS_MAX_AGE_SECONDS", in: 0...31_536_000, default: TopicTrust.usualOldestSeconds)
+            "ENROUTE_SNS_MAX_AGE_SECONDS", in: 0...31_536_000, default: SNSVerifier.usualOldestSeconds)
         let topics = self.list("ENROUTE_SNS_TOPICS")
         guard !topics.isEmpty else {
             for name in ["ENROUTE_SNS_CERTIFICATE_HOSTS", "ENROUTE_SNS_CA_FILE", "ENROUTE_SNS_MAX_AGE_SECONDS"]
@@ -17,8 +17,8 @@ extension ProcessConfiguration {
             }
             return nil
         }
-        do throws(TopicTrust.Unusable) {
-            return try TopicTrust(
+        do throws(SNSVerifier.Unusable) {
+            return try SNSVerifier(
                 topics: topics, hosts: self.list("ENROUTE_SNS_CERTIFICATE_HOSTS"),
                 authorities: self.text("ENROUTE_SNS_CA_FILE"), oldestSeconds: oldest)
         } catch {

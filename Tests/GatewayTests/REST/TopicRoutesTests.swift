@@ -45,7 +45,7 @@ import Testing
                 let authorities = try String(contentsOfFile: issuer.authorities, encoding: .utf8) + signer.authority
                 try authorities.write(toFile: folder, atomically: true, encoding: .utf8)
                 defer { try? FileManager.default.removeItem(atPath: folder) }
-                let trust = try TopicTrust(
+                let trust = try SNSVerifier(
                     topics: [TopicSigner.topic], hosts: [host], authorities: folder, longestWait: .seconds(60))
                 try await RunningGateway.run(isSecure: false) {
                     $0.topics = trust

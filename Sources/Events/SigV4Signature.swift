@@ -5,7 +5,7 @@ internal import Crypto
 internal import FoundationEssentials
 
 /// The credentials for a queue, from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.
-package struct QueueCredentials: Sendable {
+package struct AWSCredentials: Sendable {
     let keyID: String
     let secret: String
     let sessionToken: String?
@@ -16,8 +16,8 @@ package struct QueueCredentials: Sendable {
 }
 
 /// Signs requests.
-struct QueueSignature: Sendable {
-    let credentials: QueueCredentials
+struct SigV4Signature: Sendable {
+    let credentials: AWSCredentials
     let region: String
     var service = "sqs"
 

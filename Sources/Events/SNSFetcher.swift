@@ -4,25 +4,25 @@
 internal import OutboundHTTP
 
 /// Fetches a URL, over a new connection each time because fetches are days apart.
-struct TopicFetch: Sendable {
+struct SNSFetcher: Sendable {
     /// Maximum size of a response, in bytes.
     static let longestAnswer = 65_536
 
     private let http: OutboundHTTP
 
     /// - Parameter authorities: PEM file of the CAs trusted for the hosts; `nil` for the system's.
-    init(authorities: String?, longestWait: Duration) throws(TopicTrust.Unusable) {
+    init(authorities: String?, longestWait: Duration) throws(SNSVerifier.Unusable) {
         do {
             self.http = try OutboundHTTP(
                 authorities: authorities, longestWait: longestWait, longestAnswer: Self.longestAnswer)
         } catch {
-            throw TopicTrust.Unusable(
+            throw SNSVerifier.Unusable(
                 description: "ENROUTE_SNS_CA_FILE names \(error.path), which contains no PEM certificate.")
         }
     }
 
     /// Returns the bytes of the response.
-    func callAsFunction(_ url: String) async throws(TopicTrust.Refusal) -> [UInt8] {
+    func callAsFunction(_ url: String) async throws(SNSVerifier.Refusal) -> [UInt8] {
         let answer: OutboundResponse
         do {
             answer = try await self.http.answer(to: OutboundRequest(url: url))

@@ -5,9 +5,9 @@ import Testing
 @Suite struct QueueSignatureTests {
     /// `post-vanilla` of AWS' own suite for Signature Version 4.
     @Test func `a request is signed as AWS signs it`() {
-        let credentials = QueueCredentials(
+        let credentials = AWSCredentials(
             keyID: "AKIDEXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
-        let headers = QueueSignature(credentials: credentials, region: "us-east-1", service: "service").signed(
+        let headers = SigV4Signature(credentials: credentials, region: "us-east-1", service: "service").signed(
             path: "/", headers: ["host": "example.amazonaws.com"], body: [], at: 1_440_938_160)
         #expect(headers["x-amz-date"] == "20150830T123600Z")
         #expect(
@@ -23,7 +23,7 @@ import Testing
     ])
     func `a queue in clear text, without a region or without a name is no queue`(url: String) {
         #expect(throws: EventQueue.Unusable.self) {
-            try EventQueue(url: url, region: nil, credentials: QueueCredentials(keyID: "a", secret: "b"))
+            try EventQueue(url: url, region: nil, credentials: AWSCredentials(keyID: "a", secret: "b"))
         }
     }
 }

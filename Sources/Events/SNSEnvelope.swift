@@ -1,5 +1,5 @@
 // What AWS SNS posts to an HTTPS endpoint: a signed envelope around a message. This file parses the envelope and assembles the
-// text that its signature covers; TopicTrust decides whether it is genuine
+// text that its signature covers; SNSVerifier decides whether it is genuine
 // (docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html).
 
 internal import EnrouteWire
@@ -8,7 +8,7 @@ internal import SwiftASN1
 internal import X509
 
 /// An envelope. Its content is untrusted until the signature has been verified.
-package struct TopicMessage: Decodable, Sendable {
+package struct SNSEnvelope: Decodable, Sendable {
     /// The type of an envelope.
     package enum Kind: String, Decodable, Sendable {
         case notification = "Notification"
@@ -46,7 +46,7 @@ package struct TopicMessage: Decodable, Sendable {
 
     package init(body: some Sequence<UInt8>) throws(EventFault) {
         do {
-            self = try JSONDecoder().decode(TopicMessage.self, from: Data(body))
+            self = try JSONDecoder().decode(SNSEnvelope.self, from: Data(body))
         } catch {
             throw .malformed("The body must be the envelope of an SNS message, not only the message (raw delivery).")
         }

@@ -8,7 +8,7 @@ internal import SwiftASN1
 internal import X509
 
 /// The allowed topics and the certificates that verify their signatures. One per gateway.
-package actor TopicTrust {
+package actor SNSVerifier {
     /// Why a setting is invalid, with the expected form.
     package struct Unusable: Error, CustomStringConvertible {
         package let description: String
@@ -18,7 +18,7 @@ package actor TopicTrust {
     package enum Refusal: Error, Hashable, Sendable {
         case unknownTopic
         /// The address of the certificate or of the confirmation does not belong to SNS.
-        case foreignAddress
+        case unknownAddress
         /// SNS does not sign with this certificate.
         case badCertificate(String)
         case badSignature
@@ -48,7 +48,7 @@ package actor TopicTrust {
     private let oldestSeconds: Int
     private let hosts: Set<String>
     private let authorities: [Certificate]?
-    private let fetch: TopicFetch
+    private let fetch: SNSFetcher
     private var kept: [String: Kept] = [:]
     private var asking: [String: Task<Kept, any Error>] = [:]
 
@@ -61,7 +61,7 @@ package actor TopicTrust {
     /// - Throws: `Unusable`.
     package init(
         topics: [String], hosts: [String] = [], authorities: String? = nil, longestWait: Duration = .seconds(5),
-        oldestSeconds: Int = TopicTrust.usualOldestSeconds
+        oldestSeconds: Int = SNSVerifier.usualOldestSeconds
     ) throws(Unusable) {
         for topic in topics {
             guard topic.wholeMatch(of: /arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]{1,256}/) != nil else {
@@ -82,7 +82,7 @@ package actor TopicTrust {
         self.topics = Set(topics)
         self.oldestSeconds = oldestSeconds
         self.hosts = Set(hosts.map { $0.lowercased() })
-        self.fetch = try TopicFetch(authorities: authorities, longestWait: longestWait)
+        self.fetch = try SNSFetcher(authorities: authorities, longestWait: longestWait)
         guard let authorities else {
             self.authorities = nil
             return
@@ -98,10 +98,10 @@ package actor TopicTrust {
     /// Returns when the envelope is genuine; throws otherwise.
     ///
     /// - Throws: `Refusal`.
-    package func check(_ message: TopicMessage) async throws {
+    package func check(_ message: SNSEnvelope) async throws {
         guard self.topics.contains(message.topic) else { throw Refusal.unknownTopic }
         guard let url = self.address(message.certificateURL), self.isCertificate(url) else {
-            throw Refusal.foreignAddress
+            throw Refusal.unknownAddress
         }
         guard message.isSigned(by: try await self.key(url)) else { throw Refusal.badSignature }
         guard message.isSent(within: self.oldestSeconds, of: .now) else {
@@ -112,8 +112,8 @@ package actor TopicTrust {
     /// Confirms a subscription whose envelope has been checked.
     ///
     /// - Throws: `Refusal`.
-    package func confirm(_ message: TopicMessage) async throws {
-        guard let url = message.subscribeURL.flatMap({ self.address($0) }) else { throw Refusal.foreignAddress }
+    package func confirm(_ message: SNSEnvelope) async throws {
+        guard let url = message.subscribeURL.flatMap({ self.address($0) }) else { throw Refusal.unknownAddress }
         _ = try await self.fetch(url)
     }
 
