@@ -188,7 +188,7 @@ import Testing
                 let place = try #require(entry.firstIndex(of: name))
                 #expect(entry[place + 1] == value)
             }
-            try await gateway.waitForMetric("enroute_riders_kept_online_total 3")
+            try await gateway.waitForMetric("enroute_offline_refused_total 3")
         }
     }
 

@@ -127,7 +127,7 @@ extension RunningGateway {
     fileprivate func lost(_ outcome: String) async throws -> Int {
         let text = try await self.manage("/metrics").text
         let line = text.split(separator: "\n").first {
-            $0.hasPrefix("enroute_riders_lost_total{outcome=\"\(outcome)\"}")
+            $0.hasPrefix("enroute_rider_timeouts_total{outcome=\"\(outcome)\"}")
         }
         return line?.split(separator: " ").last.flatMap { Int($0) } ?? -1
     }
