@@ -31,7 +31,7 @@ struct OCSPResponse {
 
     func install(in context: OpaquePointer) throws(TLSConfigurationError) {
         guard enroute_SSL_CTX_set_ocsp(context, Self.index, self.bytes, CInt(self.bytes.count), self.until) == 1 else {
-            throw .library(takeReason())
+            throw .library(takeErrorReason())
         }
     }
 

@@ -1,6 +1,6 @@
 // The first handler of an accepted socket: ciphertext on one side, plaintext on the other, and a direct write.
 //
-// It connects the channel's events with `TLSConnection` (libssl, no socket) and `SocketDoor` (sends bytes). Behind a load
+// It connects the channel's events with `TLSConnection` (libssl, no socket) and `SocketWriter` (sends bytes). Behind a load
 // balancer that terminates TLS there is no `TLSConnection`; everything else is the same.
 //
 // Step 10 of 10 of the hot path. Before: Realtime/Relay/FollowedJob.swift
@@ -23,7 +23,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     package typealias OutboundOut = ByteBuffer
 
     private let loop: TLSLoop
-    private let door = SocketDoor()
+    private let door = SocketWriter()
     private var tls: TLSConnection?
     private var context: ChannelHandlerContext?
     /// Completes when the plaintext buffered in `tls` has been written.
@@ -66,13 +66,13 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     }
 
     /// Whether bytes are waiting for the kernel or for the handshake.
-    package var isWaiting: Bool { self.door.isWaiting || self.tls?.keepsPlaintext == true }
+    package var isWaiting: Bool { self.door.isWaiting || self.tls?.hasBufferedPlaintext == true }
 
     /// Bytes that are waiting for the kernel. An upper bound: a chunk in the channel counts until its last byte is accepted.
-    package var waitingBytes: Int { self.door.waitingBytes + (self.tls?.keptBytes ?? 0) }
+    package var waitingBytes: Int { self.door.waitingBytes + (self.tls?.bufferedBytes ?? 0) }
 
     /// Bytes that the peer has not received: those waiting here and those in the kernel's send buffer. Costs a system call.
-    package var unsentBytes: Int { self.door.unsentBytes + (self.tls?.keptBytes ?? 0) }
+    package var unsentBytes: Int { self.door.unsentBytes + (self.tls?.bufferedBytes ?? 0) }
 
     /// Called on the loop each time the kernel has accepted the last waiting byte; cleared with the channel.
     package var onDrained: (() -> Void)? {
@@ -121,7 +121,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         guard !self.isInputOver else { return }
         let ciphertext = self.unwrapInboundIn(data)
         var plaintext = ByteBuffer()
-        let hadKept = tls.keepsPlaintext
+        let hadKept = tls.hasBufferedPlaintext
         let reading = tls.read(ciphertext, into: &plaintext)
         self.isInputOver = reading != .open
         let isFlooded = self.sendAnswer(of: tls, hadKept: hadKept)
@@ -147,7 +147,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
 
     /// Sends what libssl wrote while reading, including plaintext that was buffered. Returns whether that exceeds the limit.
     private func sendAnswer(of tls: TLSConnection, hadKept: Bool) -> Bool {
-        let isReleased = hadKept && !tls.keepsPlaintext
+        let isReleased = hadKept && !tls.hasBufferedPlaintext
         if isReleased, let promise = self.keptPromise {
             self.keptPromise = nil
             self.door.append(ByteBuffer(), promise: promise)

@@ -27,13 +27,13 @@ final class TLSConnection {
         case encrypted
         /// Buffered; a `read` will encrypt it. Further writes queue behind it.
         case kept
-        /// libssl rejects it, or more than `keptLimitBytes` are buffered. The connection has failed.
+        /// libssl rejects it, or more than `bufferLimitBytes` are buffered. The connection has failed.
         case refused(String)
     }
 
     /// Limit of plaintext that is buffered while waiting for the peer. A server says nothing before the first request, so this
     /// is far more than is ever needed.
-    static let keptLimitBytes = 64 * 1024
+    static let bufferLimitBytes = 64 * 1024
 
     private let ssl: OpaquePointer
     private let loop: TLSLoop
@@ -67,9 +67,9 @@ final class TLSConnection {
     }
 
     /// Whether plaintext is waiting for the peer.
-    var keepsPlaintext: Bool { self.kept.readableBytes > 0 }
+    var hasBufferedPlaintext: Bool { self.kept.readableBytes > 0 }
 
-    var keptBytes: Int { self.kept.readableBytes }
+    var bufferedBytes: Int { self.kept.readableBytes }
 
     /// For example "TLSv1.3".
     var version: String { String(cString: SSL_get_version(self.ssl)) }
@@ -83,12 +83,12 @@ final class TLSConnection {
                 let isStorm = !self.keyUpdates.take(self.loop.keyUpdatesHeard, at: { .now() })
                 if self.records != nil {
                     if reading == .open, !isStorm { self.answerKeyUpdate() }
-                    guard self.sayAgain() else { return .failed("a record could not be encrypted") }
+                    guard self.resendMessages() else { return .failed("a record could not be encrypted") }
                 } else if !self.isHandshakeComplete {
                     self.continueHandshake()
                 }
                 guard !isStorm else { return self.refuseKeyUpdates() }
-                guard self.keepsPlaintext, self.isHandshakeComplete, !self.hasFailed else { return reading }
+                guard self.hasBufferedPlaintext, self.isHandshakeComplete, !self.hasFailed else { return reading }
                 if case .refused(let reason) = self.encryptKept() { return .failed(reason) }
                 return reading
             }
@@ -113,7 +113,7 @@ final class TLSConnection {
     }
 
     /// A peer that updates its keys may request an update of ours (RFC 8446, 4.6.3). libssl answers at the next `SSL_write`,
-    /// which never happens when records are written here. So it is made to answer now, and `sayAgain` sends the answer.
+    /// which never happens when records are written here. So it is made to answer now, and `resendMessages` sends the answer.
     private func answerKeyUpdate() {
         guard self.loop.keyUpdatesHeard > 0, SSL_get_key_update_type(self.ssl) != SSL_KEY_UPDATE_NONE else { return }
         forgetErrors()
@@ -130,7 +130,7 @@ final class TLSConnection {
     }
 
     /// libssl encrypted its own messages under its own sequence number, which is no longer ours. They are sent again.
-    private func sayAgain() -> Bool {
+    private func resendMessages() -> Bool {
         self.loop.dropOutput()
         for said in self.loop.said {
             switch said {
@@ -160,15 +160,15 @@ final class TLSConnection {
         case SSL_ERROR_ZERO_RETURN: return .ended
         default:
             self.hasFailed = true
-            return .failed(takeReason())
+            return .failed(takeErrorReason())
         }
     }
 
     /// Encrypts `bytes`; the output then contains nothing else.
     func write(_ bytes: UnsafeRawBufferPointer) -> Writing {
         self.loop.empty()
-        guard !bytes.isEmpty else { return self.keepsPlaintext ? .kept : .encrypted }
-        guard self.isHandshakeComplete && !self.keepsPlaintext else { return self.keep(bytes) }
+        guard !bytes.isEmpty else { return self.hasBufferedPlaintext ? .kept : .encrypted }
+        guard self.isHandshakeComplete && !self.hasBufferedPlaintext else { return self.keep(bytes) }
         return self.encrypt(bytes)
     }
 
@@ -188,7 +188,7 @@ final class TLSConnection {
             guard count > 0 else {
                 guard SSL_get_error(self.ssl, count) == SSL_ERROR_WANT_READ else {
                     self.hasFailed = true
-                    return .refused(takeReason())
+                    return .refused(takeErrorReason())
                 }
                 return self.keep(rest)
             }
@@ -199,8 +199,8 @@ final class TLSConnection {
 
     private func keep(_ bytes: UnsafeRawBufferPointer) -> Writing {
         guard !self.hasFailed else { return .refused("the connection has failed") }
-        guard self.kept.readableBytes + bytes.count <= Self.keptLimitBytes else {
-            return .refused("\(Self.keptLimitBytes) bytes are already waiting for the peer's handshake")
+        guard self.kept.readableBytes + bytes.count <= Self.bufferLimitBytes else {
+            return .refused("\(Self.bufferLimitBytes) bytes are already waiting for the peer's handshake")
         }
         self.kept.writeBytes(bytes)
         return .kept

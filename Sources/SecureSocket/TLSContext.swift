@@ -37,7 +37,7 @@ package final class TLSContext: @unchecked Sendable {
         certificateChain: String, privateKey: String, ticketKeys: TicketKeys? = nil, ocspResponse: String? = nil,
         makesRecords: Bool = true, mostRecords: UInt64 = 1 << 23
     ) throws(TLSConfigurationError) {
-        guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeReason()) }
+        guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeErrorReason()) }
         self.pointer = pointer
         self.makesRecords = makesRecords
         self.mostRecords = mostRecords
@@ -56,13 +56,13 @@ package final class TLSContext: @unchecked Sendable {
     /// Copies a context for one event loop, without reading the files. libssl's callbacks are set and cleared in the context
     /// while a connection is being worked on, so a context with such callbacks cannot be shared by threads.
     init(forOneLoop shared: TLSContext) throws(TLSConfigurationError) {
-        guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeReason()) }
+        guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .library(takeErrorReason()) }
         self.pointer = pointer
         self.makesRecords = shared.makesRecords
         self.mostRecords = shared.mostRecords
         self.ticketKeys = shared.ticketKeys
         self.ocspResponse = shared.ocspResponse
-        guard enroute_SSL_CTX_share_certificate(pointer, shared.pointer) == 1 else { throw .library(takeReason()) }
+        guard enroute_SSL_CTX_share_certificate(pointer, shared.pointer) == 1 else { throw .library(takeErrorReason()) }
         try self.choose()
         if self.makesRecords { SSL_CTX_set_msg_callback(pointer, hearMessage) }
     }
@@ -79,14 +79,14 @@ package final class TLSContext: @unchecked Sendable {
         // Without this, libssl prompts for the passphrase of an encrypted key on the terminal and blocks.
         SSL_CTX_set_default_passwd_cb(self.pointer) { _, _, _, _ in -1 }
         guard SSL_CTX_use_certificate_chain_file(self.pointer, certificateChain) == 1 else {
-            throw .diagnose(certificateChain: certificateChain, reason: takeReason())
+            throw .diagnose(certificateChain: certificateChain, reason: takeErrorReason())
         }
         let isLoaded = SSL_CTX_use_PrivateKey_file(self.pointer, privateKey, SSL_FILETYPE_PEM) == 1
         // A key of another kind than the certificate's (RSA, ECDSA) loads and then fails the check; one of the same kind fails
         // while loading, with an X509 error.
         let isOther =
             isLoaded ? SSL_CTX_check_private_key(self.pointer) != 1 : ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_X509
-        let reason = takeReason()
+        let reason = takeErrorReason()
         if isOther { throw .keyDoesNotMatch(certificateChain: certificateChain, privateKey: privateKey) }
         if !isLoaded { throw .diagnose(privateKey: privateKey, reason: reason) }
     }
@@ -105,7 +105,7 @@ package final class TLSContext: @unchecked Sendable {
             SSL_CTX_set_ciphersuites(self.pointer, Self.ciphers13) == 1,
             enroute_SSL_CTX_set1_groups_list(self.pointer, Self.groups) == 1,
             SSL_CTX_set_num_tickets(self.pointer, 1) == 1
-        else { throw .library(takeReason()) }
+        else { throw .library(takeErrorReason()) }
         try self.ticketKeys.install(in: self.pointer)
         try self.ocspResponse?.install(in: self.pointer)
     }
@@ -140,7 +140,7 @@ private let selectHTTP1: SSL_CTX_alpn_select_cb_func = { _, chosen, chosenLength
 }
 
 /// Returns libssl's text for the first error of this thread, and clears the error queue.
-func takeReason() -> String {
+func takeErrorReason() -> String {
     let code = ERR_get_error()
     ERR_clear_error()
     guard code != 0 else { return "no reason given" }

@@ -16,7 +16,7 @@ package struct TicketKeys: Sendable {
     /// A random key: its tickets are valid only in this process.
     init() throws(TLSConfigurationError) {
         var bytes = [UInt8](repeating: 0, count: Self.keyBytes)
-        guard RAND_bytes(&bytes, CInt(bytes.count)) == 1 else { throw .library(takeReason()) }
+        guard RAND_bytes(&bytes, CInt(bytes.count)) == 1 else { throw .library(takeErrorReason()) }
         try self.append(bytes, from: "")
     }
 
@@ -53,7 +53,9 @@ package struct TicketKeys: Sendable {
 
     func install(in context: OpaquePointer) throws(TLSConfigurationError) {
         var keys = self.keys
-        guard enroute_SSL_CTX_set_ticket_keys(context, Self.index, &keys) == 1 else { throw .library(takeReason()) }
+        guard enroute_SSL_CTX_set_ticket_keys(context, Self.index, &keys) == 1 else {
+            throw .library(takeErrorReason())
+        }
     }
 
     /// Index of each SSL_CTX's copy.

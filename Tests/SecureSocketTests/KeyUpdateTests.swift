@@ -64,7 +64,7 @@ import Testing
         #expect([UInt8]([1]).withUnsafeBytes { talk.server.write($0) } != .encrypted)
         guard makesRecords else { return }
         #expect(talk.read() == nil)
-        #expect(takeReason().contains("unexpected message"))
+        #expect(takeErrorReason().contains("unexpected message"))
     }
 
     @Test func `B47: a peer on a real socket that takes new keys on and on is cut off`() async throws {

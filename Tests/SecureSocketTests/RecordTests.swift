@@ -180,7 +180,7 @@ final class Talk {
         }
         talk.toClient()
         #expect(talk.read() == nil)
-        #expect(takeReason().contains("bad record mac"))
+        #expect(takeErrorReason().contains("bad record mac"))
         #expect([UInt8]([1]).withUnsafeBytes { talk.server.write($0) } != .encrypted)
     }
 

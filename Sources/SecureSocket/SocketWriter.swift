@@ -23,7 +23,7 @@ internal import Glibc
 internal import NIOCore
 
 /// Confined to the loop of its channel.
-final class SocketDoor {
+final class SocketWriter {
     private enum State { case early, open, ended }
 
     /// Limit of unread answers of libssl (KeyUpdate, alerts) that a peer has caused.
