@@ -161,7 +161,7 @@ package struct Routes: Sendable {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
         let deadline = try await self.answer(self.jobs.startTravel(job, by: grant.person))
-        try await self.tellHome(of: grant.person) { $0.restTrips.started(.init(rider: grant.person, job: job)) }
+        try await self.onHomeLoop(of: grant.person) { $0.restTrips.started(.init(rider: grant.person, job: job)) }
         return try Self.json(TravelDocument(job: job.text, active: true, deadline: deadline))
     }
 
@@ -169,7 +169,7 @@ package struct Routes: Sendable {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
         try await self.answer(self.jobs.stopTravel(job, by: grant.person))
-        try await self.tellHome(of: grant.person) { loop in
+        try await self.onHomeLoop(of: grant.person) { loop in
             loop.restTrips.restart(.init(rider: grant.person, job: job))
             loop.restReporters.stopped(job, of: grant.person)
         }

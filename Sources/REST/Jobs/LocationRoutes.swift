@@ -93,7 +93,7 @@ extension Routes {
             }
         }
         let (all, shown) = (jobs, accepted)
-        let guidance = try await self.loops.atHome(of: grant.person) { loop in
+        let guidance = try await self.loops.onHomeLoop(of: grant.person) { loop in
             loop.eventLoop.makeSucceededFuture(
                 loop.restReporters.batchValidated(all, accepted: shown, of: grant.person))
         }.get()
@@ -143,7 +143,7 @@ extension Routes {
             return (.refused(.noSuchJob, reason: nil), false)
         }
         let trip = TripValidators.Key(rider: grant.person, job: job)
-        let judged = try await self.loops.atHome(of: grant.person) { loop in
+        let judged = try await self.loops.onHomeLoop(of: grant.person) { loop in
             let bound = NIOLoopBound(loop, eventLoop: loop.eventLoop)
             // Each time: the batch before this one may have gone to another gateway.
             return loop.restTrips.read(trip, again: true).map {
@@ -166,7 +166,7 @@ extension Routes {
             self.publisher.publish(fix, for: trip.job, by: trip.rider, receivedAt: receivedAt))
         switch verdict {
         case .accepted(_, let listeners):
-            try await self.tellHome(of: trip.rider) { loop in
+            try await self.onHomeLoop(of: trip.rider) { loop in
                 _ = loop.restTrips.published(fix, trip, listeners: listeners)
                 loop.restReporters.published(fix, of: trip.job, by: trip.rider, receivedAt: receivedAt)
             }
@@ -191,13 +191,13 @@ extension Routes {
 
     /// Redis knows more than this gateway.
     private func overrule(_ reason: FixRefusal, _ trip: TripValidators.Key) async throws -> BatchOutcome {
-        try await self.tellHome(of: trip.rider) { $0.restTrips.overrule(reason, trip) }
+        try await self.onHomeLoop(of: trip.rider) { $0.restTrips.overrule(reason, trip) }
         return BatchOutcome(reason)
     }
 
     /// Does something on the loop that knows the rider's trips.
-    func tellHome(of rider: PersonID, _ action: @escaping @Sendable (LoopState) -> Void) async throws {
-        try await self.loops.atHome(of: rider) { loop in
+    func onHomeLoop(of rider: PersonID, _ action: @escaping @Sendable (LoopState) -> Void) async throws {
+        try await self.loops.onHomeLoop(of: rider) { loop in
             action(loop)
             return loop.eventLoop.makeSucceededVoidFuture()
         }.get()

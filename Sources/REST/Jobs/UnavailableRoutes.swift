@@ -37,7 +37,7 @@ extension Routes {
         guard record.isTravelling else { throw Problem(off) }
         // Not noted, it would be lost: the phone has nothing else to say, and is to say it again.
         let isNoted = try await self.answer(
-            self.loops.atHome(of: grant.person) { loop in
+            self.loops.onHomeLoop(of: grant.person) { loop in
                 loop.restReporters.reported(reason, for: job, of: grant.person)
             })
         guard isNoted else { throw Problem(off) }

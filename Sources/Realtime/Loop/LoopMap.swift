@@ -22,7 +22,7 @@ package struct LoopMap: Sendable {
     }
 
     /// Runs on the loop that keeps what is known of a rider between its requests: always the same one.
-    package func atHome<Value: Sendable>(
+    package func onHomeLoop<Value: Sendable>(
         of rider: PersonID, _ body: @escaping @Sendable (LoopState) -> EventLoopFuture<Value>
     ) -> EventLoopFuture<Value> {
         let (loop, state) = self.all[Int(UInt(bitPattern: rider.hashValue) % UInt(self.all.count))]
