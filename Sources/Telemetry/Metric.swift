@@ -172,8 +172,8 @@ package enum Metric: Int, CaseIterable, Sendable {
         case ridersLost = "enroute_rider_timeouts_total"
         case ridersKeptOnline = "enroute_offline_refused_total"
         case tasksReleased = "enroute_tasks_released_total"
-        case keysFetched = "enroute_keys_fetched_total"
-        case eventsTaken = "enroute_events_taken_total"
+        case keysFetched = "enroute_jwks_fetches_total"
+        case eventsTaken = "enroute_events_processed_total"
         case eventsRefused = "enroute_events_refused_total"
 
         package var help: String {

@@ -118,7 +118,7 @@ import Testing
             let gone = try await keys[0].token()
             for way in 0..<3 { #expect(try await !stage.lets(in: gone, way: way)) }
             let metrics = try await stage.gateway.manage("/metrics").text
-            #expect(metrics.contains(#"enroute_keys_fetched_total{outcome="succeeded"} 4"#))
+            #expect(metrics.contains(#"enroute_jwks_fetches_total{outcome="succeeded"} 4"#))
         }
     }
 
@@ -190,7 +190,7 @@ import Testing
             for way in 0..<3 { #expect(try await stage.lets(in: good, way: way)) }
             #expect(stage.issuer.asked == ["/keys", "/keys"])
             let metrics = try await stage.gateway.manage("/metrics").text
-            #expect(metrics.contains(#"enroute_keys_fetched_total{outcome="failed"} 1"#))
+            #expect(metrics.contains(#"enroute_jwks_fetches_total{outcome="failed"} 1"#))
         }
     }
 

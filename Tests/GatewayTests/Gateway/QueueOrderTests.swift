@@ -27,7 +27,7 @@ import Testing
                     #expect(job.map(\.status.rawValue) == ["pending_vendor_acceptance", "accepted", "preparing"])
                     let metrics = try await sender.gateway.manage("/metrics").text
                     #expect(metrics.contains(#"enroute_events_refused_total{reason="not_yet"}"#))
-                    #expect(metrics.contains(#"enroute_events_taken_total{outcome="repeated"} 1"#))
+                    #expect(metrics.contains(#"enroute_events_processed_total{outcome="repeated"} 1"#))
                 }
             }
         }
@@ -54,7 +54,7 @@ import Testing
                     let status = try await sender.status()
                     #expect(status == "cancelled")
                     let metrics = try await sender.gateway.manage("/metrics").text
-                    #expect(metrics.contains(#"enroute_events_taken_total{outcome="applied"} 3"#))
+                    #expect(metrics.contains(#"enroute_events_processed_total{outcome="applied"} 3"#))
                 }
             }
         }

@@ -99,8 +99,8 @@ import Testing
             let record = try await sender.gateway.ledger.recover(JobID("j1")!).get()?.record
             #expect(record?.statusAt == 1_795_284_003_000)
             let metrics = try await sender.gateway.manage("/metrics").text
-            #expect(metrics.contains(#"enroute_events_taken_total{outcome="applied"} 4"#))
-            #expect(metrics.contains(#"enroute_events_taken_total{outcome="repeated"} 2"#))
+            #expect(metrics.contains(#"enroute_events_processed_total{outcome="applied"} 4"#))
+            #expect(metrics.contains(#"enroute_events_processed_total{outcome="repeated"} 2"#))
         }
     }
 
@@ -129,7 +129,7 @@ import Testing
             #expect(try await sender.send(way[6]).status == 409)
             let metrics = try await sender.gateway.manage("/metrics").text
             #expect(metrics.contains(#"enroute_events_refused_total{reason="not_yet"}"#))
-            #expect(!metrics.contains(#"enroute_events_taken_total{outcome="superseded"} 0"#))
+            #expect(!metrics.contains(#"enroute_events_processed_total{outcome="superseded"} 0"#))
         }
     }
 

@@ -78,7 +78,7 @@ import Testing
             #expect(try await stage.sender.status() == "accepted")
             // The certificate is asked for once.
             #expect(stage.issuer.asked == ["/SimpleNotificationService-0123456789abcdef.pem"])
-            let isCounted = try await stage.metric(#"enroute_events_taken_total{outcome="repeated"} 4"#)
+            let isCounted = try await stage.metric(#"enroute_events_processed_total{outcome="repeated"} 4"#)
             #expect(isCounted)
         }
     }
