@@ -68,7 +68,7 @@ import Testing
             let clients = try await self.clients(of: server.address)
             defer { for client in clients { client.stop() } }
             let scripted = clients.map { Scripted($0) }
-            var hands = Stagehands(callees: scripted)
+            var hands = LinearizabilityClients(callees: scripted)
             hands.mortal = {
                 let client = try await RedisClient.started(at: server.address)
                 return (Scripted(client), { client.stop() })
@@ -87,7 +87,7 @@ import Testing
         try await withServer { server in
             let clients = try await self.clients(of: server.address)
             defer { for client in clients { client.stop() } }
-            let stagehands = Stagehands(callees: clients.map { SeparateCommands(client: $0) })
+            let stagehands = LinearizabilityClients(callees: clients.map { SeparateCommands(client: $0) })
             let rejected = Moments()
             try await self.forEach(Self.first..<Self.first + 500) { seed in
                 let history = try await stagehands.carryOut(Plan(seed: seed).answered, in: Self.zone(seed))
@@ -105,7 +105,7 @@ import Testing
             let clients = try await self.clients(of: server.address)
             defer { for client in clients { client.stop() } }
             let scripted = clients.map { Scripted($0) }
-            let stagehands = Stagehands(callees: scripted, successor: { scripted[0] })
+            let stagehands = LinearizabilityClients(callees: scripted, successor: { scripted[0] })
             for round in 0..<rounds {
                 let seeds = (Self.first + round * Self.interrupted)..<(Self.first + (round + 1) * Self.interrupted)
                 var begun: [UInt64: Int64] = [:]
@@ -152,7 +152,7 @@ import Testing
         try #require(try await eventually { try await Self.offset(master) == Self.offset(replica) })
         let later = try await RedisClient.made(at: replica.address)
         defer { later.stop() }
-        let stagehands = Stagehands(
+        let stagehands = LinearizabilityClients(
             callees: scripted, successor: { Scripted(later) }, isForgetful: true)
         let histories = try await self.interrupt(seeds, stagehands) {
             await master.crash()
@@ -177,10 +177,11 @@ import Testing
 
     /// Carries out the histories of all these seeds at once, and in the middle of them something else.
     private func interrupt(
-        _ seeds: Range<UInt64>, _ stagehands: Stagehands, by interruption: @escaping @Sendable () async throws -> Void
+        _ seeds: Range<UInt64>, _ stagehands: LinearizabilityClients,
+        by interruption: @escaping @Sendable () async throws -> Void
     ) async throws -> [(UInt64, History)] {
         let asked = Moments()
-        let counting = Stagehands(
+        let counting = LinearizabilityClients(
             callees: stagehands.callees.map { Counting(callee: $0) { _ = asked.next() } },
             successor: stagehands.successor, isForgetful: stagehands.isForgetful)
         let middle = 4 * seeds.count

@@ -15,7 +15,7 @@ final class Moments: Sendable {
 }
 
 /// Carries plans out.
-struct Stagehands: Sendable {
+struct LinearizabilityClients: Sendable {
     /// One for each client, and one more for answers that are lost.
     var callees: [any Callee]
     /// Who answers in the place of the one that died; asked again until it does. `nil` when nobody may die.
