@@ -6,7 +6,7 @@ import Testing
 @testable import Realtime
 
 /// The whole road: a rider's phone, TLS, Redis, TLS, a customer's phone.
-@Suite struct FirstRoadTests {
+@Suite struct EndToEndTests {
     static let fixes = 300
 
     private static func fastLimits(_ settings: inout GatewaySettings) {

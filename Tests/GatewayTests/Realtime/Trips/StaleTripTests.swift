@@ -10,7 +10,7 @@ import Testing
 
 /// Trips whose journey is over, by a status, another rider or travel mode: nothing of them is told any more, and nothing
 /// that comes after them is steered by them.
-@Suite struct OutlivedTripTests {
+@Suite struct StaleTripTests {
     /// m of a degree of latitude.
     private static let metersOfDegree = 111_195.0
 
