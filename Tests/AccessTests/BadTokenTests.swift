@@ -23,27 +23,27 @@ struct BadToken: CustomTestStringConvertible, Sendable {
 
     /// Well signed, with one claim that is not as it should be.
     init(_ what: String, claim name: String, _ value: String?, _ refusal: TokenRefusal) {
-        self.init(what, Forge.token(claims: Forge.claims([name: value])), refusal)
+        self.init(what, TokenForge.token(claims: TokenForge.claims([name: value])), refusal)
     }
 
     /// Well signed by ES256, under this header.
     init(_ what: String, header: String, _ refusal: TokenRefusal) {
-        self.init(what, Forge.token(header: header), refusal)
+        self.init(what, TokenForge.token(header: header), refusal)
     }
 
     /// With this signature.
     init(_ what: String, header: String = Signer.es.header, signature: (String) throws -> Data, _ refusal: TokenRefusal)
     {
-        let body = Forge.body(header)
-        self.init(what, try! "\(body).\(Forge.base64URL(signature(body)))", refusal)
+        let body = TokenForge.body(header)
+        self.init(what, try! "\(body).\(TokenForge.base64URL(signature(body)))", refusal)
     }
 }
 
 @Suite struct BadTokenTests {
     @Test(arguments: Self.spelled + Self.headers + Self.signatures + Self.claims + Self.authorizations)
     func `S3: a bad token gets the refusal of what is wrong with it`(bad: BadToken) async throws {
-        let verifier = try await Forge.verifier()
-        #expect(throws: bad.refusal) { try verifier.verify(bad.token, now: Forge.now) }
+        let verifier = try await TokenForge.verifier()
+        #expect(throws: bad.refusal) { try verifier.verify(bad.token, now: TokenForge.now) }
     }
 
     @Test func `S3: every refusal is met, and of each kind of token there is more than one`() {
@@ -54,7 +54,7 @@ struct BadToken: CustomTestStringConvertible, Sendable {
         #expect(Set(all.map(\.refusal)) == Set(TokenRefusal.allCases).subtracting([.keyUnavailable]))
     }
 
-    private static let good = Forge.token()
+    private static let good = TokenForge.token()
     private static let parts = good.split(separator: ".").map(String.init)
 
     private static let spelled: [BadToken] = [
@@ -70,18 +70,19 @@ struct BadToken: CustomTestStringConvertible, Sendable {
         BadToken("a length that can not be", "\(parts[0]).\(parts[1]).A", .malformed),
         BadToken("an empty header", ".\(parts[1]).\(parts[2])", .malformed),
         BadToken(
-            "not in UTF-8", "\(Forge.base64URL(Data([0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x31, 0x7D]))).\(parts[1]).AAAA",
+            "not in UTF-8",
+            "\(TokenForge.base64URL(Data([0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x31, 0x7D]))).\(parts[1]).AAAA",
             .malformed),
     ]
 
     private static let headers: [BadToken] = [
         BadToken("alg none, signed", header: #"{"alg":"none","kid":"es"}"#, .wrongAlgorithm),
-        BadToken("alg none, without a signature", Forge.body(#"{"alg":"none"}"#) + ".", .wrongAlgorithm),
-        BadToken("alg nOnE", Forge.body(#"{"alg":"nOnE","kid":"es"}"#) + ".", .wrongAlgorithm),
+        BadToken("alg none, without a signature", TokenForge.body(#"{"alg":"none"}"#) + ".", .wrongAlgorithm),
+        BadToken("alg nOnE", TokenForge.body(#"{"alg":"nOnE","kid":"es"}"#) + ".", .wrongAlgorithm),
         BadToken("no alg", header: #"{"kid":"es"}"#, .wrongAlgorithm),
         BadToken("alg in small letters", header: #"{"alg":"es256","kid":"es"}"#, .wrongAlgorithm),
         BadToken("alg of the same key and another digest", header: #"{"alg":"ES384","kid":"es"}"#, .wrongAlgorithm),
-        BadToken("alg HS512 by the secret", Forge.token(.hs, header: #"{"alg":"HS512"}"#), .wrongAlgorithm),
+        BadToken("alg HS512 by the secret", TokenForge.token(.hs, header: #"{"alg":"HS512"}"#), .wrongAlgorithm),
         BadToken("alg is a number", header: #"{"alg":256,"kid":"es"}"#, .malformed),
         BadToken("alg twice", header: #"{"alg":"none","alg":"ES256","kid":"es"}"#, .repeatedMember),
         BadToken("kid twice", header: #"{"alg":"ES256","kid":"es","kid":"es"}"#, .repeatedMember),
@@ -111,7 +112,7 @@ struct BadToken: CustomTestStringConvertible, Sendable {
     private static let strangersJWK = #"{"kty":"EC","crv":"P-256","x":"\#(coordinate(1))","y":"\#(coordinate(33))"}"#
 
     private static func coordinate(_ start: Int) -> String {
-        Forge.base64URL(Data(Array(self.stranger.publicKey.x963Representation)[start..<start + 32]))
+        TokenForge.base64URL(Data(Array(self.stranger.publicKey.x963Representation)[start..<start + 32]))
     }
 
     private static func byStranger(_ text: String) throws -> Data {
@@ -134,32 +135,32 @@ struct BadToken: CustomTestStringConvertible, Sendable {
             signature: byStranger, .badSignature),
         BadToken(
             "HMAC with the P-256 key's PEM", header: #"{"alg":"HS256","kid":"es"}"#,
-            signature: { Forge.hmac($0, secret: Signer.es.publicPEM) }, .wrongAlgorithm),
+            signature: { TokenForge.hmac($0, secret: Signer.es.publicPEM) }, .wrongAlgorithm),
         BadToken(
             "HMAC with the RSA key's PEM", header: #"{"alg":"HS256","kid":"rs"}"#,
-            signature: { Forge.hmac($0, secret: Signer.rs.publicPEM) }, .wrongAlgorithm),
+            signature: { TokenForge.hmac($0, secret: Signer.rs.publicPEM) }, .wrongAlgorithm),
         BadToken(
             "HMAC with the P-256 key's PEM and no kid", header: #"{"alg":"HS256"}"#,
-            signature: { Forge.hmac($0, secret: Signer.es.publicPEM) }, .badSignature),
+            signature: { TokenForge.hmac($0, secret: Signer.es.publicPEM) }, .badSignature),
         BadToken(
-            "HMAC with an empty secret", header: Signer.hs.header, signature: { Forge.hmac($0, secret: "") },
+            "HMAC with an empty secret", header: Signer.hs.header, signature: { TokenForge.hmac($0, secret: "") },
             .badSignature),
         BadToken("no signature", signature: { _ in Data() }, .badSignature),
         BadToken("a signature of zeros", signature: { _ in Data(count: 64) }, .badSignature),
         BadToken("half a signature", signature: { try Signer.es.signature(of: $0).prefix(32) }, .badSignature),
         BadToken("a byte too many", signature: { try Signer.es.signature(of: $0) + [0] }, .badSignature),
         BadToken(
-            "ECDSA in DER", signature: { try Forge.p256.signature(for: Data($0.utf8)).derRepresentation },
+            "ECDSA in DER", signature: { try TokenForge.p256.signature(for: Data($0.utf8)).derRepresentation },
             .badSignature),
         BadToken(
             "RSA with PSS", header: Signer.rs.header,
             signature: {
-                try Forge.rsa.signature(for: SHA256.hash(data: Data($0.utf8)), padding: .PSS).rawRepresentation
+                try TokenForge.rsa.signature(for: SHA256.hash(data: Data($0.utf8)), padding: .PSS).rawRepresentation
             }, .badSignature),
         BadToken(
             "RSA with another digest", header: Signer.rs.header,
             signature: {
-                try Forge.rsa.signature(for: SHA512.hash(data: Data($0.utf8)), padding: .insecurePKCS1v1_5)
+                try TokenForge.rsa.signature(for: SHA512.hash(data: Data($0.utf8)), padding: .insecurePKCS1v1_5)
                     .rawRepresentation
             }, .badSignature),
         BadToken(
@@ -168,7 +169,8 @@ struct BadToken: CustomTestStringConvertible, Sendable {
             "an EdDSA signature of zeros", header: Signer.ed.header, signature: { _ in Data(count: 64) }, .badSignature),
         BadToken(
             "other claims under the signature",
-            "\(parts[0]).\(Forge.base64URL(Data(Forge.claims(["role": #""ops""#]).utf8))).\(parts[2])", .badSignature),
+            "\(parts[0]).\(TokenForge.base64URL(Data(TokenForge.claims(["role": #""ops""#]).utf8))).\(parts[2])",
+            .badSignature),
         BadToken("claims are not looked at before the signature", "\(parts[0]).e30.\(parts[2])", .badSignature),
     ]
 
@@ -208,14 +210,15 @@ struct BadToken: CustomTestStringConvertible, Sendable {
             BadToken("a role in capitals", claim: "role", #""OPS""#, .unknownRole),
             BadToken("roles in an array", claim: "role", #"["customer"]"#, .malformed),
             BadToken(
-                "a claim twice", Forge.token(claims: #"{"role":"customer","# + Forge.claims().dropFirst()),
+                "a claim twice", TokenForge.token(claims: #"{"role":"customer","# + TokenForge.claims().dropFirst()),
                 .repeatedMember),
             BadToken(
-                "an unknown claim twice", Forge.token(claims: #"{"x":1,"x":1,"# + Forge.claims().dropFirst()),
+                "an unknown claim twice", TokenForge.token(claims: #"{"x":1,"x":1,"# + TokenForge.claims().dropFirst()),
                 .repeatedMember),
-            BadToken("claims that are an array", Forge.token(claims: "[\(Forge.claims())]"), .malformed),
-            BadToken("claims that do not end", Forge.token(claims: String(Forge.claims().dropLast())), .malformed),
-            BadToken("text after the claims", Forge.token(claims: Forge.claims() + "x"), .malformed),
+            BadToken("claims that are an array", TokenForge.token(claims: "[\(TokenForge.claims())]"), .malformed),
+            BadToken(
+                "claims that do not end", TokenForge.token(claims: String(TokenForge.claims().dropLast())), .malformed),
+            BadToken("text after the claims", TokenForge.token(claims: TokenForge.claims() + "x"), .malformed),
         ]
 
     private static let authorizations: [BadToken] = [

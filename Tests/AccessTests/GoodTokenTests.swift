@@ -17,47 +17,49 @@ import Testing
 
     @Test(arguments: Signer.allCases)
     func `a good token of each algorithm becomes a grant`(signer: Signer) async throws {
-        let grant = try await Forge.verifier().verify(Forge.token(signer), now: Forge.now)
+        let grant = try await TokenForge.verifier().verify(TokenForge.token(signer), now: TokenForge.now)
         #expect(grant == Self.anna)
     }
 
     @Test(arguments: Signer.allCases)
     func `a token is good by its own key and no other`(signer: Signer) async throws {
-        let verifier = try await Forge.verifier()
+        let verifier = try await TokenForge.verifier()
         for other in Signer.allCases where other != signer {
             #expect(throws: TokenRefusal.self) {
-                try verifier.verify(Forge.token(other, header: signer.header), now: Forge.now)
+                try verifier.verify(TokenForge.token(other, header: signer.header), now: TokenForge.now)
             }
         }
     }
 
     @Test(arguments: [
-        Forge.claims(["aud": #"["other","aud"]"#]), Forge.claims(["nbf": "1795000030"]),
-        Forge.claims(["iat": "1795000030"]), Forge.claims(["name": #""Anna \"A\" ☂""#]),
-        Forge.claims(["nested": #"{"a":{"a":[1,null,true]}}"#]), " \n" + Forge.claims() + "\t",
+        TokenForge.claims(["aud": #"["other","aud"]"#]), TokenForge.claims(["nbf": "1795000030"]),
+        TokenForge.claims(["iat": "1795000030"]), TokenForge.claims(["name": #""Anna \"A\" ☂""#]),
+        TokenForge.claims(["nested": #"{"a":{"a":[1,null,true]}}"#]), " \n" + TokenForge.claims() + "\t",
     ])
     func `what is not checked may be there`(claims: String) async throws {
-        var grant = try await Forge.verifier().verify(Forge.token(claims: claims), now: Forge.now)
+        var grant = try await TokenForge.verifier().verify(TokenForge.token(claims: claims), now: TokenForge.now)
         #expect(grant.token?.id == "1")
         grant.token = Self.anna.token
         #expect(grant == Self.anna)
     }
 
     @Test func `what is expired by less than the skew is still good`() async throws {
-        let token = Forge.token(claims: Forge.claims(["exp": "1794999971"]))
-        #expect(try await Forge.verifier().verify(token, now: Forge.now).expiresAt == 1_794_999_971)
+        let token = TokenForge.token(claims: TokenForge.claims(["exp": "1794999971"]))
+        #expect(try await TokenForge.verifier().verify(token, now: TokenForge.now).expiresAt == 1_794_999_971)
     }
 
     @Test(arguments: ["jku", "x5u", "jwk", "x5c"])
     func `S3: what names a key elsewhere is not looked at`(name: String) async throws {
         let header = #"{"alg":"ES256","kid":"es","\#(name)":"https://evil.example"}"#
-        #expect(try await Forge.verifier().verify(Forge.token(header: header), now: Forge.now) == Self.anna)
+        #expect(
+            try await TokenForge.verifier().verify(TokenForge.token(header: header), now: TokenForge.now) == Self.anna)
     }
 
     @Test func `authorization narrows the grant`() async throws {
-        let verifier = try await Forge.verifier()
+        let verifier = try await TokenForge.verifier()
         func grant(_ authorization: String) throws -> Grant {
-            try verifier.verify(Forge.token(claims: Forge.claims(["authorization": authorization])), now: Forge.now)
+            try verifier.verify(
+                TokenForge.token(claims: TokenForge.claims(["authorization": authorization])), now: TokenForge.now)
         }
         let (job, rider) = (JobID("j1")!, PersonID("r1")!)
         #expect(try grant(#"{"jobid":"j1"}"#).job == job)
@@ -74,26 +76,27 @@ import Testing
             sources: pems.enumerated().map { ("key \($0.offset)", $0.element) }, kids: [])
         let verifier = TokenVerifier(keys: keys, issuer: "iss", audience: "aud")
         for signer in Signer.allCases where signer != .hs {
-            let token = Forge.token(signer, header: #"{"alg":"\#(signer.algorithm)"}"#)
-            #expect(try verifier.verify(token, now: Forge.now) == Self.anna)
+            let token = TokenForge.token(signer, header: #"{"alg":"\#(signer.algorithm)"}"#)
+            #expect(try verifier.verify(token, now: TokenForge.now) == Self.anna)
         }
-        #expect(throws: TokenRefusal.unknownKey) { try verifier.verify(Forge.token(), now: Forge.now) }
+        #expect(throws: TokenRefusal.unknownKey) { try verifier.verify(TokenForge.token(), now: TokenForge.now) }
     }
 
     @Test func `the mint makes tokens of each algorithm`() async throws {
-        let verifier = try await Forge.verifier()
+        let verifier = try await TokenForge.verifier()
         for (kid, pem) in [
-            ("es", Forge.p256.pemRepresentation), ("rs", Forge.rsa.pemRepresentation),
-            ("ed", Forge.pem(of: Forge.ed25519)),
+            ("es", TokenForge.p256.pemRepresentation), ("rs", TokenForge.rsa.pemRepresentation),
+            ("ed", TokenForge.pem(of: TokenForge.ed25519)),
         ] {
             let mint = try await TokenMint(privateKeyPEM: pem, kid: kid, issuer: "iss", audience: "aud")
             let token = try await mint.token(
-                for: PersonID("r1")!, role: .rider, now: Forge.now, job: JobID("j1")!)
-            var grant = try verifier.verify(token, now: Forge.now)
-            #expect(grant.token?.issuedAt == Forge.now)
+                for: PersonID("r1")!, role: .rider, now: TokenForge.now, job: JobID("j1")!)
+            var grant = try verifier.verify(token, now: TokenForge.now)
+            #expect(grant.token?.issuedAt == TokenForge.now)
             grant.token = nil
             #expect(
-                grant == Grant(person: PersonID("r1")!, role: .rider, job: JobID("j1")!, expiresAt: Forge.now + 900))
+                grant
+                    == Grant(person: PersonID("r1")!, role: .rider, job: JobID("j1")!, expiresAt: TokenForge.now + 900))
         }
     }
 }
@@ -125,30 +128,30 @@ private final class CountedAlgorithm: JWTAlgorithm {
     private var verifications: Int { self.counted.verifications.withLock { $0 } }
 
     @Test func `D6: a good token is verified once, until it expires`() throws {
-        let token = Forge.token()
-        for now in Forge.now..<Forge.now + 930 { _ = try self.verifier.verify(token, now: now) }
+        let token = TokenForge.token()
+        for now in TokenForge.now..<TokenForge.now + 930 { _ = try self.verifier.verify(token, now: now) }
         #expect(self.verifications == 1)
-        #expect(throws: TokenRefusal.expired) { try self.verifier.verify(token, now: Forge.now + 930) }
-        #expect(throws: TokenRefusal.notYetValid) { try self.verifier.verify(token, now: Forge.now - 31) }
+        #expect(throws: TokenRefusal.expired) { try self.verifier.verify(token, now: TokenForge.now + 930) }
+        #expect(throws: TokenRefusal.notYetValid) { try self.verifier.verify(token, now: TokenForge.now - 31) }
     }
 
     @Test func `a bad token is verified each time, and a copy of the verifier knows the good ones`() throws {
-        let bad = Forge.token(claims: Forge.claims(["aud": #""other""#]))
+        let bad = TokenForge.token(claims: TokenForge.claims(["aud": #""other""#]))
         for _ in 0..<3 {
-            #expect(throws: TokenRefusal.wrongAudience) { try self.verifier.verify(bad, now: Forge.now) }
+            #expect(throws: TokenRefusal.wrongAudience) { try self.verifier.verify(bad, now: TokenForge.now) }
         }
         #expect(self.verifications == 3)
-        _ = try self.verifier.verify(Forge.token(), now: Forge.now)
-        let (copy, good) = (self.verifier, Forge.token())
-        _ = try copy.verify(good, now: Forge.now)
-        _ = try self.verifier.verify(good, now: Forge.now)
+        _ = try self.verifier.verify(TokenForge.token(), now: TokenForge.now)
+        let (copy, good) = (self.verifier, TokenForge.token())
+        _ = try copy.verify(good, now: TokenForge.now)
+        _ = try self.verifier.verify(good, now: TokenForge.now)
         #expect(self.verifications == 5)
     }
 
     @Test func `a token that was good by a key that is gone is good no more`() throws {
-        let token = Forge.token()
-        _ = try self.verifier.verify(token, now: Forge.now)
+        let token = TokenForge.token()
+        _ = try self.verifier.verify(token, now: TokenForge.now)
         self.verifier.replace(keys: [.init(kid: "other", algorithm: self.counted)])
-        #expect(throws: TokenRefusal.unknownKey) { try self.verifier.verify(token, now: Forge.now) }
+        #expect(throws: TokenRefusal.unknownKey) { try self.verifier.verify(token, now: TokenForge.now) }
     }
 }

@@ -74,9 +74,9 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<1000 {
                 group.addTask {
-                    let token = Forge.token(header: #"{"alg":"ES256","kid":"k\#(number)"}"#)
+                    let token = TokenForge.token(header: #"{"alg":"ES256","kid":"k\#(number)"}"#)
                     await #expect(throws: TokenRefusal.unknownKey) {
-                        try await source.verify(token, now: Forge.now)
+                        try await source.verify(token, now: TokenForge.now)
                     }
                 }
             }
@@ -87,9 +87,9 @@ import Testing
     @Test func `everybody whose key came with the fetch is let in by it`() async throws {
         let issuer = Issuer([Published.key(.es)])
         let source = issuer.source()
-        let token = Forge.token()
+        let token = TokenForge.token()
         let people = await withTaskGroup(of: PersonID?.self, returning: [PersonID?].self) { group in
-            for _ in 0..<200 { group.addTask { try? await source.verify(token, now: Forge.now).person } }
+            for _ in 0..<200 { group.addTask { try? await source.verify(token, now: TokenForge.now).person } }
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(people == Array(repeating: PersonID("anna"), count: 200))
@@ -99,23 +99,23 @@ import Testing
     @Test func `S4: keys rotate without one good token being refused`() async throws {
         let issuer = Issuer([Published.key(.es)])
         let source = issuer.source()
-        let (old, new) = (Forge.token(.es), Forge.token(.ed))
-        #expect(try await source.verify(old, now: Forge.now).person == PersonID("anna"))
+        let (old, new) = (TokenForge.token(.es), TokenForge.token(.ed))
+        #expect(try await source.verify(old, now: TokenForge.now).person == PersonID("anna"))
         // Both are published for a while, then the new one alone.
         issuer.publish(Published.set([Published.key(.es), Published.key(.ed)]))
         issuer.pass(seconds: 30)
         for token in [old, new, old, new] {
-            #expect(try await source.verify(token, now: Forge.now).person == PersonID("anna"))
+            #expect(try await source.verify(token, now: TokenForge.now).person == PersonID("anna"))
         }
         issuer.publish(Published.set([Published.key(.ed)]))
         issuer.pass(seconds: 600)
         await source.refreshIfStale()
-        #expect(try await source.verify(new, now: Forge.now).person == PersonID("anna"))
+        #expect(try await source.verify(new, now: TokenForge.now).person == PersonID("anna"))
         // Right after a fetch the issuer is not asked again, and the key may just have been published (B2).
-        await #expect(throws: TokenRefusal.keyUnavailable) { try await source.verify(old, now: Forge.now) }
+        await #expect(throws: TokenRefusal.keyUnavailable) { try await source.verify(old, now: TokenForge.now) }
         #expect(issuer.questions == 3)
         issuer.pass(seconds: 30)
-        await #expect(throws: TokenRefusal.unknownKey) { try await source.verify(old, now: Forge.now) }
+        await #expect(throws: TokenRefusal.unknownKey) { try await source.verify(old, now: TokenForge.now) }
         #expect(issuer.questions == 4)
     }
 
@@ -130,16 +130,16 @@ import Testing
             Issue.record("it was taken")
             return
         }
-        #expect(try await source.verify(Forge.token(), now: Forge.now).person == PersonID("anna"))
+        #expect(try await source.verify(TokenForge.token(), now: TokenForge.now).person == PersonID("anna"))
         #expect(issuer.questions == 2)
     }
 
     @Test func `a fixed key stays beside those of the issuer`() async throws {
         let issuer = Issuer([Published.key(.es)])
-        let source = issuer.source(fixed: [try await .hs256(secret: Forge.secret)])
+        let source = issuer.source(fixed: [try await .hs256(secret: TokenForge.secret)])
         await source.refreshIfStale()
         for signer in [Signer.es, .hs] {
-            #expect(try await source.verify(Forge.token(signer), now: Forge.now).person == PersonID("anna"))
+            #expect(try await source.verify(TokenForge.token(signer), now: TokenForge.now).person == PersonID("anna"))
         }
     }
 }

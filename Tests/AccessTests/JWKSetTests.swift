@@ -14,24 +14,24 @@ enum Published {
     static func key(_ signer: Signer, kid: String? = nil, more: String = "") -> String {
         let name = #""kid":"\#(kid ?? signer.rawValue)""#
         switch signer {
-        case .es: return self.p256(Forge.p256.publicKey, "\(name)\(more)")
+        case .es: return self.p256(TokenForge.p256.publicKey, "\(name)\(more)")
         case .ed:
-            let x = Forge.base64URL(Forge.ed25519.publicKey.rawRepresentation)
+            let x = TokenForge.base64URL(TokenForge.ed25519.publicKey.rawRepresentation)
             return #"{"kty":"OKP","crv":"Ed25519","x":"\#(x)",\#(name)\#(more)}"#
-        case .rs: return self.rsa(Forge.rsa.publicKey, "\(name)\(more)")
+        case .rs: return self.rsa(TokenForge.rsa.publicKey, "\(name)\(more)")
         case .hs: return #"{"kty":"oct","k":"c2VjcmV0",\#(name)\#(more)}"#
         }
     }
 
     static func p256(_ key: P256.Signing.PublicKey, _ more: String) -> String {
         let point = Array(key.x963Representation)
-        let (x, y) = (Forge.base64URL(Data(point[1..<33])), Forge.base64URL(Data(point[33...])))
+        let (x, y) = (TokenForge.base64URL(Data(point[1..<33])), TokenForge.base64URL(Data(point[33...])))
         return #"{"kty":"EC","crv":"P-256","x":"\#(x)","y":"\#(y)",\#(more)}"#
     }
 
     static func rsa(_ key: _RSA.Signing.PublicKey, _ more: String) -> String {
         let numbers = try! key.getKeyPrimitives()
-        let (n, e) = (Forge.base64URL(numbers.modulus), Forge.base64URL(numbers.publicExponent))
+        let (n, e) = (TokenForge.base64URL(numbers.modulus), TokenForge.base64URL(numbers.publicExponent))
         return #"{"kty":"RSA","n":"\#(n)","e":"\#(e)",\#(more)}"#
     }
 
@@ -43,9 +43,9 @@ enum Published {
         let set = try JWKSet(json: Published.set([.rs, .es, .ed].map { Published.key($0) }))
         let verifier = TokenVerifier(keys: try await set.verifierKeys(), issuer: "iss", audience: "aud")
         for signer in [Signer.rs, .es, .ed] {
-            #expect(try verifier.verify(Forge.token(signer), now: Forge.now).person == PersonID("anna"))
-            let other = Forge.token(signer, header: #"{"alg":"HS256","kid":"\#(signer.rawValue)"}"#)
-            #expect(throws: TokenRefusal.wrongAlgorithm) { try verifier.verify(other, now: Forge.now) }
+            #expect(try verifier.verify(TokenForge.token(signer), now: TokenForge.now).person == PersonID("anna"))
+            let other = TokenForge.token(signer, header: #"{"alg":"HS256","kid":"\#(signer.rawValue)"}"#)
+            #expect(throws: TokenRefusal.wrongAlgorithm) { try verifier.verify(other, now: TokenForge.now) }
         }
     }
 
@@ -73,7 +73,7 @@ enum Published {
         (#"{"keys":[1]}"#, .malformed), (#"{"keys":[],"keys":[]}"#, .malformed), (#"{"keys":[]}"#, .noKeys),
         (#"{"keys":[\#(Published.key(.es))]"#, .malformed),
         (#"{"keys":[\#(Published.key(.es, more: #","kid":"b""#))]}"#, .malformed),
-        (#"{"keys":[\#(Published.p256(Forge.p256.publicKey, #""use":"sig""#))]}"#, .keyWithoutName),
+        (#"{"keys":[\#(Published.p256(TokenForge.p256.publicKey, #""use":"sig""#))]}"#, .keyWithoutName),
         (#"{"keys":[\#(Published.key(.es, kid: ""))]}"#, .keyWithoutName),
         (#"{"keys":[\#(Published.key(.es, kid: "a")),\#(Published.key(.ed, kid: "a"))]}"#, .twoKeysOfOneName),
         (#"{"keys":[\#(Published.key(.es, more: #","d":"AA""#))]}"#, .privateKey),
@@ -92,5 +92,5 @@ enum Published {
 
     private static let offCurve =
         #"{"kty":"EC","crv":"P-256","kid":"a","x":"\#(one)","y":"\#(one)"}"#
-    private static let one = Forge.base64URL(Data(count: 31) + [1])
+    private static let one = TokenForge.base64URL(Data(count: 31) + [1])
 }

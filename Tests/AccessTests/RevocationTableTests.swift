@@ -92,11 +92,12 @@ import Testing
 
     /// What is revoked is remembered for so long and no longer.
     @Test func `a token that lives longer than revocations are remembered is refused`() async throws {
-        let key = try await TokenVerifier.Key.hs256(secret: Forge.secret)
+        let key = try await TokenVerifier.Key.hs256(secret: TokenForge.secret)
         let verifier = TokenVerifier(keys: [key], issuer: "iss", audience: "aud", longestLifetime: 900)
-        _ = try verifier.verify(Forge.token(.hs), now: Forge.now)
+        _ = try verifier.verify(TokenForge.token(.hs), now: TokenForge.now)
         #expect(throws: TokenRefusal.lifetimeTooLong) {
-            try verifier.verify(Forge.token(.hs, claims: Forge.claims(["exp": "1795000901"])), now: Forge.now)
+            try verifier.verify(
+                TokenForge.token(.hs, claims: TokenForge.claims(["exp": "1795000901"])), now: TokenForge.now)
         }
     }
 }

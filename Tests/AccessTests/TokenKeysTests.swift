@@ -10,16 +10,16 @@ import Testing
     @Test func `a token of the private key is good by the public key, and not by that of another pair`() async throws {
         let key = P256.Signing.PrivateKey()
         let mint = try await TokenMint(privateKeyPEM: key.pemRepresentation, kid: "k1", issuer: "iss", audience: "aud")
-        let token = try await mint.token(for: PersonID("rider-1")!, role: .rider, now: Forge.now)
+        let token = try await mint.token(for: PersonID("rider-1")!, role: .rider, now: TokenForge.now)
         let verifier = TokenVerifier(
             keys: [try await .asymmetric(pem: key.publicKey.pemRepresentation, kid: "k1", source: "test")],
             issuer: "iss",
             audience: "aud")
-        #expect(try verifier.verify(token, now: Forge.now).role == .rider)
+        #expect(try verifier.verify(token, now: TokenForge.now).role == .rider)
         let other = try await TokenMint(
             privateKeyPEM: P256.Signing.PrivateKey().pemRepresentation, kid: "k1", issuer: "iss", audience: "aud")
-        let foreign = try await other.token(for: PersonID("rider-1")!, role: .rider, now: Forge.now)
-        #expect(throws: TokenRefusal.badSignature) { try verifier.verify(foreign, now: Forge.now) }
+        let foreign = try await other.token(for: PersonID("rider-1")!, role: .rider, now: TokenForge.now)
+        #expect(throws: TokenRefusal.badSignature) { try verifier.verify(foreign, now: TokenForge.now) }
     }
 
     @Test func `a short secret and a file that is no key are refused with what to do`() async {
@@ -53,7 +53,7 @@ import Testing
         for pem in [
             P256.Signing.PrivateKey().pemRepresentation,
             try _RSA.Signing.PrivateKey(keySize: .bits2048).pemRepresentation,
-            Forge.pem(of: Curve25519.Signing.PrivateKey()),
+            TokenForge.pem(of: Curve25519.Signing.PrivateKey()),
         ] {
             await #expect {
                 try await TokenVerifier.Key.asymmetric(sources: [("tokens.pem", pem)], kids: [])

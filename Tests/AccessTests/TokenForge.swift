@@ -30,26 +30,26 @@ enum Signer: String, CaseIterable, Sendable {
 
     var publicPEM: String {
         switch self {
-        case .es: Forge.p256.publicKey.pemRepresentation
-        case .rs: Forge.rsa.publicKey.pemRepresentation
-        case .ed: Forge.pem(of: Forge.ed25519.publicKey)
-        case .hs: Forge.secret
+        case .es: TokenForge.p256.publicKey.pemRepresentation
+        case .rs: TokenForge.rsa.publicKey.pemRepresentation
+        case .ed: TokenForge.pem(of: TokenForge.ed25519.publicKey)
+        case .hs: TokenForge.secret
         }
     }
 
     func signature(of text: String) throws -> Data {
         let bytes = Data(text.utf8)
         return switch self {
-        case .es: try Forge.p256.signature(for: bytes).rawRepresentation
+        case .es: try TokenForge.p256.signature(for: bytes).rawRepresentation
         case .rs:
-            try Forge.rsa.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation
-        case .ed: try Forge.ed25519.signature(for: bytes)
-        case .hs: Forge.hmac(text, secret: Forge.secret)
+            try TokenForge.rsa.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation
+        case .ed: try TokenForge.ed25519.signature(for: bytes)
+        case .hs: TokenForge.hmac(text, secret: TokenForge.secret)
         }
     }
 }
 
-enum Forge {
+enum TokenForge {
     static let secret = "a secret of at least thirty-two bytes"
     /// Seconds since the epoch.
     static let now: Int64 = 1_795_000_000
