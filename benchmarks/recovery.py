@@ -189,7 +189,7 @@ def measure(options, path, redis, port, management):
         wait_for(f"round {number}: all reset", lambda: total("reset") >= before + options.jobs)
         times.append(time.perf_counter() - began)
         if number % 10 == 9 or number == 0:
-            memory.append(gauge(management, "enroute_memory_resident_bytes") / 1e6)
+            memory.append(gauge(management, "process_resident_memory_bytes") / 1e6)
         if number == 9:
             pings.is_running = False
     checks = gauge(management, 'enroute_resyncs_total{kind="job",reason="check"}')

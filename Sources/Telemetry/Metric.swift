@@ -228,8 +228,8 @@ package enum Gauge: String, CaseIterable, Sendable {
     case jobs = "enroute_loop_jobs_followed"
     case eventLoops = "enroute_event_loops"
     case loopLag = "enroute_event_loop_lag_seconds"
-    case memory = "enroute_memory_resident_bytes"
-    case descriptors = "enroute_descriptors_open"
+    case memory = "process_resident_memory_bytes"
+    case descriptors = "process_open_fds"
     case shedding = "enroute_overload_shedding"
 
     package var help: String {
