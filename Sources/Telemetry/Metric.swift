@@ -148,7 +148,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case sessionsRefused = "enroute_sessions_refused_total"
         case sessionsClosed = "enroute_sessions_closed_total"
         case sessionsShed = "enroute_sessions_shed_total"
-        case sessionsAged = "enroute_sessions_aged_total"
+        case sessionsAged = "enroute_sessions_expired_total"
         case deadlinesMissed = "enroute_timeouts_total"
         case messagesReceived = "enroute_messages_received_total"
         case messagesRefused = "enroute_messages_refused_total"
@@ -158,7 +158,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case positionsConflated = "enroute_positions_conflated_total"
         case queuesOverflowed = "enroute_outbox_overflows_total"
         case requestsRefused = "enroute_requests_refused_total"
-        case acceptPaused = "enroute_accept_paused_total"
+        case acceptPaused = "enroute_accept_pauses_total"
         case jobsReread = "enroute_resyncs_total"
         case jobsBehind = "enroute_resync_mismatches_total"
         case redisOutages = "enroute_loop_redis_outages_total"
@@ -230,7 +230,7 @@ package enum Gauge: String, CaseIterable, Sendable {
     case loopLag = "enroute_event_loop_lag_seconds"
     case memory = "process_resident_memory_bytes"
     case descriptors = "process_open_fds"
-    case shedding = "enroute_overload_shedding"
+    case shedding = "enroute_overloaded"
 
     package var help: String {
         switch self {

@@ -78,7 +78,7 @@ import Testing
             let crowd = try await blocking { Handed(try (0..<150).map { _ in try RawSocket(port: served.port) }) }
             #expect(try await served.eventually("/readyz", "overloaded"))
             // Once for the descriptors, and perhaps again because the machine is busy.
-            #expect(try await !served.get("/metrics").contains("enroute_accept_paused_total 0"))
+            #expect(try await !served.get("/metrics").contains("enroute_accept_pauses_total 0"))
             // Connected as far as the kernel goes, and not served yet.
             let late = try await blocking {
                 let late = try RawSocket(port: served.port)

@@ -109,7 +109,7 @@ import Testing
                     #expect(bytes.ends(with: Frame.close(4000, "going away")))
                 }
                 #expect(
-                    try await gateway.eventually("/metrics") { $0.text.contains("enroute_sessions_aged_total 4\n") })
+                    try await gateway.eventually("/metrics") { $0.text.contains("enroute_sessions_expired_total 4\n") })
             }
         }
     }
