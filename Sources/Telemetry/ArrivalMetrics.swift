@@ -69,17 +69,17 @@ package struct ArrivalMetrics: Sendable {
     /// The metrics in Prometheus text format 0.0.4.
     package var text: String {
         var lines = [
-            "# HELP enroute_eta_calls_total ETA requests by provider and outcome, including those answered without the provider.",
-            "# TYPE enroute_eta_calls_total counter",
+            "# HELP enroute_eta_requests_total ETA requests by provider and outcome, including those answered without the provider.",
+            "# TYPE enroute_eta_requests_total counter",
         ]
         lines += self.calls.map { call, count in
-            "enroute_eta_calls_total{provider=\"\(call.provider)\",outcome=\"\(call.outcome.rawValue)\"} \(count)"
+            "enroute_eta_requests_total{provider=\"\(call.provider)\",outcome=\"\(call.outcome.rawValue)\"} \(count)"
         }.sorted()
         lines += [
-            "# HELP enroute_eta_budget_left Requests left in the provider's daily budget, which all gateways share, as last read.",
-            "# TYPE enroute_eta_budget_left gauge",
+            "# HELP enroute_eta_budget_remaining Requests left in the provider's daily budget, which all gateways share, as last read.",
+            "# TYPE enroute_eta_budget_remaining gauge",
         ]
-        lines += self.budgets.map { "enroute_eta_budget_left{provider=\"\($0)\"} \($1)" }.sorted()
+        lines += self.budgets.map { "enroute_eta_budget_remaining{provider=\"\($0)\"} \($1)" }.sorted()
         lines += [
             "# HELP enroute_eta_error_seconds Absolute error of predicted arrival times, by minutes before the arrival.",
             "# TYPE enroute_eta_error_seconds histogram",

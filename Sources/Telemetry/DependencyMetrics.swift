@@ -49,15 +49,15 @@ extension [DependencyState] {
     package var exposition: String {
         let up = self.map { "enroute_dependency_up{dependency=\"\($0.dependency.rawValue)\"} \($0.isUp ? 1 : 0)" }
         let since = self.map {
-            "enroute_dependency_since_seconds{dependency=\"\($0.dependency.rawValue)\"} \(Double($0.since) / 1000)"
+            "enroute_dependency_last_change_timestamp_seconds{dependency=\"\($0.dependency.rawValue)\"} \(Double($0.since) / 1000)"
         }
         let lines =
             [
                 "# HELP enroute_dependency_up 1 while this gateway can reach the dependency, otherwise 0.",
                 "# TYPE enroute_dependency_up gauge",
             ] + up + [
-                "# HELP enroute_dependency_since_seconds Unix time at which enroute_dependency_up last changed.",
-                "# TYPE enroute_dependency_since_seconds gauge",
+                "# HELP enroute_dependency_last_change_timestamp_seconds Unix time at which enroute_dependency_up last changed.",
+                "# TYPE enroute_dependency_last_change_timestamp_seconds gauge",
             ] + since
         return lines.joined(separator: "\n") + "\n"
     }

@@ -56,7 +56,7 @@ package struct RedisMetrics: Sendable {
     package subscript(failure: Failure, role: Role) -> Int { self.errors[Error(role: role, failure: failure)] ?? 0 }
 
     package static let errorsName = "enroute_redis_errors_total"
-    package static let refusalsName = "enroute_redis_data_refused_total"
+    package static let refusalsName = "enroute_redis_invalid_values_total"
 
     /// Returns the metrics in Prometheus text format 0.0.4.
     ///

@@ -102,8 +102,8 @@ import Tracking
         counts.note(.cached(.osrm))
         let labels = #"provider="osrm",horizon_minutes="5""#
         for line in [
-            #"enroute_eta_calls_total{provider="mapbox",outcome="throttled"} 1"#,
-            #"enroute_eta_calls_total{provider="osrm",outcome="cached"} 1"#,
+            #"enroute_eta_requests_total{provider="mapbox",outcome="throttled"} 1"#,
+            #"enroute_eta_requests_total{provider="osrm",outcome="cached"} 1"#,
             #"enroute_eta_error_seconds_bucket{\#(labels),le="15"} 2"#,
             #"enroute_eta_error_seconds_bucket{\#(labels),le="60"} 2"#,
             #"enroute_eta_error_seconds_bucket{\#(labels),le="120"} 3"#,

@@ -89,7 +89,7 @@ import Testing
                     #expect(eta.source == source.rawValue && eta.confidence == confidence)
                     #expect(try abs(#require(eta.seconds) - seconds) <= 1)
                     try await gateway.waitForMetric(
-                        "enroute_eta_calls_total{provider=\"\(source.rawValue)\",outcome=\"answered\"} ")
+                        "enroute_eta_requests_total{provider=\"\(source.rawValue)\",outcome=\"answered\"} ")
                 }
             }
         }
@@ -191,8 +191,8 @@ import Testing
                     }
                     #expect(sources == ["osrm", "built_in"] && server.questions.count == 1)
                     try await gateway.waitForMetric(
-                        #"enroute_eta_calls_total{provider="osrm",outcome="over_budget"} 1"#)
-                    try await gateway.waitForMetric(#"enroute_eta_budget_left{provider="osrm"} 0"#)
+                        #"enroute_eta_requests_total{provider="osrm",outcome="over_budget"} 1"#)
+                    try await gateway.waitForMetric(#"enroute_eta_budget_remaining{provider="osrm"} 0"#)
                 }
             }
         }

@@ -34,7 +34,7 @@ import Testing
     /// What the metrics say was refused, of all kinds.
     private static func refused(_ gateway: RunningGateway, _ faults: RedisFaultMonitors) async throws -> Int {
         let text = try await gateway.manage("/metrics").text + faults.text
-        return text.split(separator: "\n").filter { $0.hasPrefix("enroute_redis_data_refused_total{") }
+        return text.split(separator: "\n").filter { $0.hasPrefix("enroute_redis_invalid_values_total{") }
             .reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
     }
 
@@ -169,7 +169,7 @@ import Testing
                 }
                 for (index, kind) in ["feed", "events", "changes"].enumerated() {
                     let count = Self.payloads(others[index].messages).count
-                    let line = "enroute_redis_data_refused_total{kind=\"\(kind)\"} \(count)\n"
+                    let line = "enroute_redis_invalid_values_total{kind=\"\(kind)\"} \(count)\n"
                     #expect(try await gateway.eventually("/metrics") { $0.text.contains(line) }, "\(kind)")
                     let said = lines.all.filter { $0.message == Self.message && $0.metadata["kind"] == "\(kind)" }
                     // Many of one channel are one line.

@@ -66,7 +66,7 @@ import Testing
                         }
                     }
                     let metrics = try await gateway.manage("/metrics").text
-                    #expect(metrics.contains(/enroute_eta_calls_total\{provider="osrm",outcome="[a-z_]+"\} [1-9]/))
+                    #expect(metrics.contains(/enroute_eta_requests_total\{provider="osrm",outcome="[a-z_]+"\} [1-9]/))
                 }
             }
             #expect(!server.questions.isEmpty)
