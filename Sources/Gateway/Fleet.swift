@@ -43,8 +43,8 @@ struct Fleet: Sendable {
                 jobs += census.jobs
             }
             if let fetched = self.issuerKeys?.fetched {
-                counts.add(.keysFetched, fetched.good)
-                counts.add(.keysNotFetched, fetched.failed)
+                counts.add(.jwksFetched, fetched.good)
+                counts.add(.jwksFetchFailed, fetched.failed)
             }
             counts.add(self.eventCounts.values)
             counts.add(self.quotas.refused)

@@ -11,21 +11,21 @@ package enum Metric: Int, CaseIterable, Sendable {
         closesTimedOut
     case messagesReceived, messagesRefusedByRate, messagesNotUnderstood, messagesFailed
     case positionsConflatedIn, positionsConflatedOut
-    case messagesRelayed, messagesWaited
-    case queuesOverflowed
+    case messagesRelayed, messagesQueued
+    case outboxOverflows
     case requestsRefusedByRate, tokensRefused
-    case requestsLockedOut, visitsRefused, tilesRefused, requestsMalformed, originsRefused
-    case acceptPaused, sessionsShed, sessionsAged
-    case jobsRepaired, jobsChecked, jobsBehind, redisOutages, positionsKept
+    case requestsLockedOut, anonymousRequestsRefused, tilesRefused, requestsMalformed, originsRefused
+    case acceptPauses, sessionsShed, sessionsExpired
+    case jobRepairResyncs, jobCheckResyncs, jobMismatches, redisOutages, positionsBuffered
     case fixesAccepted, fixesHeld, fixesOutOfRange, fixesZeroZero, fixesFuture, fixesStale, fixesOutOfOrder
     case fixesDuplicate, fixesInaccurate, fixesImplausible, fixesWithoutTravel
-    case revocationsApplied, sessionsRevoked, connectionsReset, positionsWithheld
+    case revocationsApplied, sessionsRevoked, connectionsReset, positionsSuppressed
     case auditEntriesLost
-    case zonesRepaired, zonesChecked, zonesBehind
-    case ridersUnreachable, ridersUnreachableWithTask, ridersExpired, ridersKeptOnline, tasksReleased
-    case keysFetched, keysNotFetched
+    case zoneRepairResyncs, zoneCheckResyncs, zoneMismatches
+    case ridersUnreachable, ridersUnreachableWithTask, ridersExpired, offlineRefused, tasksReleased
+    case jwksFetched, jwksFetchFailed
     case eventsApplied, eventsRepeated, eventsSuperseded
-    case eventsEarly, eventsNever, eventsMalformed, eventsForged, eventsFailed
+    case eventsNotYet, eventsUnprocessable, eventsMalformed, eventsForged, eventsFailed
     case closedGoingAway, closedOverloaded, closedRateLimited, closedBadMessages, closedTooBig, closedProtocolError
 
     /// The metric name and help text, which the series of one family share.
@@ -37,38 +37,38 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .sessionsRefusedByPerson, .sessionsRefusedByAddress, .sessionsRefusedByLink: .sessionsRefused
         case .handshakesTimedOut, .requestsTimedOut, .bodiesTimedOut, .signInsTimedOut, .pongsTimedOut, .writesStalled,
             .closesTimedOut:
-            .deadlinesMissed
+            .timeouts
         case .messagesReceived: .messagesReceived
         case .messagesRefusedByRate, .messagesNotUnderstood: .messagesRefused
         case .positionsConflatedIn, .positionsConflatedOut: .positionsConflated
         case .messagesFailed: .messagesFailed
         case .messagesRelayed: .messagesRelayed
-        case .messagesWaited: .messagesWaited
-        case .queuesOverflowed: .queuesOverflowed
-        case .requestsRefusedByRate, .tokensRefused, .requestsLockedOut, .visitsRefused, .tilesRefused,
+        case .messagesQueued: .messagesQueued
+        case .outboxOverflows: .outboxOverflows
+        case .requestsRefusedByRate, .tokensRefused, .requestsLockedOut, .anonymousRequestsRefused, .tilesRefused,
             .requestsMalformed, .originsRefused:
             .requestsRefused
-        case .acceptPaused: .acceptPaused
+        case .acceptPauses: .acceptPauses
         case .sessionsShed: .sessionsShed
-        case .sessionsAged: .sessionsAged
-        case .jobsRepaired, .jobsChecked, .zonesRepaired, .zonesChecked: .jobsReread
-        case .jobsBehind, .zonesBehind: .jobsBehind
+        case .sessionsExpired: .sessionsExpired
+        case .jobRepairResyncs, .jobCheckResyncs, .zoneRepairResyncs, .zoneCheckResyncs: .resyncs
+        case .jobMismatches, .zoneMismatches: .jobMismatches
         case .redisOutages: .redisOutages
-        case .positionsKept: .positionsKept
+        case .positionsBuffered: .positionsBuffered
         case .fixesAccepted, .fixesHeld, .fixesOutOfRange, .fixesZeroZero, .fixesFuture, .fixesStale, .fixesOutOfOrder,
             .fixesDuplicate, .fixesInaccurate, .fixesImplausible, .fixesWithoutTravel:
-            .fixesJudged
+            .locationsValidated
         case .revocationsApplied: .revocationsApplied
         case .sessionsRevoked: .sessionsRevoked
         case .connectionsReset: .connectionsReset
-        case .positionsWithheld: .positionsWithheld
+        case .positionsSuppressed: .positionsSuppressed
         case .auditEntriesLost: .auditEntriesLost
-        case .ridersUnreachable, .ridersUnreachableWithTask, .ridersExpired: .ridersLost
-        case .ridersKeptOnline: .ridersKeptOnline
+        case .ridersUnreachable, .ridersUnreachableWithTask, .ridersExpired: .riderTimeouts
+        case .offlineRefused: .offlineRefused
         case .tasksReleased: .tasksReleased
-        case .keysFetched, .keysNotFetched: .keysFetched
-        case .eventsApplied, .eventsRepeated, .eventsSuperseded: .eventsTaken
-        case .eventsEarly, .eventsNever, .eventsMalformed, .eventsForged, .eventsFailed: .eventsRefused
+        case .jwksFetched, .jwksFetchFailed: .jwksFetched
+        case .eventsApplied, .eventsRepeated, .eventsSuperseded: .eventsProcessed
+        case .eventsNotYet, .eventsUnprocessable, .eventsMalformed, .eventsForged, .eventsFailed: .eventsRefused
         case .closedGoingAway, .closedOverloaded, .closedRateLimited, .closedBadMessages, .closedTooBig,
             .closedProtocolError:
             .sessionsClosed
@@ -96,7 +96,7 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .requestsRefusedByRate: [("reason", "rate")]
         case .tokensRefused: [("reason", "invalid_token")]
         case .requestsLockedOut: [("reason", "invalid_tokens_per_address")]
-        case .visitsRefused: [("reason", "anonymous_requests_per_address")]
+        case .anonymousRequestsRefused: [("reason", "anonymous_requests_per_address")]
         case .tilesRefused: [("reason", "tiles_per_address")]
         case .requestsMalformed: [("reason", "malformed")]
         case .originsRefused: [("reason", "origin")]
@@ -111,22 +111,22 @@ package enum Metric: Int, CaseIterable, Sendable {
         case .fixesInaccurate: [("verdict", "inaccurate")]
         case .fixesImplausible: [("verdict", "implausible_speed")]
         case .fixesWithoutTravel: [("verdict", "travel_mode_off")]
-        case .jobsRepaired: [("kind", "job"), ("reason", "repair")]
-        case .jobsChecked: [("kind", "job"), ("reason", "check")]
-        case .zonesRepaired: [("kind", "zone"), ("reason", "repair")]
-        case .zonesChecked: [("kind", "zone"), ("reason", "check")]
-        case .jobsBehind: [("kind", "job")]
-        case .zonesBehind: [("kind", "zone")]
+        case .jobRepairResyncs: [("kind", "job"), ("reason", "repair")]
+        case .jobCheckResyncs: [("kind", "job"), ("reason", "check")]
+        case .zoneRepairResyncs: [("kind", "zone"), ("reason", "repair")]
+        case .zoneCheckResyncs: [("kind", "zone"), ("reason", "check")]
+        case .jobMismatches: [("kind", "job")]
+        case .zoneMismatches: [("kind", "zone")]
         case .ridersUnreachable: [("outcome", "unreachable")]
         case .ridersUnreachableWithTask: [("outcome", "unreachable_with_task")]
         case .ridersExpired: [("outcome", "expired")]
-        case .keysFetched: [("outcome", "succeeded")]
-        case .keysNotFetched: [("outcome", "failed")]
+        case .jwksFetched: [("outcome", "succeeded")]
+        case .jwksFetchFailed: [("outcome", "failed")]
         case .eventsApplied: [("outcome", "applied")]
         case .eventsRepeated: [("outcome", "repeated")]
         case .eventsSuperseded: [("outcome", "superseded")]
-        case .eventsEarly: [("reason", "not_yet")]
-        case .eventsNever: [("reason", "unprocessable")]
+        case .eventsNotYet: [("reason", "not_yet")]
+        case .eventsUnprocessable: [("reason", "unprocessable")]
         case .eventsMalformed: [("reason", "malformed")]
         case .eventsForged: [("reason", "forged")]
         case .eventsFailed: [("reason", "failed")]
@@ -148,32 +148,32 @@ package enum Metric: Int, CaseIterable, Sendable {
         case sessionsRefused = "enroute_sessions_refused_total"
         case sessionsClosed = "enroute_sessions_closed_total"
         case sessionsShed = "enroute_sessions_shed_total"
-        case sessionsAged = "enroute_sessions_expired_total"
-        case deadlinesMissed = "enroute_timeouts_total"
+        case sessionsExpired = "enroute_sessions_expired_total"
+        case timeouts = "enroute_timeouts_total"
         case messagesReceived = "enroute_messages_received_total"
         case messagesRefused = "enroute_messages_refused_total"
         case messagesFailed = "enroute_messages_failed_total"
         case messagesRelayed = "enroute_messages_relayed_total"
-        case messagesWaited = "enroute_messages_queued_total"
+        case messagesQueued = "enroute_messages_queued_total"
         case positionsConflated = "enroute_positions_conflated_total"
-        case queuesOverflowed = "enroute_outbox_overflows_total"
+        case outboxOverflows = "enroute_outbox_overflows_total"
         case requestsRefused = "enroute_requests_refused_total"
-        case acceptPaused = "enroute_accept_pauses_total"
-        case jobsReread = "enroute_resyncs_total"
-        case jobsBehind = "enroute_resync_mismatches_total"
+        case acceptPauses = "enroute_accept_pauses_total"
+        case resyncs = "enroute_resyncs_total"
+        case jobMismatches = "enroute_resync_mismatches_total"
         case redisOutages = "enroute_loop_redis_outages_total"
-        case positionsKept = "enroute_positions_buffered_total"
-        case fixesJudged = "enroute_locations_validated_total"
+        case positionsBuffered = "enroute_positions_buffered_total"
+        case locationsValidated = "enroute_locations_validated_total"
         case revocationsApplied = "enroute_revocations_applied_total"
         case sessionsRevoked = "enroute_sessions_revoked_total"
         case connectionsReset = "enroute_connections_reset_total"
-        case positionsWithheld = "enroute_positions_suppressed_total"
+        case positionsSuppressed = "enroute_positions_suppressed_total"
         case auditEntriesLost = "enroute_audit_entries_lost_total"
-        case ridersLost = "enroute_rider_timeouts_total"
-        case ridersKeptOnline = "enroute_offline_refused_total"
+        case riderTimeouts = "enroute_rider_timeouts_total"
+        case offlineRefused = "enroute_offline_refused_total"
         case tasksReleased = "enroute_tasks_released_total"
-        case keysFetched = "enroute_jwks_fetches_total"
-        case eventsTaken = "enroute_events_processed_total"
+        case jwksFetched = "enroute_jwks_fetches_total"
+        case eventsProcessed = "enroute_events_processed_total"
         case eventsRefused = "enroute_events_refused_total"
 
         package var help: String {
@@ -184,37 +184,37 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .sessionsRefused: "Sessions closed with code 4009 because a limit was reached."
             case .sessionsClosed: "Sessions that the gateway closed, by close code."
             case .sessionsShed: "Idle sessions closed because the gateway used too much memory."
-            case .sessionsAged: "Sessions asked to reconnect because they reached the maximum session age."
-            case .deadlinesMissed: "Connections closed because the peer missed a deadline, by phase of the connection."
+            case .sessionsExpired: "Sessions asked to reconnect because they reached the maximum session age."
+            case .timeouts: "Connections closed because the peer missed a deadline, by phase of the connection."
             case .messagesReceived: "Messages received from clients."
             case .messagesRefused: "Messages from clients that were refused."
             case .messagesFailed: "Messages from clients that failed with an internal error."
             case .messagesRelayed: "Messages from Redis offered to a follower."
-            case .messagesWaited: "Messages queued because the socket of their receiver was slow."
+            case .messagesQueued: "Messages queued because the socket of their receiver was slow."
             case .positionsConflated: "Positions dropped because a newer one of the same job replaced them."
-            case .queuesOverflowed: "Sessions closed with code 4002 because their outbox was full."
+            case .outboxOverflows: "Sessions closed with code 4002 because their outbox was full."
             case .requestsRefused: "HTTP requests refused before they were processed."
-            case .acceptPaused: "Times the gateway stopped accepting connections because it was overloaded."
-            case .jobsReread: "Snapshots of followed jobs and watched zones read again from Redis, by reason."
-            case .jobsBehind: "Periodic checks that found followers or watchers behind the state in Redis."
+            case .acceptPauses: "Times the gateway stopped accepting connections because it was overloaded."
+            case .resyncs: "Snapshots of followed jobs and watched zones read again from Redis, by reason."
+            case .jobMismatches: "Periodic checks that found followers or watchers behind the state in Redis."
             case .redisOutages: "Redis outages reported to clients; every event loop counts each outage."
-            case .positionsKept:
+            case .positionsBuffered:
                 "Positions buffered because Redis was unavailable; only the newest of each job is sent later."
-            case .fixesJudged: "Fixes from riders by validation verdict; updated every few seconds."
+            case .locationsValidated: "Fixes from riders by validation verdict; updated every few seconds."
             case .revocationsApplied: "Users, tokens, jobs and links revoked."
             case .sessionsRevoked: "Sessions closed with code 4502 because their access was revoked."
             case .connectionsReset:
                 "Connections reset because the peer still had unread data after its access was revoked."
-            case .positionsWithheld: "Positions not shown immediately because the revocation state was stale."
+            case .positionsSuppressed: "Positions not shown immediately because the revocation state was stale."
             case .auditEntriesLost: "Audit entries dropped because the audit buffer was full."
-            case .ridersLost: "Riders that this gateway found unreachable; expired riders were taken offline."
-            case .ridersKeptOnline: "Requests to go offline refused with 409 because the rider had an active task."
+            case .riderTimeouts: "Riders that this gateway found unreachable; expired riders were taken offline."
+            case .offlineRefused: "Requests to go offline refused with 409 because the rider had an active task."
             case .tasksReleased:
                 "Tasks released because their job had ended or been reassigned, usually after a gateway stopped unexpectedly."
-            case .eventsTaken: "Events from other systems that were processed."
+            case .eventsProcessed: "Events from other systems that were processed."
             case .eventsRefused:
                 "Events from other systems that were refused; those with reason not_yet or failed are sent again."
-            case .keysFetched:
+            case .jwksFetched:
                 "Requests for the token issuer's keys (JWKS); after a failure the previous keys stay in use."
             }
         }

@@ -127,7 +127,7 @@ package final class Quotas: Sendable {
         guard burst > 0 else { return nil }
         return self.state.withLock { state in
             let wait = state.visits.take(address, perSecond: rate, burst: burst, at: now)
-            if wait != nil { state.refused.add(.visitsRefused) }
+            if wait != nil { state.refused.add(.anonymousRequestsRefused) }
             return wait
         }
     }

@@ -92,7 +92,7 @@ final class AcceptGate: ChannelDuplexHandler {
         let reasons = self.judge.reasons
         if reasons.isEmpty != before.isEmpty {
             self.load.shed(!reasons.isEmpty)
-            if !reasons.isEmpty { self.loop.counts.add(.acceptPaused) }
+            if !reasons.isEmpty { self.loop.counts.add(.acceptPauses) }
         }
         switch self.episode.hear(isPaused: !reasons.isEmpty, now: now) {
         case .began:

@@ -84,12 +84,12 @@ extension Routes {
         let meaning: JobEvent
         do throws(EventFault) { meaning = try JobEvent(event) } catch { throw self.problem(error) }
         guard grant.covers(meaning.job) else {
-            self.eventCounts.add(.eventsNever)
+            self.eventCounts.add(.eventsUnprocessable)
             throw Problem(.forbidden, status: 403, detail: "The token is restricted to another job.")
         }
         if case .created(let created) = meaning {
             do { try self.checkDistance(from: created.vendor?.place, to: created.destination) } catch {
-                self.eventCounts.add(.eventsNever)
+                self.eventCounts.add(.eventsUnprocessable)
                 throw error
             }
         }
@@ -142,7 +142,7 @@ extension Routes {
 
     /// What is no event, or none that can be done, is counted here.
     package func problem(_ fault: EventFault) -> Problem {
-        self.eventCounts.add(fault.kind == .malformed ? .eventsMalformed : .eventsNever)
+        self.eventCounts.add(fault.kind == .malformed ? .eventsMalformed : .eventsUnprocessable)
         return fault.kind == .malformed
             ? Problem(.badRequest, status: 400, detail: fault.reason)
             : Problem(.unprocessable, status: 422, detail: fault.reason)
@@ -154,8 +154,8 @@ extension EventOutcome {
         switch self {
         case .applied(_, _, let isRepeat): isRepeat ? .eventsRepeated : .eventsApplied
         case .superseded: .eventsSuperseded
-        case .notYet: .eventsEarly
-        case .rejected: .eventsNever
+        case .notYet: .eventsNotYet
+        case .rejected: .eventsUnprocessable
         }
     }
 }

@@ -69,7 +69,7 @@ extension Routes {
             return problem
         }
         if case .tooOld(let sentAt, let seconds) = refusal {
-            self.eventCounts.add(.eventsNever)
+            self.eventCounts.add(.eventsUnprocessable)
             return Problem(
                 .forbidden, status: 403,
                 detail: "The message is too old: it was sent at \(sentAt), and messages are accepted for \(seconds) s "

@@ -75,11 +75,11 @@ final class JobResync {
         for read in self.scheduler.due(now: Self.now) {
             switch read.purpose {
             case .repair:
-                self.counts.add(.jobsRepaired)
+                self.counts.add(.jobRepairResyncs)
                 for follower in self.followers(read.job) { follower.unsynchronise() }
                 self.jobs.view(read.job).whenComplete { bound.value.resynced(read, $0) }
             case .check:
-                self.counts.add(.jobsChecked)
+                self.counts.add(.jobCheckResyncs)
                 self.jobs.check(read.job).whenComplete { bound.value.checked(read, $0) }
             }
         }
@@ -125,7 +125,7 @@ final class JobResync {
             let followers = self.followers(job).filter { $0.reauthorize(check.parties) }
             let agrees = followers.allSatisfy { $0.agrees(with: check) }
             guard self.scheduler.answered(read, agrees ? .agrees : .behind, now: Self.now) else { break }
-            if !agrees { self.counts.add(.jobsBehind) }
+            if !agrees { self.counts.add(.jobMismatches) }
             self.missingSince[job] = nil
             self.limits.setLimit(job, to: check.deadline)
             if let position = check.position {

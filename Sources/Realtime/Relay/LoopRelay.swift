@@ -214,7 +214,7 @@ package final class LoopRelay {
     ) {
         self.arrivals.heard(position: frame, of: job)
         guard !self.isRevocationStateStale() else {
-            self.counts.add(.positionsWithheld)
+            self.counts.add(.positionsSuppressed)
             return self.withheld.keep(id, frame, of: job)
         }
         var (isNews, isTold) = (false, true)

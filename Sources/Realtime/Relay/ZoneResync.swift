@@ -70,7 +70,7 @@ final class ZoneResync {
     // MARK: repairs
 
     private func resync(_ read: ResyncScheduler<ZoneID>.Read) {
-        self.counts.add(.zonesRepaired)
+        self.counts.add(.zoneRepairResyncs)
         let watchers = self.watchers(read.job)
         for watcher in watchers { watcher.unsynchronise() }
         // What was missed will do where all have seen the same, which is the rule; else the pool is shown to all.
@@ -101,7 +101,7 @@ final class ZoneResync {
 
     /// Asks since the oldest version that somebody has seen, for which the answer is short when nothing is missing.
     private func check(_ read: ResyncScheduler<ZoneID>.Read) {
-        self.counts.add(.zonesChecked)
+        self.counts.add(.zoneCheckResyncs)
         guard let seen = self.oldestSeen(of: read.job) else {
             _ = self.scheduler.answered(read, .agrees, now: Self.now)
             return
@@ -123,7 +123,7 @@ final class ZoneResync {
                 } ?? true
             guard self.scheduler.answered(read, agrees ? .agrees : .behind, now: Self.now) else { break }
             self.looks[read.job] = look
-            if !agrees { self.counts.add(.zonesBehind) }
+            if !agrees { self.counts.add(.zoneMismatches) }
         case .failure(let error): self.failed(read, error)
         }
         self.startDue()

@@ -246,9 +246,9 @@ package final class Session: ChannelInboundHandler {
             return
         }
         switch self.outbox.add(frame, kind) {
-        case .waits: self.loop.counts.add(.messagesWaited)
+        case .waits: self.loop.counts.add(.messagesQueued)
         case .replaced:
-            self.loop.counts.add(.messagesWaited)
+            self.loop.counts.add(.messagesQueued)
             self.loop.counts.add(.positionsConflatedOut)
         case .overflows:
             let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
@@ -263,7 +263,7 @@ package final class Session: ChannelInboundHandler {
 
     private func overflowed() {
         guard self.isOpen else { return }
-        self.loop.counts.add(.queuesOverflowed)
+        self.loop.counts.add(.outboxOverflows)
         self.close(.slowConsumer, "send queue full")
     }
 

@@ -26,7 +26,7 @@ extension Session {
         guard let age = SessionAge(limit: self.limits.sessionAgeSeconds) else { return }
         self.timers.age = self.loop.deadlines.after(.milliseconds(age.milliseconds)) { [weak self] in
             guard let self, self.isOpen else { return }
-            self.loop.counts.add(.sessionsAged)
+            self.loop.counts.add(.sessionsExpired)
             self.goAway(retryInMilliseconds: age.retryInMilliseconds)
         }
     }

@@ -157,7 +157,7 @@ package final class RiderSession {
         case .reopen: self.reopen(report, grant)
         case .publish(let report): self.publish(report, grant)
         case .buffer(let timer):
-            self.loop.counts.add(.positionsKept)
+            self.loop.counts.add(.positionsBuffered)
             self.setQueueTimer(timer, grant)
         case .refuseTooMany: self.refuseTooMany(report.answer)
         case .covered: break
