@@ -103,7 +103,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
         }
         defer { for (loop, state) in zip(loops, states) { loop.execute { state.value.stop() } } }
         let eventCounts = EventCounts()
-        let fleet = Fleet(
+        let fleet = GatewayLoops(
             loops: loops, states: states, load: load, quotas: quotas, settings: self.settings,
             issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts, arrivalCounts: routing.counts,
             redis: witnesses, requests: RequestCounts(loops: loops))
@@ -151,7 +151,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
     }
 
     private func serve(
-        _ connections: Connections, _ management: Connections, _ fleet: Fleet, _ healthReporter: HealthReporter,
+        _ connections: Connections, _ management: Connections, _ fleet: GatewayLoops, _ healthReporter: HealthReporter,
         _ consumer: QueueConsumer?
     ) async throws {
         // Only connections that stay HTTP become a task; a session costs none.
@@ -202,7 +202,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
     }
 
     /// Connects every loop to both Redis.
-    private func start(_ fleet: Fleet) async throws {
+    private func start(_ fleet: GatewayLoops) async throws {
         for (loop, state) in zip(fleet.loops, fleet.states) {
             try await loop.flatSubmit { state.value.start() }.get()
         }
@@ -219,7 +219,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
 
     /// - Parameter fleet: of a listener that is guarded against overload; `nil` for the management listener.
     private func listen(
-        _ host: String, _ port: Int, _ connections: Connections, _ fleet: Fleet?,
+        _ host: String, _ port: Int, _ connections: Connections, _ fleet: GatewayLoops?,
         _ arrive: @escaping @Sendable (HTTPConnection) -> AsyncStream<HTTPConnection>.Continuation.YieldResult
     ) async throws -> any Channel {
         let (logger, settings) = (self.logger, self.settings)

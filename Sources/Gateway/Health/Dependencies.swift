@@ -44,7 +44,7 @@ struct HealthReport: Encodable {
     }
 }
 
-extension Fleet {
+extension GatewayLoops {
     /// Everything that is configured and was asked at least once, in the order of `Dependency`.
     var dependencies: [DependencyState] {
         get async {

@@ -13,7 +13,7 @@ package actor HealthReporter {
     /// No other gateway's, nor that of this one when it starts again.
     nonisolated let id: String
     private let name: String
-    private let fleet: Fleet
+    private let fleet: GatewayLoops
     private let registry: GatewayRegistry
     private let startedAt = Int64.now
     private var (live, ledger) = (Trips(), Trips())
@@ -37,7 +37,7 @@ package actor HealthReporter {
         }
     }
 
-    init(name: String, fleet: Fleet, registry: GatewayRegistry) {
+    init(name: String, fleet: GatewayLoops, registry: GatewayRegistry) {
         // A host's name may hold what a key's name is better without.
         let readable = name.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "-" }.prefix(40)
         self.id = "\(String(readable))-\(String(UInt64.random(in: .min ... .max), radix: 36))"
@@ -76,7 +76,7 @@ package actor HealthReporter {
     }
 }
 
-extension Fleet {
+extension GatewayLoops {
     /// What is at the moment, on all loops together.
     struct Census: Sendable {
         var (sessions, jobs) = (0, 0)

@@ -9,7 +9,7 @@ internal import Telemetry
 
 /// Probes and metrics of one gateway.
 struct ManagementRoutes: Sendable {
-    let fleet: Fleet
+    let fleet: GatewayLoops
 
     func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)

@@ -10,7 +10,7 @@ internal import Telemetry
 internal import TrafficControl
 
 /// The loops of one gateway. Safe from any thread.
-struct Fleet: Sendable {
+struct GatewayLoops: Sendable {
     let loops: [any EventLoop]
     let states: [NIOLoopBound<LoopState>]
     let load: SharedLoad
