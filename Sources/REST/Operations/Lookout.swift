@@ -16,10 +16,10 @@ package struct Lookout: Sendable {
     package let registry: GatewayRegistry
     let zoneJobs: ZoneJobsCache
     /// This gateway's own word; `nil` where none speaks.
-    package var herald: Herald?
+    package var herald: HealthSource?
 
     /// How this gateway is, as it says itself.
-    package struct Herald: Sendable {
+    package struct HealthSource: Sendable {
         package let id: String
         package let health: @Sendable () async -> GatewayHealth
 
