@@ -113,7 +113,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             services.append(try await loop.submit { state.value.services }.get())
         }
         // The zones that operations look at are read once for all who look, by the first loop.
-        var lookout = Lookout(services[0])
+        var lookout = OperationsQueries(services[0])
         let healthReporter = HealthReporter(name: self.settings.name, fleet: fleet, registry: lookout.registry)
         lookout.herald = .init(id: healthReporter.id) { await healthReporter.health().health }
         let shared = SharedServices(

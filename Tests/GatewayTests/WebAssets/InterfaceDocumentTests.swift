@@ -51,7 +51,8 @@ import Testing
             SharedServices(
                 settings: gateway.settings.realtime, pages: Pages(settings: gateway.settings.pages), topics: nil,
                 quotas: Quotas(limits: Limits()), revocations: revocations, eventCounts: EventCounts(),
-                loops: LoopMap([], loops: []), lookout: Lookout(services), tiles: nil, becomeStream: { _ in false }))
+                loops: LoopMap([], loops: []), lookout: OperationsQueries(services), tiles: nil,
+                becomeStream: { _ in false }))
     }
 
     @Test func `the routes of the router and the paths of the document are the same`() async throws {

@@ -9,7 +9,7 @@ package import Realtime
 internal import Redis
 
 /// Zones, their jobs and riders, what happened in them, and gateways. May be used from any thread.
-package struct Lookout: Sendable {
+package struct OperationsQueries: Sendable {
     let listing: ZoneJobs
     package let riders: Riders
     let streams: AuditStreams
