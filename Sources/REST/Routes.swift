@@ -55,7 +55,7 @@ package struct Routes: Sendable {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         let pages = self.shared.pages
         router.add(middleware: SecurityHeaders())
-        router.add(middleware: NoticesForPeople(pages: pages))
+        router.add(middleware: HTMLErrorPages(pages: pages))
         if let keys = self.settings.issuerKeys { router.add(middleware: KeysAwaited(keys: keys, routes: self)) }
         let api = router.group("api/v1")
         api.put("jobs/{job}/assignment", use: self.assign)

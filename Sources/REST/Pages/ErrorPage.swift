@@ -9,7 +9,7 @@ internal import NIOCore
 internal import WebAssets
 
 /// The reason why a page cannot be shown.
-enum PageNotice: CaseIterable, Sendable {
+enum ErrorPage: CaseIterable, Sendable {
     /// The page does not exist, has ended, or belongs to someone else. The text does not reveal which.
     case notFound
     /// The session has expired.
@@ -75,7 +75,7 @@ extension Pages {
     ///
     /// - Returns: `nil` for one that they do not.
     package func notice(_ problem: Problem, _ request: Request, _ context: GatewayRequestContext) -> Response? {
-        guard let notice = PageNotice(status: problem.statusCode), let file = self.files["notice.html"] else {
+        guard let notice = ErrorPage(status: problem.statusCode), let file = self.files["notice.html"] else {
             return nil
         }
         let language = self.language(request)
@@ -92,7 +92,7 @@ extension Pages {
 }
 
 /// Whoever reads HTML and asks for something that is no part of the interfaces is answered in HTML.
-struct NoticesForPeople: RouterMiddleware {
+struct HTMLErrorPages: RouterMiddleware {
     let pages: Pages
 
     func handle(
