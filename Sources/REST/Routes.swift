@@ -56,7 +56,9 @@ package struct Routes: Sendable {
         let pages = self.shared.pages
         router.add(middleware: SecurityHeaders())
         router.add(middleware: HTMLErrorPages(pages: pages))
-        if let keys = self.settings.issuerKeys { router.add(middleware: KeysAwaited(keys: keys, routes: self)) }
+        if let keys = self.settings.issuerKeys {
+            router.add(middleware: JWKSRefreshMiddleware(keys: keys, routes: self))
+        }
         let api = router.group("api/v1")
         api.put("jobs/{job}/assignment", use: self.assign)
         api.delete("jobs/{job}/assignment", use: self.unassign)

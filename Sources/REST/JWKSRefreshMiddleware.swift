@@ -12,7 +12,7 @@ internal import TrafficControl
 
 /// Before a route looks at a token, the issuer is asked for its key when nobody knows it. The route decides what it is good
 /// for, with the keys there are then.
-struct KeysAwaited: RouterMiddleware {
+struct JWKSRefreshMiddleware: RouterMiddleware {
     let keys: JWKSSource
     let routes: Routes
 
