@@ -217,7 +217,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         guard self.feed.headEnded(body, isDecoderDone: head.headers.contains(name: "upgrade")) else {
             return self.refuseAsMalformed()
         }
-        guard !head.uri.namesToken else { return self.refuse(.init(bad: TokenFreeURLs.refusal), of: head) }
+        guard !head.uri.hasTokenInQuery else { return self.refuse(.init(bad: RejectTokensInURLs.refusal), of: head) }
         self.state = .body(head)
         if self.isUpgrade(head) {
             let address = self.address(of: head, context)

@@ -1,13 +1,13 @@
 // No token in a URL, on any path: what is in a URL ends up in logs and histories. Every request is looked at before the router
 // sees it (`HTTPExchange`).
 
-enum TokenFreeURLs {
+enum RejectTokensInURLs {
     static let refusal = "Tokens are not accepted in URLs. Send the token in the Authorization header."
 }
 
 extension String {
     /// Whether the query of this URL names a token, however the name is encoded.
-    var namesToken: Bool {
+    var hasTokenInQuery: Bool {
         guard let query = self.split(separator: "?", maxSplits: 1).dropFirst().first else { return false }
         return query.split(separator: "&").contains { member in
             ["token", "access_token", "jwt", "bearer"].contains(Self.decoded(member.prefix { $0 != "=" }).lowercased())
