@@ -6,7 +6,7 @@
 //                   └─────▶ a session      └── or, when the answer says close ──▶ ┘
 //
 // A request is read whole before it is answered; a body is short (`Routes.longestBody`). The routes run in a task of the
-// connection (`HTTPConnection`), which begins with its first request; they write through an `AnswerWriter`.
+// connection (`HTTPConnection`), which begins with its first request; they write through an `ResponseWriter`.
 
 internal import EnrouteWire
 internal import HTTPTypes
@@ -67,7 +67,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     private var tasks: AsyncStream<PlainRequest>.Continuation?
     private var deadline: Deadline?
     private var wait: Wait?
-    private let watch: AnswerWatch
+    private let watch: ResponseStallHandler
 
     /// - Parameter arrive: called once, with the connection's first request for the routes; the connection has to be served.
     init(
@@ -80,7 +80,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         self.connections = connections
         self.logger = logger
         self.arrive = arrive
-        self.watch = AnswerWatch(loop: loop, socket: socket)
+        self.watch = ResponseStallHandler(loop: loop, socket: socket)
     }
 
     // MARK: life
@@ -277,7 +277,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         }
         let whole = Request(
             head: request, body: body.map { RequestBody(buffer: $0) } ?? RequestBody(asyncSequence: BodyTooLong()))
-        let writer = AnswerWriter(
+        let writer = ResponseWriter(
             exchange: NIOLoopBound(self, eventLoop: context.eventLoop), eventLoop: context.eventLoop,
             pieceBytes: max(1, self.limits.queueBytes / 2))
         if self.tasks == nil {

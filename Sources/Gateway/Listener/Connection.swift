@@ -12,7 +12,7 @@ internal import Telemetry
 internal import TrafficControl
 
 /// Answers a request. Throws when the connection is gone.
-typealias Responder = @Sendable (Request, AnswerWriter, any Channel) async throws -> Void
+typealias Responder = @Sendable (Request, ResponseWriter, any Channel) async throws -> Void
 
 /// Sets up accepted connections.
 struct Connections: Sendable {

@@ -103,7 +103,7 @@ import Testing
     @Test func `B25: a peer has to take its share from one look to the next`() {
         var limits = Limits()
         (limits.answerBytesPerSecond, limits.stallSeconds) = (100, 10)
-        var progress = AnswerProgress(limits)
+        var progress = ResponseProgress(limits)
         progress.wrote(32_768)
         progress.begin(unsent: 30_000)
         #expect(progress.isEnough(unsent: 29_000) == true)
@@ -112,7 +112,7 @@ import Testing
         progress.wrote(32_768)
         #expect(progress.isEnough(unsent: 32_768) == true)
         limits.answerBytesPerSecond = 0
-        var patient = AnswerProgress(limits)
+        var patient = ResponseProgress(limits)
         patient.wrote(10)
         patient.begin(unsent: 10)
         #expect(patient.isEnough(unsent: 10) == false)

@@ -38,11 +38,11 @@ struct HTTPConnection: Sendable {
 /// A request, whole, and where its answer goes.
 struct PlainRequest: Sendable {
     let request: Request
-    let answer: AnswerWriter
+    let answer: ResponseWriter
 }
 
 /// Writes one answer.
-struct AnswerWriter: ResponseBodyWriter, Sendable {
+struct ResponseWriter: ResponseBodyWriter, Sendable {
     private let exchange: NIOLoopBound<HTTPExchange>
     private let eventLoop: any EventLoop
     private let pieceBytes: Int

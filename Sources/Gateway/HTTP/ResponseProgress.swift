@@ -9,7 +9,7 @@ internal import Telemetry
 internal import TrafficControl
 
 /// What a peer has taken between two looks.
-struct AnswerProgress {
+struct ResponseProgress {
     /// Bytes that a peer has to take from one look to the next.
     private let leastBytes: Int
     private var written = 0
@@ -37,16 +37,16 @@ struct AnswerProgress {
 }
 
 /// Closes a connection whose peer does not take its answer. Confined to the channel's loop.
-final class AnswerWatch {
+final class ResponseStallHandler {
     private let loop: LoopState
     private let socket: SecureSocketHandler
-    private var progress: AnswerProgress
+    private var progress: ResponseProgress
     private var deadline: Deadline?
 
     init(loop: LoopState, socket: SecureSocketHandler) {
         self.loop = loop
         self.socket = socket
-        self.progress = AnswerProgress(loop.settings.limits)
+        self.progress = ResponseProgress(loop.settings.limits)
     }
 
     /// A piece of an answer was written. From now on it is looked at, if the kernel has not taken it.
