@@ -49,7 +49,7 @@ extension Routes {
         case .otherRequest: throw Problem(Refused.otherRequest)
         case .inProgress: throw Problem.inProgress
         case .answered(let answer):
-            guard let answer = KeptAnswer(json: answer) else { throw Problem(Refused.unreadableAnswer) }
+            guard let answer = StoredResponse(json: answer) else { throw Problem(Refused.unreadableAnswer) }
             return answer.response
         case .claimed(let claim):
             let attempt = RequestAttempt(key: text, isRepeat: claim.isRepeat)
@@ -80,7 +80,7 @@ extension Routes {
         }
         // What no replica is known to have is not the last word.
         if response.status != .accepted {
-            let answer = try await KeptAnswer(&response)
+            let answer = try await StoredResponse(&response)
             // One that cannot be written stays open: it is asked for again, and never answered by nothing.
             if let bytes = try? JSONDocument.bytes(answer) { outcome = .answered(bytes) }
         }
@@ -97,7 +97,7 @@ extension Routes {
 }
 
 /// An answer as it is kept: all of it but what every answer has of its own, such as its trace.
-struct KeptAnswer: Codable, Equatable {
+struct StoredResponse: Codable, Equatable {
     private var status: Int
     /// Names and values, in order.
     private var headers: [[String]]
@@ -115,7 +115,7 @@ struct KeptAnswer: Codable, Equatable {
 
     /// - Returns: `nil` if the bytes are not a stored answer.
     init?(json: [UInt8]) {
-        guard let answer = JSONDocument.value(KeptAnswer.self, of: json), (200...599).contains(answer.status)
+        guard let answer = JSONDocument.value(StoredResponse.self, of: json), (200...599).contains(answer.status)
         else { return nil }
         self = answer
     }
