@@ -95,7 +95,7 @@ private final class FailureLog: Sendable {
     }
 
     private let logger: Logger
-    private let said = Mutex(SaidLately<Kind>(most: FailureLog.mostKinds))
+    private let said = Mutex(KeyedLogThrottle<Kind>(most: FailureLog.mostKinds))
 
     /// More than there are services and outcomes.
     private static let mostKinds = 100

@@ -13,7 +13,7 @@ import Testing
         "Problem.swift response": "refusals of requests",
         "Durable": "once for each write that waits for a replica",
         "ResyncScheduler": "once for a job in 5 s, and not for its messages",
-        "SaidLately": "once for what is logged",
+        "KeyedLogThrottle": "once for what is logged",
         "SharedBuckets": "once when a session begins and ends: it keeps the buckets it takes from",
         "SubscriptionStateMachine": "once for each channel that is subscribed or left",
     ]

@@ -62,7 +62,7 @@ package final class LoopState {
     /// Connections that are no session, or not yet one.
     private var requestChannels: [ObjectIdentifier: any Channel] = [:]
     private var lastNumber: UInt64 = 0
-    private var originNotices = LogPace()
+    private var originNotices = LogThrottle()
     private var timer: RepeatedTask?
     private var whenEmpty: EventLoopPromise<Void>?
 

@@ -14,8 +14,8 @@ internal import TrafficControl
 package final class RedisFaultMonitor: RedisObserver {
     private struct State {
         var metrics = RedisMetrics()
-        var errors = SaidLately<RedisMetrics.Failure>(most: RedisMetrics.Failure.allCases.count)
-        var names = SaidLately<String>(most: RedisFaultMonitor.maxNames)
+        var errors = KeyedLogThrottle<RedisMetrics.Failure>(most: RedisMetrics.Failure.allCases.count)
+        var names = KeyedLogThrottle<String>(most: RedisFaultMonitor.maxNames)
         /// Since when Redis refuses writes, and when it last did.
         var refusing: (since: NIODeadline, last: NIODeadline)?
     }

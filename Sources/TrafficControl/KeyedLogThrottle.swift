@@ -3,7 +3,7 @@
 package import NIOCore
 
 /// Remembers which subjects were logged recently. A value.
-package struct SaidLately<Subject: Hashable & Sendable>: Sendable {
+package struct KeyedLogThrottle<Subject: Hashable & Sendable>: Sendable {
     private var said: [Subject: (at: NIODeadline, since: Int)] = [:]
     private let most: Int
 

@@ -2,7 +2,7 @@
 // occurrences since the previous message.
 
 /// Decides when the next message may be logged.
-package struct LogPace {
+package struct LogThrottle {
 
     package init() {}
     /// The minimum time between two messages, in nanoseconds.
