@@ -30,7 +30,7 @@ package struct OverloadBounds: Hashable, Sendable {
 }
 
 /// Decides from measurements whether the gateway is overloaded. A value without a clock.
-package struct OverloadJudge {
+package struct OverloadDetector {
     package struct Load: Hashable {
         var loopLagMilliseconds = 0
         var descriptors = 0

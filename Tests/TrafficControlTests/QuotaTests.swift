@@ -172,10 +172,10 @@ import Testing
 }
 
 @Suite struct OverloadJudgeTests {
-    private static func judge(_ change: (inout OverloadBounds) -> Void = { _ in }) -> OverloadJudge {
+    private static func judge(_ change: (inout OverloadBounds) -> Void = { _ in }) -> OverloadDetector {
         var bounds = OverloadBounds()
         change(&bounds)
-        return OverloadJudge(bounds: bounds, descriptorLimit: 20_000)
+        return OverloadDetector(bounds: bounds, descriptorLimit: 20_000)
     }
 
     @Test func `D6: accepting pauses at the bound of the lag and goes on at half of it`() {
@@ -217,7 +217,7 @@ import Testing
     @Test func `above the bound of memory a few are let go, again and again`() {
         var judge = Self.judge { $0.memoryBytes = 1000 }
         #expect(judge.hear(.init(memoryBytes: 999)) == 0)
-        #expect(judge.hear(.init(memoryBytes: 1001)) == OverloadJudge.shedPercent)
+        #expect(judge.hear(.init(memoryBytes: 1001)) == OverloadDetector.shedPercent)
         #expect(judge.reasons == [.memory])
         #expect(judge.hear(.init(memoryBytes: 960)) == 0)
         #expect(judge.reasons == [.memory])

@@ -16,7 +16,7 @@ final class AcceptGate: ChannelDuplexHandler {
     typealias InboundOut = any Channel
     typealias OutboundIn = Never
 
-    private var judge: OverloadJudge
+    private var judge: OverloadDetector
     private var episode = OverloadEpisode()
     private var tokens: TokenBucket?
     private let load: SharedLoad
@@ -36,7 +36,7 @@ final class AcceptGate: ChannelDuplexHandler {
         settings: GatewaySettings, load: SharedLoad, loop: LoopState, logger: Logger,
         shed: @escaping (_ percent: Int) -> Void
     ) {
-        self.judge = OverloadJudge(bounds: settings.overload, descriptorLimit: ProcessLoad.descriptorLimit)
+        self.judge = OverloadDetector(bounds: settings.overload, descriptorLimit: ProcessLoad.descriptorLimit)
         let limits = settings.limits
         self.tokens =
             limits.handshakesPerSecond > 0
