@@ -120,7 +120,7 @@ private final class FailureLog: Sendable {
 package final class ArrivalCounts: Sendable {
     private let state = Mutex(ArrivalMetrics())
     /// Whether each service answers, as it was when it was last asked.
-    package let services = DependencyNotes()
+    package let services = DependencyStates()
 
     package var text: String { self.state.withLock { $0.text } }
 

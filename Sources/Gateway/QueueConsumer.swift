@@ -16,7 +16,7 @@ internal import TrafficControl
 struct QueueConsumer: Sendable {
     let queue: EventQueue
     let routes: Routes
-    let notes: DependencyNotes
+    let notes: DependencyStates
     let logger: Logger
 
     /// When what is early comes again, s.

@@ -1,5 +1,5 @@
 // What this gateway depends on, as it sees it now. Each event loop watches its own connections to Redis (RedisAvailability); services
-// that are asked now and then are noted when they are (DependencyNotes). `/healthz` and the metrics show all of it, readiness
+// that are asked now and then are noted when they are (DependencyStates). `/healthz` and the metrics show all of it, readiness
 // none of it (Readiness.swift).
 
 internal import Access

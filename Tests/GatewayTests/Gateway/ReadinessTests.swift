@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `a service that is asked now and then is what it was when it was last asked`() {
-        let notes = DependencyNotes()
+        let notes = DependencyStates()
         #expect(notes.all.isEmpty)
         notes.note(.osrm, isUp: true, now: 1)
         notes.note(.osrm, isUp: true, now: 2)

@@ -5,7 +5,7 @@ internal import Synchronization
 package import Telemetry
 
 /// The last known state of services that the gateway calls only now and then. Thread-safe.
-package final class DependencyNotes: Sendable {
+package final class DependencyStates: Sendable {
 
     package init() {}
     private let states = Mutex([Dependency: DependencyState]())
