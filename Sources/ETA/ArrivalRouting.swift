@@ -91,7 +91,7 @@ package struct ArrivalRouting: Sendable {
 private final class FailureLog: Sendable {
     private struct Kind: Hashable {
         let source: ArrivalSource
-        let outcome: ArrivalMetrics.Outcome
+        let outcome: ETAMetrics.Outcome
     }
 
     private let logger: Logger
@@ -118,7 +118,7 @@ private final class FailureLog: Sendable {
 
 /// Counts of all loops.
 package final class ArrivalCounts: Sendable {
-    private let state = Mutex(ArrivalMetrics())
+    private let state = Mutex(ETAMetrics())
     /// Whether each service answers, as it was when it was last asked.
     package let services = DependencyStates()
 
@@ -133,7 +133,7 @@ package final class ArrivalCounts: Sendable {
     }
 
     package func note(_ event: RouteFinder.Event) {
-        let (source, outcome): (ArrivalSource, ArrivalMetrics.Outcome) =
+        let (source, outcome): (ArrivalSource, ETAMetrics.Outcome) =
             switch event {
             case .answered(let source, _): (source, .answered)
             case .cached(let source): (source, .cached)
@@ -149,7 +149,7 @@ package final class ArrivalCounts: Sendable {
         }
     }
 
-    package static func outcome(_ failure: ProviderFailure) -> ArrivalMetrics.Outcome {
+    package static func outcome(_ failure: ProviderFailure) -> ETAMetrics.Outcome {
         switch failure {
         case .late: .late
         case .notReached: .unreachable

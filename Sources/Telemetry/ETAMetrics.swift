@@ -3,7 +3,7 @@
 // own exposition.
 
 /// ETA metrics of a whole gateway. A value.
-package struct ArrivalMetrics: Sendable {
+package struct ETAMetrics: Sendable {
     /// The outcome of one request for a travel time.
     package enum Outcome: String, Hashable, Sendable, CaseIterable {
         case answered
@@ -32,7 +32,7 @@ package struct ArrivalMetrics: Sendable {
     }
 
     private struct Histogram {
-        var counts = Array(repeating: 0, count: ArrivalMetrics.bounds.count)
+        var counts = Array(repeating: 0, count: ETAMetrics.bounds.count)
         var count = 0
         var sum = 0.0
     }
