@@ -47,7 +47,7 @@ enum NavigationApp: String, CaseIterable, Sendable {
     /// Turn by turn to a place, by car.
     ///
     /// - Returns: `nil` where the platform has no such app.
-    func url(to place: DecimalPlace, on platform: NavigationPlatform) -> String? {
+    func url(to place: DecimalCoordinate, on platform: NavigationPlatform) -> String? {
         let (lat, lon) = (place.latitude, place.longitude)
         return switch (self, platform) {
         case (.google, .ios): "comgooglemaps://?daddr=\(lat),\(lon)&directionsmode=driving"
@@ -63,7 +63,7 @@ enum NavigationApp: String, CaseIterable, Sendable {
 }
 
 /// A place in degrees with six decimals and a point, whatever the machine's locale: texts for an address.
-struct DecimalPlace: Hashable, Sendable {
+struct DecimalCoordinate: Hashable, Sendable {
     let latitude: String
     let longitude: String
 

@@ -59,7 +59,7 @@ extension Routes {
         guard let coordinate = stop == .vendor ? record.vendor?.place : record.destination else {
             throw Problem(unresolvable: stop == .vendor ? "vendor address" : "address")
         }
-        let place = DecimalPlace(coordinate)
+        let place = DecimalCoordinate(coordinate)
         let candidates = platform.apps.map { app in
             let url = { (platform: NavigationPlatform) in app.url(to: place, on: platform) }
             return Answer.Candidate(

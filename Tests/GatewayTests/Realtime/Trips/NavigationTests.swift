@@ -32,7 +32,7 @@ import Testing
 
     private static func urls(to place: Coordinate) -> [String] {
         NavigationApp.allCases.flatMap { app in
-            NavigationPlatform.allCases.compactMap { app.url(to: DecimalPlace(place), on: $0) }
+            NavigationPlatform.allCases.compactMap { app.url(to: DecimalCoordinate(place), on: $0) }
         }
     }
 
@@ -53,11 +53,11 @@ import Testing
                 #expect(try Self.isAllowed(url), "\(url)")
                 #expect(url.utf8.allSatisfy { (33...126).contains($0) } && url.utf8.count < 140, "\(url)")
             }
-            let decimals = DecimalPlace(place)
+            let decimals = DecimalCoordinate(place)
             #expect(abs((Double(decimals.latitude) ?? 99) - latitude) <= 0.000_000_6)
             #expect(abs((Double(decimals.longitude) ?? 999) - longitude) <= 0.000_000_6)
         }
-        #expect(DecimalPlace(Coordinate(latitude: -0.5, longitude: 12.5)!).latitude == "-0.500000")
+        #expect(DecimalCoordinate(Coordinate(latitude: -0.5, longitude: 12.5)!).latitude == "-0.500000")
     }
 
     @Test func `RDR-014: where the machine writes a comma, addresses have points all the same`() throws {
