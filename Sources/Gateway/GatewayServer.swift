@@ -25,7 +25,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
     private let onListening: @Sendable (Ports) async -> Void
 
     /// HTTP connections that wait to be served, at most; more are closed.
-    private static let mostArrivals = 1024
+    private static let maxQueuedConnections = 1024
 
     /// Where a gateway listens.
     package struct Ports: Hashable, Sendable {
@@ -156,7 +156,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
     ) async throws {
         // Only connections that stay HTTP become a task; a session costs none.
         let (http, arrivals) = AsyncStream.makeStream(
-            of: HTTPConnection.self, bufferingPolicy: .bufferingOldest(Self.mostArrivals))
+            of: HTTPConnection.self, bufferingPolicy: .bufferingOldest(Self.maxQueuedConnections))
         defer { arrivals.finish() }
         var managementListener: (any Channel)?
         if let place = self.settings.management {

@@ -14,7 +14,7 @@ package struct Problem: Error, HTTPResponseError {
     package static let mediaType = "application/problem+json"
 
     /// The maximum length of a request body in bytes.
-    package static let longestBody = 65_536
+    package static let maxBodyBytes = 65_536
 
     package let code: ErrorCode
     package var statusCode: Int
@@ -85,7 +85,7 @@ package struct Problem: Error, HTTPResponseError {
         case .contentTooLarge:
             self.init(
                 .contentTooLarge, status: 413,
-                detail: "The request body is too large. The limit is \(Self.longestBody) bytes.")
+                detail: "The request body is too large. The limit is \(Self.maxBodyBytes) bytes.")
         case _ where status.kind == .serverError:
             self.init(.internal, status: status.code, detail: Self.internalDetail)
         default: self.init(.badRequest, status: status.code, detail: "The request is malformed.")

@@ -41,7 +41,7 @@ extension Routes {
             )
         }
         var request = request
-        let body = try await request.body.collect(upTo: Self.longestBody)
+        let body = try await request.body.collect(upTo: Self.maxBodyBytes)
         request.body = RequestBody(buffer: body)
         let key = IdempotencyRecords.Key(text, of: grant.person, role: grant.role.rawValue)
         let question = Array("\(request.method.rawValue) \(request.uri.path)\n".utf8) + Array(body.readableBytesView)

@@ -67,7 +67,7 @@ extension Routes {
     package func body<Body: Decodable>(
         _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Body {
-        let bytes = try await request.body.collect(upTo: Self.longestBody)
+        let bytes = try await request.body.collect(upTo: Self.maxBodyBytes)
         do {
             return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
         } catch let DecodingError.keyNotFound(key, _) {

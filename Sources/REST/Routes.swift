@@ -49,7 +49,7 @@ package struct Routes: Sendable {
     func isRevocationStateStale() async throws -> Bool { try await self.services.isRevocationStateStale() }
 
     /// Bytes of a request's body, at most.
-    package static var longestBody: Int { Problem.longestBody }
+    package static var maxBodyBytes: Int { Problem.maxBodyBytes }
 
     package func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)

@@ -7,7 +7,7 @@ package struct AllowedOrigins: Sendable, Hashable {
     private let named: Set<String>
 
     /// The maximum length of an origin in a log message. The client chooses the origin, so it could be of any length.
-    package static let mostLogged = 200
+    package static let maxLoggedCharacters = 200
 
     /// Allows only the gateway's own pages.
     package static let own = AllowedOrigins(unchecked: [])

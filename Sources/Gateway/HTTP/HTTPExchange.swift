@@ -5,7 +5,7 @@
 //     arriving ──▶ body ──▶ answering ──▶ idle ──▶ head ──▶ body …       lingering ──▶ closed
 //                   └─────▶ a session      └── or, when the answer says close ──▶ ┘
 //
-// A request is read whole before it is answered; a body is short (`Routes.longestBody`). The routes run in a task of the
+// A request is read whole before it is answered; a body is short (`Routes.maxBodyBytes`). The routes run in a task of the
 // connection (`HTTPConnection`), which begins with its first request; they write through an `ResponseWriter`.
 
 internal import EnrouteWire
@@ -224,7 +224,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
             let admission = Admission(head, from: address, origins: self.connections.settings.origins, self.loop)
             if case .refused(let refusal) = admission { return self.refuse(refusal, of: head) }
             self.state = .upgrading(head, admission)
-        } else if case .length(let length) = body, length > Routes.longestBody {
+        } else if case .length(let length) = body, length > Routes.maxBodyBytes {
             self.answer(head, body: nil)
         }
     }
@@ -244,7 +244,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         guard case .body(let head) = self.state else { return }
         var bytes = bytes
         self.body.writeBuffer(&bytes)
-        if self.body.readableBytes > Routes.longestBody { self.answer(head, body: nil) }
+        if self.body.readableBytes > Routes.maxBodyBytes { self.answer(head, body: nil) }
     }
 
     private func receivedEnd(_ context: ChannelHandlerContext) {

@@ -23,7 +23,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// Bytes that wait for their turn, at most; with more the connection is closed.
-    static let mostHeldBytes = 262_144
+    static let maxBufferedBytes = 262_144
 
     weak var exchange: HTTPExchange?
     private var context: ChannelHandlerContext?
@@ -57,7 +57,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         case .handedOver: context.fireChannelRead(data)
         case .requests:
             if self.held.readableBytes == 0 { self.held = bytes } else { self.held.writeBuffer(&bytes) }
-            guard self.held.readableBytes <= Self.mostHeldBytes else { return context.close(promise: nil) }
+            guard self.held.readableBytes <= Self.maxBufferedBytes else { return context.close(promise: nil) }
             self.feed(context)
         }
     }
@@ -213,9 +213,9 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     /// With the bounds of a head.
     static func decoder() -> Decoder {
         var limits = NIOHTTPDecoderLimitConfiguration()
-        limits.maxHeaderListSize = Connections.longestHead
-        limits.maxHeaderFieldSize = Connections.longestHead
-        limits.maxHeaderFieldCount = Connections.mostHeaders
+        limits.maxHeaderListSize = Connections.maxHeaderBytes
+        limits.maxHeaderFieldSize = Connections.maxHeaderBytes
+        limits.maxHeaderFieldCount = Connections.maxHeaders
         return ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits))
     }
 }
@@ -224,11 +224,11 @@ extension Problem {
     fileprivate init(_ violation: RequestFraming.Violation) {
         let what =
             switch violation {
-            case .head: "The request line and headers are longer than \(RequestFraming.mostHeadBytes) bytes."
+            case .head: "The request line and headers are longer than \(RequestFraming.maxHeadBytes) bytes."
             case .chunkSize: "The size of a chunk has too many digits."
             case .chunkExtensions:
-                "The chunk extensions of the body are longer than \(RequestFraming.mostChunkExtensionBytes) bytes."
-            case .trailers: "The trailers of the request are longer than \(RequestFraming.mostHeadBytes) bytes."
+                "The chunk extensions of the body are longer than \(RequestFraming.maxChunkExtensionBytes) bytes."
+            case .trailers: "The trailers of the request are longer than \(RequestFraming.maxHeadBytes) bytes."
             }
         self.init(.badRequest, status: 400, detail: what)
     }

@@ -34,11 +34,11 @@ struct RequestFraming {
     }
 
     /// Bytes of a head, or of trailers, with everything between names and values. The decoder counts names and values alone.
-    static let mostHeadBytes = 2 * Connections.longestHead
+    static let maxHeadBytes = 2 * Connections.maxHeaderBytes
     /// Bytes of chunk extensions in one body (RFC 9112 section 7.1.1): nobody here reads them.
-    static let mostChunkExtensionBytes = 4096
+    static let maxChunkExtensionBytes = 4096
     /// Digits of a chunk's size without zeros in front: far more than a body may hold, and no more than an `Int`.
-    private static let mostSizeDigits = 15
+    private static let maxSizeDigits = 15
 
     private var place = Place.blank
     private var headBytes = 0
@@ -92,30 +92,30 @@ struct RequestFraming {
         let (isLineFeed, isReturn) = (byte == UInt8(ascii: "\n"), byte == UInt8(ascii: "\r"))
         switch self.place {
         case .blank:
-            try Self.count(&self.headBytes, atMost: Self.mostHeadBytes, .head)
+            try Self.count(&self.headBytes, atMost: Self.maxHeadBytes, .head)
             if !isLineFeed, !isReturn { self.place = .head(isLineEmpty: false) }
         case .head(let isLineEmpty):
-            try Self.count(&self.headBytes, atMost: Self.mostHeadBytes, .head)
+            try Self.count(&self.headBytes, atMost: Self.maxHeadBytes, .head)
             guard !isReturn else { return }
             self.place = isLineFeed && isLineEmpty ? .headEnded : .head(isLineEmpty: isLineFeed)
         case .chunkSize(let size, let digits):
             if let digit = byte.hexDigit {
                 guard size > 0 || digit > 0 else {
-                    return try Self.count(&self.extensionBytes, atMost: Self.mostChunkExtensionBytes, .chunkSize)
+                    return try Self.count(&self.extensionBytes, atMost: Self.maxChunkExtensionBytes, .chunkSize)
                 }
-                guard digits < Self.mostSizeDigits else { throw .chunkSize }
+                guard digits < Self.maxSizeDigits else { throw .chunkSize }
                 self.place = .chunkSize(size: size << 4 | digit, digits: digits + 1)
             } else if isLineFeed {
                 self.beginChunk(of: size)
             } else if !isReturn {
-                try Self.count(&self.extensionBytes, atMost: Self.mostChunkExtensionBytes, .chunkExtensions)
+                try Self.count(&self.extensionBytes, atMost: Self.maxChunkExtensionBytes, .chunkExtensions)
                 self.place = .chunkExtension(size: size)
             }
         case .chunkExtension(let size):
             if isLineFeed { return self.beginChunk(of: size) }
-            try Self.count(&self.extensionBytes, atMost: Self.mostChunkExtensionBytes, .chunkExtensions)
+            try Self.count(&self.extensionBytes, atMost: Self.maxChunkExtensionBytes, .chunkExtensions)
         case .trailers(let isLineEmpty):
-            try Self.count(&self.trailerBytes, atMost: Self.mostHeadBytes, .trailers)
+            try Self.count(&self.trailerBytes, atMost: Self.maxHeadBytes, .trailers)
             guard !isReturn else { return }
             self.place = isLineFeed && isLineEmpty ? .complete : .trailers(isLineEmpty: isLineFeed)
         case .headEnded, .body, .chunk, .complete: break

@@ -69,7 +69,7 @@ extension Admission.Refusal {
             self.init(bad: "This is not a valid HTTP/1.1 or HTTP/1.0 request.")
             return
         }
-        let bounds = "\(Connections.longestHead) bytes and \(Connections.mostHeaders) headers"
+        let bounds = "\(Connections.maxHeaderBytes) bytes and \(Connections.maxHeaders) headers"
         self.init(
             status: .requestHeaderFieldsTooLarge,
             problem: Problem(.badRequest, status: 431, detail: "The request headers exceed the limit of \(bounds)."))

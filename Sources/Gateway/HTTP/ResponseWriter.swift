@@ -101,5 +101,5 @@ struct BodyTooLong: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     func makeAsyncIterator() -> BodyTooLong { self }
 
-    func next() async throws -> ByteBuffer? { throw NIOTooManyBytesError(maxBytes: Routes.longestBody) }
+    func next() async throws -> ByteBuffer? { throw NIOTooManyBytesError(maxBytes: Routes.maxBodyBytes) }
 }

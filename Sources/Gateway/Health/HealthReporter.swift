@@ -19,11 +19,11 @@ package actor HealthReporter {
     private var (live, ledger) = (Trips(), Trips())
 
     /// Round trips that are remembered: of five minutes.
-    private static let tripsKept = 60
+    private static let maxRoundTrips = 60
 
     private struct Trips {
         var last: TimeAmount?
-        var window = LatencyWindow(most: HealthReporter.tripsKept)
+        var window = LatencyWindow(most: HealthReporter.maxRoundTrips)
 
         mutating func add(_ trip: TimeAmount?) {
             self.last = trip

@@ -23,9 +23,9 @@ struct Connections: Sendable {
     var isManagement = false
 
     /// Bytes of a request's headers, at most.
-    static let longestHead = 8192
+    static let maxHeaderBytes = 8192
     /// Headers of one request, at most.
-    static let mostHeaders = 64
+    static let maxHeaders = 64
     /// Seconds a connection may be idle between two requests.
     static let idleSeconds = 60
 

@@ -20,7 +20,7 @@ extension Routes {
     @Sendable func takeEvents(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         if request.headers[Self.topicMessageType] != nil { return try await self.takeTopicMessage(request, context) }
         let grant = try self.grant(request, context, .sendEvents)
-        let body = try await request.body.collect(upTo: Self.longestBody)
+        let body = try await request.body.collect(upTo: Self.maxBodyBytes)
         let mediaType = request.headers[.contentType]
         switch mediaType?.prefix(while: { $0 != ";" }).lowercased().filter({ $0 != " " }) {
         case CloudEvent.batchMediaType:

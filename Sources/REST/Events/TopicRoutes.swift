@@ -28,7 +28,7 @@ extension Routes {
                 .forbidden, status: 403,
                 detail: "This gateway accepts no SNS topics. Add the topic to ENROUTE_SNS_TOPICS.")
         }
-        let body = try await request.body.collect(upTo: Self.longestBody)
+        let body = try await request.body.collect(upTo: Self.maxBodyBytes)
         let message: SNSEnvelope
         do throws(EventFault) { message = try SNSEnvelope(body: body.readableBytesView) } catch {
             throw self.problem(error)

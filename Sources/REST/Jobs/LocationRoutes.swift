@@ -117,7 +117,7 @@ extension Routes {
     }
 
     private static func batch(_ request: Request) async throws -> LocationBatch {
-        let body = try await request.body.collect(upTo: Self.longestBody)
+        let body = try await request.body.collect(upTo: Self.maxBodyBytes)
         return try body.withUnsafeReadableBytes { bytes in
             guard bytes.isUTF8, Self.isJSON(bytes) else { throw Self.bad("The body must be a JSON object.") }
             do throws(BadMessage) {

@@ -22,12 +22,12 @@ extension Routes {
     }
 
     /// Jobs of one answer, at most.
-    static let rowsOfAnAnswer = 1...ZoneJobs.mostListed
+    static let jobLimits = 1...ZoneJobs.mostListed
     /// Entries of one answer, at most, and where it is not said.
-    static let entriesOfAnAnswer = 1...1_000
-    static let usualEntries = 100
+    static let auditEntryLimits = 1...1_000
+    static let defaultAuditEntries = 100
     /// Jobs whose readings were refused most often that are named.
-    static let mostRefused = 50
+    static let maxRefusedJobs = 50
 
     private struct ZonesDocument: Encodable {
         struct Zone: Encodable {
@@ -89,7 +89,7 @@ extension Routes {
     @Sendable private func readZoneJobs(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let zone = try self.zone(request, context)
         let query = request.uri.queryParameters
-        let limit = try Self.number(request, "limit", Self.rowsOfAnAnswer, else: Self.rowsOfAnAnswer.upperBound)
+        let limit = try Self.number(request, "limit", Self.jobLimits, else: Self.jobLimits.upperBound)
         let statuses = try Self.cases(request, "status", JobStatus.self)
         let trackings = try Self.cases(request, "tracking", JobTracking.self)
         let after: JobID? = try query["after"].map { try Self.identifier(String($0), "after") }
@@ -177,7 +177,7 @@ extension Routes {
             VerdictsDocument.Job(job: job.text, counts: counts(summary.counts), refused: summary.refused)
         }.filter { $0.refused > 0 }.sorted { ($1.refused, $0.job) < ($0.refused, $1.job) }
         return try Self.json(
-            VerdictsDocument(zone: zone.text, counts: counts(sums), jobs: Array(jobs.prefix(Self.mostRefused))))
+            VerdictsDocument(zone: zone.text, counts: counts(sums), jobs: Array(jobs.prefix(Self.maxRefusedJobs))))
     }
 
     private struct AuditDocument: Encodable {
@@ -195,7 +195,7 @@ extension Routes {
     @Sendable private func readZoneAudit(_ request: Request, _ context: GatewayRequestContext) async throws -> Response
     {
         let zone = try self.zone(request, context)
-        let limit = try Self.number(request, "limit", Self.entriesOfAnAnswer, else: Self.usualEntries)
+        let limit = try Self.number(request, "limit", Self.auditEntryLimits, else: Self.defaultAuditEntries)
         let (changes, accesses) = try await self.answering { try await self.lookout.audit(of: zone, limit: limit) }
         func told(_ entries: [AuditStreams.Kept], _ names: [String]) -> [[String: String]] {
             entries.map { entry in

@@ -109,7 +109,7 @@ extension Routes {
         _ type: Body.Type, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Body? {
         var request = request
-        let bytes = try await request.body.collect(upTo: Self.longestBody)
+        let bytes = try await request.body.collect(upTo: Self.maxBodyBytes)
         guard bytes.readableBytes > 0 else { return nil }
         request.body = RequestBody(buffer: bytes)
         return try await self.body(type, request, context)

@@ -251,7 +251,9 @@ package final class LoopState {
         guard let unsaid = self.originNotices.next(at: NIODeadline.now().uptimeNanoseconds) else { return }
         self.logger.warning(
             "websocket refused: origin not allowed",
-            metadata: [LogKey.origin: "\(origin.prefix(AllowedOrigins.mostLogged))", LogKey.count: "\(unsaid + 1)"])
+            metadata: [
+                LogKey.origin: "\(origin.prefix(AllowedOrigins.maxLoggedCharacters))", LogKey.count: "\(unsaid + 1)",
+            ])
     }
 
     /// What is at the moment, for a scrape.

@@ -35,7 +35,7 @@ struct HTTPHeadReference {
         }
         let outcome = Self.refusal(head) ?? Self.outcome(head, settings)
         // A request is acted upon when all of it is here, or when it is known that it is too long.
-        let isTooLong = Int(head.headers["content-length"].first ?? "").map { $0 > Routes.longestBody } == true
+        let isTooLong = Int(head.headers["content-length"].first ?? "").map { $0 > Routes.maxBodyBytes } == true
         guard outcome == .session || outcome == .passedOn && !isTooLong, !parts.isWhole else {
             self.outcome = outcome
             return
@@ -49,9 +49,9 @@ struct HTTPHeadReference {
         _ stream: ArraySlice<UInt8>
     ) -> (head: HTTPRequestHead?, isWhole: Bool, error: HTTPParserError?) {
         var limits = NIOHTTPDecoderLimitConfiguration()
-        limits.maxHeaderListSize = Connections.longestHead
-        limits.maxHeaderFieldSize = Connections.longestHead
-        limits.maxHeaderFieldCount = Connections.mostHeaders
+        limits.maxHeaderListSize = Connections.maxHeaderBytes
+        limits.maxHeaderFieldSize = Connections.maxHeaderBytes
+        limits.maxHeaderFieldCount = Connections.maxHeaders
         let channel = EmbeddedChannel(
             handler: ByteToMessageHandler(
                 HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits)))

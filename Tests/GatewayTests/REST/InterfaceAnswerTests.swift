@@ -186,7 +186,7 @@ import Testing
         try await conversation.ask(201, ticket)
         try await conversation.ask(422, ticket.with { $0.body = "{}" })
         try await conversation.ask(
-            413, ticket.with { $0.body = String(repeating: " ", count: Routes.longestBody + 1) })
+            413, ticket.with { $0.body = String(repeating: " ", count: Routes.maxBodyBytes + 1) })
         try await Self.whileInProgress(ticket, conversation)
         for kind in ["User", "Token", "Job", "Link"] { try await conversation.ask(204, try .good("revoke\(kind)")) }
     }
@@ -238,7 +238,7 @@ import Testing
         try await conversation.ask(422, redeem.with { $0.body = "{}" })
         try await conversation.ask(400, redeem.with { $0.body = "{" })
         try await conversation.ask(
-            413, redeem.with { $0.body = String(repeating: " ", count: Routes.longestBody + 1) })
+            413, redeem.with { $0.body = String(repeating: " ", count: Routes.maxBodyBytes + 1) })
     }
 
     private static func load(_ conversation: Conversation, _ leaflet: URL) async throws {
@@ -297,7 +297,7 @@ import Testing
             guard operation.hasBody else { continue }
             try await conversation.ask(400, good.with { $0.body = "{" })
             let long = try await conversation.ask(
-                413, good.with { $0.body = String(repeating: " ", count: Routes.longestBody + 1) })
+                413, good.with { $0.body = String(repeating: " ", count: Routes.maxBodyBytes + 1) })
             #expect(long.member("code") == "content_too_large", "B11: \(operation.id) \(long)")
         }
     }

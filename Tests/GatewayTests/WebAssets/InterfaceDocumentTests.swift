@@ -202,7 +202,7 @@ import Testing
         #expect(
             tooMany.contains(
                 "(\(limits.refusalsPerAddressPerSecond) a second, burst \(limits.refusalsPerAddressBurst))"))
-        let longest = Routes.longestBody
+        let longest = Routes.maxBodyBytes
         #expect(
             answers["TooLarge"]?["description"]?.text?.contains("\(longest / 1000),\(longest % 1000) bytes") == true)
         let problems = ErrorCode.allCases.map { "urn:enroute:problem:\($0.rawValue)" }
