@@ -44,7 +44,7 @@ extension Routes {
     fileprivate func isLockedOut(_ request: Request, _ context: GatewayRequestContext) -> Bool {
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
-        return address.flatMap { self.quotas.isLockedOut($0, at: NIODeadline.now().uptimeNanoseconds, refuses: false) }
+        return address.flatMap { self.quotas.lockoutDelay($0, at: NIODeadline.now().uptimeNanoseconds, refuses: false) }
             != nil
     }
 }

@@ -44,17 +44,17 @@ extension Routes {
         let now = NIODeadline.now().uptimeNanoseconds
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
-        if let address, let wait = self.quotas.isLockedOut(address, at: now) { throw Problem(guessesFor: wait) }
+        if let address, let wait = self.quotas.lockoutDelay(address, at: now) { throw Problem(guessesFor: wait) }
         let grant: Grant
         do throws(TokenRefusal) {
             grant = try self.settings.tokens.verify(bearer: header, now: .now / 1000)
         } catch {
-            if error != .expired { self.quotas.tokenRefused(of: address, at: now) }
+            if error != .expired { self.quotas.recordInvalidToken(of: address, at: now) }
             throw Problem(error)
         }
         guard !self.revocations.isRevoked(grant) else { throw Problem.revoked }
         // Services speak for everybody, and as fast as they have to.
-        if grant.role != .service, let wait = self.quotas.request(of: grant.person, at: now) {
+        if grant.role != .service, let wait = self.quotas.requestDelay(of: grant.person, at: now) {
             throw Problem(rateFor: wait)
         }
         guard grant.allows(verb) else {

@@ -47,16 +47,16 @@ package final class Quotas: Sendable {
     /// Counts a connection, to be released with `leave`.
     ///
     /// - Returns: `false` if the address has reached its limit of connections.
-    package func enter(_ address: ClientAddress) -> Bool {
+    package func acquireConnection(_ address: ClientAddress) -> Bool {
         self.state.withLock { $0.sockets.take(address, atMost: self.limits.connectionsPerAddress) }
     }
 
-    package func leave(_ address: ClientAddress) { self.state.withLock { $0.sockets.giveBack(address) } }
+    package func releaseConnection(_ address: ClientAddress) { self.state.withLock { $0.sockets.giveBack(address) } }
 
     /// Counts a session, to be released with `end`.
     ///
     /// - Parameter address: `nil` if no limit applies to the client's address.
-    package func begin(_ owner: SessionOwner?, _ address: ClientAddress?) throws(Refusal) {
+    package func acquireSession(_ owner: SessionOwner?, _ address: ClientAddress?) throws(Refusal) {
         let refusal: Refusal? = self.state.withLock { state in
             if let address, !state.sessionsOfAddress.take(address, atMost: self.limits.sessionsPerAddress) {
                 return .address
@@ -71,7 +71,7 @@ package final class Quotas: Sendable {
     }
 
     /// Returns whether `begin` would currently succeed. Another session may take the capacity before `begin` is called.
-    package func hasRoom(for owner: SessionOwner?, _ address: ClientAddress?) -> Bool {
+    package func hasSessionCapacity(for owner: SessionOwner?, _ address: ClientAddress?) -> Bool {
         self.state.withLock { state in
             let (perAddress, perPerson) = (self.limits.sessionsPerAddress, self.limits.sessionsPerPerson)
             if let address, perAddress > 0, state.sessionsOfAddress[address, default: 0] >= perAddress { return false }
@@ -80,7 +80,7 @@ package final class Quotas: Sendable {
         }
     }
 
-    package func end(_ owner: SessionOwner?, _ address: ClientAddress?) {
+    package func releaseSession(_ owner: SessionOwner?, _ address: ClientAddress?) {
         self.state.withLock { state in
             if let address { state.sessionsOfAddress.giveBack(address) }
             if let owner { state.sessionsOfOwner.giveBack(owner) }
@@ -95,7 +95,7 @@ package final class Quotas: Sendable {
     /// Admits a REST request.
     ///
     /// - Returns: the time to wait in milliseconds if the rate limit is reached, or `nil` if the request is admitted.
-    package func request(of person: PersonID, at now: UInt64) -> Int64? {
+    package func requestDelay(of person: PersonID, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.requestsPerPersonPerSecond, self.limits.requestsPerPersonBurst)
         return self.state.withLock { state in
             let wait = state.requests.take(.person(person), perSecond: rate, burst: burst, at: now)
@@ -105,13 +105,13 @@ package final class Quotas: Sendable {
     }
 
     /// Admits a location report by REST. A batch counts as one report. The result is like that of `request`.
-    package func positions(of person: PersonID, at now: UInt64) -> Int64? {
+    package func locationReportDelay(of person: PersonID, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.positionsPerSecond, self.limits.positionsBurst)
         return self.state.withLock { $0.positions.take(.person(person), perSecond: rate, burst: burst, at: now) }
     }
 
     /// Admits a rider's declaration of its availability, by WebSocket or REST. The result is like that of `request`.
-    package func availability(of person: PersonID, at now: UInt64) -> Int64? {
+    package func declarationDelay(of person: PersonID, at now: UInt64) -> Int64? {
         // Token buckets have integer rates per second. Dividing the time by 60 turns the rate into one per minute.
         let wait = self.state.withLock {
             $0.declarations.take(
@@ -122,7 +122,7 @@ package final class Quotas: Sendable {
     }
 
     /// Admits a request without a token. The result is like that of `request`.
-    package func visit(of address: ClientAddress, at now: UInt64) -> Int64? {
+    package func anonymousRequestDelay(of address: ClientAddress, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.visitsPerAddressPerSecond, self.limits.visitsPerAddressBurst)
         guard burst > 0 else { return nil }
         return self.state.withLock { state in
@@ -133,7 +133,7 @@ package final class Quotas: Sendable {
     }
 
     /// Admits a request for a map tile. The result is like that of `request`.
-    package func tile(of address: ClientAddress, at now: UInt64) -> Int64? {
+    package func tileDelay(of address: ClientAddress, at now: UInt64) -> Int64? {
         let (rate, burst) = (self.limits.tilesPerAddressPerSecond, self.limits.tilesPerAddressBurst)
         guard burst > 0 else { return nil }
         return self.state.withLock { state in
@@ -146,7 +146,7 @@ package final class Quotas: Sendable {
     /// Returns the time to wait in milliseconds if the address has sent too many invalid tokens, otherwise `nil`.
     ///
     /// - Parameter refuses: whether the caller refuses a request because of it, which is counted.
-    package func isLockedOut(_ address: ClientAddress, at now: UInt64, refuses: Bool = true) -> Int64? {
+    package func lockoutDelay(_ address: ClientAddress, at now: UInt64, refuses: Bool = true) -> Int64? {
         self.state.withLock { state in
             let wait = state.refusals.wait(address, at: now)
             if refuses, wait != nil { state.refused.add(.requestsLockedOut) }
@@ -157,7 +157,7 @@ package final class Quotas: Sendable {
     /// Records an invalid token.
     ///
     /// - Parameter address: `nil` if no limit applies to the client's address; then the token is only counted.
-    package func tokenRefused(of address: ClientAddress?, at now: UInt64) {
+    package func recordInvalidToken(of address: ClientAddress?, at now: UInt64) {
         let (rate, burst) = (self.limits.refusalsPerAddressPerSecond, self.limits.refusalsPerAddressBurst)
         self.state.withLock { state in
             state.refused.add(.tokensRefused)

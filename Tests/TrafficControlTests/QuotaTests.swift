@@ -15,10 +15,10 @@ import Testing
 
     @Test func `a person has as many sessions as allowed, and one more when one has ended`() throws {
         let quotas = Quotas(limits: Self.limits { $0.sessionsPerPerson = 2 })
-        for _ in 0..<2 { try quotas.begin(Self.anna, Self.here) }
-        #expect(throws: Quotas.Refusal.person) { try quotas.begin(Self.anna, Self.here) }
-        quotas.end(Self.anna, Self.here)
-        try quotas.begin(Self.anna, Self.here)
+        for _ in 0..<2 { try quotas.acquireSession(Self.anna, Self.here) }
+        #expect(throws: Quotas.Refusal.person) { try quotas.acquireSession(Self.anna, Self.here) }
+        quotas.releaseSession(Self.anna, Self.here)
+        try quotas.acquireSession(Self.anna, Self.here)
     }
 
     @Test func `a session that is refused for its person does not count for its address`() throws {
@@ -27,10 +27,10 @@ import Testing
                 $0.sessionsPerPerson = 1
                 $0.sessionsPerAddress = 2
             })
-        try quotas.begin(Self.anna, Self.here)
-        for _ in 0..<5 { #expect(throws: Quotas.Refusal.person) { try quotas.begin(Self.anna, Self.here) } }
-        try quotas.begin(.person(PersonID("bert")!), Self.here)
-        #expect(throws: Quotas.Refusal.address) { try quotas.begin(.person(PersonID("cleo")!), Self.here) }
+        try quotas.acquireSession(Self.anna, Self.here)
+        for _ in 0..<5 { #expect(throws: Quotas.Refusal.person) { try quotas.acquireSession(Self.anna, Self.here) } }
+        try quotas.acquireSession(.person(PersonID("bert")!), Self.here)
+        #expect(throws: Quotas.Refusal.address) { try quotas.acquireSession(.person(PersonID("cleo")!), Self.here) }
     }
 
     @Test func `zero is no bound`() throws {
@@ -39,8 +39,8 @@ import Testing
                 ($0.sessionsPerPerson, $0.sessionsPerAddress, $0.connectionsPerAddress) = (0, 0, 0)
             })
         for _ in 0..<1000 {
-            try quotas.begin(Self.anna, Self.here)
-            #expect(quotas.enter(Self.here))
+            try quotas.acquireSession(Self.anna, Self.here)
+            #expect(quotas.acquireConnection(Self.here))
         }
     }
 
@@ -50,9 +50,11 @@ import Testing
                 ($0.refusalsPerAddressBurst, $0.visitsPerAddressBurst, $0.tilesPerAddressBurst) = (0, 0, 0)
             })
         for _ in 0..<1000 {
-            quotas.tokenRefused(of: Self.here, at: 1)
-            #expect(quotas.isLockedOut(Self.here, at: 1) == nil)
-            #expect(quotas.visit(of: Self.here, at: 1) == nil && quotas.tile(of: Self.here, at: 1) == nil)
+            quotas.recordInvalidToken(of: Self.here, at: 1)
+            #expect(quotas.lockoutDelay(Self.here, at: 1) == nil)
+            #expect(
+                quotas.anonymousRequestDelay(of: Self.here, at: 1) == nil
+                    && quotas.tileDelay(of: Self.here, at: 1) == nil)
         }
         #expect(quotas.refused[.tokensRefused] == 1000)
         #expect(SharedBuckets<ClientAddress>(perSecond: 400, burst: 0).join(Self.here) == nil)
@@ -63,13 +65,13 @@ import Testing
             limits: Self.limits { ($0.refusalsPerAddressPerSecond, $0.refusalsPerAddressBurst) = (2, 3) })
         let now: UInt64 = 1_000_000_000
         for _ in 0..<3 {
-            #expect(quotas.isLockedOut(Self.here, at: now) == nil)
-            quotas.tokenRefused(of: Self.here, at: now)
+            #expect(quotas.lockoutDelay(Self.here, at: now) == nil)
+            quotas.recordInvalidToken(of: Self.here, at: now)
         }
-        let wait = try #require(quotas.isLockedOut(Self.here, at: now))
+        let wait = try #require(quotas.lockoutDelay(Self.here, at: now))
         #expect((500...501).contains(wait))
-        #expect(quotas.isLockedOut(ClientAddress("192.0.2.2")!, at: now) == nil)
-        #expect(quotas.isLockedOut(Self.here, at: now + UInt64(wait) * 1_000_000) == nil)
+        #expect(quotas.lockoutDelay(ClientAddress("192.0.2.2")!, at: now) == nil)
+        #expect(quotas.lockoutDelay(Self.here, at: now + UInt64(wait) * 1_000_000) == nil)
     }
 
     @Test func `buckets that are full again are forgotten`() {

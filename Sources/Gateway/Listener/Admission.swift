@@ -64,7 +64,7 @@ enum Admission {
             self = ticket.map { .ticket(String($0.dropFirst(Self.ticketPrefix.count))) } ?? .session(nil)
             return
         }
-        if let address, let wait = loop.quotas.isLockedOut(address, at: NIODeadline.now().uptimeNanoseconds) {
+        if let address, let wait = loop.quotas.lockoutDelay(address, at: NIODeadline.now().uptimeNanoseconds) {
             self = .refused(Refusal(retryInMilliseconds: wait))
             return
         }

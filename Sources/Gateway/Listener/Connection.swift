@@ -66,10 +66,10 @@ struct Connections: Sendable {
         loop.counts.add(.connectionsAccepted)
         let peer = channel.remoteAddress
         guard !self.settings.trustedProxies.trusts(peer), let address = ClientAddress(peer) else { return }
-        guard quotas.enter(address) else {
+        guard quotas.acquireConnection(address) else {
             loop.counts.add(.connectionsRefusedByAddress)
             throw TooMany()
         }
-        channel.closeFuture.whenComplete { _ in quotas.leave(address) }
+        channel.closeFuture.whenComplete { _ in quotas.releaseConnection(address) }
     }
 }

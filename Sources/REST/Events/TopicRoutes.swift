@@ -22,7 +22,7 @@ extension Routes {
         let now = NIODeadline.now().uptimeNanoseconds
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
-        if let address, let wait = self.quotas.isLockedOut(address, at: now) { throw Problem(guessesFor: wait) }
+        if let address, let wait = self.quotas.lockoutDelay(address, at: now) { throw Problem(guessesFor: wait) }
         guard let topics = self.shared.topics else {
             throw Problem(
                 .forbidden, status: 403,
@@ -76,7 +76,7 @@ extension Routes {
                     + "(ENROUTE_SNS_MAX_AGE_SECONDS). Publish it again.")
         }
         self.eventCounts.add(.eventsForged)
-        self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds)
+        self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
         let detail =
             switch refusal {
             case .unknownTopic: "This gateway does not accept this SNS topic. Add it to ENROUTE_SNS_TOPICS."

@@ -46,7 +46,7 @@ extension Routes {
             await self.giveUp(admitted, session)
             return Response(status: .noContent, headers: [.cacheControl: "no-store"])
         }
-        guard self.quotas.hasRoom(for: admitted.owner, address) else {
+        guard self.quotas.hasSessionCapacity(for: admitted.owner, address) else {
             await self.giveUp(admitted, session)
             throw Problem(
                 .limitExceeded, status: 429,

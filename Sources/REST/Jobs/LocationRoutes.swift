@@ -74,7 +74,7 @@ extension Routes {
             throw Self.impossible(
                 "A batch can be for at most \(LocationReport.mostJobs) jobs, including the job in the path.")
         }
-        if let wait = self.quotas.positions(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
+        if let wait = self.quotas.locationReportDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(positionsFor: wait)
         }
         var accepted: [JobID] = []

@@ -21,7 +21,7 @@ extension Routes {
     @Sendable private func tile(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
-        if let address, let wait = self.quotas.tile(of: address, at: NIODeadline.now().uptimeNanoseconds) {
+        if let address, let wait = self.quotas.tileDelay(of: address, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(rateFor: wait)
         }
         guard let tiles = self.tiles, let zoom = try Self.number(context, "z"),

@@ -71,7 +71,7 @@ extension Routes {
         let body = try await self.body(RedeemBody.self, request, context)
         let token = try await self.answer(self.signInCodes.redeem(body.code))
         if token == nil {
-            self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds)
+            self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
         }
         guard let token, let grant = await self.grant(signedIn: token),
             !self.revocations.isRevoked(grant), let expiresAt = grant.expiresAt
@@ -99,8 +99,8 @@ extension Routes {
         let address = self.settings.trustedProxies.client(
             of: context.peer, forwardedFor: request.headers[values: .xForwardedFor])
         guard let address else { return nil }
-        if let wait = self.quotas.isLockedOut(address, at: now) { throw Problem(guessesFor: wait) }
-        if let wait = self.quotas.visit(of: address, at: now) { throw Problem(rateFor: wait) }
+        if let wait = self.quotas.lockoutDelay(address, at: now) { throw Problem(guessesFor: wait) }
+        if let wait = self.quotas.anonymousRequestDelay(of: address, at: now) { throw Problem(rateFor: wait) }
         return address
     }
 

@@ -42,7 +42,7 @@ extension Routes {
         guard let id = TrackingLinks.id(of: String(words[1])),
             let link = try await self.answer(self.links.read(id)), link.job == job
         else {
-            self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds)
+            self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
             throw Problem(Refused.noSuchJob)
         }
         let grant = Grant(person: link.customer, role: .customer, job: job, link: id)

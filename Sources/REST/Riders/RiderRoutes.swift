@@ -57,7 +57,7 @@ extension Routes {
         let body = try await self.body(DeclarationBody.self, request, context)
         let status = try Self.availability(body.status)
         let device: DeviceID? = try body.device.map { try Self.name($0, "device") }
-        if let wait = self.quotas.availability(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
+        if let wait = self.quotas.declarationDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(declarationsFor: wait)
         }
         let asker = Riders.Asker(grant.person, request: attempt.key)
@@ -84,7 +84,7 @@ extension Routes {
         default: throw Self.impossible("The body must contain both lat and lon, or neither.")
         }
         let device: DeviceID? = try body.device.map { try Self.name($0, "device") }
-        if let wait = self.quotas.positions(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
+        if let wait = self.quotas.locationReportDelay(of: grant.person, at: NIODeadline.now().uptimeNanoseconds) {
             throw Problem(positionsFor: wait)
         }
         if let other = try await self.answer(self.riders.heard(from: grant.person, at: place, device: device)) {

@@ -165,7 +165,7 @@ package final class Session: ChannelInboundHandler {
     }
 
     package func releaseResources(of admitted: AuthenticatedClient) {
-        self.loop.quotas.end(admitted.owner, self.address)
+        self.loop.quotas.releaseSession(admitted.owner, self.address)
         self.loop.personBuckets.leave(admitted.grant.person)
         self.viewerLease?.release()
         self.viewerLease = nil

@@ -41,7 +41,7 @@ extension Session {
             return self.close(.forbidden, "access revoked")
         }
         do throws(Quotas.Refusal) {
-            try self.loop.quotas.begin(admitted.owner, self.address)
+            try self.loop.quotas.acquireSession(admitted.owner, self.address)
         } catch {
             self.loop.counts.add(error == .person ? .sessionsRefusedByPerson : .sessionsRefusedByAddress)
             self.releaseUnusedLease(of: admitted)

@@ -61,7 +61,7 @@ extension LoopState {
         _ credential: Credential, from address: ClientAddress?, as session: String? = nil
     ) -> EventLoopFuture<AuthenticatedClient> {
         let now = NIODeadline.now().uptimeNanoseconds
-        if let address, self.quotas.isLockedOut(address, at: now) != nil {
+        if let address, self.quotas.lockoutDelay(address, at: now) != nil {
             return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts)
         }
         let admitted: EventLoopFuture<AuthenticatedClient>
@@ -83,7 +83,7 @@ extension LoopState {
 
     /// The same, with a ticket: it is gone with the first who shows it.
     package func signIn(ticket: String, from address: ClientAddress?) -> EventLoopFuture<AuthenticatedClient> {
-        if let address, self.quotas.isLockedOut(address, at: NIODeadline.now().uptimeNanoseconds) != nil {
+        if let address, self.quotas.lockoutDelay(address, at: NIODeadline.now().uptimeNanoseconds) != nil {
             return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts)
         }
         let admitted = self.tickets.redeem(ticket).flatMapThrowing { holder in
@@ -138,6 +138,6 @@ extension LoopState {
     }
 
     package func tokenRefused(_ address: ClientAddress?) {
-        self.quotas.tokenRefused(of: address, at: NIODeadline.now().uptimeNanoseconds)
+        self.quotas.recordInvalidToken(of: address, at: NIODeadline.now().uptimeNanoseconds)
     }
 }
