@@ -29,7 +29,7 @@ package struct Keepalive {
     package var first: NIODeadline { self.lastHeard + self.silence }
 
     /// Records that bytes arrived from the peer.
-    package mutating func heard(_ now: NIODeadline) {
+    package mutating func received(_ now: NIODeadline) {
         self.lastHeard = now
         self.pongDeadline = nil
     }

@@ -97,10 +97,10 @@ import Testing
 
     @Test func `whoever speaks is not pinged, and any frame answers a ping`() {
         var keepalive = Keepalive(pingSeconds: 25, pongSeconds: 10, now: Self.start)
-        keepalive.heard(Self.start + .seconds(20))
+        keepalive.received(Self.start + .seconds(20))
         #expect(keepalive.step(Self.start + .seconds(25)) == .wait(until: Self.start + .seconds(45)))
         #expect(keepalive.step(Self.start + .seconds(45)) == .ping(until: Self.start + .seconds(55)))
-        keepalive.heard(Self.start + .seconds(50))
+        keepalive.received(Self.start + .seconds(50))
         #expect(keepalive.step(Self.start + .seconds(55)) == .wait(until: Self.start + .seconds(75)))
     }
 }

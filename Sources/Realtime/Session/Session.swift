@@ -181,7 +181,7 @@ package final class Session: ChannelInboundHandler {
         case .ping(let time):
             self.send(Frame.ping, .kept)
             // Nothing answers an event: that it is taken is all there is to know, and a stall says when it is not.
-            if self.framing == .events { self.keepalive.heard(.now()) }
+            if self.framing == .events { self.keepalive.received(.now()) }
             self.keepAlive(until: time)
         case .gone:
             self.loop.counts.add(.pongsTimedOut)

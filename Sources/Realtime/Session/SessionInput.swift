@@ -31,7 +31,7 @@ extension Session {
         // One more request, before this one's answer is whole: nobody reads it.
         guard self.framing == .webSocket else { return }
         let bytes = self.unwrapInboundIn(data)
-        self.keepalive.heard(.now())
+        self.keepalive.received(.now())
         guard self.acceptsLateBytes(bytes.readableBytes) else { return context.close(promise: nil) }
         self.reader.add(bytes)
         while let event = self.reader.next() {
