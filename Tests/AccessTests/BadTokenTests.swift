@@ -1,5 +1,5 @@
-// What must not come in: tokens that are wrong in one way each, with the refusal each must get (RFC 8725; row S3 of the
-// threats). Unless it is the signature that is wrong, it is good: nothing is refused by accident.
+// Tokens that must be rejected: each is invalid in one way, with the expected reason (RFC 8725; row S3 of the threat table).
+// Except for tests of the signature, the signature is valid, so that no token is rejected by accident.
 
 import Crypto
 import CryptoExtras
@@ -9,7 +9,7 @@ import Testing
 
 @testable import Access
 
-/// One bad token.
+/// One invalid token.
 struct BadToken: CustomTestStringConvertible, Sendable {
     let what: String
     let token: String
@@ -21,12 +21,12 @@ struct BadToken: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { self.what }
 
-    /// Well signed, with one claim that is not as it should be.
+    /// Correctly signed, with one invalid claim.
     init(_ what: String, claim name: String, _ value: String?, _ refusal: TokenRefusal) {
         self.init(what, TokenForge.token(claims: TokenForge.claims([name: value])), refusal)
     }
 
-    /// Well signed by ES256, under this header.
+    /// Correctly signed by ES256, with this header.
     init(_ what: String, header: String, _ refusal: TokenRefusal) {
         self.init(what, TokenForge.token(header: header), refusal)
     }
@@ -41,16 +41,16 @@ struct BadToken: CustomTestStringConvertible, Sendable {
 
 @Suite struct BadTokenTests {
     @Test(arguments: Self.spelled + Self.headers + Self.signatures + Self.claims + Self.authorizations)
-    func `S3: a bad token gets the refusal of what is wrong with it`(bad: BadToken) async throws {
+    func `S3: each invalid token is rejected for its own reason`(bad: BadToken) async throws {
         let verifier = try await TokenForge.verifier()
         #expect(throws: bad.refusal) { try verifier.verify(bad.token, now: TokenForge.now) }
     }
 
-    @Test func `S3: every refusal is met, and of each kind of token there is more than one`() {
+    @Test func `S3: every reason for rejection is tested, with several tokens of each kind`() {
         let all = Self.spelled + Self.headers + Self.signatures + Self.claims + Self.authorizations
         #expect(all.count >= 45)
         #expect(Set(all.map(\.token)).count == all.count)
-        // Not a property of a token: its key may come with the next fetch (IssuerKeysTests).
+        // Not a property of the token: its key may arrive with the next fetch (IssuerKeysTests).
         #expect(Set(all.map(\.refusal)) == Set(TokenRefusal.allCases).subtracting([.keyUnavailable]))
     }
 
@@ -67,7 +67,7 @@ struct BadToken: CustomTestStringConvertible, Sendable {
         BadToken("a line break", good + "\n", .malformed),
         BadToken("the alphabet of plain base64", "\(parts[0]).\(parts[1]).+/+/", .malformed),
         BadToken("bits left over", "\(parts[0]).\(parts[1]).AB", .malformed),
-        BadToken("a length that can not be", "\(parts[0]).\(parts[1]).A", .malformed),
+        BadToken("an impossible length", "\(parts[0]).\(parts[1]).A", .malformed),
         BadToken("an empty header", ".\(parts[1]).\(parts[2])", .malformed),
         BadToken(
             "not in UTF-8",
@@ -80,15 +80,15 @@ struct BadToken: CustomTestStringConvertible, Sendable {
         BadToken("alg none, without a signature", TokenForge.body(#"{"alg":"none"}"#) + ".", .wrongAlgorithm),
         BadToken("alg nOnE", TokenForge.body(#"{"alg":"nOnE","kid":"es"}"#) + ".", .wrongAlgorithm),
         BadToken("no alg", header: #"{"kid":"es"}"#, .wrongAlgorithm),
-        BadToken("alg in small letters", header: #"{"alg":"es256","kid":"es"}"#, .wrongAlgorithm),
+        BadToken("alg in lower case", header: #"{"alg":"es256","kid":"es"}"#, .wrongAlgorithm),
         BadToken("alg of the same key and another digest", header: #"{"alg":"ES384","kid":"es"}"#, .wrongAlgorithm),
         BadToken("alg HS512 by the secret", TokenForge.token(.hs, header: #"{"alg":"HS512"}"#), .wrongAlgorithm),
         BadToken("alg is a number", header: #"{"alg":256,"kid":"es"}"#, .malformed),
         BadToken("alg twice", header: #"{"alg":"none","alg":"ES256","kid":"es"}"#, .repeatedMember),
         BadToken("kid twice", header: #"{"alg":"ES256","kid":"es","kid":"es"}"#, .repeatedMember),
-        BadToken("a name that hides behind an escape", header: #"{"\u0061lg":"ES256","kid":"es"}"#, .malformed),
-        BadToken("kid of nobody", header: #"{"alg":"ES256","kid":"other"}"#, .unknownKey),
-        BadToken("kid in capitals", header: #"{"alg":"ES256","kid":"ES"}"#, .unknownKey),
+        BadToken("a name hidden by an escape", header: #"{"\u0061lg":"ES256","kid":"es"}"#, .malformed),
+        BadToken("an unknown kid", header: #"{"alg":"ES256","kid":"other"}"#, .unknownKey),
+        BadToken("kid in upper case", header: #"{"alg":"ES256","kid":"ES"}"#, .unknownKey),
         BadToken("kid is a path", header: #"{"alg":"HS256","kid":"../../dev/null"}"#, .unknownKey),
         BadToken("kid is SQL", header: #"{"alg":"ES256","kid":"x' UNION SELECT 'key"}"#, .unknownKey),
         BadToken("kid is a URL", header: #"{"alg":"ES256","kid":"https://evil.example/key"}"#, .unknownKey),
@@ -120,18 +120,18 @@ struct BadToken: CustomTestStringConvertible, Sendable {
     }
 
     private static let signatures: [BadToken] = [
-        BadToken("signed by somebody else", signature: byStranger, .badSignature),
+        BadToken("signed by another key", signature: byStranger, .badSignature),
         BadToken(
-            "brings its key along", header: #"{"alg":"ES256","kid":"es","jwk":\#(strangersJWK)}"#,
+            "contains its own key", header: #"{"alg":"ES256","kid":"es","jwk":\#(strangersJWK)}"#,
             signature: byStranger, .badSignature),
         BadToken(
-            "says where its key is", header: #"{"alg":"ES256","kid":"es","jku":"https://evil.example/jwks"}"#,
+            "refers to a key elsewhere", header: #"{"alg":"ES256","kid":"es","jku":"https://evil.example/jwks"}"#,
             signature: byStranger, .badSignature),
         BadToken(
-            "says where its certificate is", header: #"{"alg":"ES256","kid":"es","x5u":"https://evil.example"}"#,
+            "refers to a certificate elsewhere", header: #"{"alg":"ES256","kid":"es","x5u":"https://evil.example"}"#,
             signature: byStranger, .badSignature),
         BadToken(
-            "brings a certificate along", header: #"{"alg":"ES256","kid":"es","x5c":["MIIB"]}"#,
+            "contains a certificate", header: #"{"alg":"ES256","kid":"es","x5c":["MIIB"]}"#,
             signature: byStranger, .badSignature),
         BadToken(
             "HMAC with the P-256 key's PEM", header: #"{"alg":"HS256","kid":"es"}"#,
@@ -148,7 +148,7 @@ struct BadToken: CustomTestStringConvertible, Sendable {
         BadToken("no signature", signature: { _ in Data() }, .badSignature),
         BadToken("a signature of zeros", signature: { _ in Data(count: 64) }, .badSignature),
         BadToken("half a signature", signature: { try Signer.es.signature(of: $0).prefix(32) }, .badSignature),
-        BadToken("a byte too many", signature: { try Signer.es.signature(of: $0) + [0] }, .badSignature),
+        BadToken("one byte too many", signature: { try Signer.es.signature(of: $0) + [0] }, .badSignature),
         BadToken(
             "ECDSA in DER", signature: { try TokenForge.p256.signature(for: Data($0.utf8)).derRepresentation },
             .badSignature),
@@ -171,7 +171,7 @@ struct BadToken: CustomTestStringConvertible, Sendable {
             "other claims under the signature",
             "\(parts[0]).\(TokenForge.base64URL(Data(TokenForge.claims(["role": #""ops""#]).utf8))).\(parts[2])",
             .badSignature),
-        BadToken("claims are not looked at before the signature", "\(parts[0]).e30.\(parts[2])", .badSignature),
+        BadToken("claims are not read before the signature is verified", "\(parts[0]).e30.\(parts[2])", .badSignature),
     ]
 
     private static let claims: [BadToken] =
@@ -199,13 +199,13 @@ struct BadToken: CustomTestStringConvertible, Sendable {
             BadToken("exp is a fraction", claim: "exp", "1795000900.5", .malformed),
             BadToken("exp is endless", claim: "exp", "1e999", .malformed),
             BadToken("exp is null", claim: "exp", "null", .malformed),
-            BadToken("expired for as long as the skew", claim: "exp", "1794999970", .expired),
+            BadToken("expired for exactly the skew", claim: "exp", "1794999970", .expired),
             BadToken("expired before the epoch", claim: "exp", "-1", .expired),
-            BadToken("issued later than the skew", claim: "iat", "1795000031", .notYetValid),
-            BadToken("not before later than the skew", claim: "nbf", "1795000031", .notYetValid),
+            BadToken("issued in the future, beyond the skew", claim: "iat", "1795000031", .notYetValid),
+            BadToken("not valid before a time beyond the skew", claim: "nbf", "1795000031", .notYetValid),
             BadToken("nbf is a string", claim: "nbf", #""1795000000""#, .malformed),
             BadToken("longer than two days", claim: "exp", "1795172801", .lifetimeTooLong),
-            BadToken("longer than the world", claim: "exp", "9007199254740991", .lifetimeTooLong),
+            BadToken("the longest possible lifetime", claim: "exp", "9007199254740991", .lifetimeTooLong),
             BadToken("an unknown role", claim: "role", #""admin""#, .unknownRole),
             BadToken("a role in capitals", claim: "role", #""OPS""#, .unknownRole),
             BadToken("roles in an array", claim: "role", #"["customer"]"#, .malformed),
@@ -226,6 +226,6 @@ struct BadToken: CustomTestStringConvertible, Sendable {
         ("jobid *", #"{"jobid":"*"}"#, .badAuthorization), ("jobid is a number", #"{"jobid":1}"#, .malformed),
         ("riderid is empty", #"{"riderid":""}"#, .badAuthorization),
         ("jobid twice", #"{"jobid":"j1","jobid":"j2"}"#, .badAuthorization),
-        ("not understood", #"{"jobid":"j1","zoneid":"z"}"#, .badAuthorization),
+        ("an unknown member", #"{"jobid":"j1","zoneid":"z"}"#, .badAuthorization),
     ].map { BadToken("authorization: \($0)", claim: "authorization", $1, $2) }
 }

@@ -1,4 +1,4 @@
-// What comes in: a good token of each algorithm, and what may differ from one good token to the next.
+// Tokens that must be accepted: one of each algorithm, and permitted variations.
 
 import Crypto
 import CryptoExtras
@@ -16,13 +16,13 @@ import Testing
         expiresAt: 1_795_000_900)
 
     @Test(arguments: Signer.allCases)
-    func `a good token of each algorithm becomes a grant`(signer: Signer) async throws {
+    func `a valid token of each algorithm becomes a grant`(signer: Signer) async throws {
         let grant = try await TokenForge.verifier().verify(TokenForge.token(signer), now: TokenForge.now)
         #expect(grant == Self.anna)
     }
 
     @Test(arguments: Signer.allCases)
-    func `a token is good by its own key and no other`(signer: Signer) async throws {
+    func `a token is verified only by its own key`(signer: Signer) async throws {
         let verifier = try await TokenForge.verifier()
         for other in Signer.allCases where other != signer {
             #expect(throws: TokenRefusal.self) {
@@ -36,20 +36,20 @@ import Testing
         TokenForge.claims(["iat": "1795000030"]), TokenForge.claims(["name": #""Anna \"A\" ☂""#]),
         TokenForge.claims(["nested": #"{"a":{"a":[1,null,true]}}"#]), " \n" + TokenForge.claims() + "\t",
     ])
-    func `what is not checked may be there`(claims: String) async throws {
+    func `unknown claims are ignored`(claims: String) async throws {
         var grant = try await TokenForge.verifier().verify(TokenForge.token(claims: claims), now: TokenForge.now)
         #expect(grant.token?.id == "1")
         grant.token = Self.anna.token
         #expect(grant == Self.anna)
     }
 
-    @Test func `what is expired by less than the skew is still good`() async throws {
+    @Test func `a token expired by less than the skew is still valid`() async throws {
         let token = TokenForge.token(claims: TokenForge.claims(["exp": "1794999971"]))
         #expect(try await TokenForge.verifier().verify(token, now: TokenForge.now).expiresAt == 1_794_999_971)
     }
 
     @Test(arguments: ["jku", "x5u", "jwk", "x5c"])
-    func `S3: what names a key elsewhere is not looked at`(name: String) async throws {
+    func `S3: header members that refer to keys elsewhere are ignored`(name: String) async throws {
         let header = #"{"alg":"ES256","kid":"es","\#(name)":"https://evil.example"}"#
         #expect(
             try await TokenForge.verifier().verify(TokenForge.token(header: header), now: TokenForge.now) == Self.anna)
@@ -69,7 +69,7 @@ import Testing
         #expect(both.job == job && both.rider == rider)
     }
 
-    @Test func `keys without a name are all tried, each with its own algorithm`() async throws {
+    @Test func `every key without a kid is tried, each with its own algorithm`() async throws {
         let old = P256.Signing.PrivateKey()
         let pems = [old.publicKey.pemRepresentation, Signer.es.publicPEM, Signer.rs.publicPEM, Signer.ed.publicPEM]
         let keys = try await TokenVerifier.Key.asymmetric(
@@ -82,7 +82,7 @@ import Testing
         #expect(throws: TokenRefusal.unknownKey) { try verifier.verify(TokenForge.token(), now: TokenForge.now) }
     }
 
-    @Test func `the mint makes tokens of each algorithm`() async throws {
+    @Test func `the mint creates tokens of each algorithm`() async throws {
         let verifier = try await TokenForge.verifier()
         for (kid, pem) in [
             ("es", TokenForge.p256.pemRepresentation), ("rs", TokenForge.rsa.pemRepresentation),
@@ -101,7 +101,7 @@ import Testing
     }
 }
 
-/// A real verification that is counted.
+/// A real verification that counts its calls.
 private final class CountedAlgorithm: JWTAlgorithm {
     private let algorithm: any JWTAlgorithm
     let verifications = Mutex(0)
@@ -127,7 +127,7 @@ private final class CountedAlgorithm: JWTAlgorithm {
 
     private var verifications: Int { self.counted.verifications.withLock { $0 } }
 
-    @Test func `D6: a good token is verified once, until it expires`() throws {
+    @Test func `D6: a valid token is verified only once until it expires`() throws {
         let token = TokenForge.token()
         for now in TokenForge.now..<TokenForge.now + 930 { _ = try self.verifier.verify(token, now: now) }
         #expect(self.verifications == 1)
@@ -135,7 +135,7 @@ private final class CountedAlgorithm: JWTAlgorithm {
         #expect(throws: TokenRefusal.notYetValid) { try self.verifier.verify(token, now: TokenForge.now - 31) }
     }
 
-    @Test func `a bad token is verified each time, and a copy of the verifier knows the good ones`() throws {
+    @Test func `an invalid token is verified each time, and copies of a verifier share the valid ones`() throws {
         let bad = TokenForge.token(claims: TokenForge.claims(["aud": #""other""#]))
         for _ in 0..<3 {
             #expect(throws: TokenRefusal.wrongAudience) { try self.verifier.verify(bad, now: TokenForge.now) }
@@ -148,7 +148,7 @@ private final class CountedAlgorithm: JWTAlgorithm {
         #expect(self.verifications == 5)
     }
 
-    @Test func `a token that was good by a key that is gone is good no more`() throws {
+    @Test func `a token verified by a removed key is rejected`() throws {
         let token = TokenForge.token()
         _ = try self.verifier.verify(token, now: TokenForge.now)
         self.verifier.replace(keys: [.init(kid: "other", algorithm: self.counted)])

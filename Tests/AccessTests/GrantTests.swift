@@ -6,14 +6,14 @@ import Testing
 @Suite struct GrantTests {
     private static let (anna, rider, job) = (PersonID("anna")!, PersonID("rider-1")!, JobID("j1")!)
 
-    @Test func `what the table does not name is denied`() {
+    @Test func `everything the permission table does not list is denied`() {
         let allowed = Role.allCases.map { role in
             Verb.allCases.filter { Grant(person: Self.anna, role: role).allows($0) }.count
         }
         #expect(allowed == [5, 10, 10, 15])
     }
 
-    @Test func `a job is reached by its customer, its rider, operations and services`() {
+    @Test func `a job can be reached by its customer, its rider, operations and services`() {
         func reaches(_ person: String, _ role: Role, only: JobID? = nil) -> Bool {
             Grant(person: PersonID(person)!, role: role, job: only).reaches(
                 Self.job, customer: Self.anna, rider: Self.rider)
@@ -26,7 +26,7 @@ import Testing
         #expect(reaches("anna", .customer, only: Self.job))
     }
 
-    @Test func `a grant that is narrowed reaches that job, or that rider's jobs`() {
+    @Test func `a narrowed grant reaches only that job or that rider's jobs`() {
         func reaches(_ grant: Grant) -> Bool { grant.reaches(Self.job, customer: Self.anna, rider: Self.rider) }
         let (other, stranger) = (JobID("j2")!, PersonID("rider-2")!)
         for role in [Role.ops, .service] {
@@ -36,14 +36,14 @@ import Testing
             #expect(!reaches(Grant(person: PersonID("x")!, role: role, rider: stranger)))
             #expect(!reaches(Grant(person: PersonID("x")!, role: role, job: other, rider: Self.rider)))
         }
-        // Narrowing never widens.
+        // Narrowing never grants more.
         #expect(!reaches(Grant(person: stranger, role: .rider, rider: Self.rider)))
         #expect(!reaches(Grant(person: stranger, role: .customer, job: Self.job)))
         let unassigned = Grant(person: Self.anna, role: .customer, rider: Self.rider)
         #expect(!unassigned.reaches(Self.job, customer: Self.anna, rider: nil))
     }
 
-    @Test func `a grant narrowed to a rider's jobs changes none, unless it is that rider's`() {
+    @Test func `a grant narrowed to a rider's jobs cannot change them unless it belongs to that rider`() {
         for role in Role.allCases {
             let grant = Grant(person: PersonID("x")!, role: role, rider: Self.rider)
             #expect(Verb.allCases.filter { grant.allows($0) } == [.followJob, .readJob, .makeTicket])
@@ -57,7 +57,7 @@ import Testing
         #expect(own.covers(Self.job) && !Grant(person: Self.rider, role: .rider, job: JobID("j2")!).covers(Self.job))
     }
 
-    @Test func `a token for one job, or for one rider's, shows no pool and changes no rider`() {
+    @Test func `a token narrowed to a job or a rider cannot read the pool or change riders`() {
         for role in [Role.ops, .service] {
             let verbs: [Verb] = [.followPool, .readRiders, .forceOffline] + (role == .service ? [.describeRider] : [])
             for verb in verbs {
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `B55: a rider's token for one job says nothing of the rider, and takes its job's steps`() {
+    @Test func `B55: a rider's token for one job can change that job but not the rider`() {
         let (whole, narrow) = (
             Grant(person: Self.rider, role: .rider), Grant(person: Self.rider, role: .rider, job: Self.job)
         )
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a job without a rider is no rider's`() {
+    @Test func `a job without a rider cannot be reached by any rider`() {
         #expect(!Grant(person: Self.rider, role: .rider).reaches(Self.job, customer: Self.anna, rider: nil))
     }
 }

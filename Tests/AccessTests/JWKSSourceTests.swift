@@ -12,13 +12,13 @@ import Testing
     private func after(_ seconds: Int) -> ContinuousClock.Instant { self.start + .seconds(seconds) }
 
     @Test(arguments: KeyRefresh.Reason.allCases)
-    func `the first wish fetches, and those meanwhile wait for it`(reason: KeyRefresh.Reason) {
+    func `the first request fetches, and concurrent ones wait for it`(reason: KeyRefresh.Reason) {
         var refresh = KeyRefresh()
         #expect(refresh.decide(reason, now: self.start) == .fetch)
         for reason in KeyRefresh.Reason.allCases { #expect(refresh.decide(reason, now: self.after(3600)) == .wait) }
     }
 
-    @Test func `S4: unknown keys fetch every 30 s at most, counted from the beginning of a fetch`() {
+    @Test func `S4: unknown keys cause at most one fetch every 30 s, counted from its start`() {
         var refresh = KeyRefresh()
         var fetches: [Int] = []
         for second in 0..<100 where refresh.decide(.unknownKey, now: self.after(second)) == .fetch {
@@ -28,7 +28,7 @@ import Testing
         #expect(fetches == [0, 30, 60, 90])
     }
 
-    @Test func `age fetches when the last good answer is 10 minutes old, and after a bad one as soon as it may`() {
+    @Test func `keys are refreshed 10 minutes after a success, and as soon as possible after a failure`() {
         var refresh = KeyRefresh()
         var fetches: [Int] = []
         for second in 0..<1400 where refresh.decide(.age, now: self.after(second)) == .fetch {
@@ -40,7 +40,7 @@ import Testing
 }
 
 @Suite struct JWKSSourceTests {
-    /// What an issuer publishes at the moment, how often it was asked, and the time.
+    /// What an issuer currently publishes, how often it was queried, and the time.
     private final class Issuer: Sendable {
         struct State {
             var answer: [UInt8]?
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `S4: a thousand names nobody knows ask the issuer once`() async {
+    @Test func `S4: a thousand unknown key names cause one request to the issuer`() async {
         let issuer = Issuer([Published.key(.es)])
         let source = issuer.source()
         await withTaskGroup(of: Void.self) { group in
@@ -84,7 +84,7 @@ import Testing
         #expect(issuer.questions == 1)
     }
 
-    @Test func `everybody whose key came with the fetch is let in by it`() async throws {
+    @Test func `every token whose key arrives with the fetch is accepted`() async throws {
         let issuer = Issuer([Published.key(.es)])
         let source = issuer.source()
         let token = TokenForge.token()
@@ -96,12 +96,12 @@ import Testing
         #expect(issuer.questions == 1)
     }
 
-    @Test func `S4: keys rotate without one good token being refused`() async throws {
+    @Test func `S4: keys rotate without rejecting a valid token`() async throws {
         let issuer = Issuer([Published.key(.es)])
         let source = issuer.source()
         let (old, new) = (TokenForge.token(.es), TokenForge.token(.ed))
         #expect(try await source.verify(old, now: TokenForge.now).person == PersonID("anna"))
-        // Both are published for a while, then the new one alone.
+        // Both are published for a while, then only the new one.
         issuer.publish(Published.set([Published.key(.es), Published.key(.ed)]))
         issuer.pass(seconds: 30)
         for token in [old, new, old, new] {
@@ -111,7 +111,7 @@ import Testing
         issuer.pass(seconds: 600)
         await source.refreshIfStale()
         #expect(try await source.verify(new, now: TokenForge.now).person == PersonID("anna"))
-        // Right after a fetch the issuer is not asked again, and the key may just have been published (B2).
+        // Right after a fetch the issuer is not queried again, and the key may just have been published (B2).
         await #expect(throws: TokenRefusal.keyUnavailable) { try await source.verify(old, now: TokenForge.now) }
         #expect(issuer.questions == 3)
         issuer.pass(seconds: 30)
@@ -120,21 +120,21 @@ import Testing
     }
 
     @Test(arguments: [nil, [], Array("<html>".utf8), Published.set([])] as [[UInt8]?])
-    func `S4: the last good set stays when no other comes`(answer: [UInt8]?) async throws {
+    func `S4: the last valid set stays in use when a fetch fails`(answer: [UInt8]?) async throws {
         let issuer = Issuer([Published.key(.es)])
         let source = issuer.source()
         await source.refreshIfStale()
         issuer.publish(answer)
         issuer.pass(seconds: 600)
         guard case .failed = await source.refreshIfStale() else {
-            Issue.record("it was taken")
+            Issue.record("the token was accepted")
             return
         }
         #expect(try await source.verify(TokenForge.token(), now: TokenForge.now).person == PersonID("anna"))
         #expect(issuer.questions == 2)
     }
 
-    @Test func `a fixed key stays beside those of the issuer`() async throws {
+    @Test func `a configured key is used in addition to the issuer's keys`() async throws {
         let issuer = Issuer([Published.key(.es)])
         let source = issuer.source(fixed: [try await .hs256(secret: TokenForge.secret)])
         await source.refreshIfStale()

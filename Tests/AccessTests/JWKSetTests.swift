@@ -6,11 +6,11 @@ import Testing
 
 @testable import Access
 
-/// Keys as an issuer publishes them.
+/// Keys as published by an issuer.
 enum Published {
     static func set(_ keys: [String]) -> [UInt8] { Array(#"{"keys":[\#(keys.joined(separator: ","))]}"#.utf8) }
 
-    /// - Parameter more: members, each with a comma before it.
+    /// - Parameter more: additional members, each with a leading comma.
     static func key(_ signer: Signer, kid: String? = nil, more: String = "") -> String {
         let name = #""kid":"\#(kid ?? signer.rawValue)""#
         switch signer {
@@ -39,7 +39,7 @@ enum Published {
 }
 
 @Suite struct JWKSetTests {
-    @Test func `keys of all three kinds verify the tokens of their names`() async throws {
+    @Test func `keys of all three kinds verify tokens with their kid`() async throws {
         let set = try JWKSet(json: Published.set([.rs, .es, .ed].map { Published.key($0) }))
         let verifier = TokenVerifier(keys: try await set.verifierKeys(), issuer: "iss", audience: "aud")
         for signer in [Signer.rs, .es, .ed] {
@@ -55,7 +55,7 @@ enum Published {
         Published.key(.rs, kid: "pss", more: #","alg":"PS256""#), "{}",
         Published.key(.es, kid: "sign", more: #","key_ops":["sign"]"#),
     ])
-    func `a key that is not ours is passed over`(key: String) throws {
+    func `a key of an unsupported kind is skipped`(key: String) throws {
         let set = try JWKSet(json: Published.set([key, Published.key(.es)]))
         #expect(Array(set.keys.keys) == ["es"])
         #expect(throws: JWKSet.Unusable.noKeys) { try JWKSet(json: Published.set([key])) }
@@ -64,7 +64,7 @@ enum Published {
     @Test(arguments: [
         #","use":"sig","alg":"ES256","key_ops":["verify"]"#, #","x5c":["MIIB\/"],"x5t":"AA","iat":1,"ext":true"#,
     ])
-    func `what else is said of a key may be there`(more: String) throws {
+    func `additional members of a key are ignored`(more: String) throws {
         #expect(try JWKSet(json: Published.set([Published.key(.es, more: more)])).keys.count == 1)
     }
 
@@ -85,7 +85,7 @@ enum Published {
         (String(repeating: " ", count: 65_537), .tooLong),
         (#"{"keys":[\#((0...16).map { Published.key(.es, kid: "\($0)") }.joined(separator: ","))]}"#, .tooManyKeys),
     ])
-    func `a set that is not in order is refused whole`(json: String, reason: JWKSet.Unusable) {
+    func `an invalid set is rejected as a whole`(json: String, reason: JWKSet.Unusable) {
         #expect(throws: reason) { try JWKSet(json: Array(json.utf8)) }
         #expect("\(reason)".contains("stays in use"))
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Access
 
-/// What is good no more, decided without a Redis.
+/// What is revoked, decided without Redis.
 @Suite struct RevocationTableTests {
     private static let (anna, job) = (PersonID("anna")!, JobID("job-1")!)
     private static let link = "0123456789abcdef0123456789abcdef"
@@ -18,7 +18,7 @@ import Testing
         return table
     }
 
-    @Test func `a user's tokens up to the second of the revocation are revoked, newer ones are not`() {
+    @Test func `revoking a user revokes tokens up to that second, but not newer ones`() {
         let table = self.table(.user(Self.anna))
         #expect(table.isRevoked(self.grant(issuedAt: 999)))
         #expect(table.isRevoked(self.grant(issuedAt: 1000)))
@@ -35,16 +35,16 @@ import Testing
         #expect(!table.isRevoked(self.grant("t2")))
     }
 
-    @Test func `a link is revoked by its id, and its customer's tokens are not`() {
+    @Test func `a link is revoked by its id without revoking the customer's tokens`() {
         let table = self.table(.link(Self.link))
         #expect(table.isRevoked(Grant(person: Self.anna, role: .customer, job: Self.job, link: Self.link)))
         #expect(!table.isRevoked(Grant(person: Self.anna, role: .customer, job: Self.job)))
         #expect(!table.isRevoked(self.grant()))
-        // Nor a link by its customer's revocation: that is about tokens.
+        // Revoking the customer does not revoke a link: that concerns only tokens.
         #expect(!self.table(.user(Self.anna)).isRevoked(Grant(person: Self.anna, role: .customer, link: Self.link)))
     }
 
-    @Test func `a revoked job is hidden from all but operations and services`() {
+    @Test func `a revoked job is hidden from everyone except operations and services`() {
         let revocations = Revocations()
         #expect(Role.allCases.allSatisfy { !revocations.hides(Self.job, from: $0) })
         #expect(revocations.apply([Revocation(.job(Self.job), at: 1)], now: 1).count == 1)
@@ -52,7 +52,7 @@ import Testing
         #expect(!revocations.isRevoked(self.grant()))
     }
 
-    @Test func `the same again changes nothing, in any order, and a later one counts`() {
+    @Test func `repeated revocations change nothing, in any order, and a later one counts`() {
         var table = self.table(.user(Self.anna), at: 5000)
         let again = table.apply(Revocation(.user(Self.anna), at: 5000))
         let earlier = table.apply(Revocation(.user(Self.anna), at: 3000))
@@ -64,7 +64,7 @@ import Testing
         #expect(table.count == 1)
     }
 
-    @Test func `what is older than any token is forgotten, and nothing younger`() {
+    @Test func `only entries older than any token are removed`() {
         let revocations = Revocations(retentionMilliseconds: 3_600_000)
         let skew = TokenVerifier.skew * 1000
         _ = revocations.apply([Revocation(.token("t1"), at: 1_000_000)], now: 1_000_000)
@@ -82,7 +82,7 @@ import Testing
         ),
         (.job, ["job-1"], ["", "job 1"]), (.link, [Self.link], ["", "x" + Self.link.dropFirst(), Self.link + "0"]),
     ])
-    func `only an id of its kind is understood`(kind: RevocationSubject.Kind, good: [String], bad: [String]) {
+    func `an id is accepted only in the form of its kind`(kind: RevocationSubject.Kind, good: [String], bad: [String]) {
         for id in good {
             let subject = RevocationSubject(kind, id: id)
             #expect(subject?.kind == kind && subject?.id == id)
@@ -90,8 +90,8 @@ import Testing
         for id in bad { #expect(RevocationSubject(kind, id: id) == nil, "\(id)") }
     }
 
-    /// What is revoked is remembered for so long and no longer.
-    @Test func `a token that lives longer than revocations are remembered is refused`() async throws {
+    /// Revocations are remembered only for that long.
+    @Test func `a token that outlives the revocation memory is rejected`() async throws {
         let key = try await TokenVerifier.Key.hs256(secret: TokenForge.secret)
         let verifier = TokenVerifier(keys: [key], issuer: "iss", audience: "aud", longestLifetime: 900)
         _ = try verifier.verify(TokenForge.token(.hs), now: TokenForge.now)

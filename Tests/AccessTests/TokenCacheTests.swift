@@ -13,7 +13,7 @@ import Testing
             grant: Grant(person: PersonID("p\(number)")!, role: .customer), notBefore: 0, expiresAt: expiresAt)
     }
 
-    @Test func `it never holds more than its bound, and the oldest goes out first`() {
+    @Test func `the cache never exceeds its limit, and the oldest entry is removed first`() {
         var tokens = TokenCache(most: 3)
         for number in 0..<10 {
             tokens.insert(Self.token(number), Self.digest(number))
@@ -23,14 +23,14 @@ import Testing
         #expect(tokens[Self.digest(8)] == Self.token(8))
     }
 
-    @Test func `the same token twice takes one place`() {
+    @Test func `the same token occupies one entry`() {
         var tokens = TokenCache(most: 2)
         for number in [1, 2, 2, 2] { tokens.insert(Self.token(number), Self.digest(number)) }
         #expect(tokens.count == 2)
         #expect(tokens[Self.digest(1)] != nil)
     }
 
-    @Test func `one that was forgotten makes nobody else's place uncertain`() {
+    @Test func `a removed entry does not affect others`() {
         var tokens = TokenCache(most: 2)
         for number in 1...2 { tokens.insert(Self.token(number), Self.digest(number)) }
         tokens.remove(Self.digest(1))
@@ -40,7 +40,7 @@ import Testing
         #expect(tokens.count == 0)
     }
 
-    @Test func `times are those of the token and the skew`() throws {
+    @Test func `cached tokens are checked against their times with skew`() throws {
         let token = VerifiedToken(
             grant: Grant(person: PersonID("p")!, role: .customer), notBefore: 1000, expiresAt: 2000)
         #expect(throws: TokenRefusal.notYetValid) { try token.checkTimes(now: 969) }

@@ -1,5 +1,5 @@
-// Tokens made by hand, so that nothing a library would refuse to make is left out: any header, any claims, signed by real
-// keys or by the wrong ones.
+// Hand-made tokens, including those that a library would refuse to create: any header, any claims, signed by the right keys or
+// by wrong ones.
 
 import Access
 import Crypto
@@ -7,10 +7,10 @@ import CryptoExtras
 import EnrouteWire
 import Foundation
 
-/// Who signs, each with a key that the verifier knows under its raw value.
+/// The signing keys, each known to the verifier under its raw value.
 enum Signer: String, CaseIterable, Sendable {
     case es, rs, ed
-    /// The secret, which has no name.
+    /// The shared secret, which has no kid.
     case hs
 
     var algorithm: String {
@@ -22,7 +22,7 @@ enum Signer: String, CaseIterable, Sendable {
         }
     }
 
-    /// A header as it should be.
+    /// The correct header.
     var header: String {
         self == .hs
             ? #"{"alg":"HS256","typ":"JWT"}"# : #"{"alg":"\#(self.algorithm)","typ":"JWT","kid":"\#(self.rawValue)"}"#
@@ -57,7 +57,7 @@ enum TokenForge {
     static let ed25519 = Curve25519.Signing.PrivateKey()
     static let rsa = try! _RSA.Signing.PrivateKey(keySize: .bits2048)
 
-    /// Knows the key of each signer.
+    /// A verifier that knows the key of each signer.
     static func verifier() async throws -> TokenVerifier {
         var keys = [try await TokenVerifier.Key.hs256(secret: self.secret)]
         for signer in Signer.allCases where signer != .hs {
@@ -67,7 +67,7 @@ enum TokenForge {
         return TokenVerifier(keys: keys, issuer: "iss", audience: "aud")
     }
 
-    /// Good claims, of which some are changed, left out (`nil`) or added. Values are JSON.
+    /// Valid claims, some of which are changed, removed (`nil`) or added. Values are JSON.
     static func claims(_ changes: KeyValuePairs<String, String?> = [:]) -> String {
         var members: KeyValuePairs<String, String>.Plain = [
             ("iss", #""iss""#), ("aud", #""aud""#), ("sub", #""anna""#), ("exp", "1795000900"), ("iat", "1795000000"),
@@ -80,13 +80,13 @@ enum TokenForge {
         return "{" + members.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
     }
 
-    /// - Parameter header: `nil` for the one as it should be.
+    /// - Parameter header: `nil` for the correct one.
     static func token(_ signer: Signer = .es, header: String? = nil, claims: String = Self.claims()) -> String {
         let body = self.body(header ?? signer.header, claims)
         return try! "\(body).\(self.base64URL(signer.signature(of: body)))"
     }
 
-    /// What a signature is about.
+    /// The signed part of a token.
     static func body(_ header: String, _ claims: String = Self.claims()) -> String {
         "\(self.base64URL(Data(header.utf8))).\(self.base64URL(Data(claims.utf8)))"
     }
@@ -99,13 +99,13 @@ enum TokenForge {
         data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// SubjectPublicKeyInfo of RFC 8410.
+    /// SubjectPublicKeyInfo (RFC 8410).
     static func pem(of key: Curve25519.Signing.PublicKey) -> String {
         let der: [UInt8] = [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00]
         return self.pem("PUBLIC KEY", Data(der) + key.rawRepresentation)
     }
 
-    /// PKCS #8 of RFC 8410.
+    /// PKCS #8 (RFC 8410).
     static func pem(of key: Curve25519.Signing.PrivateKey) -> String {
         let der: [UInt8] = [0x30, 0x2E, 2, 1, 0, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20]
         return self.pem("PRIVATE KEY", Data(der) + key.rawRepresentation)

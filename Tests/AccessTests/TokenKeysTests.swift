@@ -7,7 +7,7 @@ import Testing
 @testable import Access
 
 @Suite struct TokenKeysTests {
-    @Test func `a token of the private key is good by the public key, and not by that of another pair`() async throws {
+    @Test func `a token is verified by its own public key and not by another pair's`() async throws {
         let key = P256.Signing.PrivateKey()
         let mint = try await TokenMint(privateKeyPEM: key.pemRepresentation, kid: "k1", issuer: "iss", audience: "aud")
         let token = try await mint.token(for: PersonID("rider-1")!, role: .rider, now: TokenForge.now)
@@ -22,7 +22,7 @@ import Testing
         #expect(throws: TokenRefusal.badSignature) { try verifier.verify(foreign, now: TokenForge.now) }
     }
 
-    @Test func `a short secret and a file that is no key are refused with what to do`() async {
+    @Test func `a short secret and a file without a key are rejected with advice`() async {
         await #expect {
             try await TokenVerifier.Key.hs256(secret: "short")
         } throws: { "\($0)".contains("openssl rand") }
@@ -31,7 +31,7 @@ import Testing
         } throws: { "\($0)".contains("keys.pem") && "\($0)".contains("openssl ec") }
     }
 
-    @Test func `an RSA key of 1024 bits and a curve that is not ours are refused`() async throws {
+    @Test func `an RSA key of 1024 bits and an unsupported curve are rejected`() async throws {
         let small = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024))
         await #expect {
             try await TokenVerifier.Key.asymmetric(pem: small.publicKey.pemRepresentation, source: "small.pem")
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test
-    func `B44: a private key is refused where a public one belongs, with the command that makes the public one`()
+    func `B44: a private key instead of a public one is rejected, with the command to extract the public key`()
         async throws
     {
         for pem in [
@@ -68,7 +68,7 @@ import Testing
         (["a"], "1 key ids for 2"), (["a", "b", "c"], "3 key ids for 2"), (["a", "a"], "same key id"),
         (["a", ""], "key id is empty"),
     ])
-    func `key ids are one for each key, or none`(kids: [String], reason: String) async throws {
+    func `there is one key id for each key, or none`(kids: [String], reason: String) async throws {
         let sources = [("a.pem", Signer.es.publicPEM), ("b.pem", Signer.rs.publicPEM)]
         await #expect {
             try await TokenVerifier.Key.asymmetric(sources: sources, kids: kids)

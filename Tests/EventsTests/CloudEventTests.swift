@@ -20,7 +20,7 @@ import Testing
         return nil
     }
 
-    @Test func `the three modes say the same`() throws {
+    @Test func `all three modes yield the same event`() throws {
         let structured = try CloudEvent.structured(Self.text(#","time":"2026-11-21T18:00:00Z","extension":7"#))
         let batch = try CloudEvent.batch(
             Data("[".utf8) + Self.text(#","time":"2026-11-21T19:00:00.000+01:00""#) + Data("]".utf8))
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["specversion", "id", "source", "type"])
-    func `what lacks a required attribute, or has it empty or as a number, is no CloudEvent`(name: String) throws {
+    func `an event with a missing, empty or numeric required attribute is rejected`(name: String) throws {
         for value in [nil, #""""#, "7"] as [String?] {
             var members = ["specversion": #""1.0""#, "id": #""e""#, "source": #""s""#, "type": #""t""#]
             members[name] = value
@@ -50,12 +50,12 @@ import Testing
         }
     }
 
-    @Test func `an event that is wrong spoils no other of its batch`() throws {
+    @Test func `an invalid event does not affect the others of its batch`() throws {
         let events = try CloudEvent.batch(Data("[7,".utf8) + Self.text() + Data(#",{"id":"e"}]"#.utf8))
         #expect(events.map { (try? $0.get()) != nil } == [false, true, false])
     }
 
-    @Test func `a batch holds at most a hundred`() throws {
+    @Test func `a batch contains at most a hundred events`() throws {
         let one = String(decoding: Self.text(), as: UTF8.self)
         func batch(_ count: Int) throws -> Int {
             try CloudEvent.batch(
@@ -66,14 +66,14 @@ import Testing
         #expect(self.fault { _ = try batch(101) }?.kind == .malformed)
     }
 
-    @Test func `data in base64 is data, and beside data it is a mistake`() throws {
+    @Test func `base64 data is accepted, but not together with data`() throws {
         let encoded = Data(#"{"job":"j"}"#.utf8).base64EncodedString()
         func event(_ data: String) throws -> JobEvent {
             let text = #"{"specversion":"1.0","id":"e","source":"s","type":"io.enroute.job.cancelled",\#(data)}"#
             return try JobEvent(CloudEvent.structured(Data(text.utf8)))
         }
         #expect(try event(#""data_base64":"\#(encoded)""#) == .reached(JobID("j")!, .cancelled))
-        // B11: not a CloudEvent at all, so 400 and not 422.
+        // B11: not a CloudEvent at all, hence 400 and not 422.
         #expect(self.fault { _ = try event(#""data":{"job":"j"},"data_base64":"\#(encoded)""#) }?.kind == .malformed)
         #expect(self.fault { _ = try event(#""data_base64":"?""#) }?.kind == .unusable)
         #expect(self.fault { _ = try event(#""datacontenttype":"text/xml","data":"<job/>""#) }?.kind == .unusable)
@@ -87,11 +87,11 @@ import Testing
             ("2026-11-21T18:00:00.Z", nil), ("2026-13-21T18:00:00Z", nil), ("2016-12-31T23:59:60Z", 1_483_228_800_000),
             ("", nil),
         ] as [(String, Int64?)])
-    func `times are read as RFC 3339 has them`(text: String, milliseconds: Int64?) {
+    func `times are parsed as RFC 3339`(text: String, milliseconds: Int64?) {
         #expect(Timestamp.milliseconds(text) == milliseconds)
     }
 
-    @Test func `the id of a request is what names the event, and never another's`() throws {
+    @Test func `the request id identifies the event and is unique`() throws {
         func requestID(_ source: String, _ id: String) throws -> String {
             let text = #"{"specversion":"1.0","id":"\#(id)","source":"\#(source)","type":"t"}"#
             return try CloudEvent.structured(Data(text.utf8)).requestID

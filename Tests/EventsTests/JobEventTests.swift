@@ -12,7 +12,7 @@ import Testing
     private static let job = JobID("j")!
     private static let time = #","time":"2026-11-21T18:00:00Z""#
 
-    @Test func `a created event is the body that makes a job`() throws {
+    @Test func `a created event corresponds to the body that creates a job`() throws {
         let created = try self.event(
             "created",
             #"{"job":"j","kind":"delivery","customer":"anna","rider":"r","zone":"z","destination":{"lat":41.9,"lon":12.5}}"#
@@ -25,7 +25,7 @@ import Testing
                         zone: ZoneID("z"), destination: Coordinate(latitude: 41.9, longitude: 12.5), vendor: nil)))
     }
 
-    @Test func `a vendor has a place, an address or a name, or all of them`() throws {
+    @Test func `a vendor has a location, an address, a name, or several of them`() throws {
         for (json, vendor) in [
             (#"{"lat":1,"lon":2}"#, PickupPlace(place: Coordinate(latitude: 1, longitude: 2))),
             (#"{"name":"Da Gino"}"#, PickupPlace(name: "Da Gino")),
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `a rider of null takes the job away, one that is not named leaves it`() throws {
+    @Test func `a null rider unassigns the job, and a missing one leaves it unchanged`() throws {
         let at: Int64 = 1_795_284_000_000
         #expect(
             try self.event("assigned", #"{"job":"j","rider":null}"#, Self.time)
@@ -67,7 +67,9 @@ import Testing
         ("created", #"{"job":"j","kind":"delivery","customer":"a","vendor":{"address":" "}}"#, "vendor.address must"),
         ("assigned", #"{"job":"j"}"#, "needs rider, customer"), ("assigned", #"{"job":"j","rider":"r"}"#, "needs time"),
     ])
-    func `what can never be done is refused with its reason`(type: String, data: String, reason: String) throws {
+    func `an event that can never be applied is rejected with the reason`(type: String, data: String, reason: String)
+        throws
+    {
         let fault = #expect(throws: EventFault.self) { _ = try self.event(type, data) }
         #expect(fault?.kind == .unusable)
         #expect(fault?.reason.contains(reason) == true, "\(fault?.reason ?? "")")
@@ -81,19 +83,19 @@ import Testing
         EventOrder(status, of: kind, after: current, since: 1000, occurredAt: at)
     }
 
-    @Test func `what may follow does, what lies behind is superseded, what lies further ahead is early`() {
+    @Test func `a next status is applied, an earlier one is superseded, a later one is not yet possible`() {
         #expect(self.order(.accepted, after: .pendingVendorAcceptance) == .next)
         #expect(self.order(.accepted, after: .inTransit) == .superseded)
         #expect(self.order(.accepted, after: .accepted) == .superseded)
         #expect(self.order(.pendingVendorAcceptance, after: .cancelled) == .superseded)
         #expect(self.order(.inTransit, after: .accepted) == .notYet)
         #expect(self.order(.completed, after: .assigned, kind: .service) == .notYet)
-        // However late or early it says it is: the lifecycle knows.
+        // Whatever time it claims: the lifecycle decides.
         #expect(self.order(.accepted, after: .inTransit, at: 2000) == .superseded)
         #expect(self.order(.accepted, after: .pendingVendorAcceptance, at: 1) == .next)
     }
 
-    @Test func `what never can follow is refused`() {
+    @Test func `an impossible status is rejected`() {
         for (status, current) in [(JobStatus.cancelled, JobStatus.delivered), (.delivered, .cancelled)] {
             guard case .rejected = self.order(status, after: current) else {
                 Issue.record("\(status) after \(current)")
@@ -104,17 +106,17 @@ import Testing
         #expect(foreign == .rejected("A delivery never has the status on_the_way."))
     }
 
-    @Test func `in the circle of preparing and failing to find a rider, time decides`() {
+    @Test func `in the cycle between preparing and no rider found, the time decides`() {
         #expect(self.order(.preparing, after: .allocationFailed, at: 1001) == .next)
         #expect(self.order(.preparing, after: .allocationFailed, at: 999) == .superseded)
         #expect(self.order(.preparing, after: .readyForPickup, at: 1001) == .notYet)
         #expect(self.order(.preparing, after: .readyForPickup, at: 999) == .superseded)
-        // Nobody says when.
+        // Without a time.
         #expect(self.order(.preparing, after: .allocationFailed) == .next)
         #expect(self.order(.preparing, after: .readyForPickup) == .superseded)
     }
 
-    @Test func `every order in which a delivery's events come, each repeated until it is taken, ends where they do`() {
+    @Test func `a delivery's events lead to the same status in every order, if each is retried until accepted`() {
         let way: [JobStatus] = [.accepted, .preparing, .allocationFailed, .readyForPickup]
         for order in permutations(Array(way.indices)) {
             var (current, at) = (JobStatus.pendingVendorAcceptance, Int64(0))

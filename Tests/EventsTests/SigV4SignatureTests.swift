@@ -3,8 +3,8 @@ import Testing
 @testable import Events
 
 @Suite struct QueueSignatureTests {
-    /// `post-vanilla` of AWS' own suite for Signature Version 4.
-    @Test func `a request is signed as AWS signs it`() {
+    /// `post-vanilla` of AWS' test suite for Signature Version 4.
+    @Test func `a request is signed as in the AWS test suite`() {
         let credentials = AWSCredentials(
             keyID: "AKIDEXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
         let headers = SigV4Signature(credentials: credentials, region: "us-east-1", service: "service").signed(
@@ -21,7 +21,7 @@ import Testing
         "http://sqs.eu-central-1.amazonaws.com/123456789012/orders", "https://sqs.example/123456789012/orders",
         "https://sqs.eu-central-1.amazonaws.com/orders", "orders",
     ])
-    func `a queue in clear text, without a region or without a name is no queue`(url: String) {
+    func `a queue URL without TLS, region or queue name is rejected`(url: String) {
         #expect(throws: EventQueue.Unusable.self) {
             try EventQueue(url: url, region: nil, credentials: AWSCredentials(keyID: "a", secret: "b"))
         }

@@ -1,6 +1,6 @@
-// A task for a rider who is going offline. One connection gives tasks from the first rider to the last, the other sends
-// riders home from the last to the first, both as fast as they can; so they meet somewhere. ENROUTE_RACES makes it another
-// number of races.
+// Races between assigning a task to a rider and the rider going offline. One connection assigns tasks from the first rider to
+// the last, the other takes riders offline from the last to the first, both as fast as they can, so that they meet somewhere.
+// ENROUTE_RACES sets the number of races.
 
 import EnrouteWire
 import FoundationEssentials
@@ -13,12 +13,12 @@ import Testing
 @Suite(.needsMachine(for: .volume)) struct AssignRaceTests {
     private static let races =
         ProcessInfo.processInfo.environment["ENROUTE_RACES"].flatMap { Int($0) } ?? 10_000
-    /// Riders of one round.
+    /// Riders per round.
     private static let riders = (0..<500).map { PersonID("rider-\($0)")! }
     private static let zone = ZoneID("berlin")!
     private static let service = Riders.Asker(PersonID("service")!)
 
-    /// What was answered to each rider, in the order of the riders.
+    /// The result for each rider, in the order of the riders.
     private func all<Answer: Sendable>(
         _ calls: [EventLoopFuture<Durable<Answer>>], on riders: Riders
     ) async throws -> [Answer] {
@@ -27,7 +27,7 @@ import Testing
 
     private func task(of index: Int) -> JobID { JobID("job-\(index)")! }
 
-    @Test func `of giving a task and going offline exactly one wins, each time`() async throws {
+    @Test func `of assigning a task and going offline exactly one succeeds, each time`() async throws {
         try await withRedis { client, server in
             let second = try await RedisClient.started(at: server.address)
             defer { second.stop() }
@@ -50,14 +50,14 @@ import Testing
                 }
                 try await self.reset(given, giving)
             }
-            // Either may win.
+            // Either may succeed.
             #expect(assigned > 0 && offline > 0)
             let left = try await giving.read(Self.riders[0], in: Self.zone).get()
             #expect(left?.status == .online && left?.tasks == [:])
         }
     }
 
-    @Test func `of two riders for one task exactly one gets it, and the other is told who has it`() async throws {
+    @Test func `of two riders for one task exactly one gets it, and the other learns who has it`() async throws {
         try await withRedis { client, server in
             let second = try await RedisClient.started(at: server.address)
             defer { second.stop() }
@@ -104,7 +104,7 @@ import Testing
         return (try await given, try await gone.reversed())
     }
 
-    /// Everybody is online without a task again; that it was as the answers said shows in how.
+    /// Resets every rider to online without a task; that this succeeds as recorded confirms the results.
     private func reset(_ given: [Riders.Assignment], _ riders: Riders) async throws {
         var releases: [EventLoopFuture<Durable<Riders.Release>>] = []
         var returns: [EventLoopFuture<Durable<Riders.Online>>] = []
@@ -118,13 +118,13 @@ import Testing
         }
         for answer in try await self.all(releases, on: riders) {
             guard case .released = answer else {
-                Issue.record("the task was not there: \(answer)")
+                Issue.record("the task did not exist: \(answer)")
                 return
             }
         }
         for answer in try await self.all(returns, on: riders) {
             guard case .online = answer else {
-                Issue.record("it was not offline: \(answer)")
+                Issue.record("the rider was not offline: \(answer)")
                 return
             }
         }

@@ -1,24 +1,24 @@
-// Who answers the calls of a history: the scripts, by way of the typed calls of LiveState, or the same steps as commands of their
-// own, which is how it must not be done and what the judge has to notice.
+// What executes the calls of a history: the scripts, through the typed calls of LiveState, or, as a negative control that the
+// checker must reject, the same steps as separate commands.
 
 import EnrouteWire
 import LiveState
 import NIOCore
 import Redis
 
-/// Something that answers calls about one rider of a zone.
+/// Executes calls that concern one rider of a zone.
 protocol Callee: Sendable {
     /// - Parameter request: the same for a call and its repetitions.
     func answer(_ call: Call, in zone: ZoneID, request: String) async throws -> Reply
 }
 
-/// An answer, and whether it outlives the master that gave it: a replica was known to have it.
+/// A result, and whether it survives the master that returned it because a replica confirmed it.
 struct Reply: Sendable {
     var answer: Answer
     var isDurable = false
 }
 
-/// Each zone has one, of its own: nobody is in two.
+/// Each zone has its own jobs: none is shared.
 func rider(of zone: ZoneID) -> PersonID { PersonID("r-\(zone)")! }
 let theJobs = (0..<3).map { JobID("job-\($0)")! }
 
@@ -29,7 +29,7 @@ func taskBits(_ jobs: some Sequence<JobID>) -> UInt8 {
 /// The scripts.
 struct Scripted: Callee {
     let riders: Riders
-    /// For whom everybody is silent after a millisecond.
+    /// The observer for which every rider counts as silent after a millisecond.
     private let hasty: Riders
 
     init(_ client: RedisClient) {
@@ -40,9 +40,9 @@ struct Scripted: Callee {
         self.hasty = Riders(ledger: client, settings: settings)
     }
 
-    /// The history's rider, as every history begins.
+    /// Resets the history's rider to the initial state of every history.
     ///
-    /// - Returns: the version of the zone with which it does.
+    /// - Returns: the zone's version afterwards.
     func begin(in zone: ZoneID) async throws -> Int64 {
         let answer = try await self.riders.describe(
             rider(of: zone), in: zone, isApproved: true, capacity: RiderState.capacity, by: .init(rider(of: zone))
@@ -97,9 +97,9 @@ struct Scripted: Callee {
     }
 }
 
-// MARK: the answers of LiveState as those of the model
+// MARK: Converting the results of LiveState into those of the model
 
-/// An answer of the typed calls.
+/// A result of the typed calls.
 private protocol Understandable {
     var answer: Answer? { get }
 }
@@ -169,13 +169,13 @@ extension Riders.Release: Understandable {
     }
 }
 
-/// An answer that no order of the calls can explain.
+/// A result that no order of the calls can explain.
 struct Unexplained: Error, CustomStringConvertible {
     let text: String
     var description: String { self.text }
 }
 
-/// The negative control: read, decide, write, each a command of its own.
+/// The negative control: read, decide and write as separate commands.
 struct SeparateCommands: Callee {
     let client: RedisClient
 
@@ -187,7 +187,7 @@ struct SeparateCommands: Callee {
         let state = RiderState(
             isOnline: fields[0] == 1, isReachable: fields[1] == 1, isApproved: fields[2] == 0, tasks: fields[3])
         guard let (answer, after) = state.outcomes(of: call).last else { throw Unexplained(text: "no outcome") }
-        // Only what changes is written, as one would.
+        // Writes only what changes, as a naive implementation would.
         var change: RedisCommand = ["HSET", .text(key)]
         if after.isOnline != state.isOnline { change.words += ["online", .integer(after.isOnline ? 1 : 0)] }
         if after.isReachable != state.isReachable {

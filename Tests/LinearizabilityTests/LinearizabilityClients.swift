@@ -1,5 +1,5 @@
-// Four clients that carry out a plan at the same time, each with a connection of its own, and write down when each call began and
-// ended. What a client can not know (its answer was lost, or it died) is written down as not known.
+// Four clients that execute a plan concurrently, each over its own connection, and record when each call started and ended. A
+// result that a client cannot know (the answer was lost, or the client died) is recorded as unknown.
 
 import EnrouteWire
 import LiveState
@@ -7,27 +7,27 @@ import Redis
 import Synchronization
 import TestSupport
 
-/// The clock of a history: it only counts.
+/// The logical clock of a history: a counter.
 final class Moments: Sendable {
     private let passed = Atomic<Int>(0)
     func next() -> Int { self.passed.add(1, ordering: .sequentiallyConsistent).newValue }
     var count: Int { self.passed.load(ordering: .sequentiallyConsistent) }
 }
 
-/// Carries plans out.
+/// Executes plans.
 struct LinearizabilityClients: Sendable {
-    /// One for each client, and one more for answers that are lost.
+    /// One per client, and one more for lost answers.
     var callees: [any Callee]
-    /// Who answers in the place of the one that died; asked again until it does. `nil` when nobody may die.
+    /// The successor of a server that died, retried until it answers. `nil` when no server may die.
     var successor: (@Sendable () async throws -> any Callee)?
-    /// Whether what was answered may be forgotten when who answered dies.
+    /// Whether acknowledged writes may be lost when the server dies.
     var isForgetful = false
-    /// A client with a connection of its own, and what ends it at once.
+    /// A client with its own connection, and a function that closes it immediately.
     var mortal: (@Sendable () async throws -> (callee: any Callee, kill: @Sendable () -> Void))?
 
-    /// A call that has found nobody for so long has failed.
+    /// A call that cannot reach a server for this long has failed.
     static let patience = Duration.seconds(60)
-    /// Of the clients that die, one in so many is really killed; the others only go away without looking at their answer.
+    /// One in this many dying clients is really disconnected; the others only ignore their answer.
     static let killing: UInt64 = 16
 
     func carryOut(_ plan: Plan, in zone: ZoneID) async throws -> History {
@@ -38,7 +38,7 @@ struct LinearizabilityClients: Sendable {
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }
-        // What came of it all.
+        // The final state.
         let last = try await self.ask(.read, of: self.callees[0], in: zone, request: "", since: moments.next(), moments)
         return History(events: events + [last])
     }
@@ -58,9 +58,10 @@ struct LinearizabilityClients: Sendable {
                 async let first = try? lost.answer(step.call, in: zone, request: request)
                 let event = try await self.ask(
                     step.call, of: callee, in: zone, request: request, since: begun, moments)
-                // Had it come, it would have said the same; but one may be forgotten.
+                // The lost answer would have been the same; but one of them may be forgotten.
                 if let first = await first, let second = event.answer, first.answer != second, !self.isForgetful {
-                    throw Unexplained(text: "\(step.call) was answered \(first.answer), and repeated \(second)")
+                    throw Unexplained(
+                        text: "\(step.call) was answered with \(first.answer), and its repetition with \(second)")
                 }
                 events.append(event)
             case .answered:
@@ -84,7 +85,7 @@ struct LinearizabilityClients: Sendable {
         _ = await unheard
     }
 
-    /// - Returns: the call and what is known of its answer.
+    /// - Returns: the call and its result, as far as known.
     private func ask(
         _ call: Call, of callee: any Callee, in zone: ZoneID, request: String, since begun: Int, _ moments: Moments
     ) async throws -> Event {
@@ -94,7 +95,7 @@ struct LinearizabilityClients: Sendable {
             (event.answer, event.isForgettable) = (reply.answer, self.isForgetful && !reply.isDurable)
         } catch let error as RedisError {
             guard let successor else { throw error }
-            // Without a request id it might be done twice.
+            // Without a request id it could be executed twice.
             guard call.hasRequest || call == .read else { return event }
             var reply: Reply?
             _ = await eventually(within: Self.patience) {

@@ -1,4 +1,5 @@
-// Random histories of four clients against real Redis. ENROUTE_HISTORIES and ENROUTE_FIRST_SEED make it another number, or others.
+// Random histories of four clients against real Redis. ENROUTE_HISTORIES and ENROUTE_FIRST_SEED set their number and the first
+// seed.
 
 import Embedded
 import EnrouteWire
@@ -10,16 +11,16 @@ import TestSupport
 import Testing
 
 @Suite(.needsMachine(for: .volume)) struct LinearizabilityTests {
-    /// Histories of this run, and the seed of the first.
+    /// Number of histories in this run, and the seed of the first.
     private static let count = Self.number("ENROUTE_HISTORIES") ?? 2_000
     private static let first = Self.number("ENROUTE_FIRST_SEED") ?? 1
-    /// Histories under way at a time, on the same connections.
+    /// Concurrent histories on the same connections.
     private static let beside: UInt64 = 8
-    /// Histories that one failover interrupts; one in so many of all.
+    /// Histories interrupted by a failover; one in this many.
     private static let interrupted: UInt64 = 40
     private static let share: UInt64 = 50
 
-    /// A replica is sent its copy at once.
+    /// Makes a replica copy the data set immediately.
     private static let soon = ["--repl-diskless-sync-delay", "0"]
 
     private static func number(_ name: String) -> UInt64? {
@@ -28,14 +29,14 @@ import Testing
 
     private static func zone(_ seed: UInt64) -> ZoneID { ZoneID("z\(seed)")! }
 
-    /// Connections of four clients, and one more for what is lost.
+    /// Connections of four clients, and one more for lost answers.
     private func clients(of address: RedisAddress) async throws -> [RedisClient] {
         var clients: [RedisClient] = []
         for _ in 0...Plan.clientCount { clients.append(try await RedisClient.started(at: address)) }
         return clients
     }
 
-    /// Runs a body for each seed, so many at a time.
+    /// Runs a body for each seed, with limited concurrency.
     private func forEach(
         _ seeds: Range<UInt64>, _ body: @escaping @Sendable (UInt64) async throws -> Void
     ) async throws {
@@ -48,7 +49,7 @@ import Testing
         }
     }
 
-    /// What was written down of a zone since a version: nothing is missing, and nobody was ever offline with a task.
+    /// The zone's log since a version: no entry is missing, and the rider was never offline with a task.
     private func audit(_ seed: UInt64, since version: Int64, _ client: RedisClient) async throws {
         let pool = ZonePool(ledger: client, live: client, settings: LiveStateSettings())
         let changes = try #require(try await pool.read(Self.zone(seed), since: version).get().changes, "\(seed)")
@@ -63,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `2,000 histories can each be explained by one call at a time`() async throws {
+    @Test func `each of 2,000 histories is linearizable`() async throws {
         try await withServer { server in
             let clients = try await self.clients(of: server.address)
             defer { for client in clients { client.stop() } }
@@ -83,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `the same steps as separate commands are rejected`() async throws {
+    @Test func `the same steps as separate commands are not linearizable`() async throws {
         try await withServer { server in
             let clients = try await self.clients(of: server.address)
             defer { for client in clients { client.stop() } }
@@ -97,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a server that is killed and comes back with its file has forgotten nothing it had answered`()
+    @Test func `a server that is killed and restarted with its file has lost nothing it acknowledged`()
         async throws
     {
         let rounds = max(1, Self.count / Self.share / Self.interrupted)
@@ -119,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `a replica that takes over has all that it was known to have`() async throws {
+    @Test func `a promoted replica has everything it had confirmed`() async throws {
         for round in 0..<max(1, Self.count / Self.share / Self.interrupted) {
             let port = try await freePort()
             try await RestartableRedis.running(port: port, options: Self.soon) { master in
@@ -135,7 +136,7 @@ import Testing
         defer { for client in clients { client.stop() } }
         let scripted = clients.map { Scripted($0) }
         let seeds = (Self.first + round * Self.interrupted)..<(Self.first + (round + 1) * Self.interrupted)
-        // All clients have seen the replica, and it has what the histories begin with.
+        // All clients have seen the replica, and it has the initial state of the histories.
         var attempts = 0
         for (index, callee) in scripted.enumerated() {
             let isKnown = try await eventually {
@@ -168,14 +169,14 @@ import Testing
         #expect(count > 0)
     }
 
-    /// How much a server has of the replication's history.
+    /// The replication offset of a server.
     private static func offset(_ redis: RestartableRedis) async throws -> Substring? {
         let info = try await redis.run("INFO", "replication").text ?? ""
         let line = info.split(whereSeparator: \.isNewline).first { $0.hasPrefix("master_repl_offset:") }
         return line?.split(separator: ":").last
     }
 
-    /// Carries out the histories of all these seeds at once, and in the middle of them something else.
+    /// Executes the histories of all these seeds concurrently, and an action in the middle of them.
     private func interrupt(
         _ seeds: Range<UInt64>, _ stagehands: LinearizabilityClients,
         by interruption: @escaping @Sendable () async throws -> Void
@@ -199,7 +200,7 @@ import Testing
     }
 }
 
-/// Tells of each call.
+/// Reports each call.
 private struct Counting: Callee {
     let callee: any Callee
     let told: @Sendable () -> Void
@@ -211,7 +212,7 @@ private struct Counting: Callee {
 }
 
 extension Plan {
-    /// The same calls, of which nothing goes wrong.
+    /// The same calls without failures.
     var answered: Plan {
         var plan = self
         plan.clients = plan.clients.map { steps in steps.map { Step(call: $0.call, fate: .answered) } }

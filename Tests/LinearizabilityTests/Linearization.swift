@@ -1,19 +1,19 @@
-// Whether a history of concurrent calls can be explained by one call at a time, each at some moment between its beginning and
-// its end. The search of Wing and Gong with the memory of Lowe (Testing for linearizability, 2017): what was tried once,
-// the same calls done and the same state, is not tried again.
+// Checks whether a history of concurrent calls is linearizable: whether it can be explained by calls that each take effect at
+// one moment between their start and their end. The search of Wing and Gong with Lowe's cache (Testing for linearizability,
+// 2017): a set of completed calls with the same state is not tried twice.
 
 /// One call of a history.
 struct Event: Hashable, Sendable {
     var call: Call
-    /// `nil` when it is not known whether, or how, it was answered.
+    /// `nil` when it is unknown whether, or how, it was answered.
     var answer: Answer?
-    /// Moments of one clock for all calls of the history.
+    /// Times of one clock for all calls of the history.
     var begun: Int
-    /// `nil` when it may still take effect, or never: it needs no place in the order.
+    /// `nil` when it may still take effect, or never: it has no fixed position in the order.
     var ended: Int?
-    /// It was answered by the master that died, and no replica was known to have it.
+    /// Answered by the master that died, without confirmation from a replica.
     var isForgettable = false
-    /// It was answered by who came after the master that died.
+    /// Answered by the successor of the master that died.
     var isLater = false
 }
 
@@ -42,7 +42,7 @@ struct History: Sendable {
     ) -> Bool {
         if done & required == required { return true }
         guard visited.insert(Visited(done: done, state: state)).inserted else { return false }
-        // Nothing can come after what had ended before it began.
+        // A call cannot come after one that had ended before it started.
         var horizon = Int.max
         for (index, event) in self.events.enumerated() where done & 1 << UInt64(index) == 0 {
             if let ended = event.ended { horizon = min(horizon, ended) }
@@ -58,10 +58,10 @@ struct History: Sendable {
         return false
     }
 
-    /// What the master that died had answered, by itself: what it answered has to be explained, whatever was lost later.
+    /// The answers of the master that died: they must be explained even if they were lost later.
     var beforeFailover: History { self.withUnknown { $0.isLater } }
 
-    /// What is left after a failover: what may have been lost was perhaps never done, and nothing holds its answer.
+    /// What remains after a failover: calls that may have been lost were perhaps never executed, so their answers do not count.
     var afterFailover: History { self.withUnknown { $0.isForgettable } }
 
     private func withUnknown(_ isReplicationUnconfirmed: (Event) -> Bool) -> History {
@@ -74,11 +74,11 @@ struct History: Sendable {
             })
     }
 
-    /// For people: the calls in the order they began.
+    /// A readable list of the calls in order of their start.
     var story: String {
         self.events.sorted { $0.begun < $1.begun }.map { event in
             "\(event.begun)-\(event.ended.map(String.init) ?? "") \(event.call): "
-                + (event.answer.map { "\($0)" } ?? "not known")
+                + (event.answer.map { "\($0)" } ?? "unknown")
         }.joined(separator: "\n")
     }
 }

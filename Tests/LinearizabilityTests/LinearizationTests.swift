@@ -1,8 +1,8 @@
 import Testing
 
-/// The judge itself: histories by hand, of which it is plain whether an order explains them.
+/// The checker itself: hand-made histories that are obviously linearizable or not.
 @Suite struct LinearizationTests {
-    /// Calls one after the other.
+    /// Sequential calls.
     private func sequence(_ steps: (Call, Answer)...) -> History {
         History(
             events: steps.enumerated().map { index, step in
@@ -10,7 +10,7 @@ import Testing
             })
     }
 
-    @Test func `calls one after the other are explained in their order alone`() {
+    @Test func `sequential calls are linearizable only in their order`() {
         #expect(
             self.sequence((.setOnline, .done), (.assign(0), .done), (.setOffline, .tasks(1))).linearization() == [
                 0, 1, 2,
@@ -19,7 +19,7 @@ import Testing
         #expect(self.sequence((.setOnline, .done), (.assign(0), .done), (.setOffline, .done)).linearization() == nil)
     }
 
-    @Test func `calls at the same time may have any order, but both may not have won`() {
+    @Test func `concurrent calls may have any order, but not both can succeed`() {
         func race(_ first: Answer, _ second: Answer) -> History {
             History(events: [
                 Event(call: .setOnline, answer: .done, begun: 0, ended: 1),
@@ -33,7 +33,7 @@ import Testing
         #expect(race(.offline, .tasks(1)).linearization() == nil)
     }
 
-    @Test func `a call of which nothing is known may have taken effect, late or never`() {
+    @Test func `a call with an unknown result may have taken effect, late or never`() {
         func history(_ last: Answer) -> History {
             History(events: [
                 Event(call: .setOnline, answer: nil, begun: 0, ended: nil),
@@ -46,12 +46,12 @@ import Testing
         #expect(history(.unreachable).linearization() == nil)
     }
 
-    @Test func `what was read has to have been so`() {
+    @Test func `a read must return a state that existed`() {
         var online = RiderState()
         (online.isOnline, online.isReachable) = (true, true)
         #expect(self.sequence((.setOnline, .done), (.read, .state(online))).linearization() != nil)
         #expect(self.sequence((.setOnline, .done), (.read, .state(RiderState()))).linearization() == nil)
-        // Back and forth is not one of the ways.
+        // Back and forth is not a valid explanation.
         let events = [
             Event(call: .setOnline, answer: .done, begun: 0, ended: 9),
             Event(call: .read, answer: .state(online), begun: 1, ended: 2),
@@ -60,7 +60,7 @@ import Testing
         #expect(History(events: events).linearization() == nil)
     }
 
-    @Test func `no state that the model reaches is offline with a task`() {
+    @Test func `the model never reaches an offline rider with a task`() {
         var (reached, fresh) = (Set([RiderState()]), [RiderState()])
         let calls: [Call] =
             [.setOnline, .setOffline, .heartbeat, .expire, .read, .approve(true), .approve(false)]

@@ -1,16 +1,16 @@
-// What four clients ask for in one history, and which of their calls go wrong: drawn from a seed, so that the same can be asked
-// again (though Redis may put it into another order).
+// What four clients request in one history, and which of their calls fail: drawn from a seed, so that it can be repeated
+// (though Redis may execute it in another order).
 
 import Resilience
 
 /// The calls of each client.
 struct Plan: Sendable {
-    /// What becomes of a call.
+    /// What happens to a call.
     enum Fate: Sendable {
         case answered
-        /// Its answer is lost on the way, and it is asked for again with the same request id: both may run at once.
+        /// Its answer is lost, and it is repeated with the same request id: both may run concurrently.
         case repeated
-        /// The client dies when it has sent it.
+        /// The client dies after sending it.
         case lastWords
     }
 

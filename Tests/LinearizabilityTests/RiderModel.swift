@@ -1,26 +1,26 @@
-// One rider, changed by one call at a time: what every history of concurrent calls has to be explained by. A value of a few
-// bits, without Redis, clocks or versions; what depends on the clock may go either way.
+// The sequential model of a rider, which must explain every history of concurrent calls. A value of a few bits, without Redis,
+// clocks or versions; where the clock matters, both outcomes are possible.
 
-/// What is known of the rider between two calls. It begins offline, approved, without a task.
+/// The rider's state between two calls. Initially offline, approved, without a task.
 struct RiderState: Hashable, Sendable {
     var isOnline = false
     var isReachable = false
     var isApproved = true
-    /// A bit for each job.
+    /// One bit per job.
     var tasks: UInt8 = 0
 
-    /// Tasks it may have at once.
+    /// Maximum number of tasks at the same time.
     static let capacity = 2
 }
 
-/// What can be asked for.
+/// The possible calls.
 enum Call: Hashable, Sendable {
     case setOnline, setOffline, heartbeat, expire, read
     case approve(Bool)
-    /// Of a job, by its number from 0.
+    /// Of a job, by its index from 0.
     case assign(Int), release(Int)
 
-    /// Whether it is answered once for each request.
+    /// Whether a repeated request gets the same answer without another effect.
     var hasRequest: Bool {
         switch self {
         case .setOnline, .setOffline, .approve, .assign, .release: true
@@ -32,13 +32,13 @@ enum Call: Hashable, Sendable {
 enum Answer: Hashable, Sendable {
     case done, unchanged, nothing
     case notApproved, offline, unreachable
-    /// Refused, or told, because of these tasks.
+    /// Refused, or answered, because of these tasks.
     case tasks(UInt8)
     case state(RiderState)
 }
 
 extension RiderState {
-    /// What a call may be answered from this state, and the state after it: one, or two where the clock decides.
+    /// The possible answers in this state, with the next state: one, or two where the clock decides.
     func outcomes(of call: Call) -> [(answer: Answer, after: RiderState)] {
         var after = self
         switch call {
@@ -67,7 +67,7 @@ extension RiderState {
         }
     }
 
-    /// What a look at the rider may do once its time has come.
+    /// What an expiry check may do once it is due.
     private var expiry: [(Answer, RiderState)] {
         var after = self
         guard self.isOnline, self.isReachable || self.tasks == 0 else { return [] }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OutboundHTTP
 
-/// The client against servers on loopback that behave as one should not.
+/// The client against misbehaving servers on loopback.
 @Suite struct OutboundHTTPTests {
     private static func answer(
         from behaviour: @escaping ProviderServer.Behaviour, wait: Duration = longestSettling, bytes: Int = 1000,
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `an answer comes whole, with its status and headers`() async throws {
+    @Test func `a response is complete, with status and headers`() async throws {
         let (result, questions) = try await Self.answer(
             from: { _ in .json("{}", status: 404, headers: ["Retry-After": "7"]) },
             to: { OutboundRequest(method: .post, url: "\($0)/a?b", headers: ["x-key": "secret"], body: [1, 2]) })
@@ -31,7 +31,7 @@ import Testing
         #expect(question.headers["x-key"] == ["secret"] && question.headers["user-agent"] == ["enroute"])
     }
 
-    @Test func `a redirect is an answer like any other, and nobody follows it`() async throws {
+    @Test func `a redirect is returned like any other response and not followed`() async throws {
         let (result, questions) = try await Self.answer(from: { _ in
             .json("", status: 302, headers: ["Location": "http://127.0.0.1:1/"])
         })
@@ -39,20 +39,20 @@ import Testing
         #expect(questions.count == 1)
     }
 
-    @Test func `an answer that is too long is refused, and its status told`() async throws {
+    @Test func `a response that is too long is rejected with its status`() async throws {
         let (result, _) = try await Self.answer(from: { _ in .bytes(1001) })
         #expect(throws: OutboundFailure.tooLong(status: 200)) { try result.get() }
         #expect(try await Self.answer(from: { _ in .bytes(1000) }).0.get().body.count == 1000)
     }
 
     @Test(arguments: [ProviderServer.Answer.silence, .stuck("begun")])
-    func `one that says nothing, or stops in the middle, is late`(answer: ProviderServer.Answer) async throws {
+    func `a server that never answers or stops halfway times out`(answer: ProviderServer.Answer) async throws {
         let (result, questions) = try await Self.answer(from: { _ in answer }, wait: .milliseconds(200))
         #expect(throws: OutboundFailure.late) { try result.get() }
         #expect(questions.count <= 1)
     }
 
-    @Test func `one that hangs up is asked once`() async throws {
+    @Test func `a server that disconnects is queried only once`() async throws {
         let (result, questions) = try await Self.answer(from: { _ in .hangUp })
         #expect {
             try result.get()
@@ -62,12 +62,12 @@ import Testing
         #expect(questions.count == 1)
     }
 
-    @Test func `what a log may say of a failure names nothing that was asked`() async throws {
+    @Test func `the loggable reason of a failure reveals nothing about the request`() async throws {
         let http = try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1)
         do {
-            // Port 1 of loopback: nobody listens.
+            // Nothing listens on port 1 of loopback.
             _ = try await http.answer(to: OutboundRequest(url: "http://127.0.0.1:1/secret?key=secret"))
-            Issue.record("somebody listens at port 1")
+            Issue.record("something listens on port 1")
         } catch OutboundFailure.notReached(_, let withoutAddress) {
             #expect(!withoutAddress.isEmpty && !withoutAddress.contains("secret"))
         }
@@ -75,7 +75,7 @@ import Testing
         #expect(Mirror(reflecting: OutboundRequest(url: "https://secret")).children.isEmpty)
     }
 
-    @Test func `connections that were shut down are opened again for the next question`() async throws {
+    @Test func `connections reopen for the next request after a shutdown`() async throws {
         try await ProviderServer.running({ _ in .json("{}") }) { server in
             let connections = OutboundConnections(
                 try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1000))
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a file without a certificate is named`() throws {
+    @Test func `a CA file without a certificate is named in the error`() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "none-\(UUID()).pem").path
         #expect {
             try OutboundHTTP(authorities: path, longestWait: .seconds(1), longestAnswer: 1)

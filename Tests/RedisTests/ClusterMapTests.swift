@@ -13,7 +13,7 @@ import Testing
         return .array([.integer(first), .integer(last), .array([.string(Array(host.utf8)), .integer(port)]), replica])
     }
 
-    @Test func `a slot is what Redis says it is`() async throws {
+    @Test func `the hash slot of a key is the one that Redis computes`() async throws {
         try await withRedis(options: ["--cluster-enabled", "yes"]) { client, _ in
             for key in ["a", "job:{42}:position", "{}x", "x{", "a}b{c}", "{a}{b}", "{{a}}", "", "ключ", "{}{a}"] {
                 let slot = try await client.run("CLUSTER", "KEYSLOT", key).integer
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `every range has the master that CLUSTER SLOTS names first`() throws {
+    @Test func `the first node of a CLUSTER SLOTS range owns its slots`() throws {
         let answer = RESPValue.array([Self.range(0, 100, "10.0.0.1", 7000), Self.range(101, 16_383, "b", 7001)])
         let map = try #require(ClusterMap(answer, from: Self.a))
         #expect(map.owner(of: 0) == Self.a && map.owner(of: 100) == Self.a)
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: ["", "?"])
-    func `a node that does not know its own host is where it was asked`(host: String) throws {
+    func `a node without a host of its own is reached at the queried host`(host: String) throws {
         let map = try #require(ClusterMap(.array([Self.range(5, 5, host, 7000)]), from: Self.a))
         #expect(map.owner(of: 5) == Self.a)
         #expect(map.owner(of: 6) == nil)
@@ -45,16 +45,18 @@ import Testing
         .array([ClusterMapTests.range(0, 16_384, "a", 1)]), .array([ClusterMapTests.range(0, 1, "a", 65_536)]),
         .array([ClusterMapTests.range(0, 1, "a", -1)]), .array([ClusterMapTests.range(0, 1, "a", 0)]),
     ])
-    func `what is no map is refused`(answer: RESPValue) { #expect(ClusterMap(answer, from: Self.a) == nil) }
+    func `an invalid CLUSTER SLOTS reply is rejected`(answer: RESPValue) {
+        #expect(ClusterMap(answer, from: Self.a) == nil)
+    }
 
-    @Test func `a redirection for good changes the owner of its slot alone`() throws {
+    @Test func `a permanent redirection changes only the owner of its slot`() throws {
         var map = try #require(ClusterMap(.array([Self.range(0, 16_383, "10.0.0.1", 7000)]), from: Self.a))
         map.learn(try #require(Redirection(RedisError(errorLine: "MOVED 3999 b:7001"), asked: Self.a)))
         #expect(map.owner(of: 3999) == Self.b)
         #expect(map.owner(of: 3998) == Self.a && map.owner(of: 4000) == Self.a)
     }
 
-    @Test func `MOVED is for good, ASK is not, and without a host it is the same host`() throws {
+    @Test func `MOVED is permanent, ASK is not, and a redirection without a host keeps the host`() throws {
         let moved = try #require(Redirection(RedisError(errorLine: "MOVED 1 b:7001"), asked: Self.a))
         #expect(moved.isPermanent && moved.slot == 1 && moved.node == Self.b)
         let ask = try #require(Redirection(RedisError(errorLine: "ASK 16383 :7005"), asked: Self.a))
@@ -67,11 +69,11 @@ import Testing
         "MOVED", "MOVED x b:1", "MOVED 16384 b:1", "MOVED -1 b:1", "ASK 1 b", "ASK 1 b:x", "ERR MOVED 1 b:1",
         "MOVED 1 b:65536", "MOVED 1 b:0", "ASK 1 b:-1",
     ])
-    func `what is no redirection is none`(line: String) {
+    func `other errors are not redirections`(line: String) {
         #expect(Redirection(RedisError(errorLine: line), asked: Self.a) == nil)
     }
 
-    @Test func `a command goes where its first key is`() {
+    @Test func `a command is routed by its first key`() {
         let slot = HashSlot.of("k")
         for command: RedisCommand in [
             ["GET", "k"], ["MGET", "k", "{k}2"], ["hmget", "k", "f"], ["EVALSHA", "digest", "1", "k", "a"],

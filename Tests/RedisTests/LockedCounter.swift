@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 struct LockedCounter: Sendable {
     private let value = NIOLockedValueBox(0)
 
-    /// 1 for the first call.
+    /// Returns 1 for the first call.
     func next() -> Int {
         self.value.withLockedValue { value in
             value += 1

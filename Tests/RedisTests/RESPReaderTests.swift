@@ -4,22 +4,22 @@ import Testing
 @testable import Redis
 
 @Suite struct RESPReaderTests {
-    /// Every type, empty and nested, and strings that look like protocol.
+    /// Every type, empty and nested, and strings that look like protocol syntax.
     private static let values: [RESPValue] = [
         .string(Array("OK".utf8)), .string([]), .string(Array("a\r\n*1\r\n\0b".utf8)), .integer(0), .integer(-42),
         .integer(.max), .integer(.min), .null, .error("ERR no"), .array([]), .array([.null, .integer(1)]),
         .array([.array([.array([.string([0xFF])]), .error("WRONGTYPE x")]), .array([]), .string(Array("end".utf8))]),
     ]
 
-    @Test func `replies of every type are read`() throws {
+    @Test func `replies of every type are parsed`() throws {
         for value in Self.values { #expect(try RESPReader().replies(to: value.encoded) == [value]) }
     }
 
-    @Test func `a status is read as text, and a missing array as nothing`() throws {
+    @Test func `a status is parsed as text, and a null array as null`() throws {
         #expect(try RESPReader().replies(to: Array("+OK\r\n*-1\r\n".utf8)) == [.string(Array("OK".utf8)), .null])
     }
 
-    @Test func `where the bytes are cut makes no difference`() throws {
+    @Test func `the chunk boundaries of the input make no difference`() throws {
         let bytes = Self.values.flatMap(\.encoded)
         for cut in 0...bytes.count {
             let reader = RESPReader()
@@ -28,18 +28,18 @@ import Testing
         }
     }
 
-    @Test func `bytes that come one at a time are read`() throws {
+    @Test func `input is parsed one byte at a time`() throws {
         let reader = RESPReader()
         #expect(try Self.values.flatMap(\.encoded).flatMap { try reader.replies(to: [$0]) } == Self.values)
     }
 
-    @Test func `eight levels of arrays are read and nine are refused`() throws {
+    @Test func `eight levels of nested arrays are accepted and nine are rejected`() throws {
         func nested(_ depth: Int) -> [UInt8] { Array((String(repeating: "*1\r\n", count: depth) + ":1\r\n").utf8) }
         #expect(try RESPReader().replies(to: nested(8)).count == 1)
         #expect(throws: RedisError.self) { try RESPReader().replies(to: nested(9)) }
     }
 
-    @Test func `ten thousand random replies in random pieces come out as they went in`() throws {
+    @Test func `ten thousand random replies in random chunks are parsed unchanged`() throws {
         var random = SeededGenerator(seed: 6379)
         let values = (0..<10_000).map { _ in RESPValue.any(depth: 3, using: &random) }
         let bytes = values.flatMap(\.encoded)
@@ -58,7 +58,7 @@ import Testing
     }
 }
 
-/// What no Redis of ours sends: refused with a reason, and before it costs memory.
+/// Input that Redis never sends: rejected with a reason, and before it costs memory.
 @Suite struct RESPLimitsTests {
     private func refusal(of text: String) -> String? {
         do {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `an array may announce a Mi of elements and not one more`() {
+    @Test func `an array may announce at most 1 Mi elements`() {
         #expect(self.refusal(of: "*1048576\r\n") == nil)
         #expect(
             self.refusal(of: "*1048577\r\n")
@@ -79,16 +79,16 @@ import Testing
     @Test(arguments: [
         "2147483647", "2147483648", "4294967295", "4294967297", "9223372036854775807", "99999999999999999999",
     ])
-    func `a length that does not fit an Int32 ends neither the process nor in another length`(length: String) {
+    func `a length beyond Int32 neither crashes nor wraps around`(length: String) {
         #expect(self.refusal(of: "*\(length)\r\n:1\r\n:2\r\n") != nil)
     }
 
-    @Test func `a string of a MiB is read`() throws {
+    @Test func `a string of 1 MiB is accepted`() throws {
         let value = RESPValue.string([UInt8](repeating: 0x61, count: 1 << 20))
         #expect(try RESPReader().replies(to: value.encoded) == [value])
     }
 
-    @Test func `a string of two MiB is refused before they are kept`() throws {
+    @Test func `a string of 2 MiB is rejected before it is buffered`() throws {
         let reader = RESPReader()
         let piece = [UInt8](repeating: 0x61, count: 16_384)
         var taken = try reader.replies(to: "$2097152\r\n".utf8).count
@@ -102,14 +102,14 @@ import Testing
         #expect(error == .protocolViolation("a string longer than 1048576 bytes"))
     }
 
-    @Test func `a string one byte too long is refused although all of it came`() {
+    @Test func `a string one byte too long is rejected even if it is complete`() {
         let value = RESPValue.string([UInt8](repeating: 0x61, count: 1 << 20 + 1))
         #expect(throws: RedisError.protocolViolation("a string of 1048577 bytes, which exceeds the limit")) {
             try RESPReader().replies(to: value.encoded)
         }
     }
 
-    @Test func `a line that does not end is refused before it is kept`() throws {
+    @Test func `an endless line is rejected before it is buffered`() throws {
         let reader = RESPReader()
         var taken = 0
         _ = try reader.replies(to: "+".utf8)
@@ -127,7 +127,7 @@ import Testing
             "_\r\n", "#t\r\n", ",1.5\r\n", "(1\r\n", "!3\r\nERR\r\n", "=5\r\ntxt:a\r\n", "%1\r\n", "~1\r\n", ">1\r\n",
             "|1\r\n",
         ])
-    func `a type of RESP3 is refused and named`(text: String) {
+    func `a RESP3 type is rejected and named`(text: String) {
         let reason = self.refusal(of: text)
         #expect(reason?.contains("RESP2") == true)
         #expect(reason?.contains(String(text.prefix(1))) == true, "\(reason ?? "accepted")")
@@ -138,13 +138,13 @@ import Testing
             "HTTP/1.1 400 Bad Request\r\n", "\0", "\r\n", "garbage\r\n", ":abc\r\n", "*abc\r\n", "$abc\r\n", "*-2\r\n",
             "$-2\r\n", ":99999999999999999999\r\n", "$99999999999999999999\r\n",
         ])
-    func `what is no RESP is refused with a sentence`(text: String) {
+    func `input that is not RESP is rejected with a reason`(text: String) {
         let reason = self.refusal(of: text)
         #expect(reason?.hasPrefix("Redis violated RESP2: ") == true)
         #expect((reason?.count ?? 0) > 45, "\(reason ?? "accepted")")
     }
 
-    @Test func `a reader that has refused goes on refusing`() {
+    @Test func `a reader that has rejected its input rejects everything afterwards`() {
         let reader = RESPReader()
         for text in ["?\r\n", "+OK\r\n", ":1\r\n"] {
             #expect(throws: RedisError.self) { try reader.replies(to: text.utf8) }

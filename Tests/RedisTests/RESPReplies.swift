@@ -1,4 +1,4 @@
-// What the reader makes of bytes, all at once.
+// All replies that the reader parses from some bytes.
 
 @testable import Redis
 

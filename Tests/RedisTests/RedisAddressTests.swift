@@ -13,7 +13,7 @@ import Testing
                 "redis://u:p%40%2F%3A@h",
                 RedisAddress(endpoint: .tcp(host: "h", port: 6379), user: "u", password: "p@/:")
             ),
-            // B44: what a password may hold as it is, and what it may hold escaped.
+            // B44: what a password may contain literally, and what must be escaped.
             (
                 "redis://u:a#b;c=d,e@h",
                 RedisAddress(endpoint: .tcp(host: "h", port: 6379), user: "u", password: "a#b;c=d,e")
@@ -32,7 +32,7 @@ import Testing
             ("unix:///run/redis.sock", RedisAddress(endpoint: .unix(path: "/run/redis.sock"))),
             ("unix:/run/redis.sock?database=2", RedisAddress(endpoint: .unix(path: "/run/redis.sock"), database: 2)),
         ])
-    func `a URL names endpoint, credentials and database`(url: String, address: RedisAddress) throws {
+    func `a URL is parsed into endpoint, credentials and database`(url: String, address: RedisAddress) throws {
         #expect(try RedisAddress(url: url) == address)
     }
 
@@ -48,7 +48,7 @@ import Testing
             ("redis://h/three", "not a database number"), ("redis://h/1/2", "not a database number"),
             ("redis://h/-1", "not a database number"), ("redis://h:0", "port is not"),
             ("redis://h:65536", "port is not"),
-            // B44: a password with a slash was taken for a host, a port and a database.
+            // B44: a password with a slash was parsed as a host, a port and a database.
             ("redis://u:pa/ss@h:6379", "write a slash in a user or a password as %2F"),
             ("redis://:/ss@h", "write a slash in a user or a password as %2F"),
             ("redis+sentinel://u:pa/ss@h:1/m", "as %2F"), ("unix://u:pa/ss@/run/redis.sock", "as %2F"),
@@ -66,7 +66,7 @@ import Testing
 
     private static let (a, b) = (RedisAddress.Node(host: "a", port: 1), RedisAddress.Node(host: "::1", port: 2))
 
-    @Test func `Sentinels and clusters are named by some of their nodes`() throws {
+    @Test func `Sentinels and clusters are given by some of their nodes`() throws {
         var sentinels = RedisAddress(
             endpoint: .sentinels([Self.a, Self.b], master: "mine"), user: "u", password: "p", database: 3)
         sentinels.sentinelPassword = "s"
@@ -78,7 +78,7 @@ import Testing
             ports == .sentinels([.init(host: "a", port: 26_379), .init(host: "b", port: 26_379)], master: "m"))
     }
 
-    @Test func `an s after redis is TLS, with the files to believe and to show`() throws {
+    @Test func `rediss uses TLS, with files for the CAs and the client certificate`() throws {
         let plain = try RedisAddress(url: "rediss://h:1/2").tls
         #expect(plain == RedisTLS())
         let full = try RedisAddress(
@@ -90,7 +90,7 @@ import Testing
         #expect(try RedisAddress(url: "redis://h:1").tls == nil)
     }
 
-    @Test func `a description never holds the password`() throws {
+    @Test func `a description never contains the password`() throws {
         for url in ["redis://alice:hunter2@h:7000/3", "redis://:hunter2@h"] {
             let address = try RedisAddress(url: url)
             #expect(address.password == "hunter2")
@@ -105,13 +105,13 @@ import Testing
     @Test(arguments: [
         "redis://alice:hunter2@h/x", "redis://alice:hunter2@", "http://alice:hunter2@h", "redis://a:hunter2@h:0",
     ])
-    func `a refused URL does not repeat its password`(url: String) throws {
+    func `the error for an invalid URL does not contain its password`(url: String) throws {
         let error = try #require(throws: RedisAddress.Malformed.self) { try RedisAddress(url: url) }
         #expect(!"\(error)".contains("hunter2"))
         #expect(!String(reflecting: error).contains("hunter2"))
     }
 
-    @Test func `a description says where it is`() throws {
+    @Test func `a description contains host and port`() throws {
         #expect(try RedisAddress(url: "redis://u:p@h:7000/3").description == "h:7000")
         #expect(try RedisAddress(url: "unix:/run/redis.sock").description == "unix:/run/redis.sock")
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import Redis
 
 @Suite struct RedisClientTests {
-    @Test func `ten thousand commands in a row are answered in their order`() async throws {
+    @Test func `ten thousand pipelined commands are answered in order`() async throws {
         try await withRedis { client, _ in
             let answers = (0..<10_000).map { _ in client.send(["INCR", "n"]) }
             let values = try await EventLoopFuture.whenAllSucceed(answers, on: client.eventLoop).get()
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `every byte goes in and comes out as it was`() async throws {
+    @Test func `every byte value is stored and returned unchanged`() async throws {
         try await withRedis { client, _ in
             let bytes = (UInt8.min...UInt8.max).map { $0 } + Array("\r\n$3\r\n".utf8)
             _ = try await client.send(["SET", .bytes(bytes), .bytes(bytes)]).get()
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `answers of every type come as what they are`() async throws {
+    @Test func `replies of every type keep their type`() async throws {
         try await withRedis { client, _ in
             let answer = try await client.run("SET", "a", "1")
             #expect(answer.text == "OK")
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `what Redis refuses fails with its word and its sentence, and the next command goes on`() async throws {
+    @Test func `an error reply fails with its code and message, and the next command succeeds`() async throws {
         try await withRedis { client, _ in
             let error = await failure(of: client.send(["NOSUCH"]))
             guard case .refused("ERR", let message)? = error else {
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a server without memory is an outage and not a mistake`() async throws {
+    @Test func `an out-of-memory error counts as an outage`() async throws {
         try await withRedis(options: ["--maxmemory", "1", "--maxmemory-policy", "noeviction"]) { client, _ in
             let error = await failure(of: client.send(["SET", "a", "1"]))
             guard case .refused("OOM", _)? = error else {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a server busy with a script says so, and goes on when the script is ended`() async throws {
+    @Test func `a server busy with a script reports BUSY and continues when the script is killed`() async throws {
         try await withRedis(options: ["--busy-reply-threshold", "10"]) { client, server in
             let other = try await RedisClient.started(at: server.address)
             defer { other.stop() }
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `more commands in one tick than may wait are refused, and none of the others is lost`() async throws {
+    @Test func `commands beyond the limit of unanswered ones fail, and none of the others is lost`() async throws {
         try await withRedis { client, _ in
             let bound = 65_536
             let outcomes = try await client.eventLoop.flatSubmit {
@@ -113,13 +113,13 @@ import Testing
             let refused = outcomes.filter { outcome in
                 if case .failure(RedisError.overloaded) = outcome { true } else { false }
             }
-            // The client's own look at the node may wait among them.
+            // The client's own monitoring command may be among those waiting.
             #expect((3...4).contains(refused.count))
             #expect(try await client.run("GET", "n").text == String(bound + 3 - refused.count))
         }
     }
 
-    @Test func `a string longer than we accept ends the connection, which comes back`() async throws {
+    @Test func `a string beyond the limit closes the connection, which reconnects`() async throws {
         try await withRedis { client, _ in
             try await client.run("SETRANGE", "long", String(1 << 20), "x")
             guard case .protocolViolation(let what)? = await failure(of: client.send(["GET", "long"])) else {
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a stopped client refuses at once and does not come back`() async throws {
+    @Test func `a stopped client fails commands immediately and does not reconnect`() async throws {
         try await withRedis { _, server in
             let client = try await RedisClient.started(at: server.address)
             client.stop()
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `an answer that nobody asked for ends the connection, which comes back`() async throws {
+    @Test func `an unsolicited reply closes the connection, which reconnects`() async throws {
         try await ScriptedServer.running { words in
             switch words[0] {
             case "ECHO": .text("+a\r\n+b\r\n")
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `an answer in RESP3 fails what waits with a protocol violation`() async throws {
+    @Test func `a RESP3 reply fails unanswered commands with a protocol violation`() async throws {
         try await ScriptedServer.running { words in
             words[0] == "HGETALL" ? .text("%1\r\n") : .ordinary
         } _: { server in
@@ -173,7 +173,7 @@ import Testing
 }
 
 @Suite struct RedisCommandTests {
-    @Test func `a command is written as an array of strings with their lengths in bytes`() {
+    @Test func `a command is encoded as an array of strings with their lengths in bytes`() {
         var buffer = ByteBuffer()
         RedisCommand(["SET", .text("é"), .bytes([0, 13, 10]), .integer(-7), 42, ""]).write(into: &buffer)
         #expect(

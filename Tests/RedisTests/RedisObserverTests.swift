@@ -6,7 +6,7 @@ import Testing
 
 @testable import Redis
 
-/// Every failure is heard, whoever sent the command, and none twice.
+/// Every failure is reported exactly once, whoever sent the command.
 @Suite struct RedisWitnessTests {
     private final class Ear: RedisObserver {
         struct Heard: Sendable {
@@ -34,7 +34,8 @@ import Testing
         return client
     }
 
-    @Test func `B35: an error is heard once, data of another type as such, and a write that is taken`() async throws {
+    @Test func `B35: the observer receives each error once, malformed data as such, and accepted writes`() async throws
+    {
         try await withServer { server in
             let ear = Ear()
             let client = try await Self.client(server.address, ear)
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a reply that is no RESP is heard, and fails what waits for it`() async throws {
+    @Test func `a reply that is not RESP reaches the observer and fails the waiting command`() async throws {
         let ear = Ear()
         try await ScriptedServer.running { words in
             words.first == "GET" ? .text("?what is this\r\n") : .ordinary
@@ -71,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `the keys of a command are what is named, and never what is sent`() {
+    @Test func `only the keys of a command are reported, never its values`() {
         #expect(RedisCommand(["SET", "key", "secret"]).names == ["key"])
         #expect(RedisCommand(["MGET", "a", "b"]).names == ["a", "b"])
         #expect(RedisCommand(["EVALSHA", "digest", "2", "a", "b", "secret"]).names == ["a", "b"])

@@ -14,18 +14,18 @@ import Testing
     @Test func `commands in flight fail as lost when the server is killed`() async throws {
         try await withRedis { client, server in
             server.freeze()
-            // On the loop, so that all are under way before the connection ends.
+            // On the loop, so that all are in flight before the connection ends.
             let answers = try await client.eventLoop.submit { self.counts(client, 100) }.get()
             server.crash()
             for answer in answers { #expect(await failure(of: answer) == .connectionLost) }
         }
     }
 
-    @Test func `without a connection commands fail at once`() async throws {
+    @Test func `commands fail immediately without a connection`() async throws {
         try await withRedis { client, server in
             server.crash()
             #expect(await eventually { await failure(of: client.send(["PING"])) == .disconnected })
-            // In the tick of the loop in which they are sent.
+            // In the loop tick in which they are sent.
             let failed = LockedCounter()
             let count = try await client.eventLoop.submit {
                 for answer in self.counts(client, 1000) { answer.whenFailure { _ in _ = failed.next() } }
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: ["unix", "tcp"])
-    func `a client comes back by itself when a server runs again at the same address`(endpoint: String) async throws {
+    func `a client reconnects when the server restarts at the same address`(endpoint: String) async throws {
         let port = try await freePort()
         let options = ["--port", String(port), "--bind", "127.0.0.1"]
         try await withServer(options: options) { server in
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a server that hangs is given up within the bound, and used again when it goes on`() async throws {
+    @Test func `a connection to a hanging server is closed in time and re-established when it responds`() async throws {
         var timing = RedisTiming()
         timing.answer = .seconds(2)
         try await withRedis(timing: timing) { client, server in
@@ -64,14 +64,14 @@ import Testing
             let start = ContinuousClock.now
             let answers = self.counts(client, 10)
             for answer in answers { #expect(await failure(of: answer) == .timedOut) }
-            // Looked at every half second, on a machine that may be busy.
+            // Checked every half second, on a machine that may be busy.
             #expect(ContinuousClock.now - start < .seconds(30))
             server.thaw()
             #expect(await eventually { await failure(of: client.send(["PING"])) == nil })
         }
     }
 
-    @Test func `an idle connection to a server that hangs is found out`() async throws {
+    @Test func `an idle connection to a hanging server is detected`() async throws {
         var timing = RedisTiming()
         (timing.answer, timing.health) = (.seconds(2), .milliseconds(100))
         try await withServer { server in
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `who waits for a link that was given up for good is told at once`() async throws {
+    @Test func `waiting for a permanently stopped link fails immediately`() async throws {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let nowhere = RedisAddress(endpoint: .unix(path: "/nonexistent.sock"))
         let standing = try await eventLoop.submit {
@@ -99,7 +99,7 @@ import Testing
         for waiting in standing { #expect(await failure(of: waiting) == .disconnected) }
     }
 
-    @Test func `an idle connection to a server that is well is left alone`() async throws {
+    @Test func `an idle connection to a healthy server stays open`() async throws {
         var timing = RedisTiming()
         (timing.health, timing.answer) = (.milliseconds(100), .seconds(10))
         let pings = LockedCounter()
@@ -109,14 +109,14 @@ import Testing
         } _: { server in
             let client = try await RedisClient.started(at: server.address, timing: timing)
             defer { client.stop() }
-            // One of signing in, two of being idle; a second connection would count its own.
+            // One from signing in, two from being idle; a second connection would count its own.
             #expect(await eventually { pings.count >= 3 })
             #expect(try await server.connectionCount == 1)
         }
     }
 
-    @Test func `a client waits for a server that loads its data`() async throws {
-        // The first connection ends at QUIT; the next two attempts meet a server that loads.
+    @Test func `a client waits for a server that is loading its data`() async throws {
+        // The first connection ends at QUIT; the next two attempts meet a server that is loading.
         let turn = LockedCounter()
         try await ScriptedServer.running { words in
             switch words[0] {
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `an attempt that fails leaves nothing behind`() throws {
+    @Test func `a failed connection attempt leaves nothing behind`() throws {
         weak var handler: RedisChannelHandler?
         do {
             let channel = EmbeddedChannel()
@@ -148,7 +148,7 @@ import Testing
         #expect(handler == nil)
     }
 
-    @Test func `only what was certainly not carried out may be repeated`() {
+    @Test func `only commands that were certainly not executed are safe to retry`() {
         let safe: [RedisError] = [
             .unreachable(address: "a", reason: "r"), .authenticationRefused(address: "a", reason: "r"),
             .databaseRefused(address: "a", database: 1, reason: "r"), .disconnected, .overloaded,

@@ -6,7 +6,7 @@ import Testing
 @Suite struct RedisScriptTests {
     private let script = RedisScript(name: "sum", source: Array("return ARGV[1] + ARGV[2] -- é\n".utf8))
 
-    /// How often a command was called.
+    /// Returns how often a command was called.
     private func calls(of command: String, _ client: RedisClient) async throws -> Int {
         let lines = try await client.run("INFO", "commandstats").text?.split(separator: "\r\n") ?? []
         let prefix = "cmdstat_\(command):calls="
@@ -14,7 +14,7 @@ import Testing
             ?? 0
     }
 
-    @Test func `the digest is the one Redis computes`() async throws {
+    @Test func `a script's digest is the one that Redis computes`() async throws {
         try await withRedis { client, _ in
             for source in [Array("return 1".utf8), self.script.source, Array("--\r\n\treturn 0".utf8)] {
                 let digest = try await client.send(["SCRIPT", "LOAD", .bytes(source)]).get().text
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a server that does not know a script gets its source once`() async throws {
+    @Test func `an unknown script is sent once with its source`() async throws {
         try await withRedis { client, _ in
             for round in 1...3 {
                 let answer = try await client.evaluate(self.script, keys: [], arguments: ["1", .integer(round)]).get()
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `a server that forgot a script gets its source again`() async throws {
+    @Test func `a script that the server has forgotten is sent again`() async throws {
         try await withRedis { client, _ in
             _ = try await client.evaluate(self.script, keys: [], arguments: [1, 2]).get()
             try await client.run("SCRIPT", "FLUSH")
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `keys and arguments reach the script in their order`() async throws {
+    @Test func `keys and arguments reach the script in order`() async throws {
         try await withRedis { client, _ in
             let script = RedisScript(name: "all", source: Array("return {KEYS[1], KEYS[2], ARGV[1], #ARGV}".utf8))
             let answer = try await client.evaluate(script, keys: ["{a}:1", "{a}:2"], arguments: [.bytes([0, 255])])
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a script that refuses is not tried again with its source`() async throws {
+    @Test func `a script that returns an error is not retried with its source`() async throws {
         try await withRedis { client, _ in
             let script = RedisScript(name: "no", source: Array("return redis.error_reply('ERR no: bad')".utf8))
             for _ in 0..<2 {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `two hundred calls of an unknown script at once are all answered`() async throws {
+    @Test func `two hundred concurrent calls of an unknown script are all answered`() async throws {
         try await withRedis { client, _ in
             let answers = (0..<200).map { client.evaluate(self.script, keys: [], arguments: [1, .integer($0)]) }
             for (number, answer) in answers.enumerated() {

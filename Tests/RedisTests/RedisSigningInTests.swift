@@ -10,7 +10,7 @@ import Testing
         return await failure(of: client.start())
     }
 
-    @Test func `the right password signs in`() async throws {
+    @Test func `the right password authenticates`() async throws {
         try await withServer(options: ["--requirepass", "hunter2"]) { server in
             var address = server.address
             address.password = "hunter2"
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [0, 3])
-    func `a wrong or missing password is refused with what to do, whatever the database`(database: Int) async throws {
+    func `a wrong or missing password fails with advice, for any database`(database: Int) async throws {
         try await withServer(options: ["--requirepass", "hunter2"]) { server in
             for (password, word) in [("wrong-secret", "WRONGPASS"), (nil, "NOAUTH")] {
                 var address = server.address
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `a user of the access list signs in by name, and is held to what it may`() async throws {
+    @Test func `an ACL user authenticates by name and is limited to its permissions`() async throws {
         try await withRedis { admin, server in
             try await admin.run("ACL", "SETUSER", "alice", "on", ">hunter2", "~mine:*", "&*", "+@all")
             var address = server.address
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a password without need is refused by Redis and said so`() async throws {
+    @Test func `an unnecessary password is rejected by Redis and reported`() async throws {
         try await withServer { server in
             var address = server.address
             (address.user, address.password) = ("alice", "hunter2")
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `the database of the address is the one that is used`() async throws {
+    @Test func `the database of the URL is selected`() async throws {
         try await withRedis { client, server in
             var address = server.address
             address.database = 3
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a database that does not exist is refused with its number and what to do`() async throws {
+    @Test func `a nonexistent database fails with its number and advice`() async throws {
         try await withServer { server in
             var address = server.address
             address.database = 99
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `where nobody listens, the error says where, why and what to look at`() async throws {
+    @Test func `an unreachable server is reported with its address, the reason and advice`() async throws {
         let port = try await freePort()
         for url in ["unix:/nowhere/redis.sock", "redis://127.0.0.1:\(port)", "redis://no-such-host.invalid"] {
             let address = try RedisAddress(url: url)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `a server that still loads its data is an outage, with its own words`() async throws {
+    @Test func `a server that is loading its data counts as an outage and its message is kept`() async throws {
         let line = "LOADING Redis is loading the dataset in memory"
         try await ScriptedServer.running { _ in
             .text("-\(line)\r\n")
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `a server that accepts and says nothing is given up in time`() async throws {
+    @Test func `a server that accepts but never replies is given up in time`() async throws {
         var timing = RedisTiming()
         timing.answer = .milliseconds(100)
         try await ScriptedServer.running { _ in

@@ -10,7 +10,7 @@ import Testing
         #expect(ReplicaQuorum.count(1).needed(of: replicas) == 1)
     }
 
-    @Test func `B33: a replica that has left counts for a minute`() {
+    @Test func `B33: a disconnected replica counts for a minute`() {
         var replicas = RecentReplicas()
         let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
         #expect(replicas.most(now: start) == 0)
@@ -22,7 +22,7 @@ import Testing
         #expect(replicas.most(now: start + .seconds(62)) == 0)
         replicas.saw(3, now: start + .seconds(63))
         #expect(replicas.most(now: start + .seconds(64)) == 3)
-        // Seen again, it counts from then on.
+        // When it is seen again, the minute starts over.
         replicas.saw(3, now: start + .seconds(100))
         replicas.saw(2, now: start + .seconds(101))
         #expect(replicas.most(now: start + .seconds(159)) == 3)

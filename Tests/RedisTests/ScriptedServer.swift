@@ -1,24 +1,25 @@
-// What no real Redis does on command: it answers each command with what a test says, or not at all.
+// A fake server for behavior that a real Redis does not show on demand: it answers each command as the test says, or not at
+// all.
 
 import NIOCore
 import NIOPosix
 import Redis
 import TestSupport
 
-/// Plays a Redis on a TCP port of its own.
+/// Imitates a Redis on its own TCP port.
 struct ScriptedServer: Sendable {
     let address: RedisAddress
-    /// Commands as they came, but for those that every connection begins with and is kept alive with.
+    /// The received commands, except those that every connection sends at its start and as a health check.
     let commands: Inbox<[String]>
     private let connections: NIOLoopBound<Connections>
 
-    /// The connections that are open, in the order they came.
+    /// The open connections, in the order in which they were accepted.
     final class Connections { var channels: [any Channel] = [] }
 
-    /// What comes back for a command.
+    /// The reply to a command.
     enum Answer: Sendable {
         case text(String)
-        /// What a master says to PING, ROLE and INFO, and nothing to anything else.
+        /// Replies to PING, ROLE and INFO like a master, and does not reply to anything else.
         case ordinary
         case silence
         case close
@@ -45,7 +46,7 @@ struct ScriptedServer: Sendable {
             ScriptedServer(address: RedisAddress(endpoint: endpoint), commands: commands, connections: connections))
     }
 
-    /// Writes to the newest connection.
+    /// Sends to the newest connection.
     func write(_ text: String) async throws {
         try await self.connections.eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
             let channel = self.connections.value.channels[self.connections.value.channels.count - 1]
@@ -53,7 +54,7 @@ struct ScriptedServer: Sendable {
         }.get()
     }
 
-    /// How many connections there have been.
+    /// The number of connections so far.
     var connectionCount: Int {
         get async throws { try await self.connections.eventLoop.submit { self.connections.value.channels.count }.get() }
     }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Embedded
 
-/// The path of a socket has a bound, which a long TMPDIR exceeds.
+/// The length of a socket path is limited, and a long TMPDIR exceeds the limit.
 @Suite struct SocketPathTests {
-    @Test func `a path that is too long for a socket is refused with what to do`() throws {
+    @Test func `a socket path that is too long is rejected with advice`() throws {
         #expect(throws: Never.self) { try RedisServer.check("/" + String(repeating: "a", count: 102)) }
         let failure = try #require(throws: RedisServer.Failure.self) {
             try RedisServer.check("/" + String(repeating: "a", count: 103))

@@ -17,7 +17,7 @@ import Testing
         try await client.run("PUBSUB", "SHARDNUMSUB", channel).array?.last?.integer
     }
 
-    @Test func `after a subscribe succeeded no message is missed`() async throws {
+    @Test func `no message is missed after a subscribe has succeeded`() async throws {
         try await self.running { client, subscriber in
             for number in 0..<200 {
                 try await subscriber.subscribe("c\(number)")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `messages come in their order, and only of channels that are followed`() async throws {
+    @Test func `messages arrive in order, and only from subscribed channels`() async throws {
         try await self.running { client, subscriber in
             try await subscriber.subscribe("a")
             for number in 0..<100 {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a payload is any bytes, even such as look like protocol`() async throws {
+    @Test func `a payload may be any bytes, even protocol syntax`() async throws {
         try await self.running { client, subscriber in
             try await subscriber.subscribe("a")
             let payloads: [[UInt8]] = [
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: ["message", "smessage", "ssubscribe", "sunsubscribe", "pong", "a b", "ü", "job:{x}:feed"])
-    func `a channel may have any name, even a word of the protocol`(name: String) async throws {
+    func `a channel may have any name, even a protocol keyword`(name: String) async throws {
         try await self.running { client, subscriber in
             try await subscriber.subscribe(name)
             try await client.run("SPUBLISH", name, name)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `after an unsubscribe nothing comes any more`() async throws {
+    @Test func `no message arrives after an unsubscribe`() async throws {
         try await self.running { client, subscriber in
             try await subscriber.subscribe("a")
             try await subscriber.unsubscribe("a")
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `two subscribes of one channel are one subscription, and both succeed`() async throws {
+    @Test func `two subscribes to one channel share one subscription, and both succeed`() async throws {
         try await self.running { client, subscriber in
             try await subscriber.onLoop { connection in
                 EventLoopFuture.andAllSucceed(
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `a channel left and followed again in one tick is followed`() async throws {
+    @Test func `a channel unsubscribed and subscribed again in one tick is subscribed`() async throws {
         try await self.running { client, subscriber in
             try await subscriber.subscribe("a")
             try await subscriber.onLoop { connection in
@@ -102,7 +102,9 @@ import Testing
         }
     }
 
-    @Test func `a channel followed and left in one tick is not followed, and its subscribe fails`() async throws {
+    @Test func `a channel subscribed and unsubscribed in one tick is not subscribed, and its subscribe fails`()
+        async throws
+    {
         try await self.running { client, subscriber in
             let subscribed = subscriber.onLoop { connection in
                 let future = connection.subscribe("a")
@@ -127,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `messages that come between acknowledgements are told apart from them`() async throws {
+    @Test func `messages between acknowledgements are distinguished from them`() async throws {
         try await self.running { client, subscriber in
             try await subscriber.subscribe("a")
             let published = (0..<2000).map { client.send(["SPUBLISH", "a", .integer($0)]) }
@@ -140,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `a subscribe succeeds when it is acknowledged and not before`() async throws {
+    @Test func `a subscribe succeeds only when it is acknowledged`() async throws {
         try await ScriptedServer.running { _ in
             .ordinary
         } _: { server in
@@ -158,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `an acknowledgement of the subscription before does not count for the one after`() async throws {
+    @Test func `an acknowledgement of an earlier subscription does not count for a later one`() async throws {
         try await ScriptedServer.running { _ in
             .ordinary
         } _: { server in

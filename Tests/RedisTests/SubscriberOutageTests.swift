@@ -8,7 +8,7 @@ import Testing
         try await withRedis { client, server in try await body(client, server.address) }
     }
 
-    @Test func `after a lost connection every channel is subscribed again, and its owner is told`() async throws {
+    @Test func `every channel is resubscribed after a lost connection, and its owner is notified`() async throws {
         try await self.running { client, address in
             let subscriber = try await Subscriber.started(at: address)
             defer { subscriber.stop() }
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `what Redis refuses to subscribe again is asked for until it is granted`() async throws {
+    @Test func `a refused resubscription is retried until it succeeds`() async throws {
         try await self.running { client, address in
             let subscriber = try await Subscriber.started(at: address)
             defer { subscriber.stop() }
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a channel that was left before the connection was lost is not subscribed again`() async throws {
+    @Test func `a channel unsubscribed before the connection was lost is not resubscribed`() async throws {
         try await self.running { client, address in
             let subscriber = try await Subscriber.started(at: address)
             defer { subscriber.stop() }
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `a channel left while the connection is down is not subscribed again`() async throws {
+    @Test func `a channel unsubscribed while disconnected is not resubscribed`() async throws {
         try await self.running { client, address in
             let subscriber = try await Subscriber.started(at: address)
             defer { subscriber.stop() }
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `who follows a channel while it is being made good does not hide that messages may be missing`()
+    @Test func `a new subscriber during a resubscription does not hide that messages may be missing`()
         async throws
     {
         try await self.running { client, address in
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `a subscribe without a connection fails at once`() async throws {
+    @Test func `a subscribe without a connection fails immediately`() async throws {
         try await withServer { server in
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `a subscribe in flight fails when the connection is lost, and leaves nothing to be made good`()
+    @Test func `a subscribe in flight fails when the connection is lost, and is not repaired later`()
         async throws
     {
         try await withServer { server in
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a channel that the access list forbids is refused with the reason, the others go on`() async throws {
+    @Test func `a channel forbidden by the ACL is refused with the reason, and the others continue`() async throws {
         try await self.running { client, address in
             try await client.run("ACL", "SETUSER", "bob", "on", ">pw", "~*", "+@all", "resetchannels", "&mine:*")
             var address = address
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `a subscribe that a busy server refuses fails instead of waiting for ever`() async throws {
+    @Test func `a subscribe refused by a busy server fails instead of waiting forever`() async throws {
         try await withRedis(options: ["--busy-reply-threshold", "10"]) { client, server in
             let subscriber = try await Subscriber.started(at: server.address)
             defer { subscriber.stop() }
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that says garbage is given up and made again`() async throws {
+    @Test func `a connection that receives garbage is closed and re-established`() async throws {
         try await ScriptedServer.running { _ in
             .ordinary
         } _: { server in

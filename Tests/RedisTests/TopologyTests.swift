@@ -3,7 +3,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Clients of what is not one plain node: TLS, Sentinels, a cluster.
+/// Clients of TLS servers, Sentinels and clusters.
 @Suite(.serialized, .needsMachine(for: .faults)) struct TopologyTests {
     private static func startFailure(_ url: String) async throws -> RedisError? {
         let client = try await RedisClient.made(at: RedisAddress(url: url), timing: .patient)
@@ -13,7 +13,7 @@ import Testing
 
     // MARK: TLS
 
-    @Test func `a server whose authority is trusted is spoken to, and subscribed to, over TLS`() async throws {
+    @Test func `commands and subscriptions work over TLS with a trusted CA`() async throws {
         try await TLSRedis.running { server in
             let address = try RedisAddress(url: "\(server.url)/2?ca=\(server.authorityPath)")
             let client = try await RedisClient.started(at: address)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a server is refused whose authority, name or time is wrong, and the reason says so`() async throws {
+    @Test func `a certificate with a wrong CA, name or validity is rejected with the reason`() async throws {
         try await TLSRedis.running { server in
             let other = try TestAuthority().write(into: server.folder, as: "other")
             for url in ["\(server.url)?ca=\(other)", server.url] {
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a certificate of our own is shown where the server asks for one`() async throws {
+    @Test func `a client certificate is presented when the server requires one`() async throws {
         try await TLSRedis.running(requiresClientCertificate: true) { server in
             let trusting = "\(server.url)?ca=\(server.authorityPath)"
             let without = try await Self.startFailure(trusting)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `files that are none are named`() async throws {
+    @Test func `missing TLS files are named in the error`() async throws {
         let error = try await Self.startFailure("rediss://localhost:1?ca=/no/such/file")
         guard case .invalidTLS(files: ["/no/such/file"], _)? = error else {
             Issue.record("\(error as Any)")
@@ -82,7 +82,9 @@ import Testing
 
     // MARK: Sentinel
 
-    @Test func `Sentinels name the master; a replica is not taken for one, and an unknown name is said`() async throws {
+    @Test func `Sentinels name the master, a replica is not accepted as one, and an unknown name is reported`()
+        async throws
+    {
         try await SentinelFleet.running { fleet in
             let client = try await RedisClient.started(at: RedisAddress(url: fleet.url))
             defer { client.stop() }
@@ -95,7 +97,7 @@ import Testing
             }
             let unknown = try await Self.startFailure(fleet.url.replacing("/mymaster", with: "/other"))
             #expect("\(try #require(unknown))".contains("other"))
-            // The first Sentinel is gone: the next one is asked.
+            // The first Sentinel is gone: the next one is queried.
             await fleet.sentinels[0].crash()
             let second = try await Self.startFailure(fleet.url)
             #expect(second == nil)
@@ -104,8 +106,7 @@ import Testing
 
     // MARK: Cluster
 
-    @Test func `keys of a cluster are written to the masters of their slots, and followed where they go`() async throws
-    {
+    @Test func `cluster keys are written to the masters of their slots and followed when slots move`() async throws {
         try await ClusterFleet.running { fleet in
             let client = try await RedisClient.started(at: RedisAddress(url: fleet.url))
             defer { client.stop() }
@@ -121,7 +122,7 @@ import Testing
             let target = try #require(fleet.nodes.prefix(3).first { $0.id != source.id })
             let migration = try await fleet.migration(of: slot, to: target)
             try await migration.begin()
-            // It does not exist at the source: asked for at the target.
+            // The key does not exist on the source: ASK leads to the target.
             try await client.run("SET", "{key-1}new", "2")
             #expect(try await client.run("GET", "key-1").text == "key-1")
             while try await migration.moveKeys() > 0 {}
@@ -132,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `a channel is followed to the node its slot moves to, and its owner is told`() async throws {
+    @Test func `a channel follows its slot to another node, and its owner is notified`() async throws {
         try await ClusterFleet.running { fleet in
             let address = try RedisAddress(url: fleet.url)
             let client = try await RedisClient.started(at: address)

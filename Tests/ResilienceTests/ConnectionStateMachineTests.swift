@@ -1,10 +1,10 @@
-// A connection's life without a connection: events in, effects out, with a clock that is a number.
+// The life cycle of a connection without I/O: events in, effects out, and a clock that is a number.
 
 import Resilience
 import Testing
 
 @Suite struct ConnectingTests {
-    /// Starts, and what it is told at `now`, one after the other.
+    /// Starts, and handles these events one after the other at `now`.
     private static func started(_ events: [ConnectionStateMachine.Event] = [], seed: UInt64 = 1, now: UInt64 = 0)
         -> ConnectionStateMachine
     {
@@ -14,12 +14,12 @@ import Testing
         return core
     }
 
-    /// How long it waits after having fallen at `now`, to the millisecond.
+    /// The back-off after disconnecting at `now`, to the millisecond.
     private static func wait(_ core: inout ConnectionStateMachine, from now: UInt64) -> UInt64? {
         (0...2_000).first { core.tick(now: now + .milliseconds($0)) == .connect }.map { .milliseconds($0) }
     }
 
-    @Test func `it connects when it is started, once`() {
+    @Test func `starting connects exactly once`() {
         var core = ConnectionStateMachine(seed: 1)
         #expect(core.handle(.start, now: 0) == .connect)
         #expect(core.handle(.start, now: 0) == .none)
@@ -29,7 +29,7 @@ import Testing
         #expect(core.handle(.start, now: 0) == .none)
     }
 
-    @Test func `only a connection that stood is lost`() {
+    @Test func `only an established connection is reported as lost`() {
         var tried = Self.started()
         #expect(tried.handle(.fell, now: 0) == .none)
         var stood = Self.started([.stood])
@@ -38,14 +38,14 @@ import Testing
         #expect(stood.handle(.fell, now: 0) == .none)
     }
 
-    @Test func `before the wait is over it does not try, and after it once`() throws {
+    @Test func `no attempt is made before the back-off is over, and exactly one after it`() throws {
         var core = Self.started([.fell], seed: 3)
         let wait = try #require(Self.wait(&core, from: 0))
         #expect(wait > 0)
         #expect(core.tick(now: .seconds(5)) == .none)
     }
 
-    @Test func `each wait is random below a ceiling that doubles up to the longest`() throws {
+    @Test func `each back-off is random below a ceiling that doubles up to the maximum`() throws {
         for attempt in 0..<10 {
             let ceiling = min(UInt64.seconds(1), .milliseconds(50) << UInt64(attempt))
             var waits: [UInt64] = []
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [0, .seconds(1) - 1, .seconds(1)] as [UInt64])
-    func `the waits begin anew only after it stood for the longest of them`(stood: UInt64) throws {
+    func `the back-off starts over only after a connection that lasted for the maximum back-off`(stood: UInt64) throws {
         var longest: UInt64 = 0
         for seed in 0..<100 as Range<UInt64> {
             var core = Self.started(seed: seed)
@@ -80,7 +80,7 @@ import Testing
         #expect(longest <= .milliseconds(50) || stood < .seconds(1))
     }
 
-    @Test func `stopping closes what stands or is being made, and nothing follows`() {
+    @Test func `stopping closes the connection or attempt, and nothing follows`() {
         var (standing, trying, waiting, idle) = (
             Self.started([.stood]), Self.started(), Self.started([.fell]), ConnectionStateMachine(seed: 1)
         )
@@ -96,7 +96,7 @@ import Testing
         #expect(!trying.isConnected)
     }
 
-    @Test func `an attempt that stands after it was given up is closed`() {
+    @Test func `an attempt that succeeds after it was given up is closed`() {
         var waiting = Self.started([.fell])
         #expect(waiting.handle(.stood, now: 0) == .close)
         #expect(!waiting.isConnected)
@@ -105,7 +105,7 @@ import Testing
         #expect(idle.handle(.fell, now: 0) == .none)
     }
 
-    @Test func `who says nothing is asked, and given up when the answer does not come`() {
+    @Test func `a silent peer is checked, and given up without an answer`() {
         let core = Self.started([.stood])
         #expect(core.question(heard: 0, asked: nil, now: .milliseconds(500) - 1) == .none)
         #expect(core.question(heard: 0, asked: nil, now: .milliseconds(500)) == .ask)
@@ -113,12 +113,12 @@ import Testing
         #expect(core.question(heard: 0, asked: .milliseconds(500), now: .milliseconds(3_500)) == .giveUp)
     }
 
-    @Test func `a talkative connection whose oldest question has no answer is given up too`() {
+    @Test func `a busy connection whose oldest command is unanswered is given up too`() {
         let core = Self.started([.stood])
         #expect(core.question(heard: .seconds(9), asked: .seconds(6), now: .seconds(9)) == .giveUp)
     }
 
-    @Test func `nothing is asked of a connection that does not stand`() {
+    @Test func `a connection that is down is not checked`() {
         #expect(Self.started().question(heard: 0, asked: 0, now: .seconds(60)) == .none)
         #expect(Self.started([.stood, .fell]).question(heard: 0, asked: nil, now: .seconds(60)) == .none)
     }

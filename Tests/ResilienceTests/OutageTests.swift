@@ -1,24 +1,24 @@
-// When clients are told that what they see may be old, and when that it is not any more.
+// When clients are told that what they see may be stale, and when that it is current again.
 
 import Resilience
 import Testing
 
 @Suite struct OutageTests {
-    @Test func `an absence shorter than the patience is not told`() {
+    @Test func `a short outage is not reported`() {
         var outage = Outage()
         #expect(outage.observe(unresponsiveSince: 100, isSettled: false, now: .seconds(2) + 99) == nil)
         #expect(outage.observe(unresponsiveSince: nil, isSettled: true, now: .seconds(2) + 99) == nil)
         #expect(!outage.isDegraded)
     }
 
-    @Test func `a longer one is told once`() {
+    @Test func `a longer outage is reported once`() {
         var outage = Outage()
         #expect(outage.observe(unresponsiveSince: 100, isSettled: true, now: .seconds(2) + 100) == .degraded)
         #expect(outage.isDegraded)
         #expect(outage.observe(unresponsiveSince: 100, isSettled: true, now: .seconds(9)) == nil)
     }
 
-    @Test func `restored is told once, after everything stands and is read again`() {
+    @Test func `restored is reported once, after everything is connected and resynced`() {
         var outage = Outage()
         _ = outage.observe(unresponsiveSince: 0, isSettled: false, now: .seconds(2))
         #expect(outage.observe(unresponsiveSince: .seconds(3), isSettled: true, now: .seconds(3)) == nil)
@@ -28,7 +28,7 @@ import Testing
         #expect(outage.observe(unresponsiveSince: nil, isSettled: true, now: .seconds(6)) == nil)
     }
 
-    @Test func `silence, loss and the time until everything is read again are one absence`() {
+    @Test func `silence, connection loss and the following resync are one outage`() {
         var outage = Outage()
         #expect(outage.observe(unresponsiveSince: .milliseconds(100), isSettled: true, now: .milliseconds(700)) == nil)
         #expect(outage.observe(unresponsiveSince: .milliseconds(900), isSettled: false, now: .milliseconds(900)) == nil)
@@ -36,7 +36,7 @@ import Testing
         #expect(outage.observe(unresponsiveSince: nil, isSettled: false, now: .milliseconds(2_100)) == .degraded)
     }
 
-    @Test func `an absence that is over does not count towards the next`() {
+    @Test func `a past outage does not count towards the next`() {
         var outage = Outage()
         _ = outage.observe(unresponsiveSince: 0, isSettled: true, now: .seconds(1))
         _ = outage.observe(unresponsiveSince: nil, isSettled: true, now: .milliseconds(1_100))
@@ -44,7 +44,7 @@ import Testing
         #expect(outage.observe(unresponsiveSince: .seconds(2), isSettled: true, now: .seconds(4)) == .degraded)
     }
 
-    @Test func `a job that is read again without an absence is nobody's concern`() {
+    @Test func `a resync without an outage is not reported`() {
         var outage = Outage()
         #expect(outage.observe(unresponsiveSince: nil, isSettled: false, now: 0) == nil)
         #expect(outage.observe(unresponsiveSince: nil, isSettled: false, now: .seconds(60)) == nil)

@@ -1,4 +1,4 @@
-// What an answer leads to: rest, a second look, a repair, another attempt; and that nothing stays of a job that was left.
+// What follows an answer: rest, a second check, a repair, a retry; and that an unfollowed job leaves nothing behind.
 
 import Resilience
 import Testing
@@ -7,7 +7,7 @@ import Testing
     private typealias Core = ResyncScheduler<Int>
     private static let tick = UInt64.milliseconds(50)
 
-    /// The time at which the job is read next, ns, looking every tick from `now`, and that read.
+    /// The time of the job's next read, ns, checking every tick from `now`, and that read.
     private static func next(_ core: inout Core, from now: UInt64) -> (at: UInt64, read: Core.Read)? {
         for at in stride(from: now, through: now + .seconds(12), by: Int(Self.tick)) {
             if let read = core.due(now: at).first { return (at, read) }
@@ -17,7 +17,7 @@ import Testing
 
     private static func following() -> Core { RereadingTests.following(0..<1) }
 
-    @Test func `who seems behind is looked at once more before it is repaired`() throws {
+    @Test func `a mismatch is checked a second time before it is repaired`() throws {
         var core = Self.following()
         let first = try #require(Self.next(&core, from: 0))
         #expect(core.answered(first.read, .behind, now: first.at) == true)
@@ -31,7 +31,7 @@ import Testing
         #expect(third.read.purpose == .repair && third.at - second.at <= Self.tick)
     }
 
-    @Test func `a second look that agrees forgets the suspicion`() throws {
+    @Test func `a second check that matches clears the mismatch`() throws {
         var core = Self.following()
         var look = try #require(Self.next(&core, from: 0))
         for answer in [.behind, .agrees, .behind] as [Core.Answer] {
@@ -42,7 +42,7 @@ import Testing
         #expect(core.repairsOutstanding == 0)
     }
 
-    @Test func `a repair after which something is missing still is read again after a while`() throws {
+    @Test func `a repair that leaves a mismatch is retried after a delay`() throws {
         var core = Self.following()
         _ = core.repair(0, now: 0)
         let first = try #require(Self.next(&core, from: 0))
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 3, 8, 70])
-    func `a failed read is tried again after a random time below a ceiling that doubles`(failures: Int) throws {
+    func `a failed read is retried after a random delay below a ceiling that doubles`(failures: Int) throws {
         let ceiling = min(UInt64.seconds(1), .milliseconds(200) << UInt64(min(failures, 10)))
         var waits: [UInt64] = []
         for seed in 0..<100 as Range<UInt64> {
@@ -76,7 +76,7 @@ import Testing
         #expect(waits.contains { $0 >= ceiling / 2 } && waits.contains { $0 <= ceiling / 2 })
     }
 
-    @Test func `a failed check is tried again as a check, and does not become the followers' concern`() throws {
+    @Test func `a failed check is retried as a check and does not affect followers`() throws {
         var core = Self.following()
         let first = try #require(Self.next(&core, from: 0))
         #expect(core.answered(first.read, .failed, now: first.at) == false)
@@ -85,7 +85,7 @@ import Testing
         #expect(second.read.purpose == .check && second.at - first.at <= .milliseconds(250))
     }
 
-    @Test func `who asks for a repair again and again does not get around the wait after a failure`() throws {
+    @Test func `repeated repair requests do not bypass the back-off after a failure`() throws {
         var waits: [UInt64] = []
         for seed in 0..<50 as Range<UInt64> {
             var core = RereadingTests.following(0..<1, seed: seed)
@@ -100,7 +100,7 @@ import Testing
         #expect(waits.allSatisfy { $0 >= Self.tick } && waits.contains { $0 >= .milliseconds(150) })
     }
 
-    @Test func `a check that fails when a repair was demanded is tried again as a repair`() throws {
+    @Test func `a check that fails after a repair request is retried as a repair`() throws {
         var core = Self.following()
         let check = try #require(Self.next(&core, from: 0))
         _ = core.repair(0, now: check.at)
@@ -112,7 +112,7 @@ import Testing
         #expect(core.repairsOutstanding == 0)
     }
 
-    @Test func `nothing is kept of a job that was left, whatever it waited for`() {
+    @Test func `an unfollowed job leaves nothing behind, whatever its state`() {
         var core = RereadingTests.following(0..<6, mostInFlight: 3)
         _ = core.repair(0, now: 0)
         _ = core.repair(1, now: 0)
@@ -132,7 +132,7 @@ import Testing
         for now in stride(from: 0, to: UInt64.seconds(20), by: Int(Self.tick)) { #expect(core.due(now: now) == []) }
     }
 
-    @Test func `a job that was left and is followed again begins anew`() throws {
+    @Test func `a job followed again starts afresh`() throws {
         var core = Self.following()
         _ = core.repair(0, now: 0)
         let old = try #require(Self.next(&core, from: 0))
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: [.seconds(2), .seconds(20)] as [UInt64])
-    func `a read that takes long does not put off the next check`(duration: UInt64) throws {
+    func `a slow read does not postpone the next check`(duration: UInt64) throws {
         var core = Self.following()
         _ = core.repair(0, now: 0)
         let first = try #require(Self.next(&core, from: 0))
@@ -161,7 +161,7 @@ import Testing
         #expect(check.at <= max(.seconds(9), duration) + Self.tick)
     }
 
-    @Test func `after a long pause every job is looked at, once`() {
+    @Test func `after a long pause every job is checked once`() {
         var core = RereadingTests.following(0..<100)
         let reads = core.due(now: .seconds(3_600))
         #expect(Set(reads.map(\.job)).count == 100 && reads.count == 100)

@@ -1,4 +1,4 @@
-// Which jobs are read again, and when: a clock that is a number, and reads that are answered by the test.
+// Which jobs are read, and when, with a clock that is a number and reads that the test answers.
 
 import Resilience
 import Testing
@@ -15,7 +15,7 @@ import Testing
         return core
     }
 
-    @Test func `every job is checked between the soonest and the latest time, again and again`() {
+    @Test func `every job is checked repeatedly, within the bounds of the interval`() {
         var core = Self.following(0..<300)
         var looked = [UInt64](repeating: 0, count: 300)
         var gaps: [UInt64] = []
@@ -29,11 +29,11 @@ import Testing
         }
         #expect(gaps.allSatisfy { $0 >= .seconds(5) && $0 <= .seconds(9) + Self.tick })
         #expect(looked.allSatisfy { $0 > .seconds(30) })
-        // They are spread, not in step.
+        // They are spread rather than in step.
         #expect(Set(gaps).count > 60)
     }
 
-    @Test func `a repair is read at once, before checks that are due, and shown`() {
+    @Test func `a repair is read immediately, before due checks, and shown`() {
         var core = Self.following(0..<10, mostInFlight: 1)
         #expect(core.due(now: .seconds(20)).count == 1)
         #expect(core.repair(7, now: .seconds(20)) == true)
@@ -54,7 +54,7 @@ import Testing
         #expect(freed.repairsOutstanding == 0)
     }
 
-    @Test func `never are more reads under way than may be, and all get their turn`() {
+    @Test func `the number of concurrent reads is bounded, and every job gets its turn`() {
         var core = Self.following(0..<2_000, mostInFlight: 7)
         for job in 0..<2_000 { _ = core.repair(job, now: 0) }
         #expect(core.repairsOutstanding == 2_000)
@@ -74,7 +74,7 @@ import Testing
         #expect(core.repairsOutstanding == 0)
     }
 
-    @Test func `a read of a job that was left keeps its place until it is answered`() {
+    @Test func `a read of an unfollowed job counts until it is answered`() {
         var core = Self.following(0..<3, mostInFlight: 1)
         _ = core.repair(0, now: 0)
         let reads = core.due(now: 0)
@@ -86,7 +86,7 @@ import Testing
         #expect(core.due(now: 0).map(\.job) == [1])
     }
 
-    @Test func `a job has one read at a time, and a reason that came after it asks for another`() {
+    @Test func `a job has one read at a time, and a later repair request causes another`() {
         var core = Self.following(0..<1)
         _ = core.repair(0, now: 0)
         _ = core.repair(0, now: 0)
@@ -103,7 +103,7 @@ import Testing
         #expect(core.repairsOutstanding == 0)
     }
 
-    @Test func `a repair that comes while a check is read is read for itself`() {
+    @Test func `a repair requested during a check gets its own read`() {
         var core = Self.following(0..<1)
         let check = core.due(now: .seconds(10))
         #expect(check.map(\.purpose) == [.check])
@@ -113,7 +113,7 @@ import Testing
         #expect(core.due(now: .seconds(10)).map(\.purpose) == [.repair])
     }
 
-    @Test func `a check that is due becomes a repair, and is read once`() {
+    @Test func `a due check that becomes a repair is read once`() {
         var core = Self.following(0..<2, mostInFlight: 1)
         let other = core.due(now: .seconds(10))
         let job = 1 - other[0].job
@@ -125,7 +125,7 @@ import Testing
         #expect(core.due(now: .seconds(10)) == [])
     }
 
-    @Test func `repairs may be spread, each within its time`() {
+    @Test func `repairs are spread within their time limit`() {
         var core = Self.following(0..<500)
         for job in 0..<500 { _ = core.repair(job, within: .seconds(2), now: 0) }
         #expect(core.due(now: 0) == [] && core.repairsOutstanding == 500)
@@ -139,7 +139,7 @@ import Testing
         #expect(core.repairsOutstanding == 0)
     }
 
-    @Test func `a spread longer than the latest check is cut to it`() {
+    @Test func `a spread is limited to the latest check`() {
         var core = Self.following(0..<50)
         for job in 0..<50 { _ = core.repair(job, within: .seconds(60), now: 0) }
         #expect(core.due(now: .seconds(9) + Self.tick).count { $0.purpose == .repair } == 50)

@@ -1,4 +1,4 @@
-// When a loop is blind to what is revoked, and when it has somebody to tell.
+// When a loop's revocation state is stale, and when that is reported.
 
 import Resilience
 import Testing
@@ -10,33 +10,33 @@ import Testing
         return sight
     }
 
-    @Test func `a loop sees for as long as its patience after it asked, not after it was answered`() {
+    @Test func `the state stays fresh for the patience from the time of the request, not of the answer`() {
         var sight = RevocationFreshness(now: 0)
         sight.answered(sentAt: .milliseconds(500))
         #expect(!sight.isRevocationStateStale(now: .milliseconds(1500)))
         #expect(sight.isRevocationStateStale(now: .milliseconds(1501)))
     }
 
-    @Test func `an answer to an older question takes nothing back`() {
+    @Test func `an answer to an older request does not make the state staler`() {
         var sight = RevocationFreshness(now: 0)
         sight.answered(sentAt: .seconds(5))
         sight.answered(sentAt: .seconds(3))
         #expect(!sight.isRevocationStateStale(now: .seconds(6)))
     }
 
-    @Test func `a loop that was there all the time tells that it is blind`() {
+    @Test func `a running loop reports that its state is stale`() {
         let sight = self.ticked(RevocationFreshness(now: 0), RevocationFreshness.ticksToReport)
         #expect(!sight.isReportable(now: .seconds(1)))
         #expect(sight.isReportable(now: .milliseconds(1001)))
     }
 
-    @Test func `a loop that stood still is blind and tells nobody`() {
+    @Test func `a loop that was stopped is stale and reports nothing`() {
         let sight = self.ticked(RevocationFreshness(now: 0), RevocationFreshness.ticksToReport - 1)
         #expect(sight.isRevocationStateStale(now: .seconds(20)))
         #expect(!sight.isReportable(now: .seconds(20)))
     }
 
-    @Test func `a late answer does not give sight, a new one does`() {
+    @Test func `a late answer does not make the state fresh, a new one does`() {
         var sight = self.ticked(RevocationFreshness(now: 0), 50)
         sight.answered(sentAt: .milliseconds(100))
         #expect(sight.isRevocationStateStale(now: .seconds(5)))
@@ -44,7 +44,7 @@ import Testing
         #expect(!sight.isRevocationStateStale(now: .seconds(5)))
     }
 
-    @Test func `blindness is told at once, and restored only when it is over`() {
+    @Test func `a stale state is reported immediately, and restored only when it is fresh again`() {
         var outage = Outage()
         #expect(
             outage.observe(unresponsiveSince: nil, isSettled: true, isRevocationStateStale: true, now: .seconds(1))

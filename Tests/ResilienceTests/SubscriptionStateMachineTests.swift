@@ -1,10 +1,10 @@
-// The channels of one connection, without the connection: what is asked for, what counts, what has to be read again.
+// The channels of a connection without I/O: what is requested, what counts, what must be read again.
 
 import Resilience
 import Testing
 
 @Suite struct SubscribingTests {
-    /// On a connection that stands, with these channels acknowledged.
+    /// A connected state machine with these channels acknowledged.
     private static func standing(_ channels: [String] = [], batch: Int = 100) -> SubscriptionStateMachine<String> {
         var core = SubscriptionStateMachine<String>(batch: batch)
         core.stood()
@@ -14,7 +14,7 @@ import Testing
         return core
     }
 
-    @Test func `a subscription counts when it is acknowledged`() {
+    @Test func `a subscription counts once it is acknowledged`() {
         var core = Self.standing()
         #expect(core.subscribe("a") == false)
         #expect(core.unacknowledged == 1)
@@ -29,14 +29,14 @@ import Testing
         #expect(core.contains("a") && core.count == 1)
     }
 
-    @Test func `what nobody asked for, and what is acknowledged twice, is outdated`() {
+    @Test func `unsolicited and repeated acknowledgements are outdated`() {
         var core = Self.standing(["a"])
         #expect(core.acknowledged("a") == .outdated)
         #expect(core.acknowledged("b") == .outdated)
         #expect(core.count == 1)
     }
 
-    @Test func `what is wanted while the connection is down is asked for when it stands`() {
+    @Test func `channels subscribed while disconnected are requested after connecting`() {
         var core = SubscriptionStateMachine<String>()
         #expect(core.subscribe("a") == false)
         #expect(!core.hasCommands && core.commands() == [])
@@ -45,7 +45,7 @@ import Testing
         #expect(core.acknowledged("a") == .granted)
     }
 
-    @Test func `names go in batches, ends before beginnings`() {
+    @Test func `names are sent in batches, unsubscriptions first`() {
         var core = Self.standing(["a", "b", "c"], batch: 2)
         for channel in ["d", "e", "f"] { _ = core.subscribe(channel) }
         for channel in ["a", "b", "c"] { #expect(core.unsubscribe(channel) == true) }
@@ -55,7 +55,7 @@ import Testing
             ])
     }
 
-    @Test func `what is left before it was asked for is not asked for`() {
+    @Test func `a channel unsubscribed before it was requested is not requested`() {
         var core = Self.standing()
         _ = core.subscribe("a")
         #expect(core.unsubscribe("a") == true)
@@ -64,7 +64,7 @@ import Testing
         #expect(core.unsubscribe("a") == false)
     }
 
-    @Test func `a late acknowledgement is not taken for that of a newer subscription`() {
+    @Test func `a late acknowledgement is not mistaken for that of a newer subscription`() {
         var core = Self.standing()
         _ = core.subscribe("a")
         _ = core.commands()
@@ -77,7 +77,7 @@ import Testing
         #expect(core.acknowledged("a") == .granted)
     }
 
-    @Test func `of several ends each is awaited`() {
+    @Test func `each of several unsubscriptions is awaited`() {
         var core = Self.standing(["a"])
         for _ in 0..<2 {
             _ = core.unsubscribe("a")
@@ -90,7 +90,7 @@ import Testing
         #expect(core.acknowledged("a") == .granted)
     }
 
-    @Test func `a lost connection gives up first askers and regains the rest, each once per loss`() {
+    @Test func `a lost connection gives up new channels and restores the others, once per loss`() {
         var core = Self.standing(["a", "b"])
         for _ in 0..<3 {
             _ = core.subscribe("new")
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `what was not regained before the next loss is regained after it`() {
+    @Test func `a channel not restored before the next loss is restored after it`() {
         var core = Self.standing(["a"])
         #expect(core.fell() == [])
         core.stood()
@@ -121,7 +121,7 @@ import Testing
         #expect(core.acknowledged("a") == .regained)
     }
 
-    @Test func `ends do not outlive their connection`() {
+    @Test func `pending unsubscriptions end with their connection`() {
         var core = Self.standing(["a"])
         _ = core.unsubscribe("a")
         _ = core.commands()
@@ -134,7 +134,7 @@ import Testing
         #expect(core.acknowledged("a") == .granted)
     }
 
-    @Test func `what is left while the connection is down is not asked for again`() {
+    @Test func `a channel unsubscribed while disconnected is not requested again`() {
         var core = Self.standing(["a", "b"])
         _ = core.fell()
         #expect(core.unsubscribe("a") == true)
@@ -155,7 +155,7 @@ import Testing
         return core
     }
 
-    @Test func `a refused subscription is given up, one that was relied upon is asked for again`() {
+    @Test func `a refused new subscription is given up, and a refused restored one is requested again`() {
         var core = Self.standing(["a"])
         _ = core.acknowledged("a")
         _ = core.fell()
@@ -170,7 +170,7 @@ import Testing
         #expect(core.acknowledged("a") == .regained)
     }
 
-    @Test func `what was left or acknowledged meanwhile is not asked for again`() {
+    @Test func `a channel unsubscribed or acknowledged meanwhile is not requested again`() {
         var core = Self.standing(["a", "b"])
         _ = (core.acknowledged("a"), core.acknowledged("b"))
         _ = core.fell()
@@ -195,7 +195,7 @@ import Testing
         #expect(core.subscribe("a") == true)
     }
 
-    @Test func `a late refusal is not taken for that of a newer subscription`() {
+    @Test func `a late refusal is not mistaken for that of a newer subscription`() {
         var core = Self.standing(["a"])
         _ = core.unsubscribe("a")
         _ = core.subscribe("a")
@@ -205,7 +205,7 @@ import Testing
         #expect(core.acknowledged("a") == .granted)
     }
 
-    @Test func `what the server sends elsewhere is let go without a word to it`() {
+    @Test func `a redirected channel is dropped without an unsubscribe command`() {
         var core = Self.standing(["a", "b", "c"])
         _ = core.acknowledged("b")
         _ = core.unsubscribe("c")
@@ -214,12 +214,12 @@ import Testing
         #expect(core.sentAway(["a", "b", "c"]) == ["a"])
         #expect(core.commands() == [])
         #expect(core.count == 2 && core.unacknowledged == 1)
-        // Asked for here again, it is not taken for something that was ended.
+        // When requested here again, it must not be mistaken for one that was ended.
         #expect(core.subscribe("a") == false)
         #expect(core.acknowledged("a") == .granted)
     }
 
-    @Test func `an end by the server's own doing leaves nothing, acknowledged or asked for`() {
+    @Test func `a subscription ended by the server leaves nothing behind, acknowledged or requested`() {
         var core = Self.standing(["a", "b"])
         _ = core.acknowledged("a")
         #expect(core.left("a") == true)
@@ -228,7 +228,7 @@ import Testing
         #expect(core.left("a") == false)
     }
 
-    @Test func `what the server ended is a repair where it goes to, and survives a loss there`() {
+    @Test func `a subscription ended by the server is a repair on its new node, even after a loss there`() {
         var (old, new) = (Self.standing(["a"]), Self.standing())
         _ = old.acknowledged("a")
         #expect(old.left("a") == true)
@@ -241,7 +241,7 @@ import Testing
         #expect(new.unregained == 0)
     }
 
-    @Test func `a repair is not forgotten because somebody asked for the channel before`() {
+    @Test func `an earlier subscribe does not turn a repair into a new subscription`() {
         var core = Self.standing(["a"])
         #expect(core.subscribe("a", isRepair: true) == false)
         #expect(core.subscribe("a", isRepair: true) == false)
@@ -251,7 +251,7 @@ import Testing
         #expect(core.subscribe("a", isRepair: true) == true)
     }
 
-    @Test func `an end by the server while ours is under way is taken for ours`() {
+    @Test func `an unsubscription by the server while ours is pending counts as ours`() {
         var core = Self.standing(["a"])
         _ = core.acknowledged("a")
         _ = core.unsubscribe("a")
@@ -260,7 +260,7 @@ import Testing
         #expect(core.count == 0)
     }
 
-    @Test func `batches keep order and lose nothing`() {
+    @Test func `batches preserve order and lose nothing`() {
         #expect(([] as [Int]).batches(of: 3) == [])
         #expect(Array(1...7).batches(of: 3) == [[1, 2, 3], [4, 5, 6], [7]])
     }

@@ -1,4 +1,4 @@
-// Waiting for an answer no longer than so.
+// Time limits for asynchronous operations.
 
 import Resilience
 import Testing
@@ -8,7 +8,7 @@ import Testing
 
     private static let long = Duration.seconds(600)
 
-    /// Ends when it is cancelled, and not before.
+    /// Ends only when it is cancelled.
     private static func hang() async throws {
         let (never, continuation) = AsyncStream.makeStream(of: Never.self)
         for await _ in never {}
@@ -16,7 +16,7 @@ import Testing
         try Task.checkCancellation()
     }
 
-    @Test func `an answer in time is the answer, and a failure the failure`() async throws {
+    @Test func `a result or an error in time is passed on`() async throws {
         let told = try await answer(within: Self.long) { 7 }
         #expect(told == 7)
         await #expect(throws: Broken.self) {
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `a question that is not answered in time is given up, and ended`() async throws {
+    @Test func `an operation that exceeds the time limit is cancelled`() async throws {
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
         let told: Int? = try await answer(within: .milliseconds(1)) {
             try? await Self.hang()
@@ -37,7 +37,7 @@ import Testing
         #expect(wasCancelled == true)
     }
 
-    @Test func `whoever is cancelled waits no more`() async throws {
+    @Test func `a cancelled caller stops waiting`() async throws {
         let waiting = Task { () -> Bool in
             do {
                 _ = try await answer(within: Self.long) { try await Self.hang() }

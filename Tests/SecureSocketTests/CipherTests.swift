@@ -1,4 +1,4 @@
-// What is negotiated, whatever a client offers: forward secrecy and authenticated encryption, or no connection at all.
+// What is negotiated, whatever a client offers: forward secrecy and authenticated encryption, or no connection.
 
 import COpenSSL
 import NIOCore
@@ -9,23 +9,23 @@ import Testing
 @testable import SecureSocket
 
 @Suite struct CipherTests {
-    /// Every suite of TLS 1.2 that the client's library has and that is not of this kind.
+    /// Every TLS 1.2 suite of the client's library that is not of this kind.
     @Test(arguments: [
         "ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA", "AES128-GCM-SHA256", "AES256-GCM-SHA384", "AES128-SHA",
         "ECDHE-RSA-AES128-SHA256", "DES-CBC3-SHA",
     ])
-    func `I6: a cipher without forward secrecy or authentication is refused`(suite: String) async throws {
+    func `I6: a cipher without forward secrecy or authentication is rejected`(suite: String) async throws {
         #expect(try await Self.offer(suite) == nil)
     }
 
     @Test(arguments: [
         "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305",
     ])
-    func `I6: an ECDHE cipher with authentication is taken`(suite: String) async throws {
+    func `I6: an ECDHE cipher with authentication is accepted`(suite: String) async throws {
         #expect(try await Self.offer(suite) == "TLSv1.2")
     }
 
-    @Test func `I6: no list of ours names another kind, and compression is off`() throws {
+    @Test func `I6: our cipher lists contain no other kind, and compression is off`() throws {
         let suites = TLSContext.ciphers12.split(separator: ":")
         #expect(suites.count == 6)
         #expect(suites.allSatisfy { $0.hasPrefix("ECDHE-") && ($0.contains("GCM") || $0.hasSuffix("POLY1305")) })
@@ -35,7 +35,7 @@ import Testing
         for bit in [17, 30] as [UInt64] { #expect(SSL_CTX_get_options(context.pointer) & (1 << bit) != 0) }
     }
 
-    /// - Returns: the version agreed on by a client of TLS 1.2 with this suite alone; `nil` when there was none.
+    /// - Returns: the version negotiated by a TLS 1.2 client with only this suite; `nil` without a connection.
     private static func offer(_ suite: String) async throws -> String? {
         let listener = try await Listener.start()
         var settings = TLSConfiguration.makeClientConfiguration()
@@ -43,7 +43,7 @@ import Testing
         settings.cipherSuites = suite
         settings.certificateVerification = .none
         guard let context = try? NIOSSLContext(configuration: settings) else {
-            // The client's library has left it behind too.
+            // The client's library no longer supports it either.
             try await listener.stop()
             return nil
         }

@@ -1,4 +1,4 @@
-// Certificates and keys from files: what is refused and how it is explained, and what a reload changes.
+// Certificates and keys from files: what is rejected and how it is explained, and what a reload changes.
 
 import COpenSSL
 import Testing
@@ -20,19 +20,19 @@ import Testing
         }
     }
 
-    @Test func `a missing file is named`() {
+    @Test func `a missing file is named in the error`() {
         let path = self.files.folder.path + "/none.pem"
         #expect(self.refusal(certificate: path) == .unreadable(path: path, reason: "No such file or directory"))
         #expect(self.refusal(key: path) == .unreadable(path: path, reason: "No such file or directory"))
         #expect("\(TLSConfigurationError.unreadable(path: path, reason: "x"))".contains(path))
     }
 
-    @Test func `a folder in place of a file is named`() {
+    @Test func `a directory instead of a file is named in the error`() {
         let path = self.files.folder.path
         #expect(self.refusal(certificate: path) == .unreadable(path: path, reason: "Is a directory"))
     }
 
-    @Test func `what is not PEM is called so`() throws {
+    @Test func `a file that is not PEM is reported as such`() throws {
         let path = try self.files.folder.write("\u{30}\u{82}rubbish", to: "binary.der")
         #expect(self.refusal(certificate: path) == .notPEM(path: path))
         #expect(self.refusal(key: path) == .notPEM(path: path))
@@ -43,7 +43,7 @@ import Testing
         #expect(self.refusal(certificate: path) == .notPEM(path: path))
     }
 
-    @Test func `a key where the certificate belongs, and the other way round, is noticed`() {
+    @Test func `swapped key and certificate files are detected`() {
         #expect(self.refusal(certificate: self.files.keyPath) == .noCertificate(path: self.files.keyPath))
         #expect(self.refusal(key: self.files.certificatePath) == .noPrivateKey(path: self.files.certificatePath))
     }
@@ -60,12 +60,12 @@ import Testing
             self.refusal(key: path) == .keyDoesNotMatch(certificateChain: self.files.certificatePath, privateKey: path))
     }
 
-    @Test func `an encrypted key is refused without a question at the terminal`() throws {
+    @Test func `an encrypted key is rejected without prompting on the terminal`() throws {
         let path = try self.files.folder.write(self.pem(ofKey: "ED25519", passphrase: "secret"), to: "encrypted.pem")
         #expect(self.refusal(key: path) == .encryptedKey(path: path))
     }
 
-    @Test func `a damaged certificate is refused in the words of libssl`() throws {
+    @Test func `a damaged certificate is rejected with libssl's reason`() throws {
         let lines = self.files.certificate.certificatePEM.split(separator: "\n")
         let damaged = ([lines[0], "AAAA"] + lines[2...]).joined(separator: "\n")
         let path = try self.files.folder.write(damaged, to: "damaged.pem")
@@ -95,7 +95,7 @@ import Testing
 }
 
 @Suite struct TLSCredentialsTests {
-    @Test func `after a reload new connections get the new certificate and the old one lives on`() async throws {
+    @Test func `after a reload new connections get the new certificate and old ones keep theirs`() async throws {
         let files = try CertificateFiles()
         let credentials = try TLSCredentials(certificateChain: files.certificatePath, privateKey: files.keyPath)
         let listener = try await Listener.start(tls: { credentials.current })
@@ -120,7 +120,7 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `a reload of a broken file keeps the old certificate and says why`() throws {
+    @Test func `reloading a broken file keeps the old certificate and reports why`() throws {
         let files = try CertificateFiles()
         let credentials = try TLSCredentials(certificateChain: files.certificatePath, privateKey: files.keyPath)
         let before = credentials.current
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: [-7200.0 ... -3600.0, 3600.0...7200.0])
-    func `B37: a certificate that is not valid now never replaces a good one, and nothing starts with it`(
+    func `B37: a certificate that is not currently valid never replaces a valid one, and startup rejects it`(
         validity: ClosedRange<Double>
     ) throws {
         let files = try CertificateFiles()
@@ -170,7 +170,7 @@ import Testing
         #expect(trial.dateProblem != nil)
     }
 
-    @Test func `a certificate is valid up to its last second and from its first`() {
+    @Test func `a certificate is valid from its first to its last second`() {
         let validity = CertificateValidity(from: 1_000, until: 2_000)
         #expect(validity.problem(in: "a", at: 999) == .notYetValid(path: "a", at: "1970-01-01 00:16:40 UTC"))
         #expect(validity.problem(in: "a", at: 1_000) == nil)

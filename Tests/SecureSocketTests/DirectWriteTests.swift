@@ -1,5 +1,5 @@
-// The door: what the kernel takes at once, what waits, in which order it leaves, and that nothing is written to a socket that
-// is not ours any more.
+// The direct write: what the kernel accepts immediately, what is queued, in which order it is sent, and that nothing is written
+// to a socket that is no longer ours.
 
 import Glibc
 import NIOCore
@@ -11,7 +11,7 @@ import Testing
 
 @Suite struct DirectWriteTests {
     @Test(arguments: Listener.Door.allCases)
-    func `what is written directly and through the pipeline arrives in order`(door: Listener.Door) async throws {
+    func `direct and pipeline writes arrive in order`(door: Listener.Door) async throws {
         let (listener, connection, peer) = try await self.connect(door)
         let completed = Signal<[String]>([])
         try await connection.run { socket in
@@ -20,9 +20,9 @@ import Testing
             channel.write(ByteBuffer(string: "b")).whenSuccess { completed.update { $0.append("b") } }
             channel.write(ByteBuffer(string: "c")).whenSuccess { completed.update { $0.append("c") } }
             socket.writeNow("d")
-            #expect(completed.value == [], "writeNow calls nobody")
+            #expect(completed.value == [], "writeNow does not call back")
             channel.writeAndFlush(ByteBuffer(string: "e")).whenSuccess { completed.update { $0.append("e") } }
-            #expect(completed.value == ["e"], "a flush that the kernel takes completes at once")
+            #expect(completed.value == ["e"], "a flush that the kernel accepts completes immediately")
             socket.writeNow("f")
             #expect(!socket.isWaiting && socket.waitingBytes == 0)
         }
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Listener.Door.allCases)
-    func `for a peer that stops reading bytes wait, bounded and in order`(door: Listener.Door) async throws {
+    func `bytes for a peer that stops reading are queued, bounded and in order`(door: Listener.Door) async throws {
         let drained = Signal(0)
         let (listener, connection, peer) = try await self.connect(door, sendBuffer: 4096, receiveBuffer: 4096)
         try await peer.channel.setOption(.autoRead, value: false).get()
@@ -56,7 +56,7 @@ import Testing
                     socket.writeNow(say())
                 }
             }
-            // At most 22 bytes a record of 1.3 (RFC 8446, 5.2) on top of the plaintext.
+            // At most 22 bytes per record of TLS 1.3 (RFC 8446, 5.2) in addition to the plaintext.
             #expect(socket.isWaiting && socket.waitingBytes > before && socket.waitingBytes <= before + 30 * 1100)
             return text
         }
@@ -70,7 +70,7 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `a peer that resets is noticed by the channel, never within writeNow`() async throws {
+    @Test func `a reset by the peer is noticed by the channel, never within writeNow`() async throws {
         let listener = try await Listener.start(.plain)
         let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         try listener.address.withSockAddr { address, size in
@@ -92,8 +92,9 @@ import Testing
 
     @Test(arguments: Listener.Door.allCases)
     func `the descriptor of a closed socket is never written to`(door: Listener.Door) async throws {
-        // The number of the closed descriptor is given to one end of a pair, twice: while the channel is still closing, from
-        // the promise of a write that it fails, and after it has closed. Other tests open files too, so it takes some tries.
+        // The number of the closed descriptor is given to one end of a socket pair, twice: while the channel is still closing,
+        // from the promise of a write that it fails, and after it has closed. Other tests open files too, so it takes several
+        // tries.
         for _ in 0..<50 {
             let (listener, connection, peer) = try await self.connect(door, sendBuffer: 4096, receiveBuffer: 4096)
             try await peer.channel.setOption(.autoRead, value: false).get()
@@ -110,7 +111,7 @@ import Testing
                     outcome.value = Self.strayBytes(at: number) { socket.writeNow("secret") }
                 }
                 connection.channel.writeAndFlush(ByteBuffer(string: piece), promise: promise)
-                // As the channel closes itself when the peer is gone: the handler learns of it from `channelInactive` only,
+                // The channel closes itself because the peer is gone: the handler learns that only from `channelInactive`,
                 // which comes after the promises.
                 try connection.channel.pipeline.syncOperations.context(handler: socket).close(promise: nil)
                 let later = Self.strayBytes(at: number) { socket.writeNow("secret") }
@@ -121,14 +122,14 @@ import Testing
             #expect(outcome.strayBytes == 0)
             if outcome.isReused { return }
         }
-        Issue.record("the number was never free")
+        Issue.record("the descriptor number was never free")
     }
 
-    /// Makes `number` name a socket of somebody else, does something, and returns how many bytes that somebody got.
+    /// Makes `number` refer to another socket, does something, and returns how many bytes that socket received.
     private static func strayBytes(at number: CInt, after body: () -> Void) -> (isReused: Bool, strayBytes: Int) {
         var ends: [CInt] = [0, 0]
         socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends)
-        // Of the two, one may have the number already; else a duplicate takes it if nobody else has.
+        // One of the two may have the number already; otherwise a duplicate gets it if it is still free.
         let copy = ends.contains(number) ? -1 : fcntl(ends[0], F_DUPFD, number)
         let isReused = ends.contains(number) || copy == number
         body()
@@ -138,7 +139,7 @@ import Testing
         return (isReused, count)
     }
 
-    @Test func `a channel that is no socket gets its bytes through the channel`() throws {
+    @Test func `a channel that is not a socket gets its bytes through the pipeline`() throws {
         let socket = SecureSocketHandler(loop: TLSLoop(), tls: nil)
         let channel = EmbeddedChannel(handler: socket)
         socket.writeNow("early ")
@@ -157,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: Listener.Door.allCases)
-    func `whoever asks to discard what is unsent is told when the kernel refuses`(door: Listener.Door) async throws {
+    func `a caller that discards unsent bytes learns when the kernel refuses`(door: Listener.Door) async throws {
         let (listener, connection, _) = try await self.connect(door)
         let answers = try await connection.run { socket -> [Bool] in
             let handle = try connection.channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
@@ -165,7 +166,7 @@ import Testing
             ) { $0 }
             let number = try #require(handle)
             var answers = [socket.setDiscardsUnsent(true)]
-            // For as long as two questions take, the number names a pipe: no socket, so setsockopt(2) fails with ENOTSOCK.
+            // During two system calls the number refers to a pipe: not a socket, so setsockopt(2) fails with ENOTSOCK.
             var ends: [CInt] = [0, 0]
             try #require(pipe(&ends) == 0)
             let own = dup(number)

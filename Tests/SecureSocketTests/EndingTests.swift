@@ -1,4 +1,4 @@
-// The ways a connection ends, and what each side is told.
+// The ways in which a connection ends, and what each side learns.
 
 import COpenSSL
 import NIOCore
@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct EndingTests {
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
-    func `a peer's close_notify is answered and the socket closed`(version: CInt) async throws {
+    func `a peer's close_notify is answered and the socket is closed`(version: CInt) async throws {
         let (listener, connection, peer) = try await self.connect(.init(version: version))
         try await peer.run {
             $0.send("last words")
@@ -21,14 +21,14 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `with half-closure allowed a close_notify ends the input only`() async throws {
+    @Test func `with half-closure a close_notify ends only the input`() async throws {
         let (listener, connection, peer) = try await self.connect(allowsHalfClosure: true)
         try await peer.run { $0.sayGoodbye() }
         try await connection.seen.until("inputClosed") { $0.events.contains("inputClosed") }
         try await connection.writeNow("the rest ")
         try await connection.write("of it")
         try await peer.seen.until("the rest") { $0.text == "the rest of it" }
-        // The end of the socket says the same once more, and is told nobody a second time.
+        // The end of the socket reports the same again, and is not passed on a second time.
         try await peer.channel.close(mode: .output).get()
         try await connection.channel.close().get()
         try await peer.seen.until("our close_notify") { $0.events.contains("closeNotify") }
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
-    func `our close says close_notify after what was written, and does not wait`(version: CInt) async throws {
+    func `our close sends close_notify after the written bytes and does not wait`(version: CInt) async throws {
         let (listener, connection, peer) = try await self.connect(.init(version: version))
         try await connection.run { socket in socket.writeNow("good") }
         connection.channel.write(ByteBuffer(string: "bye"), promise: nil)
@@ -48,7 +48,7 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `closing the output leaves the input open`() async throws {
+    @Test func `closing the output keeps the input open`() async throws {
         let (listener, connection, peer) = try await self.connect(allowsHalfClosure: true)
         try await connection.writeNow("over")
         try await connection.channel.close(mode: .output).get()
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a socket that ends without close_notify is passed on as the channel tells it`(half: Bool) async throws {
+    func `the end of a socket without close_notify is passed on as the channel reports it`(half: Bool) async throws {
         let (listener, connection, peer) = try await self.connect(allowsHalfClosure: half)
         try await peer.channel.close(mode: .output).get()
         let seen = try await connection.seen.until("the end") {
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a socket that ends during the handshake is closed without a word`(half: Bool) async throws {
+    func `a socket that ends during the handshake is closed silently`(half: Bool) async throws {
         let listener = try await Listener.start(allowsHalfClosure: half)
         let peer = try await Peer.connect(to: listener, nil)
         try await peer.sendRaw([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3])
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a reset is the channel's error and not one of TLS`(afterHandshake: Bool) async throws {
+    func `a reset is reported as a channel error, not as a TLS error`(afterHandshake: Bool) async throws {
         let listener = try await Listener.start()
         let peer = try await Peer.connect(to: listener, afterHandshake ? .init() : nil)
         let connection = try await listener.connection()
@@ -117,7 +117,7 @@ import Testing
             try await connection.channel.close().get()
             try await connection.channel.closeFuture.get()
         }
-        // The recorder's list is all that holds it now; forget that too.
+        // The recorder's list is now the only reference; drop it too.
         try await listener.forget()
         #expect(try await Loops.server.submit { weak.value.socket == nil }.get())
         try await listener.stop()

@@ -1,4 +1,4 @@
-// Connections that come about, with clients that are not ours: BoringSSL through NIOSSL, and libssl.
+// Successful connections with other TLS implementations: BoringSSL through NIOSSL, and libssl.
 
 import COpenSSL
 import NIOCore
@@ -10,7 +10,9 @@ import Testing
 
 @Suite struct HandshakeTests {
     @Test(arguments: [TLSVersion.tlsv12, .tlsv13])
-    func `a client of another library verifies the certificate and exchanges bytes`(version: TLSVersion) async throws {
+    func `a client with another TLS library verifies the certificate and exchanges bytes`(version: TLSVersion)
+        async throws
+    {
         let listener = try await Listener.start()
         var settings = TLSConfiguration.makeClientConfiguration()
         settings.minimumTLSVersion = version
@@ -33,7 +35,7 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `a client that offers only protocols we do not speak is not refused`() async throws {
+    @Test func `a client that offers only unknown ALPN protocols is accepted`() async throws {
         let listener = try await Listener.start()
         var settings = TLSConfiguration.makeClientConfiguration()
         settings.applicationProtocols = ["h2", "mqtt"]
@@ -47,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
-    func `a client certificate is not asked for, and one at hand does no harm`(version: CInt) async throws {
+    func `no client certificate is requested, and an available one does no harm`(version: CInt) async throws {
         let listener = try await Listener.start()
         let own = try CertificateFiles()
         let peer = try await Peer.connect(to: listener, .init(version: version, certificate: own))
@@ -60,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
-    func `a client that does not trust the certificate is told apart from a broken connection`(version: CInt)
+    func `a client that rejects the certificate is distinguished from a broken connection`(version: CInt)
         async throws
     {
         let listener = try await Listener.start()
@@ -79,7 +81,7 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `I6: a version before 1 point 2 is refused with an alert`() async throws {
+    @Test func `I6: TLS 1 point 1 and older are rejected with an alert`() async throws {
         let listener = try await Listener.start()
         // A ClientHello of TLS 1.1 with one cipher, as old devices send it (RFC 4346, 7.4.1.2).
         let hello: [UInt8] = [1, 0, 0, 41, 3, 2] + [UInt8](repeating: 7, count: 32) + [0, 0, 2, 0xC0, 0x13, 1, 0]
@@ -93,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
-    func `what is written before the handshake arrives after it, in order`(version: CInt) async throws {
+    func `bytes written before the handshake arrive after it, in order`(version: CInt) async throws {
         let drained = Signal(0)
         let context = try Loops.context.get()
         let written = Signal(false)
@@ -112,10 +114,10 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `with automatic reading off, one read is answered by bytes, however many the handshake takes`()
+    @Test func `without automatic reading, one read yields bytes, however many reads the handshake needs`()
         async throws
     {
-        /// Asks for bytes once.
+        /// Reads once.
         final class AsksOnce: ChannelInboundHandler {
             typealias InboundIn = ByteBuffer
             func channelActive(context: ChannelHandlerContext) { context.read() }

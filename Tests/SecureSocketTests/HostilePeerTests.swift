@@ -1,4 +1,4 @@
-// Peers that break the rules, or lean on them.
+// Peers that violate the protocol, or exploit it.
 
 import COpenSSL
 import NIOCore
@@ -7,7 +7,7 @@ import Testing
 @testable import SecureSocket
 
 @Suite struct HostilePeerTests {
-    /// Each with the alert that answers it; libssl says nothing to a peer that shows no sign of speaking TLS.
+    /// Each with the alert that answers it; libssl does not reply to a peer that shows no sign of TLS.
     static let openings: [(name: String, bytes: [UInt8], isAnswered: Bool)] = [
         ("garbage", (0..<600).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ 91) }, false),
         ("HTTP", Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8), false),
@@ -18,7 +18,7 @@ import Testing
     ]
 
     @Test(arguments: Self.openings.indices)
-    func `what is no ClientHello fails the handshake once and closes`(index: Int) async throws {
+    func `input that is not a ClientHello fails the handshake once and closes`(index: Int) async throws {
         let opening = Self.openings[index]
         let listener = try await Listener.start()
         let peer = try await Peer.connect(to: listener, nil)
@@ -57,7 +57,7 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `I6: renegotiation is refused`() async throws {
+    @Test func `I6: renegotiation is rejected`() async throws {
         let (listener, connection, peer) = try await self.connect(TLS1_2_VERSION)
         try await peer.run { $0.renegotiate() }
         let theirs = try await peer.seen.until("the refusal") { !$0.errors.isEmpty }
@@ -67,7 +67,7 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `new keys are agreed on in mid-stream`() async throws {
+    @Test func `keys are updated in mid-stream`() async throws {
         let (listener, connection, peer) = try await self.connect(TLS1_3_VERSION)
         var sent = ""
         for round in 0..<20 {
@@ -77,7 +77,7 @@ import Testing
                 $0.updateKeys()
                 $0.send(">")
             }
-            // Written in the same breath as the answer: a pipeline write under the old keys must go before it.
+            // Written together with the answer: a pipeline write under the old keys must come first.
             connection.channel.write(ByteBuffer(string: "]"), promise: nil)
             sent += "<\(round)>"
             let expected = sent
@@ -90,10 +90,10 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `a peer that asks for new keys and reads no answer is cut off`() async throws {
+    @Test func `a peer that requests key updates without reading the answers is disconnected`() async throws {
         let (listener, connection, peer) = try await self.connect(TLS1_3_VERSION, sendBuffer: 4096, receiveBuffer: 4096)
         try await peer.channel.setOption(.autoRead, value: false).get()
-        // Fill what the kernel takes, so that answers have to wait.
+        // Fill the kernel's buffers, so that answers must wait.
         try await connection.run { socket in
             let piece = String(repeating: "x", count: 8192)
             while !socket.isWaiting { socket.writeNow(piece) }

@@ -1,4 +1,4 @@
-// What becomes of a peer's new keys (RFC 8446, 4.6.3), where records are ours and where they are libssl's.
+// Key updates of a peer (RFC 8446, 4.6.3), with our own records and with libssl's.
 
 import COpenSSL
 import NIOCore
@@ -7,7 +7,7 @@ import Testing
 @testable import SecureSocket
 
 @Suite struct KeyUpdateTests {
-    /// A KeyUpdate is 5 bytes; what a record adds after its header is 17.
+    /// A KeyUpdate is 5 bytes; a record adds 17 after its header.
     private static let keyUpdateRecord = 5 + 17
 
     private static func talk(makesRecords: Bool = true) throws -> Talk {
@@ -26,7 +26,7 @@ import Testing
         talk.toServer()
     }
 
-    @Test func `B47: a peer that asks for our new keys gets them at once, and reads on`() throws {
+    @Test func `B47: a peer that requests a key update gets it immediately and reads on`() throws {
         let talk = try Self.talk()
         for turn in 0..<5 {
             Self.update(talk, SSL_KEY_UPDATE_REQUESTED)
@@ -40,7 +40,7 @@ import Testing
         #expect(talk.heard == "and back" && talk.reading == .open)
     }
 
-    @Test func `B47: a peer that takes new keys and asks for none gets no answer`() throws {
+    @Test func `B47: a peer that updates only its own keys gets no answer`() throws {
         let talk = try Self.talk()
         Self.update(talk, SSL_KEY_UPDATE_NOT_REQUESTED)
         #expect(talk.records.isEmpty)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `B47: a storm of new keys is closed at its bound`(makesRecords: Bool) throws {
+    func `B47: a storm of key updates closes the connection at the limit`(makesRecords: Bool) throws {
         let talk = try Self.talk(makesRecords: makesRecords)
         for _ in 0..<KeyUpdateBudget.most {
             Self.update(talk, SSL_KEY_UPDATE_NOT_REQUESTED)
@@ -67,7 +67,7 @@ import Testing
         #expect(takeErrorReason().contains("unexpected message"))
     }
 
-    @Test func `B47: a peer on a real socket that takes new keys on and on is cut off`() async throws {
+    @Test func `B47: a peer on a real socket that keeps updating its keys is disconnected`() async throws {
         let listener = try await Listener.start()
         let peer = try await Peer.connect(to: listener)
         try await peer.handshake()
@@ -82,7 +82,7 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `the bound is one of a minute`() {
+    @Test func `the limit applies to one minute`() {
         var budget = KeyUpdateBudget()
         let start = NIODeadline.uptimeNanoseconds(1)
         var isTaken: [Bool] = []

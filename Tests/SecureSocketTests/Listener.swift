@@ -1,5 +1,5 @@
-// The server of the tests: one loop and one `TLSLoop` for all of them, as in a gateway, so suites that run side by side
-// also show that connections do not disturb each other.
+// The server of the tests: one loop and one `TLSLoop` for all of them, as in a gateway, so that suites running in parallel also
+// show that connections do not affect each other.
 
 import NIOCore
 import NIOPosix
@@ -25,7 +25,7 @@ struct Connection: Sendable {
 
     var seen: Signal<Seen> { self.recorder.seen }
 
-    /// Does something on the loop of the socket.
+    /// Runs a body on the loop of the socket.
     @discardableResult
     func run<Result: Sendable>(_ body: @escaping @Sendable (SecureSocketHandler) throws -> Result) async throws
         -> Result
@@ -60,8 +60,8 @@ struct Listener: Sendable {
     }
 
     /// - Parameters:
-    ///   - tls: asked for each connection
-    ///   - sendBuffer: bytes that the kernel takes for one connection, about; small ones fill up soon
+    ///   - tls: called for each connection
+    ///   - sendBuffer: approximate size of the kernel's send buffer; a small one fills up quickly
     static func start(
         tls: @escaping @Sendable () throws -> TLSContext?, allowsHalfClosure: Bool = false, sendBuffer: Int? = nil,
         setUp: @escaping @Sendable (SecureSocketHandler, any Channel) -> Void = { _, _ in }
@@ -94,18 +94,18 @@ struct Listener: Sendable {
         return try await self.start(tls: { context }, allowsHalfClosure: allowsHalfClosure, sendBuffer: sendBuffer)
     }
 
-    /// The connection accepted as number `index`, from 0.
+    /// The accepted connection number `index`, from 0.
     func connection(_ index: Int = 0) async throws -> Connection {
         let all = try await self.connections.until("connection \(index)") { $0.count > index }
         return all[index]
     }
 
-    /// Drops what is known of the connections, on their loop.
+    /// Forgets the connections, on their loop.
     func forget() async throws {
         try await Loops.server.submit { self.connections.update { $0 = [] } }.get()
     }
 
-    /// Closes the port and everything it accepted.
+    /// Closes the port and every accepted connection.
     func stop() async throws {
         for connection in self.connections.value { connection.channel.close(promise: nil) }
         try await self.channel.close().get()

@@ -1,4 +1,4 @@
-// What the certificate's authority says of it, stapled to the handshake; the answers are made here, with libcrypto.
+// OCSP stapling. The responses are created here, with libcrypto.
 
 import COpenSSL
 import Foundation
@@ -8,7 +8,7 @@ import Testing
 @testable import SecureSocket
 
 @Suite struct OCSPTests {
-    /// An OCSP response about the certificate in `files`, signed by itself, that holds until `seconds` from now.
+    /// A self-signed OCSP response for the certificate in `files`, valid until `seconds` from now.
     private static func response(about files: CertificateFiles, until seconds: Int) throws -> [UInt8] {
         let certificateFile = BIO_new_file(files.certificatePath, "r")
         let keyFile = BIO_new_file(files.keyPath, "r")
@@ -40,7 +40,7 @@ import Testing
         return Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
     }
 
-    /// What a client that asks (`asks`) gets from a listener with this response.
+    /// What a client that requests it (`asks`) gets from a listener with this response.
     private static func stapled(_ context: TLSContext, asks: Bool = true) -> [UInt8]? {
         let talk = Talk(context) { client in
             if asks { SSL_ctrl(client, SSL_CTRL_SET_TLSEXT_STATUS_REQ_TYPE, Int(TLSEXT_STATUSTYPE_ocsp), nil) }
@@ -61,7 +61,7 @@ import Testing
             certificateChain: files.certificatePath, privateKey: files.keyPath, ocspResponse: path)
     }
 
-    @Test func `a client that asks gets the response as it stands in the file, and others get none`() throws {
+    @Test func `a client that requests stapling gets the response from the file, and others get none`() throws {
         let files = try CertificateFiles()
         let response = try Self.response(about: files, until: 3600)
         let context = try Self.context(files, response)
@@ -69,13 +69,13 @@ import Testing
         #expect(Self.stapled(context, asks: false) == nil)
     }
 
-    @Test func `a response that holds no more is not sent, and nobody is turned away for it`() throws {
+    @Test func `an expired response is not sent, and nobody is rejected because of it`() throws {
         let files = try CertificateFiles()
         let context = try Self.context(files, try Self.response(about: files, until: -60))
         #expect(Self.stapled(context) == nil)
     }
 
-    @Test func `a file that holds no response is refused with its name and a way to get one`() throws {
+    @Test func `a file without a response is rejected with its name and a way to get one`() throws {
         let files = try CertificateFiles()
         for bytes in [[], [1, 2, 3], Array("-----BEGIN".utf8)] as [[UInt8]] {
             #expect { try Self.context(files, bytes) } throws: { error in

@@ -1,5 +1,5 @@
-// The other end: a client whose every step a test can choose. Its TLS is libssl with memory BIOs, which allows what a polite
-// library does not: KeyUpdate, renegotiation, close_notify without the end of the socket, bytes that are no record.
+// The peer: a client whose every step a test controls. Its TLS is libssl with memory BIOs, which allows what other libraries
+// prevent: KeyUpdate, renegotiation, close_notify without closing the socket, bytes that are not a record.
 
 import COpenSSL
 import Glibc
@@ -17,9 +17,9 @@ final class LibsslClient: ChannelInboundHandler {
 
     struct Settings: Sendable {
         var version = TLS1_3_VERSION
-        /// Files of a certificate to offer, should it be asked for.
+        /// Files of a client certificate, in case one is requested.
         var certificate: CertificateFiles?
-        /// A session of before, to go on with.
+        /// An earlier session to resume.
         var session: ClientSession?
     }
 
@@ -30,7 +30,7 @@ final class LibsslClient: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var isComplete = false
     private var isEnded = false
-    /// How often the server asked for a certificate.
+    /// How often the server requested a certificate.
     let requests = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
 
     init(_ settings: Settings) {
@@ -54,7 +54,7 @@ final class LibsslClient: ChannelInboundHandler {
         if let session = settings.session { SSL_set_session(self.ssl, session.pointer) }
     }
 
-    /// What the server's ticket stands for; with TLS 1.3 only after something was read.
+    /// The session of the server's ticket; with TLS 1.3 only available after something was read.
     var session: ClientSession? { SSL_get1_session(self.ssl).map { ClientSession(pointer: $0) } }
     var isResumed: Bool { SSL_session_reused(self.ssl) == 1 }
 
@@ -79,7 +79,7 @@ final class LibsslClient: ChannelInboundHandler {
         self.pump()
     }
 
-    /// Lets libssl read what came, and sends what it has to say.
+    /// Lets libssl read the input, and sends its output.
     func pump() {
         ERR_clear_error()
         var plaintext = ByteBuffer()
@@ -123,7 +123,7 @@ final class LibsslClient: ChannelInboundHandler {
         self.sendOutput()
     }
 
-    /// Asks for new keys in both directions (RFC 8446, 4.6.3).
+    /// Requests key updates in both directions (RFC 8446, 4.6.3).
     func updateKeys() {
         SSL_key_update(self.ssl, SSL_KEY_UPDATE_REQUESTED)
         SSL_do_handshake(self.ssl)
@@ -153,7 +153,7 @@ final class LibsslClient: ChannelInboundHandler {
     }
 }
 
-/// A session that outlives its connection. `@unchecked`: libssl counts references atomically, and nobody changes it.
+/// A session that outlives its connection. `@unchecked`: libssl counts references atomically, and nothing modifies it.
 final class ClientSession: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -162,7 +162,7 @@ final class ClientSession: @unchecked Sendable {
     deinit { SSL_SESSION_free(self.pointer) }
 }
 
-/// A connected client with its recorder.
+/// A connected client and its recorder.
 struct Peer: Sendable {
     let channel: any Channel
     let tls: NIOLoopBound<LibsslClient>?
@@ -207,7 +207,7 @@ struct Peer: Sendable {
         }.get()
     }
 
-    /// Straight to the socket, past any TLS.
+    /// Writes directly to the socket, bypassing TLS.
     func sendRaw(_ bytes: [UInt8]) async throws {
         try await self.channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }

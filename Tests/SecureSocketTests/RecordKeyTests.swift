@@ -1,4 +1,4 @@
-// Keys of records that are made without libssl: derived as RFC 8448 shows it, or not at all.
+// Keys of records that are written without libssl: derived as in RFC 8448, or not at all.
 
 import COpenSSL
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import SecureSocket
 
 @Suite struct RecordKeyTests {
-    /// RFC 8448, 3: server_application_traffic_secret_0, and the key and the nonce that come of it.
+    /// RFC 8448, 3: server_application_traffic_secret_0, and the key and nonce derived from it.
     private static let secret: [UInt8] = [
         0xa1, 0x1a, 0xf9, 0xf0, 0x55, 0x31, 0xf8, 0x56, 0xad, 0x47, 0x11, 0x6b, 0x45, 0xa9, 0x50, 0x32, 0x82, 0x04,
         0xb4, 0xf4, 0x4b, 0xfb, 0x6b, 0x3a, 0x4b, 0x4f, 0x1f, 0x3f, 0xcb, 0x63, 0x16, 0x43,
@@ -25,16 +25,16 @@ import Testing
         return bytes
     }
 
-    @Test func `key and nonce are the ones of the standard's own example`() {
+    @Test func `key and nonce match the example in RFC 8448`() {
         #expect(Self.expanded("key", 16, by: EVP_sha256()) == Self.key)
         #expect(Self.expanded("iv", 12, by: EVP_sha256()) == Self.nonce)
     }
 
-    @Test func `where libcrypto makes no hash, no key comes of what the stack happens to hold`() {
+    @Test func `no key is derived from uninitialized memory when libcrypto fails`() {
         #expect(Self.expanded("key", 16, by: nil) == nil)
     }
 
-    @Test func `a block shorter than the key gives no key`() {
+    @Test func `a hash block shorter than the key yields no key`() {
         // SHA-1: 20 bytes.
         #expect(Self.expanded("key", 20, by: EVP_sha1()) != nil)
         #expect(Self.expanded("key", 32, by: EVP_sha1()) == nil)

@@ -1,4 +1,4 @@
-// Records of TLS 1.3 that are made without libssl, read by a libssl client in the same thread: no socket, every byte seen.
+// TLS 1.3 records that are written without libssl, read by a libssl client in the same thread: no socket, every byte visible.
 
 import COpenSSL
 import NIOCore
@@ -6,7 +6,7 @@ import Testing
 
 @testable import SecureSocket
 
-/// A server's connection and a client of libssl's, joined by memory.
+/// A server's connection and a libssl client, joined by memory.
 final class Talk {
     let loop = TLSLoop()
     let server: TLSConnection
@@ -14,10 +14,10 @@ final class Talk {
     private let settings: OpaquePointer
     private let input = BIO_new(BIO_s_mem())
     private let output = BIO_new(BIO_s_mem())
-    /// What the server has read, and how its last reading ended.
+    /// What the server has read, and the result of its last read.
     var heard = ""
     var reading = TLSConnection.Reading.open
-    /// What the server sent, by record: its length.
+    /// The length of each record that the server sent.
     var records: [Int] = []
 
     init(_ context: TLSContext, suite: String = "TLS_AES_128_GCM_SHA256", _ prepare: (OpaquePointer) -> Void = { _ in })
@@ -36,7 +36,7 @@ final class Talk {
         SSL_CTX_free(self.settings)
     }
 
-    /// Gives the server what the client has written, and the client what the server answers.
+    /// Passes the client's output to the server, and the server's to the client.
     @discardableResult
     func toServer() -> Int {
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
@@ -68,7 +68,7 @@ final class Talk {
         self.toClient()
     }
 
-    /// Everything there is for the client, or `nil` and libssl's reason.
+    /// Everything available to the client, or `nil` with libssl's reason.
     func read() -> [UInt8]? {
         var all: [UInt8] = []
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
@@ -93,7 +93,7 @@ final class Talk {
     }
 
     @Test(arguments: ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"])
-    func `a client reads our records, of every cipher suite and size`(suite: String) throws {
+    func `a client reads our records, with every cipher suite and size`(suite: String) throws {
         let talk = Talk(try Self.context(), suite: suite)
         talk.shakeHands()
         for count in [1, 2, 15, 16, 17, 200, 4096, 16_383, 16_384, 16_385, 50_000] {
@@ -106,7 +106,7 @@ final class Talk {
         #expect(talk.heard == "and back")
     }
 
-    @Test func `what libssl would have sent is the same length`() throws {
+    @Test func `our records have the same length as libssl's`() throws {
         let talks = try [true, false].map { Talk(try Self.context(makesRecords: $0)) }
         for talk in talks {
             talk.shakeHands()
@@ -118,7 +118,7 @@ final class Talk {
     }
 
     @Test(arguments: ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"])
-    func `new keys are taken before the old ones have been used too often`(suite: String) throws {
+    func `keys are updated before they are used too often`(suite: String) throws {
         let talk = Talk(try Self.context(mostRecords: 5), suite: suite)
         talk.shakeHands()
         talk.records = []
@@ -126,11 +126,11 @@ final class Talk {
             talk.say([UInt8(turn)])
             #expect(talk.read() == [UInt8(turn)])
         }
-        // A KeyUpdate is 5 bytes, one of ours is 1.
+        // A KeyUpdate is 5 bytes, our message is 1.
         #expect(talk.records.filter { $0 == 5 + 17 }.count == 4)
     }
 
-    @Test func `new keys that the client asks for, in between and in the breath of its handshake, are taken`() throws {
+    @Test func `key updates that the client requests, later or within its handshake, are performed`() throws {
         let talk = Talk(try Self.context())
         talk.shakeHands()
         for turn in 0..<10 {
@@ -154,7 +154,7 @@ final class Talk {
         #expect(hasty.read() == [1, 2, 3] && hasty.heard == "hasty")
     }
 
-    @Test func `goodbye is said once, and the client understands it`() throws {
+    @Test func `close_notify is sent once, and the client accepts it`() throws {
         let talk = Talk(try Self.context())
         talk.shakeHands()
         talk.say([1])
@@ -167,7 +167,7 @@ final class Talk {
         #expect(talk.loop.output.isEmpty)
     }
 
-    @Test func `a record that was tampered with ends the connection with an alert that the client can read`() throws {
+    @Test func `a forged record ends the connection with an alert that the client can read`() throws {
         let talk = Talk(try Self.context())
         talk.shakeHands()
         talk.say([1])
@@ -184,7 +184,7 @@ final class Talk {
         #expect([UInt8]([1]).withUnsafeBytes { talk.server.write($0) } != .encrypted)
     }
 
-    @Test func `a client that asked for small records gets small records`() throws {
+    @Test func `a client that requests small records gets small records`() throws {
         let talk = Talk(try Self.context()) { client in
             SSL_set_tlsext_max_fragment_length(client, UInt8(TLSEXT_max_fragment_length_512))
         }
@@ -196,7 +196,7 @@ final class Talk {
         #expect(talk.records.allSatisfy { $0 <= 512 + 17 })
     }
 
-    @Test func `connections of one loop have keys of their own`() throws {
+    @Test func `connections of one loop have separate keys`() throws {
         let context = try Self.context()
         let talks = (0..<20).map { _ in Talk(context) }
         talks.forEach { $0.shakeHands() }

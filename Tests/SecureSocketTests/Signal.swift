@@ -1,11 +1,11 @@
-// How a test waits: for something to have happened, never for time to have passed.
+// How tests wait: for an event, never for a time.
 
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A value that tests change from one place and await in another. A wait that lasts `boundSeconds` fails: it is there so that
-/// a broken test ends, and is far longer than any good one takes.
+/// A value that tests set in one place and await in another. A wait that exceeds `boundSeconds` fails: the limit only ends
+/// broken tests, and is far longer than any passing test takes.
 final class Signal<Value: Sendable>: Sendable {
     struct NeverHappened: Error, CustomStringConvertible {
         let what: String
@@ -38,7 +38,7 @@ final class Signal<Value: Sendable>: Sendable {
         for waiter in met { waiter.promise.succeed(value) }
     }
 
-    /// The value at the time when `condition` first held.
+    /// The value when `condition` first held.
     @discardableResult
     func until(_ what: String, _ condition: @escaping @Sendable (Value) -> Bool) async throws -> Value {
         let loop = MultiThreadedEventLoopGroup.singleton.any()
@@ -50,7 +50,7 @@ final class Signal<Value: Sendable>: Sendable {
         }
         if let met { promise.succeed(met) }
         let bound = loop.scheduleTask(in: .seconds(self.boundSeconds)) {
-            // A second completion of a promise is a mistake only in debug builds of NIO, and a race here: so look first.
+            // A second completion of a promise traps only in debug builds of NIO, and a race here, so check first.
             let isWaiting = self.state.withLockedValue { state in
                 let before = state.waiters.count
                 state.waiters.removeAll { $0.promise.futureResult === promise.futureResult }
@@ -63,7 +63,7 @@ final class Signal<Value: Sendable>: Sendable {
     }
 }
 
-/// What a pipeline saw, in order.
+/// What a pipeline received, in order.
 struct Seen: Sendable {
     var bytes: [UInt8] = []
     var events: [String] = []
@@ -74,7 +74,7 @@ struct Seen: Sendable {
     var text: String { String(decoding: self.bytes, as: UTF8.self) }
 }
 
-/// The last handler of a pipeline: notes everything.
+/// The last handler of a pipeline: records everything.
 final class Recorder: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
 

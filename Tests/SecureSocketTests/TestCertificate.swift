@@ -1,11 +1,11 @@
-// Certificates made while the tests run: ECDSA P-256, for "localhost", signed by themselves.
+// Certificates created while the tests run: ECDSA P-256, for "localhost", self-signed.
 
 import Crypto
 import Foundation
 import SwiftASN1
 import X509
 
-/// A folder of its own in the temporary one, gone with this object.
+/// A private temporary folder, deleted with this object.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -32,7 +32,7 @@ struct TestCertificate: Sendable {
     let certificatePEM: String
     let keyPEM: String
 
-    /// - Parameter validity: from when to when, seconds from now.
+    /// - Parameter validity: the validity period, in seconds from now.
     init(validity: ClosedRange<TimeInterval> = -60...3600) throws {
         let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
         let name = try DistinguishedName { CommonName("localhost") }
@@ -59,7 +59,7 @@ struct TestCertificate: Sendable {
     }
 }
 
-/// A certificate with its key, as files.
+/// A certificate and its key, as files.
 struct CertificateFiles: Sendable {
     let folder: TemporaryFolder
     let certificate: TestCertificate
@@ -73,7 +73,7 @@ struct CertificateFiles: Sendable {
         self.keyPath = try self.folder.write(self.certificate.keyPEM, to: "key.pem")
     }
 
-    /// Puts another pair, or something broken, in the place of the files.
+    /// Replaces the files with another pair, or with something broken.
     func replace(certificate: String, key: String) throws {
         try self.folder.write(certificate, to: "certificate.pem")
         try self.folder.write(key, to: "key.pem")

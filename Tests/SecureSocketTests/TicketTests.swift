@@ -1,4 +1,4 @@
-// Sessions that are resumed where they did not begin.
+// Sessions that are resumed on another gateway.
 
 import COpenSSL
 import Foundation
@@ -25,7 +25,7 @@ import Testing
         ).current
     }
 
-    /// Connects to a gateway of its own with these keys; returns whether a session was resumed, and the new one.
+    /// Connects to a separate gateway with these keys; returns whether a session was resumed, and the new one.
     private static func visit(
         _ ticketKeys: [String], _ version: CInt, _ session: ClientSession? = nil
     ) async throws -> (isResumed: Bool, session: ClientSession) {
@@ -34,12 +34,12 @@ import Testing
         let peer = try await Peer.connect(to: listener, .init(version: version, session: session))
         try await peer.handshake()
         let connection = try await listener.connection()
-        // The ticket of TLS 1.3 comes after the handshake, before the first bytes.
+        // The ticket of TLS 1.3 arrives after the handshake, before the first bytes.
         try await connection.writeNow("welcome")
         try await peer.seen.until("bytes") { $0.text == "welcome" }
         let isResumed = try await peer.run { $0.isResumed }
         let next = try #require(try await peer.run { $0.session })
-        // libssl's client forgets the session of a connection that ended without a word.
+        // libssl's client forgets the session of a connection that ended without close_notify.
         try await peer.run { $0.sayGoodbye() }
         try await peer.channel.close().get()
         try await listener.stop()
@@ -47,7 +47,8 @@ import Testing
     }
 
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
-    func `a client that lost one gateway resumes on another with the same key`(version: CInt) async throws {
+    func `a client that loses one gateway resumes its session on another with the same key`(version: CInt) async throws
+    {
         let keys = [try self.makeKey("a")]
         let first = try await Self.visit(keys, version)
         #expect(!first.isResumed)
@@ -56,26 +57,26 @@ import Testing
     }
 
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
-    func `a ticket of an older key is good until the key is taken away`(version: CInt) async throws {
+    func `a ticket of an older key is valid until that key is removed`(version: CInt) async throws {
         let (old, new) = (try self.makeKey("old"), try self.makeKey("new"))
         let first = try await Self.visit([old], version)
         let rotated = try await Self.visit([new, old], version, first.session)
         #expect(rotated.isResumed)
-        // The ticket was renewed under the newest key on the way.
+        // On the way, the ticket was renewed under the newest key.
         let after = try await Self.visit([new], version, rotated.session)
         #expect(after.isResumed)
         let gone = try await Self.visit([new], version, first.session)
         #expect(!gone.isResumed)
     }
 
-    @Test func `gateways without shared keys do not take each other's tickets, and serve the client all the same`()
+    @Test func `gateways without shared keys reject each other's tickets and still serve the client`()
         async throws
     {
         let first = try await Self.visit([], TLS1_3_VERSION)
         #expect(try await Self.visit([], TLS1_3_VERSION, first.session).isResumed == false)
     }
 
-    @Test func `a file that holds no key is refused with its name and a way to make one`() throws {
+    @Test func `a file without a key is rejected with its name and a way to create one`() throws {
         let short = try self.makeKey("short", bytes: 79)
         let long = try self.makeKey("long", bytes: 81)
         for file in [short, long, "/nowhere.key"] {
@@ -90,7 +91,7 @@ import Testing
         #expect(throws: TLSConfigurationError.self) { try Self.context(Array(repeating: key, count: 9)) }
     }
 
-    @Test func `keys are read again with the certificate`() async throws {
+    @Test func `ticket keys are reloaded with the certificate`() async throws {
         let files = try Loops.files.get()
         let key = try self.makeKey("key")
         let credentials = try TLSCredentials(

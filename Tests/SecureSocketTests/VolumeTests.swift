@@ -1,4 +1,4 @@
-// Much, in pieces of every size, to a reader that is slow: the bytes must be the same at the other end.
+// Large volumes, in chunks of every size, to a slow reader: the bytes must arrive unchanged.
 
 import Glibc
 import NIOCore
@@ -8,13 +8,13 @@ import Testing
 
 @testable import SecureSocket
 
-/// Bytes that say where they belong: a random block of a prime length, over and over.
+/// Bytes that reveal their position: a random block of a prime length, repeated.
 struct Stream: Sendable {
     static let block: [UInt8] = {
         var random = SeededRandom(state: 0xE1207)
         return (0..<65_521).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     }()
-    /// Two blocks, so that every piece of up to one block is in one place.
+    /// Two blocks, so that every chunk of up to one block is contiguous.
     static let blocks = block + block
     static let longestPieceBytes = block.count
 
@@ -38,7 +38,7 @@ struct SeededRandom: RandomNumberGenerator {
     }
 }
 
-/// Reads with automatic reading off, one piece and then, on a later turn of the loop, the next; compares as it goes.
+/// Reads with automatic reading off, one chunk per loop turn, and compares the bytes.
 final class SlowReader: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     struct Progress: Sendable {
@@ -83,7 +83,7 @@ final class SlowReader: ChannelInboundHandler {
     }
 }
 
-/// Writes the stream in random pieces, by random ways, until bytes wait; goes on when they are gone.
+/// Writes the stream in random chunks, by random methods, until bytes are queued, and continues when they are sent.
 final class Writer {
     static let total = 64 << 20
 
@@ -116,7 +116,7 @@ final class Writer {
             }
             self.position += count
             if !isDirect && Bool.random(using: &self.random) { self.channel.flush() }
-            // Sometimes more is added to what waits, so that both queues are in use.
+            // Sometimes more is added to the queued bytes, so that both queues are used.
             if self.socket.isWaiting && Int.random(in: 0..<4, using: &self.random) == 0 {
                 self.refusals.update { $0 += 1 }
                 return
@@ -143,7 +143,7 @@ final class Writer {
         }
         let seen = try await progress.until("64 MiB") { $0.count >= Writer.total || $0.isBroken }
         #expect(!seen.isBroken && seen.count == Writer.total)
-        #expect(refusals.value > 50, "the kernel refused often enough for the test to mean something")
+        #expect(refusals.value > 50, "the kernel must refuse often enough for a meaningful test")
         try await peer.channel.close().get()
         try await listener.stop()
     }

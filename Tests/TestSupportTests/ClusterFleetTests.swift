@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `a slot is what Redis says it is`() async throws {
+    @Test func `the hash slot of a key is the one that Redis computes`() async throws {
         try await withRedis(options: ["--cluster-enabled", "yes"]) { client, _ in
             for key in ["a", "job:{42}:position", "{}x", "x{", "a}b{c}", "{a}{b}", "{{a}}", "", "ключ"] {
                 let slot = try await client.run("CLUSTER", "KEYSLOT", key).integer
