@@ -190,7 +190,7 @@ package final class TripValidators {
             // What was the matter when travel mode was on before, or with another rider, is over.
             var annotations: [ValidationSummaryStore.Annotation] = isNew ? [.unavailable(nil), .sharing] : []
             if bound.value.loop.settings.arrivalStopsTravel { annotations.append(.stoppedByArrival(false)) }
-            guard !words.isEmpty else { return }
+            guard !annotations.isEmpty else { return }
             bound.value.loop.notes.note(key.job, annotations: annotations).whenFailure { _ in
                 if isNew { bound.value.entries[key]?.trip.noticeWasLost() }
             }
