@@ -21,7 +21,7 @@ package struct Watching: Sendable {
         /// The view is not here yet; `waiting` is what came meanwhile.
         case waiting
         /// The same, but more came than is kept: it has to be read again.
-        case waitingInVain
+        case waitingForNewSnapshot
         case live
     }
 
@@ -30,7 +30,7 @@ package struct Watching: Sendable {
     /// The newest version that was shown; of who has just come, the one it says that it has seen.
     package private(set) var seen: Int64?
     /// It was unsynchronised: only a view that was asked for since then will do, the one that is read for all.
-    package private(set) var awaitsRepair = false
+    package private(set) var needsResync = false
 
     /// Changes that wait for the view, at most; with more the zone is read again.
     package static let mostWaiting = 1_000
@@ -56,13 +56,13 @@ package struct Watching: Sendable {
             return .show
         case .waiting:
             guard self.waiting.count < Self.mostWaiting else {
-                self.phase = .waitingInVain
+                self.phase = .waitingForNewSnapshot
                 self.waiting = []
                 return .gap
             }
             self.waiting.append(change)
             return .pass
-        case .waitingInVain: return .pass
+        case .waitingForNewSnapshot: return .pass
         }
     }
 
@@ -76,7 +76,7 @@ package struct Watching: Sendable {
         let (isWhole, waited) = (self.phase == .waiting, self.waiting)
         self.phase = .live
         self.waiting = []
-        self.awaitsRepair = false
+        self.needsResync = false
         self.seen = version
         guard isWhole else { return nil }
         var (newest, frames) = (version, [[UInt8]]())
@@ -90,10 +90,10 @@ package struct Watching: Sendable {
     }
 
     /// Something may have been missed: from now on wait for a new view.
-    package mutating func unsynchronise() {
+    package mutating func invalidate() {
         self.phase = .waiting
         self.waiting = []
-        self.awaitsRepair = true
+        self.needsResync = true
     }
 }
 

@@ -42,7 +42,7 @@ import Testing
         _ = watching.change(Self.change(8, after: 7))
         #expect(watching.view(at: 4) == nil)
         #expect(watching.seen == 4)
-        watching.unsynchronise()
+        watching.invalidate()
         _ = watching.change(Self.change(9, after: 8))
         #expect(watching.view(at: 8) == [[9]])
         #expect(watching.seen == 9)
@@ -62,10 +62,10 @@ import Testing
 
     @Test func `a view that goes back is believed: the master is another one`() {
         var watching = Self.live(at: 20)
-        watching.unsynchronise()
-        #expect(watching.awaitsRepair && watching.seen == 20)
+        watching.invalidate()
+        #expect(watching.needsResync && watching.seen == 20)
         #expect(watching.view(at: 15) == [])
-        #expect(!watching.awaitsRepair && watching.seen == 15)
+        #expect(!watching.needsResync && watching.seen == 15)
         #expect(watching.change(Self.change(21, after: 15)) == .show)
     }
 
@@ -77,7 +77,7 @@ import Testing
 
     @Test func `who comes back has seen what it says, until a view says otherwise`() {
         var watching = Watching(since: 7)
-        #expect(watching.seen == 7 && !watching.isLive && !watching.awaitsRepair)
+        #expect(watching.seen == 7 && !watching.isLive && !watching.needsResync)
         #expect(watching.view(at: 9) == [])
         #expect(watching.seen == 9)
     }

@@ -18,7 +18,7 @@ final class Follower {
     let job: Int
     let gateway: Int
     var stage = Stage.away
-    var following = Following<Int>()
+    var following = FollowerSyncState<Int>()
     var awaiting: Channels = 0
     /// Tells what was asked before it left from what was asked after it came back.
     var attempt = 0

@@ -15,7 +15,7 @@ extension GatewayModel {
         follower.attempt += 1
         follower.stage = .authorising
         follower.wasShown = false
-        follower.following = Following()
+        follower.following = FollowerSyncState()
         follower.resumes = follower.status >= 0 && self.world.random.upTo(3) > 0
         self.world.trace(follower.job) { "f\(follower.index) comes\(follower.resumes ? " back" : "")" }
         let request = Request.authorise(follower: follower.index, attempt: follower.attempt)
@@ -66,7 +66,7 @@ extension GatewayModel {
         follower.early = nil
         // A repair was quicker, or will be the first thing it is shown.
         guard !follower.following.isLive else { return }
-        guard !follower.following.awaitsRepair || self.flaw == .believesOldSnapshot else { return }
+        guard !follower.following.needsResync || self.flaw == .believesOldSnapshot else { return }
         let view = self.world.views[view]
         self.oracle.shows(view, to: follower, isReset: view.isReset || !follower.resumes)
         if !self.synchronise(follower, view) { self.demand(follower.job) }
@@ -177,7 +177,7 @@ extension GatewayModel {
                 continue
             }
             let verdict = follower.following.status(
-                Following.Status(
+                FollowerSyncState.Status(
                     id: Int(message.id), previous: message.previous.map(Int.init), epoch: epochNames[message.epoch],
                     frame: message.frame))
             if verdict == .gap { isGap = true }
@@ -202,13 +202,13 @@ extension GatewayModel {
     private func demand(_ job: Int, within spread: UInt64 = 0) {
         guard self.rereading.repair(job, within: spread, now: self.world.now) else { return }
         self.world.trace(job) { "g\(self.index) demands a repair" }
-        for follower in self.table[job] { follower.following.unsynchronise() }
+        for follower in self.table[job] { follower.following.invalidate() }
     }
 
     func reread() {
         for read in self.rereading.due(now: self.world.now) {
             if read.purpose == .repair {
-                for follower in self.table[read.job] { follower.following.unsynchronise() }
+                for follower in self.table[read.job] { follower.following.invalidate() }
             } else if self.flaw == .neverReconciles {
                 _ = self.rereading.answered(read, .agrees, now: self.world.now)
                 continue
@@ -229,7 +229,7 @@ extension GatewayModel {
             guard self.rereading.answered(read, .agrees, now: now) else { return }
             var isGap = false
             for follower in followers where !follower.following.isLive {
-                guard follower.following.awaitsRepair || self.flaw == .resetsNewcomers else { continue }
+                guard follower.following.needsResync || self.flaw == .resetsNewcomers else { continue }
                 self.oracle.shows(view, to: follower, isReset: true)
                 if !self.synchronise(follower, view) { isGap = true }
             }

@@ -18,7 +18,7 @@ final class FollowedJob {
     unowned let session: Session
     /// What the client called the message that asked for it.
     let ref: MessageRef?
-    private var following = Following<StatusID>()
+    private var following = FollowerSyncState<StatusID>()
     /// Positions of the job may be shown at all: its rider is underway.
     private var isUnderway = true
     /// The follower was told that the rider shares its position.
@@ -58,10 +58,11 @@ final class FollowedJob {
     /// - Returns: whether to read it again.
     func shouldRereadFirstView() -> Bool {
         self.firstViewReads += 1
-        guard !self.hasSentSnapshot, self.following.waitsInVain, self.firstViewReads < Self.maxFirstViewReads else {
+        guard !self.hasSentSnapshot, self.following.needsNewSnapshot, self.firstViewReads < Self.maxFirstViewReads
+        else {
             return false
         }
-        self.following.waitAgain()
+        self.following.restartWaiting()
         self.newestPendingStatus = nil
         return true
     }
@@ -109,7 +110,9 @@ final class FollowedJob {
         if self.following.isLive, self.showsPositions { self.session.send(frame, .kept) }
     }
 
-    func offerStatus(_ event: StatusEvent, _ status: Following<StatusID>.Status) -> Following<StatusID>.StatusVerdict {
+    func offerStatus(_ event: StatusEvent, _ status: FollowerSyncState<StatusID>.Status)
+        -> FollowerSyncState<StatusID>.StatusVerdict
+    {
         let verdict = self.following.status(status)
         if verdict == .show {
             self.session.send(status.frame, .kept)
@@ -120,16 +123,16 @@ final class FollowedJob {
         return verdict
     }
 
-    func unsynchronise() {
+    func invalidate() {
         self.session.dropQueuedPosition(of: self.job)
-        self.following.unsynchronise()
+        self.following.invalidate()
     }
 
     /// As whom its person follows.
     var role: Role? { self.session.grant?.role }
 
     /// Only what was read since it was unsynchronised may be shown next.
-    var awaitsRepair: Bool { self.following.awaitsRepair }
+    var needsResync: Bool { self.following.needsResync }
 
     /// Shows the whole state, and what came while it was read; ends when it is not this person's to see any more.
     ///

@@ -70,7 +70,7 @@ package final class FollowerSession {
         }.whenComplete { result in
             let (session, followed) = bound.value
             let follower = session.follower
-            if case .success = result, follower.followed[job] === followed, !followed.awaitsRepair,
+            if case .success = result, follower.followed[job] === followed, !followed.needsResync,
                 followed.shouldRereadFirstView()
             {
                 return follower.read(followed, since: since, grant)
@@ -93,7 +93,7 @@ package final class FollowerSession {
             let message: ServerMessage =
                 view.isReset ? .reset(job: job, snapshot) : .subscribed(job: job, snapshot)
             // Its channel was lost while the view was read: the repair that is on its way is the first thing it is shown.
-            guard !followed.awaitsRepair else { break }
+            guard !followed.needsResync else { break }
             if !followed.sendSnapshot(view, Frame.text(message.encoded)) { self.loop.relay.resync(followed.job) }
         case .failure(is Unfollowed): break
         case .failure(let error):

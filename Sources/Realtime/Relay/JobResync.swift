@@ -62,7 +62,7 @@ final class JobResync {
     /// - Parameter spread: within how many ns to begin, at random; 0 for at once.
     func schedule(_ job: JobID, within spread: UInt64) {
         guard self.scheduler.repair(job, within: spread, now: Self.now) else { return }
-        for follower in self.followers(job) { follower.unsynchronise() }
+        for follower in self.followers(job) { follower.invalidate() }
         if spread == 0 { self.startDue() }
     }
 
@@ -76,7 +76,7 @@ final class JobResync {
             switch read.purpose {
             case .repair:
                 self.counts.add(.jobRepairResyncs)
-                for follower in self.followers(read.job) { follower.unsynchronise() }
+                for follower in self.followers(read.job) { follower.invalidate() }
                 self.jobs.view(read.job).whenComplete { bound.value.resynced(read, $0) }
             case .check:
                 self.counts.add(.jobCheckResyncs)
@@ -97,7 +97,7 @@ final class JobResync {
             let frame = Frame.text(ServerMessage.reset(job: job, view.snapshot(for: .customer)).encoded)
             var isWhole = true
             // Who has just come is about to be shown a view of its own.
-            for follower in self.followers(job) where follower.awaitsRepair {
+            for follower in self.followers(job) where follower.needsResync {
                 let own = follower.role == .customer ? nil : view.snapshot(for: follower.role)
                 var frame = own.map { Frame.text(ServerMessage.reset(job: job, $0).encoded) } ?? frame
                 if !follower.hasSentSnapshot, !follower.resumes {

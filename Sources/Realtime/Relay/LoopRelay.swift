@@ -251,7 +251,7 @@ package final class LoopRelay {
         // Who may see the job may have changed: until it is read again nothing of it is shown.
         guard !payload.elementsEqual(Self.assigned) else { return self.resync(job) }
         guard case .status(job, let event)? = ServerMessage(ours: payload) else { return self.events.refuse(channel) }
-        let status = Following<StatusID>.Status(
+        let status = FollowerSyncState<StatusID>.Status(
             id: event.id, previous: event.previous, epoch: event.epoch, frame: Frame.text(payload))
         var isGap = false
         if let reason = event.status.endOfTravel { self.arrivals.ended(job, because: reason) }

@@ -29,9 +29,9 @@ final class WatchedZone {
     var seen: Int64? { self.watching.seen }
     var isLive: Bool { self.watching.isLive }
     /// Only what was read since it was unsynchronised may be shown next.
-    var awaitsRepair: Bool { self.watching.awaitsRepair }
+    var needsResync: Bool { self.watching.needsResync }
 
-    func unsynchronise() { self.watching.unsynchronise() }
+    func invalidate() { self.watching.invalidate() }
 
     func offerChange(_ change: Watching.Change) -> Watching.Verdict {
         let verdict = self.watching.change(change)
@@ -92,7 +92,7 @@ final class WatcherSession {
         switch result {
         case .success(let view):
             // Its channel was lost meanwhile: the repair that is on its way is the first thing it is shown.
-            guard !watched.awaitsRepair else { break }
+            guard !watched.needsResync else { break }
             if !watched.sendView(at: view.version, Frame.text(view.encoded)) { self.relay.resync(watched.zone) }
         case .failure(let error):
             self.unwatch(watched)

@@ -50,7 +50,7 @@ final class ZoneResync {
     /// - Parameter spread: within how many ns to begin, at random; 0 for at once.
     func schedule(_ zone: ZoneID, within spread: UInt64) {
         guard self.scheduler.repair(zone, within: spread, now: Self.now) else { return }
-        for watcher in self.watchers(zone) { watcher.unsynchronise() }
+        for watcher in self.watchers(zone) { watcher.invalidate() }
         if spread == 0 { self.startDue() }
     }
 
@@ -72,7 +72,7 @@ final class ZoneResync {
     private func resync(_ read: ResyncScheduler<ZoneID>.Read) {
         self.counts.add(.zoneRepairResyncs)
         let watchers = self.watchers(read.job)
-        for watcher in watchers { watcher.unsynchronise() }
+        for watcher in watchers { watcher.invalidate() }
         // What was missed will do where all have seen the same, which is the rule; else the pool is shown to all.
         let seen = watchers.first?.seen
         let since = watchers.allSatisfy { $0.seen == seen } ? seen : nil
@@ -88,7 +88,7 @@ final class ZoneResync {
             let frame = Frame.text(PoolView(read.job, reading).encoded)
             var isWhole = true
             // Who has just come is about to be shown a view of its own.
-            for watcher in self.watchers(read.job) where watcher.awaitsRepair {
+            for watcher in self.watchers(read.job) where watcher.needsResync {
                 if !watcher.sendView(at: reading.version, frame) { isWhole = false }
             }
             if !isWhole { self.schedule(read.job, within: Self.rereadSpread) }

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Fanout
 
-@Suite struct FollowingTests {
-    private typealias View = Following<Int>
+@Suite struct FollowerSyncStateTests {
+    private typealias View = FollowerSyncState<Int>
 
     private static func status(_ id: Int, after previous: Int?, epoch: String = "e") -> View.Status {
         View.Status(id: id, previous: previous, epoch: epoch, frame: [UInt8(id)])
@@ -60,7 +60,7 @@ import Testing
         var view = View()
         _ = view.snapshot(position: 10, epoch: "e", status: 1)
         #expect(view.position(20, [20]) == true)
-        view.unsynchronise()
+        view.invalidate()
         #expect(view.position(21, [21]) == false)
         #expect(view.snapshot(position: 15, epoch: "e", status: 1)?.frames == [[21]])
         #expect(view.position(20, [20]) == false)
@@ -68,21 +68,21 @@ import Testing
 
     @Test func `who was unsynchronised awaits a repair until a snapshot is shown, who has just come does not`() {
         var view = View()
-        #expect(!view.awaitsRepair)
-        view.unsynchronise()
-        #expect(view.awaitsRepair && !view.isLive)
+        #expect(!view.needsResync)
+        view.invalidate()
+        #expect(view.needsResync && !view.isLive)
         _ = view.snapshot(position: nil, epoch: "e", status: 1)
-        #expect(!view.awaitsRepair && view.isLive)
+        #expect(!view.needsResync && view.isLive)
     }
 
     @Test func `B42: what can not be put in order is read again for who waits for it, and for nobody else`() {
         var view = View()
         #expect(view.tracking() == false)
-        #expect(view.waitsInVain)
+        #expect(view.needsNewSnapshot)
         // No gap: that would read the job again for all its followers, who would each be sent a reset.
         #expect(view.status(Self.status(2, after: 1)) == .pass)
-        view.waitAgain()
-        #expect(!view.waitsInVain && !view.isLive)
+        view.restartWaiting()
+        #expect(!view.needsNewSnapshot && !view.isLive)
         #expect(view.status(Self.status(3, after: 2)) == .pass)
         #expect(view.snapshot(position: nil, epoch: "e", status: 2)?.statuses.count == 1)
         #expect(view.isLive)

@@ -6,12 +6,12 @@
 // where it is `@inlinable public`; a `package` one goes through runtime metadata (decisions/public-generics.md).
 
 /// What a follower has seen of a job. `StatusID` grows with every status event.
-public struct Following<StatusID: Comparable> {
+public struct FollowerSyncState<StatusID: Comparable> {
     @usableFromInline enum Phase {
         /// The snapshot is not here yet. The newest position and all statuses that came meanwhile.
         case waiting(position: (id: UInt64, frame: [UInt8])?, statuses: [Status])
         /// The same, but what came can not be put in order with the snapshot: it has to be read again.
-        case waitingInVain
+        case waitingForNewSnapshot
         case live
     }
 
@@ -38,8 +38,8 @@ public struct Following<StatusID: Comparable> {
     /// of the job. Who has just come waits for a view of its own instead: that of a repair may have been asked for before
     /// it came, and what was published in between it has not heard.
     @inlinable
-    public var awaitsRepair: Bool { self.mustBeRepaired }
-    @usableFromInline var mustBeRepaired = false
+    public var needsResync: Bool { self.isResyncNeeded }
+    @usableFromInline var isResyncNeeded = false
 
     /// Statuses that wait for the snapshot, at most; with more the job is read again.
     @inlinable
@@ -67,7 +67,7 @@ public struct Following<StatusID: Comparable> {
         case .waiting(let position, let statuses):
             if id > position?.id ?? 0 { self.phase = .waiting(position: (id, frame), statuses: statuses) }
             return false
-        case .waitingInVain: return false
+        case .waitingForNewSnapshot: return false
         }
     }
 
@@ -81,23 +81,23 @@ public struct Following<StatusID: Comparable> {
             return .show
         case .waiting(let position, let statuses):
             guard statuses.count < Self.mostWaitingStatuses else {
-                self.phase = .waitingInVain
+                self.phase = .waitingForNewSnapshot
                 return .gap
             }
             self.phase = .waiting(position: position, statuses: statuses + [status])
             return .pass
         // The snapshot is not shown as it is anyway: nobody else has to read the job again for that.
-        case .waitingInVain: return .pass
+        case .waitingForNewSnapshot: return .pass
         }
     }
 
     /// The snapshot that is being read cannot be put in order with what came meanwhile.
     @inlinable
-    public var waitsInVain: Bool { if case .waitingInVain = self.phase { true } else { false } }
+    public var needsNewSnapshot: Bool { if case .waitingForNewSnapshot = self.phase { true } else { false } }
 
     /// Waits for another snapshot, asked for from now on: it includes what came until now.
     @inlinable
-    public mutating func waitAgain() { self.phase = .waiting(position: nil, statuses: []) }
+    public mutating func restartWaiting() { self.phase = .waiting(position: nil, statuses: []) }
 
     /// Whether a word on the positions as a whole (they begin, they end) is to be shown now. It has no id, so that only
     /// its place among what comes says what it means: while the snapshot is being read it can not be told which of the
@@ -105,12 +105,12 @@ public struct Following<StatusID: Comparable> {
     @inlinable
     public mutating func tracking() -> Bool {
         if self.isLive { return true }
-        self.phase = .waitingInVain
+        self.phase = .waitingForNewSnapshot
         return false
     }
 
     /// Frames that came while the snapshot was read, to be shown after it in this order.
-    public struct Waited: Hashable, Sendable {
+    public struct Buffered: Hashable, Sendable {
         public var statuses: [[UInt8]]
         public var position: [UInt8]?
 
@@ -131,11 +131,11 @@ public struct Following<StatusID: Comparable> {
     /// - Returns: what waited and is newer; `nil` when something is missing between the snapshot and what waited: read the
     ///   job again.
     @inlinable
-    public mutating func snapshot(position: UInt64?, epoch: String, status: StatusID) -> Waited? {
+    public mutating func snapshot(position: UInt64?, epoch: String, status: StatusID) -> Buffered? {
         let before = self.phase
-        if case .live = before { return Waited() }
+        if case .live = before { return Buffered() }
         self.phase = .live
-        self.mustBeRepaired = false
+        self.isResyncNeeded = false
         self.epoch = epoch
         self.lastStatus = status
         self.lastPosition = position ?? 0
@@ -149,9 +149,9 @@ public struct Following<StatusID: Comparable> {
             }
         }
         guard let waitingPosition, self.position(waitingPosition.id, waitingPosition.frame) else {
-            return Waited(statuses: frames)
+            return Buffered(statuses: frames)
         }
-        return Waited(statuses: frames, position: waitingPosition.frame)
+        return Buffered(statuses: frames, position: waitingPosition.frame)
     }
 
     /// Whether what was seen is what is: epoch and newest status of the job. Who waits for a snapshot agrees.
@@ -163,9 +163,9 @@ public struct Following<StatusID: Comparable> {
 
     /// Something may have been missed: from now on wait for a new snapshot.
     @inlinable
-    public mutating func unsynchronise() {
+    public mutating func invalidate() {
         self.phase = .waiting(position: nil, statuses: [])
-        self.mustBeRepaired = true
+        self.isResyncNeeded = true
     }
 
     /// The positions begin anew: another rider's, or those after travel mode was off.
@@ -173,7 +173,7 @@ public struct Following<StatusID: Comparable> {
     public mutating func forgetPosition() { self.lastPosition = 0 }
 }
 
-/// What becomes of a status for one follower. Not inside `Following`, where comparing two would need its metadata.
+/// What becomes of a status for one follower. Not inside `FollowerSyncState`, where comparing two would need its metadata.
 public enum FollowedStatusVerdict: Hashable, Sendable {
     case show
     /// It was seen, or waits for the snapshot.
