@@ -16,13 +16,13 @@ final class WatchedZone {
     unowned let session: Session
     /// What the client called the message that asked for it.
     let ref: MessageRef?
-    private var watching: Watching
+    private var watching: PoolSyncState
 
     init(zone: ZoneID, since version: Int64?, session: Session, ref: MessageRef?) {
         self.zone = zone
         self.ref = ref
         self.session = session
-        self.watching = Watching(since: version)
+        self.watching = PoolSyncState(since: version)
     }
 
     /// The newest version that it has seen.
@@ -33,7 +33,7 @@ final class WatchedZone {
 
     func invalidate() { self.watching.invalidate() }
 
-    func offerChange(_ change: Watching.Change) -> Watching.Verdict {
+    func offerChange(_ change: PoolSyncState.Change) -> PoolSyncState.Verdict {
         let verdict = self.watching.change(change)
         if verdict == .show { self.session.send(change.frame, .kept) }
         return verdict

@@ -75,7 +75,7 @@ final class ZoneRelay {
             return self.channels.refuse(channel)
         }
         self.counts.add(.messagesRelayed, watchers.count)
-        let offered = Watching.Change(
+        let offered = PoolSyncState.Change(
             version: change.version, previous: change.previous, frame: Frame.text(payload))
         var isGap = false
         for watcher in watchers where watcher.offerChange(offered) == .gap { isGap = true }

@@ -18,7 +18,7 @@ final class ZoneResync {
     private let counts: LoopCounts
     private let logger: Logger
     private var scheduler: ResyncScheduler<ZoneID>
-    private var looks: [ZoneID: PoolLook] = [:]
+    private var looks: [ZoneID: PoolConsistencyCheck] = [:]
 
     /// Who watches a zone here.
     var watchers: (ZoneID) -> ContiguousArray<WatchedZone> = { _ in [] }
@@ -115,7 +115,7 @@ final class ZoneResync {
     ) {
         switch result {
         case .success(let reading):
-            var look = self.looks[read.job] ?? PoolLook()
+            var look = self.looks[read.job] ?? PoolConsistencyCheck()
             let agrees =
                 self.oldestSeen(of: read.job).map {
                     look.agrees(

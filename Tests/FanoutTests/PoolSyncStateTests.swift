@@ -2,20 +2,20 @@ import Testing
 
 @testable import Fanout
 
-@Suite struct WatchingTests {
-    private static func change(_ version: Int64, after previous: Int64) -> Watching.Change {
-        Watching.Change(version: version, previous: previous, frame: [UInt8(truncatingIfNeeded: version)])
+@Suite struct PoolSyncStateTests {
+    private static func change(_ version: Int64, after previous: Int64) -> PoolSyncState.Change {
+        PoolSyncState.Change(version: version, previous: previous, frame: [UInt8(truncatingIfNeeded: version)])
     }
 
     /// Live, and all up to this version is seen.
-    private static func live(at version: Int64) -> Watching {
-        var watching = Watching(since: nil)
+    private static func live(at version: Int64) -> PoolSyncState {
+        var watching = PoolSyncState(since: nil)
         _ = watching.view(at: version)
         return watching
     }
 
     @Test func `what comes before the view waits, and only what is newer than it is shown, in order`() {
-        var watching = Watching(since: nil)
+        var watching = PoolSyncState(since: nil)
         for version in 3...6 as ClosedRange<Int64> {
             #expect(watching.change(Self.change(version, after: version - 1)) == .pass)
         }
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `a gap between the view and what waited shows none of it, and the next view goes on from the first`() {
-        var watching = Watching(since: nil)
+        var watching = PoolSyncState(since: nil)
         _ = watching.change(Self.change(5, after: 4))
         _ = watching.change(Self.change(8, after: 7))
         #expect(watching.view(at: 4) == nil)
@@ -49,11 +49,11 @@ import Testing
     }
 
     @Test func `more than may wait is not kept, and the zone is read again`() {
-        var watching = Watching(since: nil)
-        for version in 1...Int64(Watching.mostWaiting) {
+        var watching = PoolSyncState(since: nil)
+        for version in 1...Int64(PoolSyncState.mostWaiting) {
             #expect(watching.change(Self.change(version, after: version - 1)) == .pass)
         }
-        let next = Int64(Watching.mostWaiting) + 1
+        let next = Int64(PoolSyncState.mostWaiting) + 1
         #expect(watching.change(Self.change(next, after: next - 1)) == .gap)
         #expect(watching.change(Self.change(next + 1, after: next)) == .pass)
         #expect(watching.view(at: next + 1) == nil)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func `who comes back has seen what it says, until a view says otherwise`() {
-        var watching = Watching(since: 7)
+        var watching = PoolSyncState(since: 7)
         #expect(watching.seen == 7 && !watching.isLive && !watching.needsResync)
         #expect(watching.view(at: 9) == [])
         #expect(watching.seen == 9)
@@ -85,7 +85,7 @@ import Testing
     @Test func `any order of view and changes shows each change once, or says that it has to be read again`() {
         // All ways in which the view of any version can come among the changes 1 to 6, and one of them be lost.
         for (view, at, lost) in Self.orders {
-            var (watching, shown, isWhole) = (Watching(since: nil), [Int64](), true)
+            var (watching, shown, isWhole) = (PoolSyncState(since: nil), [Int64](), true)
             for version in 1...7 as ClosedRange<Int64> {
                 if version == at {
                     if let frames = watching.view(at: view) {
@@ -122,26 +122,26 @@ import Testing
 
 @Suite struct PoolLookTests {
     @Test func `who has seen all there is agrees`() {
-        var look = PoolLook()
+        var look = PoolConsistencyCheck()
         #expect(look.agrees(asked: 5, version: 5, isKnown: true, seen: 5) == true)
         // It saw more while the answer was on its way.
         #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 9) == true)
     }
 
     @Test func `what is on its way is waited for, whatever happens in the zone meanwhile`() {
-        var look = PoolLook()
+        var look = PoolConsistencyCheck()
         #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 5) == false)
         #expect(look.agrees(asked: 7, version: 90, isKnown: false, seen: 80) == true)
     }
 
     @Test func `what has not come by the second look is lost`() {
-        var look = PoolLook()
+        var look = PoolConsistencyCheck()
         #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 5) == false)
         #expect(look.agrees(asked: 5, version: 7, isKnown: true, seen: 6) == false)
     }
 
     @Test func `a master that has not heard of what was shown is another one`() {
-        var look = PoolLook()
+        var look = PoolConsistencyCheck()
         #expect(look.agrees(asked: 9, version: 7, isKnown: false, seen: 9) == false)
         #expect(look.agrees(asked: 9, version: 7, isKnown: false, seen: 9) == false)
     }

@@ -3,7 +3,7 @@
 // itself or what changed since a version; for the order both are the same: everything up to its version is known.
 
 /// What a watcher has seen of a zone.
-package struct Watching: Sendable {
+package struct PoolSyncState: Sendable {
     /// One change: its version grows, and names that of the change before it.
     package struct Change: Sendable {
         package let version: Int64
@@ -99,7 +99,7 @@ package struct Watching: Sendable {
 
 /// Whether watchers have seen what is. A zone may change all the time, so what a look finds and they have not seen
 /// may be on its way: it is expected, and the next look asks whether it has come.
-package struct PoolLook: Sendable {
+package struct PoolConsistencyCheck: Sendable {
     private var expected: Int64?
 
     package init() {}
