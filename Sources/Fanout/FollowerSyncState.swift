@@ -75,7 +75,7 @@ public struct FollowerSyncState<StatusID: Comparable> {
     public mutating func status(_ status: Status) -> StatusVerdict {
         switch self.phase {
         case .live:
-            if status.epoch == self.epoch, let lastStatus, status.id <= lastStatus { return .pass }
+            if status.epoch == self.epoch, let lastStatus, status.id <= lastStatus { return .skip }
             guard status.epoch == self.epoch, status.previous == self.lastStatus else { return .gap }
             self.lastStatus = status.id
             return .show
@@ -85,9 +85,9 @@ public struct FollowerSyncState<StatusID: Comparable> {
                 return .gap
             }
             self.phase = .waiting(position: position, statuses: statuses + [status])
-            return .pass
+            return .skip
         // The snapshot is not shown as it is anyway: nobody else has to read the job again for that.
-        case .waitingForNewSnapshot: return .pass
+        case .waitingForNewSnapshot: return .skip
         }
     }
 
@@ -144,7 +144,7 @@ public struct FollowerSyncState<StatusID: Comparable> {
         for waiting in statuses {
             switch self.status(waiting) {
             case .show: frames.append(waiting.frame)
-            case .pass: break
+            case .skip: break
             case .gap: return nil
             }
         }
@@ -177,7 +177,7 @@ public struct FollowerSyncState<StatusID: Comparable> {
 public enum FollowedStatusVerdict: Hashable, Sendable {
     case show
     /// It was seen, or waits for the snapshot.
-    case pass
+    case skip
     /// Something is missing before it: read the job again.
     case gap
 }

@@ -42,7 +42,7 @@ package struct PoolSyncState: Sendable {
     package enum Verdict: Hashable, Sendable {
         case show
         /// It was seen, or waits for the view.
-        case pass
+        case skip
         /// Something is missing before it: read the zone again.
         case gap
     }
@@ -50,7 +50,7 @@ package struct PoolSyncState: Sendable {
     package mutating func change(_ change: Change) -> Verdict {
         switch self.phase {
         case .live:
-            guard let seen, change.version > seen else { return .pass }
+            guard let seen, change.version > seen else { return .skip }
             guard change.previous == seen else { return .gap }
             self.seen = change.version
             return .show
@@ -61,8 +61,8 @@ package struct PoolSyncState: Sendable {
                 return .gap
             }
             self.waiting.append(change)
-            return .pass
-        case .waitingForNewSnapshot: return .pass
+            return .skip
+        case .waitingForNewSnapshot: return .skip
         }
     }
 

@@ -17,7 +17,7 @@ import Testing
     @Test func `what comes before the view waits, and only what is newer than it is shown, in order`() {
         var watching = PoolSyncState(since: nil)
         for version in 3...6 as ClosedRange<Int64> {
-            #expect(watching.change(Self.change(version, after: version - 1)) == .pass)
+            #expect(watching.change(Self.change(version, after: version - 1)) == .skip)
         }
         #expect(!watching.isLive)
         #expect(watching.view(at: 4) == [[5], [6]])
@@ -28,8 +28,8 @@ import Testing
     @Test func `a change is shown once, and one that is missing before it is a gap`() {
         var watching = Self.live(at: 10)
         #expect(watching.change(Self.change(12, after: 10)) == .show)
-        #expect(watching.change(Self.change(12, after: 10)) == .pass)
-        #expect(watching.change(Self.change(11, after: 10)) == .pass)
+        #expect(watching.change(Self.change(12, after: 10)) == .skip)
+        #expect(watching.change(Self.change(11, after: 10)) == .skip)
         #expect(watching.change(Self.change(15, after: 14)) == .gap)
         // It stays one until the zone is read again, and what was seen stays what was shown.
         #expect(watching.seen == 12)
@@ -51,11 +51,11 @@ import Testing
     @Test func `more than may wait is not kept, and the zone is read again`() {
         var watching = PoolSyncState(since: nil)
         for version in 1...Int64(PoolSyncState.mostWaiting) {
-            #expect(watching.change(Self.change(version, after: version - 1)) == .pass)
+            #expect(watching.change(Self.change(version, after: version - 1)) == .skip)
         }
         let next = Int64(PoolSyncState.mostWaiting) + 1
         #expect(watching.change(Self.change(next, after: next - 1)) == .gap)
-        #expect(watching.change(Self.change(next + 1, after: next)) == .pass)
+        #expect(watching.change(Self.change(next + 1, after: next)) == .skip)
         #expect(watching.view(at: next + 1) == nil)
         #expect(watching.change(Self.change(next + 2, after: next + 1)) == .show)
     }
@@ -97,7 +97,7 @@ import Testing
                 guard version != lost, version <= 6 else { continue }
                 switch watching.change(Self.change(version, after: version - 1)) {
                 case .show: shown.append(version)
-                case .pass: break
+                case .skip: break
                 case .gap: isWhole = false
                 }
             }

@@ -181,7 +181,7 @@ extension GatewayModel {
                     id: Int(message.id), previous: message.previous.map(Int.init), epoch: epochNames[message.epoch],
                     frame: message.frame))
             if verdict == .gap { isGap = true }
-            if verdict == .show || self.flaw == .showsTwice && verdict == .pass && follower.following.isLive {
+            if verdict == .show || self.flaw == .showsTwice && verdict == .skip && follower.following.isLive {
                 self.oracle.shows(status: index, to: follower)
             }
         }
