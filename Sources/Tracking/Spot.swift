@@ -63,8 +63,8 @@ package struct Reading: Hashable, Sendable {
     }
 
     /// At a spot that is no place for the same reason.
-    package init(_ stray: StrayFix) {
-        self.init(at: stray.at, spot: Spot(latitude: stray.fault == .zeroZero ? 0 : .infinity, longitude: 0))
+    package init(_ invalid: InvalidFix) {
+        self.init(at: invalid.at, spot: Spot(latitude: invalid.fault == .zeroZero ? 0 : .infinity, longitude: 0))
     }
 }
 

@@ -73,13 +73,13 @@ import Testing
             (#""lat":90.1,"lon":1"#, .outOfRange), (#""lat":-90.1,"lon":1"#, .outOfRange),
             (#""lat":1,"lon":180.1"#, .outOfRange), (#""lat":1e300,"lon":-180.1"#, .outOfRange),
             (#""lat":0,"lon":0"#, .zeroZero), (#""lat":-0.0,"lon":0e5"#, .zeroZero),
-        ] as [(String, StrayFix.Fault)])
-    func `T2: numbers that are no place make a stray reading, and are not kept`(
-        members: String, fault: StrayFix.Fault
+        ] as [(String, InvalidFix.Fault)])
+    func `T2: numbers that are no place make an invalid fix, and are not kept`(
+        members: String, fault: InvalidFix.Fault
     ) throws {
         let report = try #require(
             try self.report(Self.message(#"{"at":1700000000000,\#(members)},\#(Self.fix)"#)))
-        #expect(report.strays == [StrayFix(at: 1_700_000_000_000, fault: fault)] && report.fixes.count == 1)
+        #expect(report.invalidFixes == [InvalidFix(at: 1_700_000_000_000, fault: fault)] && report.fixes.count == 1)
         let again = try self.report(String(decoding: report.encoded, as: UTF8.self))
         #expect(again == report)
         #expect(try self.report(Self.fix(#""at":1700000000000,"# + members))?.fixes == [])

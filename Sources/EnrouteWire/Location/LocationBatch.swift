@@ -7,20 +7,21 @@ public struct LocationBatch: Hashable, Sendable {
     public var sequence: Int64?
     /// Further jobs that the same fixes are for, each once.
     public var alsoFor: [JobID]
-    /// In any order; with the strays 1 to `LocationReport.mostFixes`.
+    /// In any order; together with `invalidFixes` 1 to `LocationReport.mostFixes`.
     public var fixes: [Fix]
     /// Readings of no place, which are refused and counted.
-    public var strays: [StrayFix]
+    public var invalidFixes: [InvalidFix]
     /// As in a `LocationReport`.
     public var battery: Double?
 
     public init(
-        sequence: Int64? = nil, alsoFor: [JobID] = [], fixes: [Fix], strays: [StrayFix] = [], battery: Double? = nil
+        sequence: Int64? = nil, alsoFor: [JobID] = [], fixes: [Fix], invalidFixes: [InvalidFix] = [],
+        battery: Double? = nil
     ) {
         self.sequence = sequence
         self.alsoFor = alsoFor
         self.fixes = fixes
-        self.strays = strays
+        self.invalidFixes = invalidFixes
         self.battery = battery
     }
 
@@ -41,7 +42,7 @@ extension LocationBatch {
         var sequence: Int64?
         var others: [JobID] = []
         var fixes: [Fix] = []
-        var strays: [StrayFix] = []
+        var invalidFixes: [InvalidFix] = []
         var battery: Double?
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("seq") {
@@ -58,7 +59,7 @@ extension LocationBatch {
                 }
             } else if name.equals("fixes") {
                 try members.once(2)
-                (fixes, strays) = try reader.fixes(of: "a batch")
+                (fixes, invalidFixes) = try reader.fixes(of: "a batch")
             } else if name.equals("battery") {
                 try members.once(3)
                 battery = try reader.batteryLevel()
@@ -68,8 +69,8 @@ extension LocationBatch {
         }
         try reader.end()
         guard sequence ?? 0 >= 0 else { throw BadMessage("seq is a whole number from 0") }
-        guard !fixes.isEmpty || !strays.isEmpty else { throw BadMessage("fixes holds at least one fix") }
-        self.init(sequence: sequence, alsoFor: others, fixes: fixes, strays: strays, battery: battery)
+        guard !fixes.isEmpty || !invalidFixes.isEmpty else { throw BadMessage("fixes holds at least one fix") }
+        self.init(sequence: sequence, alsoFor: others, fixes: fixes, invalidFixes: invalidFixes, battery: battery)
     }
 
     /// Whether these bytes are JSON at all, as strictly as everywhere here: what tells a broken text from an impossible

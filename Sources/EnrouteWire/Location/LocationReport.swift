@@ -40,10 +40,10 @@ public struct LocationReport: Hashable, Sendable {
     public var alsoFor: [JobID] = []
     /// Counts the rider's reports; comes back in the answer.
     public var sequence: Int64
-    /// In any order; with the strays 1 to 50.
+    /// In any order; together with `invalidFixes` 1 to 50.
     public var fixes: [Fix]
     /// Readings of no place, which are refused and counted.
-    public var strays: [StrayFix]
+    public var invalidFixes: [InvalidFix]
     /// What is left in the phone's battery, 0 to 1; `nil` when it does not say, or is being charged.
     public var battery: Double?
     /// What the phone calls the message, which the answer repeats; read and written with the message (`ClientRequest`).
@@ -54,14 +54,14 @@ public struct LocationReport: Hashable, Sendable {
     public static let mostJobs = 10
 
     public init(
-        job: JobID, alsoFor: [JobID] = [], sequence: Int64, fixes: [Fix], strays: [StrayFix] = [],
+        job: JobID, alsoFor: [JobID] = [], sequence: Int64, fixes: [Fix], invalidFixes: [InvalidFix] = [],
         battery: Double? = nil
     ) {
         self.job = job
         self.alsoFor = alsoFor
         self.sequence = sequence
         self.fixes = fixes
-        self.strays = strays
+        self.invalidFixes = invalidFixes
         self.battery = battery
     }
 
@@ -86,7 +86,7 @@ extension LocationReport {
         var others: [JobID] = []
         var sequence: Int64?
         var fixes: [Fix] = []
-        var strays: [StrayFix] = []
+        var invalidFixes: [InvalidFix] = []
         var battery: Double?
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("job") {
@@ -111,7 +111,7 @@ extension LocationReport {
                 sequence = try reader.integer()
             } else if name.equals("fixes") {
                 try members.once(2)
-                (fixes, strays) = try reader.fixes(of: "a location message")
+                (fixes, invalidFixes) = try reader.fixes(of: "a location message")
             } else if name.equals("battery") {
                 try members.once(3)
                 battery = try reader.batteryLevel()
@@ -120,9 +120,10 @@ extension LocationReport {
             }
         }
         guard let sequence, sequence >= 0 else { throw BadMessage("location needs seq, a whole number from 0") }
-        guard !fixes.isEmpty || !strays.isEmpty else { throw BadMessage("location needs at least one fix") }
+        guard !fixes.isEmpty || !invalidFixes.isEmpty else { throw BadMessage("location needs at least one fix") }
         self.init(
-            job: try members.required(job, "job"), alsoFor: others, sequence: sequence, fixes: fixes, strays: strays,
+            job: try members.required(job, "job"), alsoFor: others, sequence: sequence, fixes: fixes,
+            invalidFixes: invalidFixes,
             battery: battery)
     }
 
@@ -135,7 +136,7 @@ extension LocationReport {
                 writer.texts("jobs", ([self.job] + self.alsoFor).map(\.text))
             }
             writer.field("seq", self.sequence)
-            let sent = self.fixes.map { SentFix.fix($0) } + self.strays.map { .stray($0) }
+            let sent = self.fixes.map { DecodedFix.fix($0) } + self.invalidFixes.map { .invalid($0) }
             writer.field("battery", self.battery, decimals: 2)
             writer.array("fixes", sent) { writer, fix in writer.object { fix.write(into: &$0) } }
         }
@@ -144,7 +145,7 @@ extension LocationReport {
 
 extension Fix {
     init(from reader: inout JSONReader) throws(BadMessage) {
-        guard case .fix(let fix) = try SentFix(from: &reader) else {
+        guard case .fix(let fix) = try DecodedFix(from: &reader) else {
             throw BadMessage("lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0")
         }
         self = fix

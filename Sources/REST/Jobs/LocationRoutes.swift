@@ -148,7 +148,7 @@ extension Routes {
             // Each time: the batch before this one may have gone to another gateway.
             return loop.restTrips.read(trip, again: true).map {
                 bound.value.restTrips.judge(
-                    batch.fixes, strays: batch.strays, battery: batch.battery, trip)
+                    batch.fixes, invalidFixes: batch.invalidFixes, battery: batch.battery, trip)
                     ?? ValidatedReport(judgement: .held)
             }
         }.get()

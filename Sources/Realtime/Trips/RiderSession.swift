@@ -65,7 +65,9 @@ package final class RiderSession {
             return self.session.refuse("location", report.job, .noSuchJob, report.ref)
         }
         let trip = TripValidators.Key(rider: grant.person, job: report.job)
-        guard let judged = self.trips.judge(report.fixes, strays: report.strays, battery: report.battery, trip)
+        guard
+            let judged = self.trips.judge(
+                report.fixes, invalidFixes: report.invalidFixes, battery: report.battery, trip)
         else {
             return self.validateLater(report, grant)
         }

@@ -56,25 +56,26 @@ struct TripState: Sendable {
     }
 
     /// - Parameters:
-    ///   - fixes: of one report; with `strays` one or more.
-    ///   - strays: those that are no place.
-    mutating func judge(_ fixes: [Fix], strays: [StrayFix] = [], received: FixJudge.Receipt) -> ValidatedReport {
+    ///   - fixes: of one report; with `invalidFixes` one or more.
+    ///   - invalidFixes: those that are no place.
+    mutating func judge(_ fixes: [Fix], invalidFixes: [InvalidFix] = [], received: FixJudge.Receipt) -> ValidatedReport
+    {
         let refuted = self.judge.counts.refused(.implausibleSpeed)
-        let judgement = self.judgement(fixes, strays, received)
+        let judgement = self.judgement(fixes, invalidFixes, received)
         return ValidatedReport(judgement: judgement, refutes: self.judge.counts.refused(.implausibleSpeed) > refuted)
     }
 
     private mutating func judgement(
-        _ fixes: [Fix], _ strays: [StrayFix], _ received: FixJudge.Receipt
+        _ fixes: [Fix], _ invalidFixes: [InvalidFix], _ received: FixJudge.Receipt
     ) -> ReportVerdict {
-        guard fixes.count + strays.count > 1 else {
-            switch self.judge.judge(fixes.first.map { Reading($0) } ?? Reading(strays[0]), received: received) {
+        guard fixes.count + invalidFixes.count > 1 else {
+            switch self.judge.judge(fixes.first.map { Reading($0) } ?? Reading(invalidFixes[0]), received: received) {
             case .accepted: return .publish(fixes[0])
             case .held: return .held
             case .refused(let reason): return .refused(reason)
             }
         }
-        let readings = fixes.map { Reading($0) } + strays.map { Reading($0) }
+        let readings = fixes.map { Reading($0) } + invalidFixes.map { Reading($0) }
         let verdicts = Array(zip(readings, self.judge.judge(readings, received: received)))
         func newest(_ isMeant: (FixVerdict) -> Bool) -> FixVerdict? {
             verdicts.filter { isMeant($0.1) }.max { $0.0.at < $1.0.at }?.1

@@ -52,7 +52,7 @@ package final class TripValidators {
     package init(loop: LoopState, most: Int) { (self.loop, self.most) = (loop, most) }
 
     /// - Returns: `nil` when what followers have been shown has to be read first.
-    package func judge(_ fixes: [Fix], strays: [StrayFix], battery: Double?, _ key: Key) -> ValidatedReport? {
+    package func judge(_ fixes: [Fix], invalidFixes: [InvalidFix], battery: Double?, _ key: Key) -> ValidatedReport? {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
         HotPath.pass(.tripValidators)
         let now = NIODeadline.now()
@@ -60,7 +60,7 @@ package final class TripValidators {
         self.scheduleCount(key)
         self.entries.values[index].trip.reportReceived(battery: battery)
         let judged = self.entries.values[index].trip.judge(
-            fixes, strays: strays, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
+            fixes, invalidFixes: invalidFixes, received: .init(monotonic: now.uptimeNanoseconds, wall: .now))
         if case .refused = judged.judgement { self.entries.values[index].trip.refused(now: now.uptimeNanoseconds) }
         return judged
     }

@@ -51,7 +51,8 @@ enum MessagesCheck {
         case (.location(let before), .location(let after)):
             try require(
                 before.job == after.job && before.sequence == after.sequence && before.fixes.count == after.fixes.count
-                    && before.strays == after.strays && zip(before.fixes, after.fixes).allSatisfy(self.isNear),
+                    && before.invalidFixes == after.invalidFixes
+                    && zip(before.fixes, after.fixes).allSatisfy(self.isNear),
                 "\(self.text(written)) is not the report it was")
         default: try require(again == message, "\(self.text(written)) is not the message it was")
         }

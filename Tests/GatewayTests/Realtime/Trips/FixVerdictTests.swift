@@ -225,16 +225,16 @@ import Testing
             try await gateway.connect("rider-1", .rider) { rider, answers in
                 try await rider.send(.travel(job: job, active: true))
                 _ = try await answers.travelAnswer()
-                let reports: [([Fix], [StrayFix], String)] = [
-                    ([], [StrayFix(at: now - 9000, fault: .zeroZero)], "bad_request zero_zero"),
-                    ([], [StrayFix(at: now - 8000, fault: .outOfRange)], "bad_request out_of_range"),
+                let reports: [([Fix], [InvalidFix], String)] = [
+                    ([], [InvalidFix(at: now - 9000, fault: .zeroZero)], "bad_request zero_zero"),
+                    ([], [InvalidFix(at: now - 8000, fault: .outOfRange)], "bad_request out_of_range"),
                     // The others of a report count, as far as they can.
-                    ([Self.fix(now - 7000)], [StrayFix(at: now - 6000, fault: .zeroZero)], "ok"),
-                    ([Self.fix(now - 7000)], [StrayFix(at: now - 5000, fault: .zeroZero)], "bad_request zero_zero"),
+                    ([Self.fix(now - 7000)], [InvalidFix(at: now - 6000, fault: .zeroZero)], "ok"),
+                    ([Self.fix(now - 7000)], [InvalidFix(at: now - 5000, fault: .zeroZero)], "bad_request zero_zero"),
                 ]
-                for (fixes, strays, expected) in reports {
+                for (fixes, invalidFixes, expected) in reports {
                     try await rider.send(
-                        .location(LocationReport(job: job, sequence: 1, fixes: fixes, strays: strays)))
+                        .location(LocationReport(job: job, sequence: 1, fixes: fixes, invalidFixes: invalidFixes)))
                     let answer = try await Self.answer(&answers)
                     #expect(answer == expected)
                 }

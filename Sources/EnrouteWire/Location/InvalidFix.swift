@@ -3,7 +3,7 @@
 // swapped, they may be where somebody is.
 
 /// One reading whose numbers are no place.
-public struct StrayFix: Hashable, Sendable {
+public struct InvalidFix: Hashable, Sendable {
     public enum Fault: Hashable, Sendable {
         /// Beyond a pole, or once around and more.
         case outOfRange
@@ -22,9 +22,9 @@ public struct StrayFix: Hashable, Sendable {
 }
 
 /// One reading as a phone sent it.
-enum SentFix {
+enum DecodedFix {
     case fix(Fix)
-    case stray(StrayFix)
+    case invalid(InvalidFix)
 
     init(from reader: inout JSONReader) throws(BadMessage) {
         var members = Members("a fix")
@@ -57,7 +57,7 @@ enum SentFix {
         guard let latitude, let longitude else { throw BadMessage("a fix needs lat and lon") }
         guard let place = Coordinate(latitude: latitude, longitude: longitude) else {
             let isInRange = (-90...90).contains(latitude) && (-180...180).contains(longitude)
-            self = .stray(StrayFix(at: at, fault: isInRange ? .zeroZero : .outOfRange))
+            self = .invalid(InvalidFix(at: at, fault: isInRange ? .zeroZero : .outOfRange))
             return
         }
         self = .fix(
@@ -69,29 +69,29 @@ enum SentFix {
         case .fix(let fix):
             writer.field("at", fix.at)
             fix.write(into: &writer)
-        case .stray(let stray):
-            writer.field("at", stray.at)
-            writer.field("lat", stray.latitude)
+        case .invalid(let invalid):
+            writer.field("at", invalid.at)
+            writer.field("lat", invalid.latitude)
             writer.field("lon", 0)
         }
     }
 }
 
 extension JSONReader {
-    /// The array `fixes` of a message or a batch: those that say a place, and the strays.
+    /// The array `fixes` of a message or a batch: those that say a place, and the invalidFixes.
     ///
     /// - Parameter message: what holds them, in the words of its refusal.
-    mutating func fixes(of message: StaticString) throws(BadMessage) -> (fixes: [Fix], strays: [StrayFix]) {
-        var (fixes, strays) = ([Fix](), [StrayFix]())
+    mutating func fixes(of message: StaticString) throws(BadMessage) -> (fixes: [Fix], invalidFixes: [InvalidFix]) {
+        var (fixes, invalidFixes) = ([Fix](), [InvalidFix]())
         try self.array { (reader) throws(BadMessage) in
-            guard fixes.count + strays.count < LocationReport.mostFixes else {
+            guard fixes.count + invalidFixes.count < LocationReport.mostFixes else {
                 throw BadMessage("\(message) holds at most \(LocationReport.mostFixes) fixes")
             }
-            switch try SentFix(from: &reader) {
+            switch try DecodedFix(from: &reader) {
             case .fix(let fix): fixes.append(fix)
-            case .stray(let stray): strays.append(stray)
+            case .invalid(let invalid): invalidFixes.append(invalid)
             }
         }
-        return (fixes, strays)
+        return (fixes, invalidFixes)
     }
 }
