@@ -34,7 +34,7 @@ import Testing
             .location(LocationReport(job: visit, sequence: 1, fixes: [fix])),
             .location(
                 LocationReport(
-                    job: visit, alsoFor: [other], sequence: 2,
+                    job: visit, otherJobs: [other], sequence: 2,
                     fixes: [
                         Fix(at: 1_795_248_619_626, place: Coordinate(latitude: -41.9029123, longitude: -12.4965)!),
                         Fix(

@@ -6,7 +6,7 @@ public struct LocationBatch: Hashable, Sendable {
     /// Counts the rider's batches; comes back in the answer. `nil` where the phone does not count.
     public var sequence: Int64?
     /// Further jobs that the same fixes are for, each once.
-    public var alsoFor: [JobID]
+    public var otherJobs: [JobID]
     /// In any order; together with `invalidFixes` 1 to `LocationReport.mostFixes`.
     public var fixes: [Fix]
     /// Readings of no place, which are refused and counted.
@@ -15,11 +15,11 @@ public struct LocationBatch: Hashable, Sendable {
     public var battery: Double?
 
     public init(
-        sequence: Int64? = nil, alsoFor: [JobID] = [], fixes: [Fix], invalidFixes: [InvalidFix] = [],
+        sequence: Int64? = nil, otherJobs: [JobID] = [], fixes: [Fix], invalidFixes: [InvalidFix] = [],
         battery: Double? = nil
     ) {
         self.sequence = sequence
-        self.alsoFor = alsoFor
+        self.otherJobs = otherJobs
         self.fixes = fixes
         self.invalidFixes = invalidFixes
         self.battery = battery
@@ -29,7 +29,7 @@ public struct LocationBatch: Hashable, Sendable {
     public var newest: Fix? { self.fixes.max { $0.at < $1.at } }
 
     /// The job of the path and the others: each once, at most `LocationReport.mostJobs`.
-    public func jobs(with job: JobID) -> [JobID] { [job] + self.alsoFor.filter { $0 != job } }
+    public func jobs(with job: JobID) -> [JobID] { [job] + self.otherJobs.filter { $0 != job } }
 }
 
 extension LocationBatch {
@@ -70,7 +70,7 @@ extension LocationBatch {
         try reader.end()
         guard sequence ?? 0 >= 0 else { throw BadMessage("seq is a whole number from 0") }
         guard !fixes.isEmpty || !invalidFixes.isEmpty else { throw BadMessage("fixes holds at least one fix") }
-        self.init(sequence: sequence, alsoFor: others, fixes: fixes, invalidFixes: invalidFixes, battery: battery)
+        self.init(sequence: sequence, otherJobs: others, fixes: fixes, invalidFixes: invalidFixes, battery: battery)
     }
 
     /// Whether these bytes are JSON at all, as strictly as everywhere here: what tells a broken text from an impossible

@@ -37,7 +37,7 @@ public struct LocationReport: Hashable, Sendable {
     public var job: JobID
     /// Further jobs that the same fixes are for: a rider underway with several tells of itself once. In the order of their
     /// stops, which come after that of `job`.
-    public var alsoFor: [JobID] = []
+    public var otherJobs: [JobID] = []
     /// Counts the rider's reports; comes back in the answer.
     public var sequence: Int64
     /// In any order; together with `invalidFixes` 1 to 50.
@@ -54,11 +54,11 @@ public struct LocationReport: Hashable, Sendable {
     public static let mostJobs = 10
 
     public init(
-        job: JobID, alsoFor: [JobID] = [], sequence: Int64, fixes: [Fix], invalidFixes: [InvalidFix] = [],
+        job: JobID, otherJobs: [JobID] = [], sequence: Int64, fixes: [Fix], invalidFixes: [InvalidFix] = [],
         battery: Double? = nil
     ) {
         self.job = job
-        self.alsoFor = alsoFor
+        self.otherJobs = otherJobs
         self.sequence = sequence
         self.fixes = fixes
         self.invalidFixes = invalidFixes
@@ -70,9 +70,9 @@ public struct LocationReport: Hashable, Sendable {
 
     /// The same for one job each.
     public var forEachJob: [LocationReport] {
-        ([self.job] + self.alsoFor).map { job in
+        ([self.job] + self.otherJobs).map { job in
             var report = self
-            (report.job, report.alsoFor) = (job, [])
+            (report.job, report.otherJobs) = (job, [])
             return report
         }
     }
@@ -122,7 +122,7 @@ extension LocationReport {
         guard let sequence, sequence >= 0 else { throw BadMessage("location needs seq, a whole number from 0") }
         guard !fixes.isEmpty || !invalidFixes.isEmpty else { throw BadMessage("location needs at least one fix") }
         self.init(
-            job: try members.required(job, "job"), alsoFor: others, sequence: sequence, fixes: fixes,
+            job: try members.required(job, "job"), otherJobs: others, sequence: sequence, fixes: fixes,
             invalidFixes: invalidFixes,
             battery: battery)
     }
@@ -130,10 +130,10 @@ extension LocationReport {
     /// The message as a rider sends it.
     public var encoded: [UInt8] {
         JSONWriter.message("location") { writer in
-            if self.alsoFor.isEmpty {
+            if self.otherJobs.isEmpty {
                 writer.field("job", self.job.text)
             } else {
-                writer.texts("jobs", ([self.job] + self.alsoFor).map(\.text))
+                writer.texts("jobs", ([self.job] + self.otherJobs).map(\.text))
             }
             writer.field("seq", self.sequence)
             let sent = self.fixes.map { DecodedFix.fix($0) } + self.invalidFixes.map { .invalid($0) }

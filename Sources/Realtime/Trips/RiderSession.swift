@@ -45,8 +45,8 @@ package final class RiderSession {
 
     func report(_ report: LocationReport, _ grant: Grant) {
         HotPath.pass(.riderSession)
-        self.stopSequence.stops = [report.job] + report.alsoFor
-        guard !report.alsoFor.isEmpty else { return self.reportOne(report, grant) }
+        self.stopSequence.stops = [report.job] + report.otherJobs
+        guard !report.otherJobs.isEmpty else { return self.reportOne(report, grant) }
         for one in report.forEachJob { self.reportOne(one, grant) }
     }
 

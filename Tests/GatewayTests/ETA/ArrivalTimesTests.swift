@@ -113,7 +113,7 @@ import Testing
                         try await rider.send(
                             .location(
                                 LocationReport(
-                                    job: jobs[0], alsoFor: Array(jobs.dropFirst()), sequence: 1,
+                                    job: jobs[0], otherJobs: Array(jobs.dropFirst()), sequence: 1,
                                     fixes: [Fix(at: Int64(Date.now.timeIntervalSince1970 * 1000), place: place)])))
                     }
                     var shown: [ServerMessage] = []

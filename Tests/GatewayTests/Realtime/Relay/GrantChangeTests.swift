@@ -250,7 +250,7 @@ import Testing
                         try await connection.send(
                             .location(
                                 LocationReport(
-                                    job: first, alsoFor: [second, off], sequence: Int64(step),
+                                    job: first, otherJobs: [second, off], sequence: Int64(step),
                                     fixes: [
                                         Fix(
                                             at: Int64(Date.now.timeIntervalSince1970 * 1000) + Int64(step),

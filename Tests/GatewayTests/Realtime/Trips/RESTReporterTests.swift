@@ -121,7 +121,7 @@ import Testing
             try await gateway.connect("rider-1", .rider) { rider, answers in
                 let fix = Fix(at: .now, place: Coordinate(latitude: 41.89, longitude: 12.5)!, accuracyMeters: 5)
                 var report = LocationReport(job: JobID("job-1")!, sequence: 1, fixes: [fix])
-                report.alsoFor = [JobID("job-2")!]
+                report.otherJobs = [JobID("job-2")!]
                 try await rider.send(.location(report))
                 for _ in 0..<2 {
                     _ = try await answers.first { if case .ok("location", _, _, _, _) = $0 { true } else { nil } }
