@@ -18,13 +18,14 @@ package struct TripScore: Sendable {
     /// - Parameter readings: of one trip, oldest first.
     /// - Returns: `nil` without two readings that are accepted.
     package init?(_ readings: [Reading], detour: DetourFactor = DetourFactor()) {
-        var judge = FixJudge()
+        var validator = LocationValidator()
         let accepted = readings.filter { reading in
-            let receipt = FixJudge.Receipt(monotonic: UInt64(clamping: reading.at) &* 1_000_000, wall: reading.at)
-            if case .accepted = judge.judge(reading, received: receipt) { return true }
+            let receipt = LocationValidator.Receipt(
+                monotonic: UInt64(clamping: reading.at) &* 1_000_000, wall: reading.at)
+            if case .accepted = validator.validate(reading, received: receipt) { return true }
             return false
         }
-        self.counts = judge.counts
+        self.counts = validator.counts
         guard accepted.count > 1, let first = accepted.first, let destination = accepted.last?.spot,
             let arrival = accepted.firstIndex(where: { $0.spot.meters(to: destination) <= Self.arrivalMeters })
         else { return nil }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct CostTests {
     /// All that one job keeps.
     private struct Job {
-        var judge = FixJudge()
+        var validator = LocationValidator()
         var estimator = TravelEstimator()
         var fence: Geofence
         var rate = ReportRate()
@@ -15,8 +15,8 @@ import Testing
         init(destination: Spot) { self.fence = Geofence(destination: destination) }
 
         mutating func take(_ reading: Reading) -> Bool {
-            let receipt = FixJudge.Receipt(reading)
-            guard case .accepted = self.judge.judge(reading, received: receipt) else { return false }
+            let receipt = LocationValidator.Receipt(reading)
+            guard case .accepted = self.validator.validate(reading, received: receipt) else { return false }
             self.estimator.observe(reading)
             _ = self.fence.observe(reading)
             let meters = reading.spot.meters(to: self.fence.destination)

@@ -6,18 +6,18 @@ import Testing
 @Suite struct RecordedTripTests {
     /// How often a trip turns stale, and live again, between its first reading and its last.
     private static func changes(_ readings: [Reading]) -> (stale: Int, back: Int) {
-        var (judge, stale, back, state) = (FixJudge(), 0, 0, ViewState.waiting)
+        var (validator, stale, back, state) = (LocationValidator(), 0, 0, ViewState.waiting)
         func look(_ now: UInt64) {
-            let next = ViewFacts(isTravelling: true, shownAt: judge.shownAt).state(now: now)
+            let next = ViewFacts(isTravelling: true, shownAt: validator.shownAt).state(now: now)
             if next == .stale, state == .live { stale += 1 }
             if next == .live, state == .stale { back += 1 }
             state = next
         }
         for reading in readings {
-            let receipt = FixJudge.Receipt(reading)
+            let receipt = LocationValidator.Receipt(reading)
             // What the timer of the deadline sees, just before the reading comes.
             look(receipt.monotonic - 1)
-            _ = judge.judge(reading, received: receipt)
+            _ = validator.validate(reading, received: receipt)
             look(receipt.monotonic)
         }
         return (stale, back)
@@ -29,19 +29,19 @@ import Testing
     }
 
     private static func isFaultless(_ readings: [Reading]) -> Bool {
-        var judge = FixJudge()
-        return readings.allSatisfy { judge.judge($0) == .accepted(.onward) }
+        var validator = LocationValidator()
+        return readings.allSatisfy { validator.validate($0) == .accepted(.onward) }
     }
 
     /// m/s from one accepted reading to the next, the most; and how many were accepted.
     private static func fastest(_ readings: [Reading]) -> (metersPerSecond: Double, accepted: Int) {
-        var (judge, last, most) = (FixJudge(), Reading?.none, 0.0)
+        var (validator, last, most) = (LocationValidator(), Reading?.none, 0.0)
         for reading in readings {
-            guard case .accepted = judge.judge(reading) else { continue }
+            guard case .accepted = validator.validate(reading) else { continue }
             if let last { most = max(most, last.spot.meters(to: reading.spot) / (Double(reading.at - last.at) / 1000)) }
             last = reading
         }
-        return (most, judge.counts.accepted)
+        return (most, validator.counts.accepted)
     }
 
     @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
@@ -94,14 +94,14 @@ import Testing
     /// Of a trip with the story's cap of four hours: what is accepted after it, and what is seen at its end.
     private static func capped(_ readings: [Reading]) -> (lateAccepted: Int, end: ViewState, refused: Int) {
         let cap: Int64 = 4 * 3600 * 1000
-        var (judge, lateAccepted) = (FixJudge(), 0)
+        var (validator, lateAccepted) = (LocationValidator(), 0)
         for reading in readings {
             let isOver = reading.at - readings[0].at >= cap
-            let verdict = judge.judge(reading, isTravelling: !isOver, received: .init(reading))
+            let verdict = validator.validate(reading, isTravelling: !isOver, received: .init(reading))
             if isOver, case .accepted = verdict { lateAccepted += 1 }
         }
-        let end = ViewFacts(end: .timeLimit, isTravelling: false, shownAt: judge.shownAt)
-        return (lateAccepted, end.state(now: .max), judge.counts.refused(.travelModeOff))
+        let end = ViewFacts(end: .timeLimit, isTravelling: false, shownAt: validator.shownAt)
+        return (lateAccepted, end.state(now: .max), validator.counts.refused(.travelModeOff))
     }
 
     @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))

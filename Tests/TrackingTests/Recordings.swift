@@ -34,7 +34,7 @@ extension Reading {
     }
 }
 
-extension FixJudge.Receipt {
+extension LocationValidator.Receipt {
     /// Received the moment it was taken, by a clock like the phone's.
     init(_ reading: Reading, lateMilliseconds: Int64 = 0) {
         let at = reading.at + lateMilliseconds
@@ -42,7 +42,7 @@ extension FixJudge.Receipt {
     }
 }
 
-extension FixJudge {
+extension LocationValidator {
     /// Of readings that come as they are taken.
-    mutating func judge(_ reading: Reading) -> FixVerdict { self.judge(reading, received: Receipt(reading)) }
+    mutating func validate(_ reading: Reading) -> FixVerdict { self.validate(reading, received: Receipt(reading)) }
 }

@@ -56,7 +56,7 @@ import Testing
 
     /// A phone that reads once a second and sends as often as it was asked to.
     private static func travel(_ trip: [Reading], followed: Bool) -> (saved: Double, greatestError: Double) {
-        var (rate, judge, sent, greatest) = (ReportRate(), FixJudge(), 0, 0.0)
+        var (rate, validator, sent, greatest) = (ReportRate(), LocationValidator(), 0, 0.0)
         let destination = trip[trip.count - 1].spot
         var last: Reading?
         for reading in trip {
@@ -65,7 +65,7 @@ import Testing
                 continue
             }
             sent += 1
-            guard case .accepted = judge.judge(reading) else { continue }
+            guard case .accepted = validator.validate(reading) else { continue }
             let seconds = last.map { Double(reading.at - $0.at) / 1000 } ?? 1
             let speed = last.map { $0.spot.meters(to: reading.spot) / seconds } ?? 0
             last = reading

@@ -25,7 +25,7 @@ package struct RealtimeSettings: Sendable {
     /// Travel mode is switched off when a rider stands at the door; else that is only told.
     package var arrivalStopsTravel = false
     /// What of a rider's readings is believed.
-    package var judge = FixJudge.Bounds()
+    package var validation = LocationValidator.Bounds()
     package var overload = OverloadBounds()
     /// Balancers whose `X-Forwarded-For` is believed.
     package var trustedProxies = TrustedProxies.none

@@ -29,7 +29,7 @@ package struct ValidatedReport: Hashable, Sendable {
 
 /// What is known of a trip.
 struct TripState: Sendable {
-    private(set) var judge: FixJudge
+    private(set) var validator: LocationValidator
     /// What was noted of its verdicts already.
     private var noted = VerdictCounts()
     private var geofence: Geofence?
@@ -50,33 +50,37 @@ struct TripState: Sendable {
     private(set) var batteryPercent: Int?
 
     /// - Parameter freshFor: after so long what followers were shown last is called old, ns.
-    init(bounds: FixJudge.Bounds, freshFor: UInt64 = ViewFacts.freshness) {
-        self.judge = FixJudge(bounds: bounds)
+    init(bounds: LocationValidator.Bounds, freshFor: UInt64 = ViewFacts.freshness) {
+        self.validator = LocationValidator(bounds: bounds)
         self.unavailability = Unavailability(freshFor: freshFor)
     }
 
     /// - Parameters:
     ///   - fixes: of one report; with `invalidFixes` one or more.
     ///   - invalidFixes: those that are no place.
-    mutating func judge(_ fixes: [Fix], invalidFixes: [InvalidFix] = [], received: FixJudge.Receipt) -> ValidatedReport
+    mutating func judge(_ fixes: [Fix], invalidFixes: [InvalidFix] = [], received: LocationValidator.Receipt)
+        -> ValidatedReport
     {
-        let refuted = self.judge.counts.refused(.implausibleSpeed)
+        let refuted = self.validator.counts.refused(.implausibleSpeed)
         let judgement = self.judgement(fixes, invalidFixes, received)
-        return ValidatedReport(judgement: judgement, refutes: self.judge.counts.refused(.implausibleSpeed) > refuted)
+        return ValidatedReport(
+            judgement: judgement, refutes: self.validator.counts.refused(.implausibleSpeed) > refuted)
     }
 
     private mutating func judgement(
-        _ fixes: [Fix], _ invalidFixes: [InvalidFix], _ received: FixJudge.Receipt
+        _ fixes: [Fix], _ invalidFixes: [InvalidFix], _ received: LocationValidator.Receipt
     ) -> ReportVerdict {
         guard fixes.count + invalidFixes.count > 1 else {
-            switch self.judge.judge(fixes.first.map { Reading($0) } ?? Reading(invalidFixes[0]), received: received) {
+            switch self.validator.validate(
+                fixes.first.map { Reading($0) } ?? Reading(invalidFixes[0]), received: received)
+            {
             case .accepted: return .publish(fixes[0])
             case .held: return .held
             case .refused(let reason): return .refused(reason)
             }
         }
         let readings = fixes.map { Reading($0) } + invalidFixes.map { Reading($0) }
-        let verdicts = Array(zip(readings, self.judge.judge(readings, received: received)))
+        let verdicts = Array(zip(readings, self.validator.validate(readings, received: received)))
         func newest(_ isMeant: (FixVerdict) -> Bool) -> FixVerdict? {
             verdicts.filter { isMeant($0.1) }.max { $0.0.at < $1.0.at }?.1
         }
@@ -98,11 +102,11 @@ struct TripState: Sendable {
     }
 
     /// Redis refused what was accepted here.
-    mutating func overrule(_ reason: FixRefusal) { self.judge.overrule(reason) }
+    mutating func overrule(_ reason: FixRefusal) { self.validator.overrule(reason) }
 
     /// Travel mode was switched: what was shown is no measure of what comes.
     mutating func restart() {
-        self.judge.reset()
+        self.validator.reset()
         self.unavailability.stopped()
         self.isStarted = false
         (self.noticedReason, self.isFollowed, self.metersToGo) = (nil, false, nil)
@@ -178,13 +182,13 @@ struct TripState: Sendable {
         guard let location = view.snapshot.location else { return }
         let age = UInt64(clamping: view.snapshot.positionAgeMilliseconds ?? 0) * 1_000_000
         let shownAt = now - min(now, age)
-        self.judge.resume(from: Reading(location.fix), at: shownAt)
+        self.validator.resume(from: Reading(location.fix), at: shownAt)
         self.unavailability.resumed(shownAt: shownAt)
     }
 
     /// What is to be noted since the last time.
     mutating func takeCounts() -> [(verdict: FixVerdictName, count: Int)] {
-        let (before, counts) = (self.noted, self.judge.counts)
+        let (before, counts) = (self.noted, self.validator.counts)
         guard counts != before else { return [] }
         self.noted = counts
         return FixVerdictName.allCases.compactMap { name in

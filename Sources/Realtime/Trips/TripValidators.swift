@@ -102,7 +102,7 @@ package final class TripValidators {
             self.count(oldest.key)
             self.entries[oldest.key] = nil
         }
-        let trip = TripState(bounds: self.loop.settings.judge, freshFor: UInt64(self.freshness.nanoseconds))
+        let trip = TripState(bounds: self.loop.settings.validation, freshFor: UInt64(self.freshness.nanoseconds))
         let entry = Entry(trip: trip, usedAt: .now())
         self.entries[key] = entry
         return entry

@@ -75,7 +75,7 @@ struct ReplayCommand: AsyncParsableCommand {
             )
             for warning in journey.warnings { self.warn(warning) }
             let metersPerSecond = journey.averageMetersPerSecond * self.speed
-            if metersPerSecond > FixJudge.Bounds().fastestMetersPerSecond {
+            if metersPerSecond > LocationValidator.Bounds().fastestMetersPerSecond {
                 self.warn(
                     "this is \(Int(metersPerSecond)) m/s on average: a gateway holds back what is faster than 60 m/s unless "
                         + "ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS allows it")

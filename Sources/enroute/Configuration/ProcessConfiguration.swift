@@ -156,7 +156,7 @@ struct ProcessConfiguration {
         settings.limits = try self.limits()
         settings.freshness = .seconds(
             try self.integer("ENROUTE_TRACKING_STALE_AFTER_SECONDS", in: 1...3_600, default: 30))
-        settings.judge.fastestMetersPerSecond = Double(
+        settings.validation.fastestMetersPerSecond = Double(
             try self.integer("ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS", in: 1...100_000, default: 60))
         settings.arrivalStopsTravel =
             try self.choice("ENROUTE_TRACKING_STOP_SHARING_ON_ARRIVAL", ["off", "on"]) == "on"

@@ -14,7 +14,7 @@ import Testing
         (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1000, 1000)
         settings.arrivals.interval = .seconds(2)
         // Riders leap here: which of it is believed is not the matter.
-        settings.judge.fastestMetersPerSecond = 1e9
+        settings.validation.fastestMetersPerSecond = 1e9
     }
 
     /// A follower and its rider, with travel mode on.

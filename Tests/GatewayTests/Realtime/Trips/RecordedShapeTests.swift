@@ -24,7 +24,7 @@ import Tracking
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.limits.allowManyMessages()
                 (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
-                settings.judge.oldestMilliseconds = 86_400_000
+                settings.validation.oldestMilliseconds = 86_400_000
                 change(&settings)
             } _: { gateway in
                 try await body(gateway, try await gateway.travellingJob())
@@ -63,7 +63,7 @@ import Tracking
                     isStale = state == .stale
                 }
                 var last: (at: Int64, sent: ContinuousClock.Instant)?
-                var trip = TripState(bounds: gateway.settings.judge)
+                var trip = TripState(bounds: gateway.settings.validation)
                 for (index, fix) in fixes.enumerated() {
                     let judged = trip.judge(
                         [fix], received: .init(monotonic: UInt64(fix.at) * 1_000_000, wall: .now))

@@ -28,7 +28,7 @@ import Testing
                 (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
                 settings.liveState.travelCap = Self.cap
                 // A second is over an hour here.
-                settings.judge.fastestMetersPerSecond = 1e9
+                settings.validation.fastestMetersPerSecond = 1e9
             } _: { gateway in
                 let job = try await gateway.travellingJob()
                 try await gateway.connect("anna", .customer) { customer, seen in

@@ -47,7 +47,7 @@ import Testing
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.limits.allowManyMessages()
                 (settings.limits.positionsPerSecond, settings.limits.positionsBurst) = (1_000_000, 1_000_000)
-                settings.judge.oldestMilliseconds = 86_400_000
+                settings.validation.oldestMilliseconds = 86_400_000
             } _: { gateway in
                 let job = try await gateway.travellingJob()
                 let fixes = try Self.fixes(name).prefix(Self.most)

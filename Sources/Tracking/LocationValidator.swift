@@ -4,7 +4,7 @@
 // shown, so a late batch moves the marker on or not at all.
 
 /// Judges the readings of one rider for one job, in the order they come.
-package struct FixJudge: Sendable {
+package struct LocationValidator: Sendable {
     package struct Bounds: Hashable, Sendable {
         /// From one accepted reading to the next, m/s: no car gets from one to the other faster.
         package var fastestMetersPerSecond = 60.0
@@ -49,7 +49,7 @@ package struct FixJudge: Sendable {
     package init(bounds: Bounds = Bounds()) { self.bounds = bounds }
 
     /// - Parameter isTravelling: travel mode is on.
-    package mutating func judge(_ reading: Reading, isTravelling: Bool = true, received: Receipt) -> FixVerdict {
+    package mutating func validate(_ reading: Reading, isTravelling: Bool = true, received: Receipt) -> FixVerdict {
         let verdict = self.verdict(reading, isTravelling, received)
         self.counts.count(verdict)
         guard case .accepted = verdict else { return verdict }
@@ -61,12 +61,12 @@ package struct FixJudge: Sendable {
     /// what tells whether they can be. `shown` is the newest of those that were accepted, the only one to send on.
     ///
     /// - Returns: the verdicts, in the order of `readings`.
-    package mutating func judge(
+    package mutating func validate(
         _ readings: [Reading], isTravelling: Bool = true, received: Receipt
     ) -> [FixVerdict] {
         var verdicts = [FixVerdict](repeating: .held, count: readings.count)
         for index in readings.indices.sorted(by: { readings[$0].at < readings[$1].at }) {
-            verdicts[index] = self.judge(readings[index], isTravelling: isTravelling, received: received)
+            verdicts[index] = self.validate(readings[index], isTravelling: isTravelling, received: received)
         }
         return verdicts
     }

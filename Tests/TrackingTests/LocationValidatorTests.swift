@@ -18,10 +18,10 @@ import Testing
     }
 
     /// One that has accepted the first reading.
-    private static var judge: FixJudge {
-        var judge = FixJudge()
-        #expect(judge.judge(self.first) == .accepted(.onward))
-        return judge
+    private static var validator: LocationValidator {
+        var validator = LocationValidator()
+        #expect(validator.validate(self.first) == .accepted(.onward))
+        return validator
     }
 
     @Test(arguments: [
@@ -34,10 +34,11 @@ import Testing
     func `a reading that can not be shown is refused with the reason, and the marker stays`(
         reading: Reading, reason: FixRefusal
     ) {
-        var judge = Self.judge
-        #expect(judge.judge(reading) == .refused(reason))
-        #expect(judge.shown == Self.first)
-        #expect(judge.counts.refused(reason) == 1 && judge.counts.refused == 1 && judge.counts.accepted == 1)
+        var validator = Self.validator
+        #expect(validator.validate(reading) == .refused(reason))
+        #expect(validator.shown == Self.first)
+        #expect(
+            validator.counts.refused(reason) == 1 && validator.counts.refused == 1 && validator.counts.accepted == 1)
     }
 
     @Test func `a reading from the future and one from over a minute ago are refused, to the millisecond`() {
@@ -45,15 +46,15 @@ import Testing
             (-30_000, FixVerdict.accepted(.onward)), (-30_001, .refused(.future)), (60_000, .accepted(.onward)),
             (60_001, .refused(.stale)),
         ] as [(Int64, FixVerdict)] {
-            var judge = FixJudge()
-            let receipt = FixJudge.Receipt(Self.first, lateMilliseconds: late)
-            #expect(judge.judge(Self.first, received: receipt) == verdict, "\(late)")
+            var validator = LocationValidator()
+            let receipt = LocationValidator.Receipt(Self.first, lateMilliseconds: late)
+            #expect(validator.validate(Self.first, received: receipt) == verdict, "\(late)")
         }
         for at in [Int64.min, .max] {
-            var judge = FixJudge()
+            var validator = LocationValidator()
             var reading = Self.first
             reading.at = at
-            guard case .refused = judge.judge(reading, received: .init(Self.first)) else {
+            guard case .refused = validator.validate(reading, received: .init(Self.first)) else {
                 Issue.record("\(at) was accepted")
                 continue
             }
@@ -61,80 +62,80 @@ import Testing
     }
 
     @Test func `with travel mode off nothing is accepted, whatever it is`() {
-        var judge = FixJudge()
-        let verdict = judge.judge(Self.first, isTravelling: false, received: .init(Self.first))
-        #expect(verdict == .refused(.travelModeOff) && judge.shown == nil)
+        var validator = LocationValidator()
+        let verdict = validator.validate(Self.first, isTravelling: false, received: .init(Self.first))
+        #expect(verdict == .refused(.travelModeOff) && validator.shown == nil)
     }
 
     @Test func `one implausible reading is held, and refused when the next one contradicts it`() {
-        var judge = Self.judge
-        #expect(judge.judge(Self.after(1000, north: 900)) == .held)
-        #expect(judge.judge(Self.after(2000, north: 15)) == .accepted(.onward))
-        #expect(judge.counts.held == 1 && judge.counts.refused(.implausibleSpeed) == 1)
+        var validator = Self.validator
+        #expect(validator.validate(Self.after(1000, north: 900)) == .held)
+        #expect(validator.validate(Self.after(2000, north: 15)) == .accepted(.onward))
+        #expect(validator.counts.held == 1 && validator.counts.refused(.implausibleSpeed) == 1)
     }
 
     @Test func `readings that agree move the marker as soon as it could have got there`() {
-        var judge = Self.judge
+        var validator = Self.validator
         // 180 m in a second, and on from there.
-        #expect(judge.judge(Self.after(1000, north: 180)) == .held)
-        #expect(judge.judge(Self.after(2000, north: 185)) == .held)
-        #expect(judge.judge(Self.after(3000, north: 190)) == .held)
-        #expect(judge.judge(Self.after(4000, north: 195)) == .accepted(.onward))
-        #expect(judge.counts.held == 3 && judge.counts.refused == 0)
+        #expect(validator.validate(Self.after(1000, north: 180)) == .held)
+        #expect(validator.validate(Self.after(2000, north: 185)) == .held)
+        #expect(validator.validate(Self.after(3000, north: 190)) == .held)
+        #expect(validator.validate(Self.after(4000, north: 195)) == .accepted(.onward))
+        #expect(validator.counts.held == 3 && validator.counts.refused == 0)
     }
 
     @Test func `readings that agree for ten seconds are believed against the one that is shown, and begin anew`() {
-        var judge = Self.judge
+        var validator = Self.validator
         for second in 1...10 as ClosedRange<Int64> {
-            #expect(judge.judge(Self.after(second * 1000, north: 20_000 + Double(second) * 10)) == .held)
+            #expect(validator.validate(Self.after(second * 1000, north: 20_000 + Double(second) * 10)) == .held)
         }
-        #expect(judge.judge(Self.after(11_000, north: 20_110)) == .accepted(.anew))
-        #expect(judge.judge(Self.after(12_000, north: 20_120)) == .accepted(.onward))
+        #expect(validator.validate(Self.after(11_000, north: 20_110)) == .accepted(.anew))
+        #expect(validator.validate(Self.after(12_000, north: 20_120)) == .accepted(.onward))
     }
 
     @Test func `readings that contradict each other are never believed`() {
-        var judge = Self.judge
+        var validator = Self.validator
         for second in 1...60 as ClosedRange<Int64> {
             let north = second.isMultiple(of: 2) ? 50_000.0 : -50_000
-            #expect(judge.judge(Self.after(second * 1000, north: north)) == .held)
+            #expect(validator.validate(Self.after(second * 1000, north: north)) == .held)
         }
-        #expect(judge.shown == Self.first && judge.counts.refused(.implausibleSpeed) == 59)
+        #expect(validator.shown == Self.first && validator.counts.refused(.implausibleSpeed) == 59)
     }
 
     @Test func `a late batch moves the marker on or not at all, and never back`() {
-        var judge = Self.judge
+        var validator = Self.validator
         let newest = Self.after(40_000, north: 400)
-        #expect(judge.judge(newest) == .accepted(.onward))
+        #expect(validator.validate(newest) == .accepted(.onward))
         let batch = (1...9).map { Self.after($0 * 4000, north: Double($0) * 40) }.reversed()
-        #expect(judge.judge(Array(batch), received: .init(newest)).allSatisfy { $0 == .refused(.outOfOrder) })
-        #expect(judge.shown == newest)
+        #expect(validator.validate(Array(batch), received: .init(newest)).allSatisfy { $0 == .refused(.outOfOrder) })
+        #expect(validator.shown == newest)
     }
 
     @Test func `a batch is judged as it was taken, in whatever order it comes`() {
-        var judge = Self.judge
+        var validator = Self.validator
         let batch = [3, 1, 2].map { Self.after($0 * 1000, north: Double($0) * 50) }
-        let verdicts = judge.judge(batch, received: .init(batch[0]))
+        let verdicts = validator.validate(batch, received: .init(batch[0]))
         #expect(verdicts == [.accepted(.onward), .accepted(.onward), .accepted(.onward)])
-        #expect(judge.shown == batch[0])
+        #expect(validator.shown == batch[0])
     }
 
     @Test func `after another rider took over, the first reading stands for itself`() {
-        var judge = Self.judge
-        judge.reset()
-        #expect(judge.shown == nil && judge.shownAt == nil)
-        #expect(judge.judge(Self.after(1000, north: 90_000)) == .accepted(.onward))
+        var validator = Self.validator
+        validator.reset()
+        #expect(validator.shown == nil && validator.shownAt == nil)
+        #expect(validator.validate(Self.after(1000, north: 90_000)) == .accepted(.onward))
     }
 
     @Test func `the phone's clock, ours, and the difference between them are kept apart`() {
-        var judge = FixJudge()
+        var validator = LocationValidator()
         // Its clock is 20 s behind; messages take 80 ms and more.
         for (second, delay) in [(0, 400), (1, 80), (2, 2000), (3, 90)] as [(Int64, Int64)] {
             let reading = Self.after(second * 1000, north: Double(second))
-            _ = judge.judge(reading, received: .init(reading, lateMilliseconds: 20_000 + delay))
+            _ = validator.validate(reading, received: .init(reading, lateMilliseconds: 20_000 + delay))
         }
-        #expect(judge.skew.milliseconds == 20_080)
-        #expect(judge.shown?.at == Self.first.at + 3000)
-        #expect(judge.shownAt == FixJudge.Receipt(Self.after(3000), lateMilliseconds: 20_090).monotonic)
+        #expect(validator.skew.milliseconds == 20_080)
+        #expect(validator.shown?.at == Self.first.at + 3000)
+        #expect(validator.shownAt == LocationValidator.Receipt(Self.after(3000), lateMilliseconds: 20_090).monotonic)
     }
 
     @Test func `a clock that was put right is believed within ten minutes`() {
@@ -165,25 +166,25 @@ import Testing
 
     @Test(arguments: 0..<50)
     func `whatever comes, the marker never goes back, nor faster than it can`(seed: UInt64) {
-        var (random, judge, clock) = (Random(state: seed), FixJudge(), Int64(0))
+        var (random, validator, clock) = (Random(state: seed), LocationValidator(), Int64(0))
         for _ in 0..<2000 {
             clock += random.next(below: 3000)
             let taken = clock - random.next(below: 10) * random.next(below: 10) * 1000 + random.next(below: 500)
             let north = Double(random.next(below: 3) == 0 ? random.next(below: 5000) : random.next(below: 50))
             let reading = Self.after(taken, north: north, accuracy: Double(random.next(below: 250)))
-            let (before, beforeAt) = (judge.shown, judge.shownAt ?? 0)
-            let receipt = FixJudge.Receipt(Self.after(clock))
-            let verdict = judge.judge(reading, received: receipt)
+            let (before, beforeAt) = (validator.shown, validator.shownAt ?? 0)
+            let receipt = LocationValidator.Receipt(Self.after(clock))
+            let verdict = validator.validate(reading, received: receipt)
             guard case .accepted(let acceptance) = verdict else {
-                #expect(judge.shown == before)
+                #expect(validator.shown == before)
                 continue
             }
-            #expect(judge.shown == reading && judge.shownAt ?? 0 >= beforeAt)
+            #expect(validator.shown == reading && validator.shownAt ?? 0 >= beforeAt)
             guard let before else { continue }
             let seconds = Double(reading.at - before.at) / 1000
             #expect(seconds > 0)
             #expect(acceptance == .anew || before.spot.meters(to: reading.spot) <= max(1, seconds) * 60)
         }
-        #expect(judge.counts.accepted > 100 && judge.counts.refused > 100)
+        #expect(validator.counts.accepted > 100 && validator.counts.refused > 100)
     }
 }
