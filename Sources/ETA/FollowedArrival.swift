@@ -60,7 +60,7 @@ struct FollowedArrival {
         guard fix.at > self.last?.at ?? 0 else { return }
         self.last = (fix.place, fix.at)
         self.estimator.observe(Reading(fix))
-        self.time.observe(metersToGo: Spot(fix.place).meters(to: Spot(self.destination)), now: now)
+        self.time.observe(metersToGo: Point(fix.place).meters(to: Point(self.destination)), now: now)
     }
 
     /// An answer was told to the followers of the job.
@@ -136,8 +136,8 @@ struct FollowedArrival {
 
     /// How the rider gets there.
     private var way: MultiStopRoute.Way {
-        var stops = self.before.map { MultiStopRoute.Stop(destination: $0.map { Spot($0) }) }
-        stops.append(MultiStopRoute.Stop(destination: Spot(self.destination)))
+        var stops = self.before.map { MultiStopRoute.Stop(destination: $0.map { Point($0) }) }
+        stops.append(MultiStopRoute.Stop(destination: Point(self.destination)))
         return MultiStopRoute(stops: stops).way(to: stops.count - 1)
     }
 
@@ -159,7 +159,7 @@ struct FollowedArrival {
     mutating func finish(
         _ calculation: ArrivalTime.Calculation, by route: SourcedRoute?, now: UInt64, wall: Int64
     ) -> ArrivalEstimate? {
-        let builtIn = self.last.flatMap { self.estimator.seconds(by: self.way, from: Spot($0.place)) }
+        let builtIn = self.last.flatMap { self.estimator.seconds(by: self.way, from: Point($0.place)) }
         guard let seconds = route.map({ $0.answer.seconds + self.standingSeconds }) ?? builtIn else {
             self.time.failed(calculation, now: now)
             return nil

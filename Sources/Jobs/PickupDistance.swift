@@ -30,7 +30,7 @@ package struct PickupDistance {
     }
 
     private static func kilometers(_ one: Coordinate, _ other: Coordinate) -> Double {
-        Spot(one).meters(to: Spot(other)) / 1000
+        Point(one).meters(to: Point(other)) / 1000
     }
 }
 

@@ -14,8 +14,8 @@ package struct DetourFactor: Hashable, Sendable {
 
     private var wayMeters = 0.0
     private var straightMeters = 0.0
-    private var from: Spot?
-    private var last: Spot?
+    private var from: Point?
+    private var last: Point?
     private var covered = 0.0
 
     package init() {}
@@ -24,17 +24,17 @@ package struct DetourFactor: Hashable, Sendable {
         (self.wayMeters + Self.usual * Self.usualMeters) / (self.straightMeters + Self.usualMeters)
     }
 
-    package mutating func observe(_ spot: Spot) {
+    package mutating func observe(_ point: Point) {
         guard let from = self.from, let last = self.last else {
-            (self.from, self.last) = (spot, spot)
+            (self.from, self.last) = (point, point)
             return
         }
-        self.covered += last.meters(to: spot)
-        self.last = spot
+        self.covered += last.meters(to: point)
+        self.last = point
         guard self.covered >= Self.stretch else { return }
-        self.straightMeters += max(from.meters(to: spot), self.covered / Self.largest)
+        self.straightMeters += max(from.meters(to: point), self.covered / Self.largest)
         self.wayMeters += self.covered
-        (self.from, self.covered) = (spot, 0)
+        (self.from, self.covered) = (point, 0)
     }
 
     /// What is not known of the way between is not learned from: after a silence.

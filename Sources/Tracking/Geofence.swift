@@ -33,12 +33,12 @@ package struct Geofence: Hashable, Sendable {
         case arrived
     }
 
-    package let destination: Spot
+    package let destination: Point
     private let bounds: Bounds
     private var place = Place.away
     private var last: Reading?
 
-    package init(destination: Spot, bounds: Bounds = Bounds()) {
+    package init(destination: Point, bounds: Bounds = Bounds()) {
         (self.destination, self.bounds) = (destination, bounds)
     }
 
@@ -54,7 +54,7 @@ package struct Geofence: Hashable, Sendable {
     /// - Parameter reading: accepted, so newer than the one before.
     /// - Returns: what is so from now on; each once, until it ends.
     package mutating func observe(_ reading: Reading) -> Proximity? {
-        let meters = reading.spot.meters(to: self.destination)
+        let meters = reading.point.meters(to: self.destination)
         let speed = self.speed(reading)
         self.last = reading
         // As exact as the circle, or it can not tell inside from outside.
@@ -90,6 +90,6 @@ package struct Geofence: Hashable, Sendable {
     private func speed(_ reading: Reading) -> Double {
         if let speed = reading.speedMetersPerSecond { return speed }
         guard let last = self.last, reading.at > last.at else { return 0 }
-        return last.spot.meters(to: reading.spot) / (Double(reading.at - last.at) / 1000)
+        return last.point.meters(to: reading.point) / (Double(reading.at - last.at) / 1000)
     }
 }

@@ -91,12 +91,12 @@ package struct LocationValidator: Sendable {
 
     private mutating func verdict(_ reading: Reading, _ isTravelling: Bool, _ received: Receipt) -> FixVerdict {
         guard isTravelling else { return .refused(.travelModeOff) }
-        let spot = reading.spot
+        let point = reading.point
         // What is no number is in no range.
-        guard (-90...90).contains(spot.latitude), (-180...180).contains(spot.longitude) else {
+        guard (-90...90).contains(point.latitude), (-180...180).contains(point.longitude) else {
             return .refused(.outOfRange)
         }
-        guard max(abs(spot.latitude), abs(spot.longitude)) >= Self.smallestDegrees else { return .refused(.zeroZero) }
+        guard max(abs(point.latitude), abs(point.longitude)) >= Self.smallestDegrees else { return .refused(.zeroZero) }
         let late = received.wall.subtractingReportingOverflow(reading.at)
         guard !late.overflow, late.partialValue >= -self.bounds.furthestAheadMilliseconds else {
             return .refused(.future)
@@ -148,7 +148,7 @@ package struct LocationValidator: Sendable {
     /// Readings follow each other by a second or more; what is closer together is jitter, not speed.
     private func isWithinReach(_ reading: Reading, of earlier: Reading) -> Bool {
         let seconds = max(1, Double(reading.at - earlier.at) / 1000)
-        return earlier.spot.meters(to: reading.spot) <= seconds * self.bounds.fastestMetersPerSecond
+        return earlier.point.meters(to: reading.point) <= seconds * self.bounds.fastestMetersPerSecond
     }
 
     /// As Coordinate has it: half of the seventh decimal, degrees.

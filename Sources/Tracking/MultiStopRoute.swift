@@ -8,18 +8,18 @@ package struct MultiStopRoute: Hashable, Sendable {
 
     package struct Stop: Hashable, Sendable {
         /// `nil` when the job was created without.
-        package var destination: Spot?
+        package var destination: Point?
         /// s to be spent there.
         package var seconds: Double
 
-        package init(destination: Spot?, seconds: Double = MultiStopRoute.usualStop) {
+        package init(destination: Point?, seconds: Double = MultiStopRoute.usualStop) {
             (self.destination, self.seconds) = (destination, seconds)
         }
     }
 
     package enum Way: Hashable, Sendable {
         /// Places to pass, the destination last, and s spent at those before it.
-        case by([Spot], standingSeconds: Double)
+        case by([Point], standingSeconds: Double)
         /// So many stops come before, and where not all of them are is not known.
         case afterStops(Int)
         /// Nobody knows where it ends.
@@ -44,7 +44,7 @@ package struct MultiStopRoute: Hashable, Sendable {
 
 extension TravelEstimator {
     /// s from the last reading to the end of a way; `nil` before the first reading, or for a way that is not known.
-    package func seconds(by way: MultiStopRoute.Way, from start: Spot) -> Double? {
+    package func seconds(by way: MultiStopRoute.Way, from start: Point) -> Double? {
         guard case .by(let places, let standingSeconds) = way else { return nil }
         var (total, from) = (standingSeconds, start)
         for place in places {

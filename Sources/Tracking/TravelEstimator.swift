@@ -51,14 +51,14 @@ package struct TravelEstimator: Hashable, Sendable {
     /// - Parameter reading: accepted, so newer than the one before.
     package mutating func observe(_ reading: Reading) {
         defer { self.last = reading }
-        guard let last = self.last else { return self.detour.observe(reading.spot) }
+        guard let last = self.last else { return self.detour.observe(reading.point) }
         let seconds = Double(reading.at - last.at) / 1000
         guard seconds <= Self.silence else {
             self.detour.interrupt()
-            return self.detour.observe(reading.spot)
+            return self.detour.observe(reading.point)
         }
-        self.detour.observe(reading.spot)
-        let meters = last.spot.meters(to: reading.spot)
+        self.detour.observe(reading.point)
+        let meters = last.point.meters(to: reading.point)
         if meters > Self.standing * seconds {
             self.movingSeconds += seconds
             self.movingMeters += meters
@@ -68,12 +68,12 @@ package struct TravelEstimator: Hashable, Sendable {
     }
 
     /// s from the last reading to the destination; `nil` before the first reading.
-    package func seconds(to destination: Spot) -> Double? {
-        self.last.map { self.seconds(from: $0.spot, to: destination) }
+    package func seconds(to destination: Point) -> Double? {
+        self.last.map { self.seconds(from: $0.point, to: destination) }
     }
 
     /// s between two places, for this rider.
-    package func seconds(from start: Spot, to destination: Spot) -> Double {
+    package func seconds(from start: Point, to destination: Point) -> Double {
         let line = start.meters(to: destination)
         return line * self.detour.factor / self.speed(overLine: line)
     }
@@ -107,14 +107,14 @@ package struct StraightLineEstimator: Hashable, Sendable {
     package init() {}
 
     package mutating func observe(_ reading: Reading) {
-        if let last { self.meters += last.spot.meters(to: reading.spot) } else { self.first = reading }
+        if let last { self.meters += last.point.meters(to: reading.point) } else { self.first = reading }
         self.last = reading
     }
 
     /// s from the last reading to the destination; `nil` before a second reading.
-    package func seconds(to destination: Spot) -> Double? {
+    package func seconds(to destination: Point) -> Double? {
         guard let first, let last, last.at > first.at else { return nil }
         let speed = self.meters / (Double(last.at - first.at) / 1000)
-        return last.spot.meters(to: destination) / max(Self.slowest, speed)
+        return last.point.meters(to: destination) / max(Self.slowest, speed)
     }
 }

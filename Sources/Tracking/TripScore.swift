@@ -26,8 +26,8 @@ package struct TripScore: Sendable {
             return false
         }
         self.counts = validator.counts
-        guard accepted.count > 1, let first = accepted.first, let destination = accepted.last?.spot,
-            let arrival = accepted.firstIndex(where: { $0.spot.meters(to: destination) <= Self.arrivalMeters })
+        guard accepted.count > 1, let first = accepted.first, let destination = accepted.last?.point,
+            let arrival = accepted.firstIndex(where: { $0.point.meters(to: destination) <= Self.arrivalMeters })
         else { return nil }
         var (estimator, line) = (TravelEstimator(detour: detour), StraightLineEstimator())
         for reading in accepted[...arrival] {

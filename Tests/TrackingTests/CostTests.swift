@@ -12,14 +12,14 @@ import Testing
         var rate = ReportRate()
         var arrival = ArrivalTime()
 
-        init(destination: Spot) { self.fence = Geofence(destination: destination) }
+        init(destination: Point) { self.fence = Geofence(destination: destination) }
 
         mutating func take(_ reading: Reading) -> Bool {
             let receipt = LocationValidator.Receipt(reading)
             guard case .accepted = self.validator.validate(reading, received: receipt) else { return false }
             self.estimator.observe(reading)
             _ = self.fence.observe(reading)
-            let meters = reading.spot.meters(to: self.fence.destination)
+            let meters = reading.point.meters(to: self.fence.destination)
             self.arrival.observe(metersToGo: meters, now: receipt.monotonic)
             _ = self.rate.observe(
                 .init(
@@ -45,7 +45,7 @@ import Testing
     /// With ENROUTE_REPORT set it says what a reading costs, and fails when that is too much.
     @Test func `5,000 followed jobs that report once a second lose nothing`() throws {
         let (trip, jobs, seconds) = (Recordings.generated(seed: 7), 5000, 60)
-        var all = Array(repeating: Job(destination: trip[trip.count - 1].spot), count: jobs)
+        var all = Array(repeating: Job(destination: trip[trip.count - 1].point), count: jobs)
         var accepted = 0
         let began = Self.cpuNanoseconds
         for second in 0..<seconds {

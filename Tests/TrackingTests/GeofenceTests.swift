@@ -3,11 +3,11 @@ import Testing
 @testable import Tracking
 
 @Suite struct GeofenceTests {
-    private static let door = Reading(at: Recordings.start, spot: Spot(latitude: 48.2, longitude: 16.4))
+    private static let door = Reading(at: Recordings.start, point: Point(latitude: 48.2, longitude: 16.4))
 
     /// What is found while readings come a second apart, these metres from the door.
     private static func found(_ meters: [Double], speed: Double? = nil, accuracy: Double? = nil) -> [Proximity] {
-        var fence = Geofence(destination: self.door.spot)
+        var fence = Geofence(destination: self.door.point)
         return meters.enumerated().compactMap { second, meters in
             var reading = self.door.moved(northMeters: meters)
             reading.at += Int64(second) * 1000
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `what was found is so until something else is`() {
-        var fence = Geofence(destination: Self.door.spot)
+        var fence = Geofence(destination: Self.door.point)
         var current: [Proximity?] = [fence.current]
         let away = stride(from: 0.0, to: 800, by: 100).map { $0 }
         for (second, meters) in (Self.approach + Array(repeating: 5, count: 30) + away).enumerated() {
@@ -71,14 +71,14 @@ import Testing
             standing.speedMetersPerSecond = 0
             trip.append(standing)
         }
-        var fence = Geofence(destination: last.spot)
+        var fence = Geofence(destination: last.point)
         #expect(trip.compactMap { fence.observe($0) } == [.approaching, .arrived])
     }
 
     @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
     func `the technician of the long recording arrives long before the cap, and is found to have`() throws {
         let trip = try Recordings.real("amsterdam-over-four-hours")
-        var fence = Geofence(destination: try #require(trip.last).spot)
+        var fence = Geofence(destination: try #require(trip.last).point)
         let found = trip.compactMap { reading in fence.observe(reading).map { ($0, (reading.at - trip[0].at) / 60_000) }
         }
         #expect(found.map(\.0).prefix(2) == [.approaching, .arrived])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct FixJudgeTests {
     private static let first = Reading(
-        at: Recordings.start, spot: Spot(latitude: 41.9, longitude: 12.5), accuracyMeters: 5)
+        at: Recordings.start, point: Point(latitude: 41.9, longitude: 12.5), accuracyMeters: 5)
 
     private static func after(_ milliseconds: Int64, north: Double = 0, accuracy: Double? = 5) -> Reading {
         var reading = self.first.moved(northMeters: north)
@@ -14,7 +14,7 @@ import Testing
     }
 
     private static func at(_ latitude: Double, _ longitude: Double) -> Reading {
-        Reading(at: self.first.at + 1000, spot: Spot(latitude: latitude, longitude: longitude))
+        Reading(at: self.first.at + 1000, point: Point(latitude: latitude, longitude: longitude))
     }
 
     /// One that has accepted the first reading.
@@ -183,7 +183,7 @@ import Testing
             guard let before else { continue }
             let seconds = Double(reading.at - before.at) / 1000
             #expect(seconds > 0)
-            #expect(acceptance == .anew || before.spot.meters(to: reading.spot) <= max(1, seconds) * 60)
+            #expect(acceptance == .anew || before.point.meters(to: reading.point) <= max(1, seconds) * 60)
         }
         #expect(validator.counts.accepted > 100 && validator.counts.refused > 100)
     }

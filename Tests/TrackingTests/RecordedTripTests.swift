@@ -38,7 +38,9 @@ import Testing
         var (validator, last, most) = (LocationValidator(), Reading?.none, 0.0)
         for reading in readings {
             guard case .accepted = validator.validate(reading) else { continue }
-            if let last { most = max(most, last.spot.meters(to: reading.spot) / (Double(reading.at - last.at) / 1000)) }
+            if let last {
+                most = max(most, last.point.meters(to: reading.point) / (Double(reading.at - last.at) / 1000))
+            }
             last = reading
         }
         return (most, validator.counts.accepted)

@@ -23,13 +23,13 @@ enum Recordings {
 extension Reading {
     init(_ fix: Journeys.Fix) {
         self.init(
-            at: fix.at, spot: Spot(latitude: fix.latitude, longitude: fix.longitude),
+            at: fix.at, point: Point(latitude: fix.latitude, longitude: fix.longitude),
             accuracyMeters: fix.accuracyMeters, speedMetersPerSecond: fix.speedMetersPerSecond)
     }
 
     func moved(northMeters: Double) -> Reading {
         var moved = self
-        moved.spot.latitude += northMeters / 111_195
+        moved.point.latitude += northMeters / 111_195
         return moved
     }
 }

@@ -57,21 +57,22 @@ import Testing
     /// A phone that reads once a second and sends as often as it was asked to.
     private static func travel(_ trip: [Reading], followed: Bool) -> (saved: Double, greatestError: Double) {
         var (rate, validator, sent, greatest) = (ReportRate(), LocationValidator(), 0, 0.0)
-        let destination = trip[trip.count - 1].spot
+        let destination = trip[trip.count - 1].point
         var last: Reading?
         for reading in trip {
             if let last, let interval = rate.interval, Double(reading.at - last.at) < interval * 1000 {
-                greatest = max(greatest, last.spot.meters(to: reading.spot))
+                greatest = max(greatest, last.point.meters(to: reading.point))
                 continue
             }
             sent += 1
             guard case .accepted = validator.validate(reading) else { continue }
             let seconds = last.map { Double(reading.at - $0.at) / 1000 } ?? 1
-            let speed = last.map { $0.spot.meters(to: reading.spot) / seconds } ?? 0
+            let speed = last.map { $0.point.meters(to: reading.point) / seconds } ?? 0
             last = reading
             _ = rate.observe(
                 .init(
-                    isFollowed: followed, metersToGo: reading.spot.meters(to: destination), speedMetersPerSecond: speed)
+                    isFollowed: followed, metersToGo: reading.point.meters(to: destination), speedMetersPerSecond: speed
+                )
             )
         }
         return (1 - Double(sent) / Double(trip.count), greatest)

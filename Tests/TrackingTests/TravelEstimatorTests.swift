@@ -3,7 +3,7 @@ import Testing
 @testable import Tracking
 
 @Suite struct TravelEstimatorTests {
-    private static let start = Reading(at: Recordings.start, spot: Spot(latitude: 50, longitude: 8))
+    private static let start = Reading(at: Recordings.start, point: Point(latitude: 50, longitude: 8))
 
     /// One that has seen a rider go north for so many seconds.
     private static func travelled(_ seconds: Int, metersPerSecond: Double, every: Int = 1) -> TravelEstimator {
@@ -16,7 +16,7 @@ import Testing
         return estimator
     }
 
-    private static func away(_ meters: Double) -> Spot { self.start.moved(northMeters: meters).spot }
+    private static func away(_ meters: Double) -> Point { self.start.moved(northMeters: meters).point }
 
     @Test func `before the first reading nothing is said, and after it what is usual`() throws {
         var estimator = TravelEstimator()
@@ -24,13 +24,13 @@ import Testing
         estimator.observe(Self.start)
         // 2.8 km of way at 7 m/s, or nearly.
         #expect((350...450).contains(try #require(estimator.seconds(to: Self.away(2000)))))
-        #expect(estimator.seconds(to: Self.start.spot) == 0)
+        #expect(estimator.seconds(to: Self.start.point) == 0)
     }
 
     @Test func `who has further to go takes longer, and goes faster`() {
         let estimator = Self.travelled(0, metersPerSecond: 0)
         let seconds = [100.0, 500, 1000, 4000, 10_000, 50_000].map { meters in
-            (meters, estimator.seconds(from: Self.start.spot, to: Self.away(meters)))
+            (meters, estimator.seconds(from: Self.start.point, to: Self.away(meters)))
         }
         for ((near, sooner), (far, later)) in zip(seconds, seconds.dropFirst()) {
             #expect(later > sooner && far / later >= near / sooner - 1e-9)
@@ -39,11 +39,11 @@ import Testing
 
     @Test func `a fast rider arrives sooner and one in a jam later, within bounds`() {
         func seconds(_ speed: Double) -> Double {
-            Self.travelled(1200, metersPerSecond: speed).seconds(from: Self.start.spot, to: Self.away(4000))
+            Self.travelled(1200, metersPerSecond: speed).seconds(from: Self.start.point, to: Self.away(4000))
         }
         #expect(seconds(20) < seconds(8) && seconds(8) < seconds(0.1))
         // An hour of standing does not make it hours.
-        let stuck = Self.travelled(3600, metersPerSecond: 0).seconds(from: Self.start.spot, to: Self.away(4000))
+        let stuck = Self.travelled(3600, metersPerSecond: 0).seconds(from: Self.start.point, to: Self.away(4000))
         #expect(stuck < 2 * seconds(8))
     }
 
@@ -63,7 +63,7 @@ import Testing
             var detour = DetourFactor()
             for step in stride(from: 0.0, to: meters, by: 10) {
                 let (north, east) = path(step)
-                detour.observe(Spot(latitude: 50 + north / 111_195, longitude: 8 + east / 71_475))
+                detour.observe(Point(latitude: 50 + north / 111_195, longitude: 8 + east / 71_475))
             }
             return detour.factor
         }
@@ -99,7 +99,7 @@ import Testing
         #expect(round.way(to: 0) == .by([first], standingSeconds: 0))
         #expect(round.way(to: 1) == .by([first, second], standingSeconds: 240))
         let estimator = Self.travelled(0, metersPerSecond: 0)
-        let there = Self.start.spot
+        let there = Self.start.point
         let direct = estimator.seconds(from: there, to: second)
         let by = try #require(estimator.seconds(by: round.way(to: 1), from: there))
         let legs = estimator.seconds(from: there, to: first) + estimator.seconds(from: first, to: second)
@@ -112,7 +112,7 @@ import Testing
         ])
         #expect(round.way(to: 1) == .afterStops(1) && round.way(to: 2) == .nowhere && round.way(to: 0) == .nowhere)
         let estimator = Self.travelled(0, metersPerSecond: 0)
-        #expect(estimator.seconds(by: round.way(to: 1), from: Self.start.spot) == nil)
+        #expect(estimator.seconds(by: round.way(to: 1), from: Self.start.point) == nil)
     }
 
     // MARK: the straight line

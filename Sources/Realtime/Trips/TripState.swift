@@ -119,7 +119,7 @@ struct TripState: Sendable {
         let reading = Reading(fix)
         self.isFollowed = listeners > 0
         self.speedMetersPerSecond = reading.speedMetersPerSecond ?? 0
-        self.metersToGo = self.geofence.map { reading.spot.meters(to: $0.destination) }
+        self.metersToGo = self.geofence.map { reading.point.meters(to: $0.destination) }
         self.started(now: now)
         self.unavailability.accepted(now: now)
         return self.geofence?.observe(reading).map(ProximityState.init)
@@ -176,7 +176,7 @@ struct TripState: Sendable {
     ///
     /// - Parameter now: ns of this gateway's clock.
     mutating func resume(from view: JobView, now: UInt64) {
-        let destination = view.record.destination.map { Spot($0) }
+        let destination = view.record.destination.map { Point($0) }
         if destination != self.geofence?.destination { self.geofence = destination.map { Geofence(destination: $0) } }
         if view.isTracking { self.noticedReason = view.unavailable }
         guard let location = view.snapshot.location else { return }

@@ -65,7 +65,7 @@ struct ScoreCommand: AsyncParsableCommand {
 extension Reading {
     init(_ fix: Journeys.Fix) {
         self.init(
-            at: fix.at, spot: Spot(latitude: fix.latitude, longitude: fix.longitude),
+            at: fix.at, point: Point(latitude: fix.latitude, longitude: fix.longitude),
             accuracyMeters: fix.accuracyMeters, speedMetersPerSecond: fix.speedMetersPerSecond)
     }
 }

@@ -10,7 +10,7 @@ package import EnrouteWire
 #endif
 
 /// Degrees north and east (WGS 84), unchecked. Its description is redacted, as a Coordinate's is.
-package struct Spot: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+package struct Point: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var latitude: Double
     package var longitude: Double
 
@@ -28,7 +28,7 @@ package struct Spot: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
     private static let metersOfDegree = 6_371_008.8 * Double.pi / 180
 
     /// Metres, straight.
-    package func meters(to other: Spot) -> Double {
+    package func meters(to other: Point) -> Double {
         let north = (other.latitude - self.latitude) * Self.metersOfDegree
         var degreesEast = other.longitude - self.longitude
         // The short way round.
@@ -43,28 +43,28 @@ package struct Spot: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
 package struct Reading: Hashable, Sendable {
     /// ms since the epoch by the phone's clock: comparable with the same phone's other readings, with nothing else.
     package var at: Int64
-    package var spot: Spot
+    package var point: Point
     /// Radius of 68 % confidence, m.
     package var accuracyMeters: Double?
     /// Over ground, m/s.
     package var speedMetersPerSecond: Double?
 
-    package init(at: Int64, spot: Spot, accuracyMeters: Double? = nil, speedMetersPerSecond: Double? = nil) {
+    package init(at: Int64, point: Point, accuracyMeters: Double? = nil, speedMetersPerSecond: Double? = nil) {
         self.at = at
-        self.spot = spot
+        self.point = point
         self.accuracyMeters = accuracyMeters
         self.speedMetersPerSecond = speedMetersPerSecond
     }
 
     package init(_ fix: Fix) {
         self.init(
-            at: fix.at, spot: Spot(fix.place), accuracyMeters: fix.accuracyMeters,
+            at: fix.at, point: Point(fix.place), accuracyMeters: fix.accuracyMeters,
             speedMetersPerSecond: fix.speedMetersPerSecond)
     }
 
-    /// At a spot that is no place for the same reason.
+    /// At a point that is no place for the same reason.
     package init(_ invalid: InvalidFix) {
-        self.init(at: invalid.at, spot: Spot(latitude: invalid.fault == .zeroZero ? 0 : .infinity, longitude: 0))
+        self.init(at: invalid.at, point: Point(latitude: invalid.fault == .zeroZero ? 0 : .infinity, longitude: 0))
     }
 }
 
