@@ -135,22 +135,22 @@ struct FollowedArrival {
     private func isUnknown(now: UInt64) -> Bool { if case .ok = self.time.state(now: now) { false } else { true } }
 
     /// How the rider gets there.
-    private var way: MultiStopRoute.Way {
+    private var path: MultiStopRoute.Way {
         var stops = self.before.map { MultiStopRoute.Stop(destination: $0.map { Point($0) }) }
         stops.append(MultiStopRoute.Stop(destination: Point(self.destination)))
-        return MultiStopRoute(stops: stops).way(to: stops.count - 1)
+        return MultiStopRoute(stops: stops).path(to: stops.count - 1)
     }
 
     private var stopsBefore: Int64? { self.before.isEmpty ? nil : Int64(self.before.count) }
 
     /// What to ask a service: `nil` without a position, and for a way that nobody knows.
     var question: RouteQuestion? {
-        guard let last = self.last, case .by = self.way else { return nil }
+        guard let last = self.last, case .through = self.path else { return nil }
         return RouteQuestion(places: [last.place] + self.before.compactMap { $0 } + [self.destination])
     }
 
     /// s that are spent at the stops before, which no service counts.
-    private var standingSeconds: Double { if case .by(_, let seconds) = self.way { seconds } else { 0 } }
+    private var standingSeconds: Double { if case .through(_, let seconds) = self.path { seconds } else { 0 } }
 
     /// The end of a calculation.
     ///
@@ -159,7 +159,7 @@ struct FollowedArrival {
     mutating func finish(
         _ calculation: ArrivalTime.Calculation, by route: SourcedRoute?, now: UInt64, wall: Int64
     ) -> ArrivalEstimate? {
-        let builtIn = self.last.flatMap { self.estimator.seconds(by: self.way, from: Point($0.place)) }
+        let builtIn = self.last.flatMap { self.estimator.seconds(along: self.path, from: Point($0.place)) }
         guard let seconds = route.map({ $0.answer.seconds + self.standingSeconds }) ?? builtIn else {
             self.time.failed(calculation, now: now)
             return nil

@@ -96,12 +96,12 @@ import Testing
     @Test func `a rider's second job is reached by way of the first, with the time spent there`() throws {
         let (first, second) = (Self.away(3000), Self.away(-3000))
         let round = MultiStopRoute(stops: [.init(destination: first, seconds: 240), .init(destination: second)])
-        #expect(round.way(to: 0) == .by([first], standingSeconds: 0))
-        #expect(round.way(to: 1) == .by([first, second], standingSeconds: 240))
+        #expect(round.path(to: 0) == .through([first], standingSeconds: 0))
+        #expect(round.path(to: 1) == .through([first, second], standingSeconds: 240))
         let estimator = Self.travelled(0, metersPerSecond: 0)
         let there = Self.start.point
         let direct = estimator.seconds(from: there, to: second)
-        let by = try #require(estimator.seconds(by: round.way(to: 1), from: there))
+        let by = try #require(estimator.seconds(along: round.path(to: 1), from: there))
         let legs = estimator.seconds(from: there, to: first) + estimator.seconds(from: first, to: second)
         #expect(by == legs + 240 && by > direct + 240)
     }
@@ -110,9 +110,9 @@ import Testing
         let round = MultiStopRoute(stops: [
             .init(destination: nil), .init(destination: Self.away(10)), .init(destination: nil),
         ])
-        #expect(round.way(to: 1) == .afterStops(1) && round.way(to: 2) == .nowhere && round.way(to: 0) == .nowhere)
+        #expect(round.path(to: 1) == .afterStops(1) && round.path(to: 2) == .unknown && round.path(to: 0) == .unknown)
         let estimator = Self.travelled(0, metersPerSecond: 0)
-        #expect(estimator.seconds(by: round.way(to: 1), from: Self.start.point) == nil)
+        #expect(estimator.seconds(along: round.path(to: 1), from: Self.start.point) == nil)
     }
 
     // MARK: the straight line
