@@ -5,10 +5,10 @@
 package struct RouteChain: Sendable {
     package struct Link: Sendable {
         package let source: ArrivalSource
-        package var breaker: Breaker
+        package var breaker: CircuitBreaker
         package var budget: DailyBudget
 
-        package init(source: ArrivalSource, breaker: Breaker = Breaker(), budget: DailyBudget) {
+        package init(source: ArrivalSource, breaker: CircuitBreaker = CircuitBreaker(), budget: DailyBudget) {
             (self.source, self.breaker, self.budget) = (source, breaker, budget)
         }
     }

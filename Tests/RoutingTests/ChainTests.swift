@@ -9,7 +9,7 @@ import Testing
 
     /// When a breaker that always fails is asked, s.
     private static func asked(_ failure: ProviderFailure, seconds: Int) -> [Int] {
-        var (breaker, asked) = (Breaker(), [Int]())
+        var (breaker, asked) = (CircuitBreaker(), [Int]())
         for second in 0..<seconds {
             let may = breaker.mayAsk(now: self.seconds(Double(second)))
             guard may else { continue }
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `after a rest one may try, and the others wait for what comes of it`() {
-        var breaker = Breaker()
+        var breaker = CircuitBreaker()
         for _ in 0..<3 { breaker.failed(.late, now: 0) }
         let (early, first, second) = (
             breaker.mayAsk(now: Self.seconds(9)), breaker.mayAsk(now: Self.seconds(10)),
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func `a success between failures forgets them`() {
-        var breaker = Breaker()
+        var breaker = CircuitBreaker()
         for _ in 0..<10 {
             breaker.failed(.late, now: 0)
             breaker.failed(.late, now: 0)

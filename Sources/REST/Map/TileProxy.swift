@@ -35,7 +35,7 @@ package actor TileProxy {
     private let client: ProviderClient
     private let logger: Logger
     private var cache = TileCache(mostBytes: TileProxy.mostBytes)
-    private var breaker = Breaker()
+    private var breaker = CircuitBreaker()
     private var rate = TokenBucket(perSecond: TileProxy.questionsPerSecond, burst: TileProxy.questionBurst)
     private var questions: [Tile: Task<TileImage?, Never>] = [:]
 

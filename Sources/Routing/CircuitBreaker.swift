@@ -2,7 +2,7 @@
 // left alone for longer if that fails too; one that said when it wants to be asked again is taken at its word.
 
 /// One provider's. Times are ns of a clock that never goes back.
-package struct Breaker: Hashable, Sendable {
+package struct CircuitBreaker: Hashable, Sendable {
     package struct Bounds: Hashable, Sendable {
         /// Failures in a row that are too many.
         package var failures = 3
