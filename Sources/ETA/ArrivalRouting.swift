@@ -70,7 +70,7 @@ package struct ArrivalRouting: Sendable {
     ///
     /// - Parameter arrivals: where gateways count what they ask.
     /// - Returns: `nil` when none has an answer.
-    package func find(_ question: RouteQuestion, _ arrivals: JobArrivals) async -> SourcedRoute? {
+    package func find(_ question: RouteQuery, _ arrivals: JobArrivals) async -> SourcedRoute? {
         guard let finder = self.finder else { return nil }
         return await finder.find(question) { source in await self.permit(source, arrivals) }
     }

@@ -144,9 +144,9 @@ struct FollowedArrival {
     private var stopsBefore: Int64? { self.before.isEmpty ? nil : Int64(self.before.count) }
 
     /// What to ask a service: `nil` without a position, and for a way that nobody knows.
-    var question: RouteQuestion? {
+    var question: RouteQuery? {
         guard let last = self.last, case .through = self.path else { return nil }
-        return RouteQuestion(places: [last.place] + self.before.compactMap { $0 } + [self.destination])
+        return RouteQuery(places: [last.place] + self.before.compactMap { $0 } + [self.destination])
     }
 
     /// s that are spent at the stops before, which no service counts.

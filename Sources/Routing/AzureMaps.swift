@@ -44,7 +44,7 @@ package struct AzureMaps: RouteProvider {
         var travelMode = "driving"
     }
 
-    package func request(_ question: RouteQuestion) -> ProviderRequest {
+    package func request(_ question: RouteQuery) -> ProviderRequest {
         let features = question.places.enumerated().map { index, place in
             Question.Feature(
                 geometry: .init(coordinates: [place.longitude, place.latitude]), properties: .init(pointIndex: index))

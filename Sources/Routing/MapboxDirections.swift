@@ -15,7 +15,7 @@ package struct MapboxDirections: RouteProvider {
         (self.base, self.key) = (base, key)
     }
 
-    package func request(_ question: RouteQuestion) -> ProviderRequest {
+    package func request(_ question: RouteQuery) -> ProviderRequest {
         let places = question.places.map(URLText.longitudeFirst).joined(separator: ";")
         // There is no header for it.
         let key = URLText.percentEncoded(self.key.text)

@@ -14,7 +14,7 @@ package struct OSRM: RouteProvider {
         self.base = base
     }
 
-    package func request(_ question: RouteQuestion) -> ProviderRequest {
+    package func request(_ question: RouteQuery) -> ProviderRequest {
         let places = question.places.map(URLText.longitudeFirst).joined(separator: ";")
         return ProviderRequest(url: "\(self.base)/route/v1/driving/\(places)?overview=false&steps=false")
     }

@@ -10,7 +10,7 @@ package struct RouteCell: Hashable, Sendable {
 
     private let indices: [Int32]
 
-    package init(_ question: RouteQuestion) {
+    package init(_ question: RouteQuery) {
         self.indices = question.places.flatMap { place in
             [place.latitude, place.longitude].map { Int32(($0 * Self.perDegree).rounded(.down)) }
         }

@@ -45,7 +45,7 @@ package actor RouteFinder {
     /// - Parameter permit: asked before each question to a provider, and counted by it.
     /// - Returns: `nil` when no provider has an answer: the built-in estimator is next.
     package func find(
-        _ question: RouteQuestion, permit: @escaping @Sendable (ArrivalSource) async -> Permission = { _ in .granted }
+        _ question: RouteQuery, permit: @escaping @Sendable (ArrivalSource) async -> Permission = { _ in .granted }
     ) async -> SourcedRoute? {
         let cell = RouteCell(question)
         if let known = self.cache.answer(cell, now: self.clock().monotonic) {
@@ -61,7 +61,7 @@ package actor RouteFinder {
     }
 
     private func search(
-        _ question: RouteQuestion, _ cell: RouteCell, _ permit: @Sendable (ArrivalSource) async -> Permission
+        _ question: RouteQuery, _ cell: RouteCell, _ permit: @Sendable (ArrivalSource) async -> Permission
     ) async -> SourcedRoute? {
         defer { self.flights[cell] = nil }
         var index = 0

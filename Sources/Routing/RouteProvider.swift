@@ -3,7 +3,7 @@
 
 package protocol RouteProvider: Sendable {
     var source: ArrivalSource { get }
-    func request(_ question: RouteQuestion) -> ProviderRequest
+    func request(_ question: RouteQuery) -> ProviderRequest
     func answer(_ response: ProviderResponse) throws(ProviderFailure) -> RouteAnswer
 }
 

@@ -10,7 +10,7 @@ extension Documented {
     static let station = Coordinate(latitude: 48.185, longitude: 16.377)!
     static let door = Coordinate(latitude: 48.2351, longitude: 16.4138)!
     static let between = Coordinate(latitude: 48.2001, longitude: 16.3999)!
-    static let question = RouteQuestion(places: [station, between, door])!
+    static let question = RouteQuery(places: [station, between, door])!
 }
 
 /// A client for as long as `body` runs.

@@ -32,7 +32,7 @@ import Testing
         /// Somewhere else each time, so that no answer is known yet.
         func find(_ number: Int = 0) async -> SourcedRoute? {
             let start = Coordinate(latitude: 48.19 + Double(number) * 0.002, longitude: 16.38)!
-            return await self.finder.find(RouteQuestion(places: [start, Documented.door])!)
+            return await self.finder.find(RouteQuery(places: [start, Documented.door])!)
         }
     }
 

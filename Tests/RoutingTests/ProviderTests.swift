@@ -7,7 +7,7 @@ import Testing
 /// Each provider against a server that does what its documentation says.
 @Suite struct ProviderTests {
     private static func ask(
-        _ behaviour: @escaping ProviderServer.Behaviour, _ question: RouteQuestion = Documented.question,
+        _ behaviour: @escaping ProviderServer.Behaviour, _ question: RouteQuery = Documented.question,
         _ provider: (String) throws -> any RouteProvider
     ) async throws -> Result<RouteAnswer, ProviderFailure> {
         try await ProviderServer.running(behaviour) { server in
@@ -42,7 +42,7 @@ import Testing
     @Test func `with longitude and latitude swapped none of them knows a way: the tests above would tell`() async throws
     {
         let places = Documented.question.places.map { Coordinate(latitude: $0.longitude, longitude: $0.latitude)! }
-        let swapped = try #require(RouteQuestion(places: places))
+        let swapped = try #require(RouteQuery(places: places))
         let osrm = try await Self.ask(Documented.osrm, swapped) { try OSRM(url: $0) }
         #expect(osrm == .failure(.noRoute))
         let mapbox = try await Self.ask(Documented.mapbox, swapped) {
@@ -186,8 +186,8 @@ import Testing
     }
 
     @Test func `questions and keys that can not be asked with are refused`() throws {
-        #expect(RouteQuestion(places: [Documented.door]) == nil)
-        #expect(RouteQuestion(places: Array(repeating: Documented.door, count: 11)) == nil)
+        #expect(RouteQuery(places: [Documented.door]) == nil)
+        #expect(RouteQuery(places: Array(repeating: Documented.door, count: 11)) == nil)
         #expect(ProviderKey("") == nil && ProviderKey("a\r\nb") == nil && ProviderKey("ä") == nil)
         let geocoding = try MapboxGeocoding(key: Documented.key)
         #expect(geocoding.request(address: "  ") == nil)

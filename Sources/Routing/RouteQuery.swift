@@ -12,7 +12,7 @@ package enum ArrivalSource: String, Hashable, Sendable, CaseIterable {
 }
 
 /// A way by car that begins now.
-package struct RouteQuestion: Hashable, Sendable {
+package struct RouteQuery: Hashable, Sendable {
     /// Where it begins, what it passes, where it ends.
     package let places: [Coordinate]
 
