@@ -28,7 +28,7 @@ package struct ArrivalRouting: Sendable {
 
     /// Runs `body` with the services of `settings`, and closes their connections however it ends.
     ///
-    /// - Throws: `UnusableProvider`, and what `body` throws.
+    /// - Throws: `InvalidProviderSetting`, and what `body` throws.
     package static func with<Result: Sendable>(
         _ settings: ArrivalSettings, _ logger: Logger, _ body: (ArrivalRouting) async throws -> Result
     ) async throws -> Result {

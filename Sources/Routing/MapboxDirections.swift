@@ -7,9 +7,9 @@ package struct MapboxDirections: RouteProvider {
     private let base: String
     private let key: ProviderKey
 
-    package init(key: ProviderKey, url: String = Self.usualURL) throws(UnusableProvider) {
+    package init(key: ProviderKey, url: String = Self.usualURL) throws(InvalidProviderSetting) {
         guard let base = URLText.base(url, mustBeSecure: true) else {
-            throw UnusableProvider(
+            throw InvalidProviderSetting(
                 description: "The URL of Mapbox must begin with https://: it is sent a key and places.")
         }
         (self.base, self.key) = (base, key)

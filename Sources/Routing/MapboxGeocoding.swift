@@ -35,9 +35,9 @@ package struct MapboxGeocoding: Sendable {
     private let base: String
     private let key: ProviderKey
 
-    package init(key: ProviderKey, url: String = MapboxDirections.usualURL) throws(UnusableProvider) {
+    package init(key: ProviderKey, url: String = MapboxDirections.usualURL) throws(InvalidProviderSetting) {
         guard let base = URLText.base(url, mustBeSecure: true) else {
-            throw UnusableProvider(
+            throw InvalidProviderSetting(
                 description: "The URL of Mapbox must begin with https://: it is sent a key and addresses.")
         }
         (self.base, self.key) = (base, key)

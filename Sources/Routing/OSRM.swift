@@ -7,9 +7,10 @@ package struct OSRM: RouteProvider {
     private let base: String
 
     /// - Parameter url: where it is, like `http://osrm:5000`; in the clear only where that network is trusted with places.
-    package init(url: String) throws(UnusableProvider) {
+    package init(url: String) throws(InvalidProviderSetting) {
         guard let base = URLText.base(url, mustBeSecure: false) else {
-            throw UnusableProvider(description: "The URL of OSRM must be like http://osrm:5000, without user or query.")
+            throw InvalidProviderSetting(
+                description: "The URL of OSRM must be like http://osrm:5000, without user or query.")
         }
         self.base = base
     }

@@ -13,15 +13,15 @@ package final class ProviderClient: Sendable {
     private let connections: OutboundConnections
 
     /// - Parameter authorities: PEM file of those that may vouch for providers; `nil` for the system's.
-    /// - Throws: `UnusableProvider`.
+    /// - Throws: `InvalidProviderSetting`.
     package init(authorities: String? = nil, longestWait: Duration = ProviderClient.longestWait)
-        throws(UnusableProvider)
+        throws(InvalidProviderSetting)
     {
         do {
             self.connections = OutboundConnections(
                 try OutboundHTTP(authorities: authorities, longestWait: longestWait, longestAnswer: Self.longestAnswer))
         } catch {
-            throw UnusableProvider(
+            throw InvalidProviderSetting(
                 description: "The authorities of providers name \(error.path), which holds no certificate in PEM.")
         }
     }

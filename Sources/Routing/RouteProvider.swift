@@ -8,6 +8,6 @@ package protocol RouteProvider: Sendable {
 }
 
 /// Why a setting can not be used; says how it should be.
-package struct UnusableProvider: Error, Hashable, CustomStringConvertible {
+package struct InvalidProviderSetting: Error, Hashable, CustomStringConvertible {
     package let description: String
 }

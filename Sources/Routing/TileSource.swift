@@ -49,7 +49,7 @@ package struct TileSource: Sendable, CustomStringConvertible, CustomReflectable 
     private let template: String
 
     /// - Parameter template: `https://…/{z}/{x}/{y}…`; `http` on this machine alone.
-    package init(template: String) throws(UnusableProvider) {
+    package init(template: String) throws(InvalidProviderSetting) {
         let isSecure = template.hasPrefix("https://")
         let rest = template.dropFirst(isSecure ? 8 : 7)
         let host = rest.prefix { $0 != "/" }
@@ -60,7 +60,7 @@ package struct TileSource: Sendable, CustomStringConvertible, CustomReflectable 
             Self.placeholders.allSatisfy({ template.ranges(of: $0).count == 1 }),
             !plain.contains(where: { "{}#".contains($0) }), plain.utf8.allSatisfy({ (33...126).contains($0) })
         else {
-            throw UnusableProvider(
+            throw InvalidProviderSetting(
                 description:
                     "The address of tiles must be like https://tiles.example/{z}/{x}/{y}.png, with each of the "
                     + "three once behind the host (http on this machine alone).")

@@ -161,15 +161,19 @@ import Testing
         for url in [
             "http://api.example", "ftp://a", "", "https://", "https:///x", "https://a@b", "https://a?b", "https://a b",
         ] {
-            #expect(throws: UnusableProvider.self, "\(url)") { try AzureMaps(key: Documented.key, url: url) }
-            #expect(throws: UnusableProvider.self, "\(url)") { try MapboxDirections(key: Documented.key, url: url) }
-            #expect(throws: UnusableProvider.self, "\(url)") { try MapboxGeocoding(key: Documented.key, url: url) }
+            #expect(throws: InvalidProviderSetting.self, "\(url)") { try AzureMaps(key: Documented.key, url: url) }
+            #expect(throws: InvalidProviderSetting.self, "\(url)") {
+                try MapboxDirections(key: Documented.key, url: url)
+            }
+            #expect(throws: InvalidProviderSetting.self, "\(url)") {
+                try MapboxGeocoding(key: Documented.key, url: url)
+            }
         }
         for url in ["ftp://a", "", "http://", "http://a@b"] {
-            #expect(throws: UnusableProvider.self, "\(url)") { try OSRM(url: url) }
+            #expect(throws: InvalidProviderSetting.self, "\(url)") { try OSRM(url: url) }
         }
         for url in ["http://127.0.0.1.evil.example", "http://localhost.evil.example"] {
-            #expect(throws: UnusableProvider.self, "\(url)") { try AzureMaps(key: Documented.key, url: url) }
+            #expect(throws: InvalidProviderSetting.self, "\(url)") { try AzureMaps(key: Documented.key, url: url) }
         }
         #expect(throws: Never.self) { try OSRM(url: "http://osrm:5000/") }
     }

@@ -45,7 +45,7 @@ package actor TileProxy {
 
     /// Runs `body` with the tiles that are configured, and closes their connections however it ends.
     ///
-    /// - Throws: `UnusableProvider`, and what `body` throws.
+    /// - Throws: `InvalidProviderSetting`, and what `body` throws.
     package static func with<Result: Sendable>(
         _ settings: TileSettings?, _ logger: Logger, _ body: (TileProxy?) async throws -> Result
     ) async throws -> Result {

@@ -50,7 +50,7 @@ extension ProcessConfiguration {
     ) throws -> Provider {
         do {
             return try make()
-        } catch let error as UnusableProvider {
+        } catch let error as InvalidProviderSetting {
             throw ConfigurationError(description: "\(name) can not be used. \(error.description)")
         }
     }

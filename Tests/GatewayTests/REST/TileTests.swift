@@ -161,7 +161,7 @@ import Testing
             "https://t.example/{z}/{x}/{y} a", "http://127.0.0.1.example/{z}/{x}/{y}",
             "https://t.example:65536/{z}/{x}/{y}", "https://[::1]:0/{z}/{x}/{y}",
         ] {
-            #expect(throws: UnusableProvider.self, "\(template)") { try TileSource(template: template) }
+            #expect(throws: InvalidProviderSetting.self, "\(template)") { try TileSource(template: template) }
         }
     }
 }
