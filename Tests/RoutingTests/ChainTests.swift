@@ -121,7 +121,7 @@ import Testing
 
     private static func cell(_ latitude: Double) throws -> RouteCell {
         let start = try #require(Coordinate(latitude: latitude, longitude: 16.4))
-        return RouteCell(try #require(RouteQuery(places: [start, Documented.door])))
+        return RouteCell(try #require(RouteQuery(places: [start, ProviderFixtures.door])))
     }
 
     private static func route(_ seconds: Double) throws -> SourcedRoute {

@@ -32,13 +32,13 @@ import Testing
         /// Somewhere else each time, so that no answer is known yet.
         func find(_ number: Int = 0) async -> SourcedRoute? {
             let start = Coordinate(latitude: 48.19 + Double(number) * 0.002, longitude: 16.38)!
-            return await self.finder.find(RouteQuery(places: [start, Documented.door])!)
+            return await self.finder.find(RouteQuery(places: [start, ProviderFixtures.door])!)
         }
     }
 
     /// Azure Maps first, then OSRM.
     private static func site(
-        azure: @escaping ProviderServer.Behaviour, osrm: @escaping ProviderServer.Behaviour = Documented.osrm,
+        azure: @escaping ProviderServer.Behaviour, osrm: @escaping ProviderServer.Behaviour = ProviderFixtures.osrm,
         budget: Int? = nil, longestWait: Duration = .seconds(30), _ body: (Site) async throws -> Void
     ) async throws {
         try await withClient(longestWait: longestWait) { client in
@@ -47,7 +47,7 @@ import Testing
                     let (clock, events) = (Clock(), NIOLockedValueBox<[RouteFinder.Event]>([]))
                     let finder = RouteFinder(
                         providers: [
-                            (try AzureMaps(key: Documented.key, url: azure.url), DailyBudget(questions: budget)),
+                            (try AzureMaps(key: ProviderFixtures.key, url: azure.url), DailyBudget(questions: budget)),
                             (try OSRM(url: osrm.url), DailyBudget(questions: nil)),
                         ], client: client, clock: { clock.read() },
                         report: { event in events.withLockedValue { $0.append(event) } })
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `the first that answers is believed, and no other is asked`() async throws {
-        try await Self.site(azure: Documented.azureMaps) { site in
+        try await Self.site(azure: ProviderFixtures.azureMaps) { site in
             let found = await site.find()
             #expect(found?.source == .azureMaps && found?.answer.seconds == 1020)
             #expect(site.azure.questions.count == 1 && site.osrm.questions.isEmpty)
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func `neighbours are told what was answered just now, without another question`() async throws {
-        try await Self.site(azure: Documented.azureMaps) { site in
+        try await Self.site(azure: ProviderFixtures.azureMaps) { site in
             for _ in 0..<5 { #expect(await site.find()?.source == .azureMaps) }
             #expect(site.azure.questions.count == 1)
             site.clock.pass(seconds: RouteCache.goodSeconds)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func `many that ask the same at once cost one question`() async throws {
-        try await Self.site(azure: Documented.azureMaps) { site in
+        try await Self.site(azure: ProviderFixtures.azureMaps) { site in
             await withTaskGroup(of: ArrivalSource?.self) { group in
                 for _ in 0..<50 { group.addTask { await site.find()?.source } }
                 for await source in group { #expect(source == .azureMaps) }
@@ -119,7 +119,7 @@ import Testing
         let osrm = try OSRM(url: "http://127.0.0.1:1")
         try await withClient { client in
             do {
-                _ = try await client.ask(osrm.request(Documented.question))
+                _ = try await client.ask(osrm.request(ProviderFixtures.question))
                 Issue.record("somebody answered")
             } catch {
                 #expect(!"\(error)".contains("16.") && "\(error)".contains("can not be reached"))
@@ -131,7 +131,7 @@ import Testing
         let throttled = ProviderServer.Answer.json("", status: 429, headers: ["retry-after": "120"])
         try await Self.site(azure: { _ in throttled }) { site in
             #expect(await site.find(0)?.source == .osrm)
-            site.azure.behave(Documented.azureMaps)
+            site.azure.behave(ProviderFixtures.azureMaps)
             site.clock.pass(seconds: 119)
             #expect(await site.find(1)?.source == .osrm)
             #expect(site.azure.questions.count == 1)
@@ -148,14 +148,14 @@ import Testing
             site.clock.pass(seconds: 10)
             for number in 6..<9 { #expect(await site.find(number)?.source == .osrm) }
             #expect(site.azure.questions.count == 4)
-            site.azure.behave(Documented.azureMaps)
+            site.azure.behave(ProviderFixtures.azureMaps)
             site.clock.pass(seconds: 20)
             for number in 9..<12 { #expect(await site.find(number)?.source == .azureMaps) }
         }
     }
 
     @Test func `when the day's budget is used up the next one answers, until tomorrow`() async throws {
-        try await Self.site(azure: Documented.azureMaps, budget: 2) { site in
+        try await Self.site(azure: ProviderFixtures.azureMaps, budget: 2) { site in
             var sources: [ArrivalSource?] = []
             for number in 0..<4 { sources.append(await site.find(number)?.source) }
             #expect(sources == [.azureMaps, .azureMaps, .osrm, .osrm] && site.azure.questions.count == 2)

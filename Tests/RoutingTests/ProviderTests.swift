@@ -7,7 +7,7 @@ import Testing
 /// Each provider against a server that does what its documentation says.
 @Suite struct ProviderTests {
     private static func ask(
-        _ behaviour: @escaping ProviderServer.Behaviour, _ question: RouteQuery = Documented.question,
+        _ behaviour: @escaping ProviderServer.Behaviour, _ question: RouteQuery = ProviderFixtures.question,
         _ provider: (String) throws -> any RouteProvider
     ) async throws -> Result<RouteAnswer, ProviderFailure> {
         try await ProviderServer.running(behaviour) { server in
@@ -23,50 +23,58 @@ import Testing
     }
 
     @Test func `OSRM is asked with longitude first, and tells of an empty road`() async throws {
-        let answer = try await Self.ask(Documented.osrm) { try OSRM(url: $0) }.get()
+        let answer = try await Self.ask(ProviderFixtures.osrm) { try OSRM(url: $0) }.get()
         #expect(answer.seconds == 731.5 && answer.meters == 8104.2 && !answer.knowsTraffic)
     }
 
     @Test func `Mapbox is asked with longitude first and its key, and tells of today's traffic`() async throws {
-        let answer = try await Self.ask(Documented.mapbox) { try MapboxDirections(key: Documented.key, url: $0) }.get()
+        let answer = try await Self.ask(ProviderFixtures.mapbox) {
+            try MapboxDirections(key: ProviderFixtures.key, url: $0)
+        }.get()
         #expect(answer.seconds == 905.25 && answer.meters == 8200.75 && answer.knowsTraffic)
     }
 
     @Test func `Azure Maps is asked in GeoJSON with longitude first, for traffic, with the key in a header`()
         async throws
     {
-        let answer = try await Self.ask(Documented.azureMaps) { try AzureMaps(key: Documented.key, url: $0) }.get()
+        let answer = try await Self.ask(ProviderFixtures.azureMaps) {
+            try AzureMaps(key: ProviderFixtures.key, url: $0)
+        }.get()
         #expect(answer.seconds == 1020 && answer.meters == 8125 && answer.knowsTraffic)
     }
 
     @Test func `with longitude and latitude swapped none of them knows a way: the tests above would tell`() async throws
     {
-        let places = Documented.question.places.map { Coordinate(latitude: $0.longitude, longitude: $0.latitude)! }
+        let places = ProviderFixtures.question.places.map {
+            Coordinate(latitude: $0.longitude, longitude: $0.latitude)!
+        }
         let swapped = try #require(RouteQuery(places: places))
-        let osrm = try await Self.ask(Documented.osrm, swapped) { try OSRM(url: $0) }
+        let osrm = try await Self.ask(ProviderFixtures.osrm, swapped) { try OSRM(url: $0) }
         #expect(osrm == .failure(.noRoute))
-        let mapbox = try await Self.ask(Documented.mapbox, swapped) {
-            try MapboxDirections(key: Documented.key, url: $0)
+        let mapbox = try await Self.ask(ProviderFixtures.mapbox, swapped) {
+            try MapboxDirections(key: ProviderFixtures.key, url: $0)
         }
         #expect(mapbox == .failure(.noRoute))
-        let azure = try await Self.ask(Documented.azureMaps, swapped) { try AzureMaps(key: Documented.key, url: $0) }
+        let azure = try await Self.ask(ProviderFixtures.azureMaps, swapped) {
+            try AzureMaps(key: ProviderFixtures.key, url: $0)
+        }
         #expect(azure == .failure(.status(400)))
     }
 
     @Test func `a key that is not theirs is refused`() async throws {
         let key = try #require(ProviderKey("another"))
-        let mapbox = try await Self.ask(Documented.mapbox) { try MapboxDirections(key: key, url: $0) }
-        let azure = try await Self.ask(Documented.azureMaps) { try AzureMaps(key: key, url: $0) }
+        let mapbox = try await Self.ask(ProviderFixtures.mapbox) { try MapboxDirections(key: key, url: $0) }
+        let azure = try await Self.ask(ProviderFixtures.azureMaps) { try AzureMaps(key: key, url: $0) }
         #expect(mapbox == .failure(.keyRefused) && azure == .failure(.keyRefused))
     }
 
     @Test func `an address is found once and for all, or not found`() async throws {
-        try await ProviderServer.running(Documented.mapbox) { server in
-            let geocoding = try MapboxGeocoding(key: Documented.key, url: server.url)
+        try await ProviderServer.running(ProviderFixtures.mapbox) { server in
+            let geocoding = try MapboxGeocoding(key: ProviderFixtures.key, url: server.url)
             try await withClient { client in
                 let known = try #require(geocoding.request(address: "Café Größe 1&2, Wien"))
                 let found = try geocoding.answer(try await client.ask(known))
-                #expect(found.place == Documented.door && found.confidence == .high && found.isResolved)
+                #expect(found.place == ProviderFixtures.door && found.confidence == .high && found.isResolved)
                 let unknown = try await client.ask(try #require(geocoding.request(address: "Nowhere 1")))
                 #expect(throws: ProviderFailure.noPlace) { try geocoding.answer(unknown) }
             }
@@ -80,7 +88,7 @@ import Testing
     }
 
     private static func geocoded(_ matchCode: String, latitude: String = "48.2") throws -> GeocodedPlace {
-        try MapboxGeocoding(key: Documented.key).answer(
+        try MapboxGeocoding(key: ProviderFixtures.key).answer(
             self.response(
                 #"{"features":[{"properties":{"coordinates":{"longitude":16.4,"latitude":\#(latitude)}\#(matchCode)}}]}"#
             ))
@@ -137,12 +145,12 @@ import Testing
         ),
     ])
     func `so does one of Azure Maps`(text: String, failure: ProviderFailure) throws {
-        let azure = try AzureMaps(key: Documented.key)
+        let azure = try AzureMaps(key: ProviderFixtures.key)
         #expect(throws: failure) { try azure.answer(Self.response(text)) }
     }
 
     @Test func `without traffic Azure Maps' time is an empty road's, and said to be`() throws {
-        let answer = try AzureMaps(key: Documented.key).answer(
+        let answer = try AzureMaps(key: ProviderFixtures.key).answer(
             Self.response(
                 #"{"features":[{"properties":{"type":"RoutePath","distanceInMeters":9,"durationInSeconds":8}}]}"#))
         #expect(answer.seconds == 8 && !answer.knowsTraffic)
@@ -161,39 +169,45 @@ import Testing
         for url in [
             "http://api.example", "ftp://a", "", "https://", "https:///x", "https://a@b", "https://a?b", "https://a b",
         ] {
-            #expect(throws: InvalidProviderSetting.self, "\(url)") { try AzureMaps(key: Documented.key, url: url) }
             #expect(throws: InvalidProviderSetting.self, "\(url)") {
-                try MapboxDirections(key: Documented.key, url: url)
+                try AzureMaps(key: ProviderFixtures.key, url: url)
             }
             #expect(throws: InvalidProviderSetting.self, "\(url)") {
-                try MapboxGeocoding(key: Documented.key, url: url)
+                try MapboxDirections(key: ProviderFixtures.key, url: url)
+            }
+            #expect(throws: InvalidProviderSetting.self, "\(url)") {
+                try MapboxGeocoding(key: ProviderFixtures.key, url: url)
             }
         }
         for url in ["ftp://a", "", "http://", "http://a@b"] {
             #expect(throws: InvalidProviderSetting.self, "\(url)") { try OSRM(url: url) }
         }
         for url in ["http://127.0.0.1.evil.example", "http://localhost.evil.example"] {
-            #expect(throws: InvalidProviderSetting.self, "\(url)") { try AzureMaps(key: Documented.key, url: url) }
+            #expect(throws: InvalidProviderSetting.self, "\(url)") {
+                try AzureMaps(key: ProviderFixtures.key, url: url)
+            }
         }
         #expect(throws: Never.self) { try OSRM(url: "http://osrm:5000/") }
     }
 
     @Test func `neither a key nor a place is in what is printed`() throws {
-        let mapbox = try MapboxDirections(key: Documented.key)
-        for text in ["\(mapbox)", "\(mapbox.request(Documented.question))", String(reflecting: Documented.key)] {
+        let mapbox = try MapboxDirections(key: ProviderFixtures.key)
+        for text in [
+            "\(mapbox)", "\(mapbox.request(ProviderFixtures.question))", String(reflecting: ProviderFixtures.key),
+        ] {
             #expect(!text.contains("a-key") && !text.contains("48.") && !text.contains("access_token="))
         }
         var dumped = ""
-        dump(mapbox.request(Documented.question), to: &dumped)
-        dump(try AzureMaps(key: Documented.key), to: &dumped)
+        dump(mapbox.request(ProviderFixtures.question), to: &dumped)
+        dump(try AzureMaps(key: ProviderFixtures.key), to: &dumped)
         #expect(!dumped.contains("a-key") && !dumped.contains("48."))
     }
 
     @Test func `questions and keys that can not be asked with are refused`() throws {
-        #expect(RouteQuery(places: [Documented.door]) == nil)
-        #expect(RouteQuery(places: Array(repeating: Documented.door, count: 11)) == nil)
+        #expect(RouteQuery(places: [ProviderFixtures.door]) == nil)
+        #expect(RouteQuery(places: Array(repeating: ProviderFixtures.door, count: 11)) == nil)
         #expect(ProviderKey("") == nil && ProviderKey("a\r\nb") == nil && ProviderKey("ä") == nil)
-        let geocoding = try MapboxGeocoding(key: Documented.key)
+        let geocoding = try MapboxGeocoding(key: ProviderFixtures.key)
         #expect(geocoding.request(address: "  ") == nil)
         #expect(geocoding.request(address: String(repeating: "x", count: 257)) == nil)
     }

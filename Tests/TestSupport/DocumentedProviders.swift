@@ -4,7 +4,7 @@
 internal import Foundation
 internal import NIOHTTP1
 
-package enum Documented {
+package enum ProviderFixtures {
     /// What Azure Maps and Mapbox want to be shown.
     package static let keyText = "a-key/of+ours="
 

@@ -16,7 +16,7 @@ import Testing
 /// Running gateways that ask services as they are documented, over HTTP: OSRM, Azure Maps, Mapbox, and what goes wrong.
 @Suite struct ArrivalServiceTests {
     private static let door = Coordinate(latitude: 48.2351, longitude: 16.4138)!
-    private static let key = ProviderKey(Documented.keyText)!
+    private static let key = ProviderKey(ProviderFixtures.keyText)!
     /// Of an interval of two seconds.
     private static let leaseMilliseconds: Int64 = 1933
 
@@ -70,9 +70,9 @@ import Testing
     ) async throws {
         let behaviour =
             switch source {
-            case .osrm: Documented.osrm
-            case .azureMaps: Documented.azureMaps
-            default: Documented.mapbox
+            case .osrm: ProviderFixtures.osrm
+            case .azureMaps: ProviderFixtures.azureMaps
+            default: ProviderFixtures.mapbox
             }
         try await ProviderServer.running(behaviour) { server in
             let provider: any RouteProvider =
@@ -122,7 +122,7 @@ import Testing
     @Test func `of two gateways with followers of a job one asks, once in an interval; both tell the same`()
         async throws
     {
-        try await ProviderServer.running(Documented.osrm) { server in
+        try await ProviderServer.running(ProviderFixtures.osrm) { server in
             let change = Self.settings([try Self.osrm(server)])
             try await Self.run(change) { first in
                 let addresses = (first.settings.live, first.settings.ledger)
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test func `for a job that nobody follows no service is asked`() async throws {
-        try await ProviderServer.running(Documented.osrm) { server in
+        try await ProviderServer.running(ProviderFixtures.osrm) { server in
             try await Self.run(Self.settings([try Self.osrm(server)])) { gateway in
                 let (followed, unfollowed) = (try await Self.visit(gateway), try await Self.visit(gateway, "job-2"))
                 try await ArrivalTimesTests.trip(gateway, followed) { _, messages, rider in
@@ -176,7 +176,7 @@ import Testing
     @Test func `what all gateways may ask in a day is used up by all, and then the built-in estimator answers`()
         async throws
     {
-        try await ProviderServer.running(Documented.osrm) { server in
+        try await ProviderServer.running(ProviderFixtures.osrm) { server in
             try await Self.run(Self.settings([try Self.osrm(server, daily: 3)])) { gateway in
                 let job = try await Self.visit(gateway)
                 // Others have asked twice.
@@ -225,7 +225,7 @@ import Testing
         }
         let text = lines.withLock { $0 }
         #expect(text.contains("a service of arrival times"))
-        for secret in [Documented.keyText, "a-key", "48.18", "16.37", "48.235", "16.41"] {
+        for secret in [ProviderFixtures.keyText, "a-key", "48.18", "16.37", "48.235", "16.41"] {
             #expect(!text.contains(secret), "\(secret)")
         }
     }

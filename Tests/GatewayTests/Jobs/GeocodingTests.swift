@@ -17,7 +17,7 @@ import Testing
     private static func run(
         _ server: ProviderServer, daily: Int? = nil, _ body: @escaping @Sendable (RunningGateway) async throws -> Void
     ) async throws {
-        let service = try MapboxGeocoding(key: ProviderKey(Documented.keyText)!, url: server.url)
+        let service = try MapboxGeocoding(key: ProviderKey(ProviderFixtures.keyText)!, url: server.url)
         try await within {
             try await RunningGateway.run(
                 isSecure: false, { $0.arrivals.geocoding = (service: service, dailyBudget: daily) }, body)
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `an address is looked up once, for good, and its place is the job's destination`() async throws {
-        try await ProviderServer.running(Documented.mapbox) { server in
+        try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
                 for status in [201, 200] {
                     let answer = try await Self.write(gateway, "job-1", #""address":"\#(Self.known)""#)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `the vendor that an event tells of is found by its address, and kept as it is written`() async throws {
-        try await ProviderServer.running(Documented.mapbox) { server in
+        try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
                 let vendor = #"{"name":"Da Gino","address":"\#(Self.known)"}"#
                 for _ in 0..<2 {
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func `an event that comes too early, again and again, has its place looked up once`() async throws {
-        try await ProviderServer.running(Documented.mapbox) { server in
+        try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
                 try await gateway.registerRider()
                 func tell() async throws -> RESTAnswer {
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test func `a job that an event tells of is found by its address, once`() async throws {
-        try await ProviderServer.running(Documented.mapbox) { server in
+        try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
                 func tell(_ id: String, _ members: String) async throws -> RESTAnswer {
                     try await gateway.rest(
@@ -173,12 +173,12 @@ import Testing
     }
 
     @Test func `what is not found, or not for sure, is no destination, and says so`() async throws {
-        try await ProviderServer.running(Documented.mapbox) { server in
+        try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
                 let unknown = try await Self.write(gateway, "job-1", #""address":"Nowhere 1""#)
                 #expect(try Self.geocoding(unknown) == "none" && !unknown.text.contains("destination"))
                 server.behave { question in
-                    guard case .json(let json, _, _) = Documented.mapbox(question) else { return .hangUp }
+                    guard case .json(let json, _, _) = ProviderFixtures.mapbox(question) else { return .hangUp }
                     return .json(json.replacing(#""confidence":"high""#, with: #""confidence":"low""#))
                 }
                 let unsure = try await Self.write(gateway, "job-2", #""address":"\#(Self.known)""#)
@@ -188,7 +188,7 @@ import Testing
                 #expect(failed.status == 201)
                 #expect(try Self.geocoding(failed) == "none")
                 // It is asked again for what nobody could say.
-                server.behave(Documented.mapbox)
+                server.behave(ProviderFixtures.mapbox)
                 let again = try await Self.write(gateway, "job-3", #""address":"\#(Self.known)""#)
                 #expect(try Self.geocoding(again) == "ok")
             }
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test func `the day's budget is kept, and what is no address is refused`() async throws {
-        try await ProviderServer.running(Documented.mapbox) { server in
+        try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server, daily: 1) { gateway in
                 let first = try await Self.write(gateway, "job-1", #""address":"\#(Self.known)""#)
                 let second = try await Self.write(gateway, "job-2", #""address":"\#(Self.known)""#)

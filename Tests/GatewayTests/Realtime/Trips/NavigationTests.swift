@@ -145,8 +145,8 @@ import Testing
 
     @Test func `RDR-014 AC-005: without a place that is known for sure nobody is sent anywhere`() async throws {
         let sentence = "Could not get directions. The vendor address may be incorrect."
-        try await ProviderServer.running(Documented.mapbox) { server in
-            let service = try MapboxGeocoding(key: ProviderKey(Documented.keyText)!, url: server.url)
+        try await ProviderServer.running(ProviderFixtures.mapbox) { server in
+            let service = try MapboxGeocoding(key: ProviderKey(ProviderFixtures.keyText)!, url: server.url)
             try await Self.run({ $0.arrivals.geocoding = (service: service, dailyBudget: nil) }) { gateway in
                 func refused() async throws {
                     let answer = try await Self.navigate(gateway, "to=vendor")
@@ -160,13 +160,13 @@ import Testing
                 try await Self.write(gateway, #","vendor":{"name":"Da Gino","address":"Nowhere 1"}"#)
                 try await refused()
                 server.behave { question in
-                    guard case .json(let json, _, _) = Documented.mapbox(question) else { return .hangUp }
+                    guard case .json(let json, _, _) = ProviderFixtures.mapbox(question) else { return .hangUp }
                     return .json(json.replacing(#""confidence":"high""#, with: #""confidence":"low""#))
                 }
                 let address = #""address":"Café Größe 1&2, Wien""#
                 try await Self.write(gateway, #","vendor":{"name":"Da Gino","address":"Wien 1"}"#)
                 try await refused()
-                server.behave(Documented.mapbox)
+                server.behave(ProviderFixtures.mapbox)
                 // A place that was found is kept, also when only the name is written anew.
                 let asked = server.questions.count
                 for name in ["Da Gino", "Da Gina"] {

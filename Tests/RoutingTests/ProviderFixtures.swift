@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Routing
 
-extension Documented {
+extension ProviderFixtures {
     static let key = ProviderKey(keyText)!
     static let station = Coordinate(latitude: 48.185, longitude: 16.377)!
     static let door = Coordinate(latitude: 48.2351, longitude: 16.4138)!
