@@ -16,7 +16,7 @@ internal import Tracking
 package final class ArrivalTimes {
     private let eventLoop: any EventLoop
     private let arrivals: JobArrivals
-    private let before: StopsBefore
+    private let before: PrecedingStops
     private let settings: ArrivalSettings
     private let bounds: ArrivalTime.Bounds
     private let routing: ArrivalRouting
@@ -38,7 +38,7 @@ package final class ArrivalTimes {
     ///   - freshness: a rider unseen for longer makes its arrival doubtful, as it makes its position old.
     ///   - clock: ns of a clock that never goes back, and ms since the epoch.
     package init(
-        eventLoop: any EventLoop, arrivals: JobArrivals, before: StopsBefore, settings: ArrivalSettings,
+        eventLoop: any EventLoop, arrivals: JobArrivals, before: PrecedingStops, settings: ArrivalSettings,
         freshness: Duration, routing: ArrivalRouting, logger: Logger,
         clock: @escaping () -> (monotonic: UInt64, wall: Int64) = { (NIODeadline.now().uptimeNanoseconds, .now) }
     ) {

@@ -146,7 +146,7 @@ package final class LoopState {
             limits: TimeLimits(deadlines: self.deadlines, jobs: self.jobs, eventLoop: eventLoop),
             arrivals: ArrivalTimes(
                 eventLoop: eventLoop, arrivals: JobArrivals(live: self.live, settings: state),
-                before: StopsBefore(stopSequences: self.stopSequences, ledger: self.jobs.ledger),
+                before: PrecedingStops(stopSequences: self.stopSequences, ledger: self.jobs.ledger),
                 settings: settings.arrivals,
                 freshness: settings.freshness, routing: routing, logger: logger),
             freshness: FreshnessTracker(deadlines: self.deadlines, freshness: settings.freshness),

@@ -30,7 +30,7 @@ import Testing
             self.clock = clock
             self.arrivals = ArrivalTimes(
                 eventLoop: client.eventLoop, arrivals: JobArrivals(live: client, settings: settings),
-                before: StopsBefore(
+                before: PrecedingStops(
                     stopSequences: StopSequenceStore(live: client, settings: settings),
                     ledger: JobLedger(ledger: client, settings: settings)), settings: ArrivalSettings(),
                 freshness: .seconds(30), routing: self.routing, logger: Logger(label: "test")

@@ -5,7 +5,7 @@ package import LiveState
 package import NIOCore
 
 /// Where the stops before a job are. May be used from any thread.
-package struct StopsBefore: Sendable {
+package struct PrecedingStops: Sendable {
     package let stopSequences: StopSequenceStore
     package let ledger: JobLedger
 
