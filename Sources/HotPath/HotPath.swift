@@ -53,7 +53,7 @@ public enum HotPath: String, CaseIterable, Sendable {
         }
 
         /// Starts recording on this thread.
-        package func hearThisThread() {
+        package func recordThisThread() {
             Self.passed.withLock { $0.recordings[UInt(pthread_self())] = self.number }
         }
 

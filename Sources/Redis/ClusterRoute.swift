@@ -56,7 +56,7 @@ final class ClusterRoute: RedisRoute {
                 initialDelay: Self.refreshDelay, delay: Self.refreshDelay
             ) { _ in bound.value.tick() }
             return EventLoopFuture.andAllSucceed(
-                route.masters.values.map { $0.link.standing() }, on: route.eventLoop)
+                route.masters.values.map { $0.link.whenConnected() }, on: route.eventLoop)
         }.map { bound.value.hasStarted = true }
     }
 
@@ -105,7 +105,7 @@ final class ClusterRoute: RedisRoute {
         let isStranger = self.masters[node] == nil
         let link = NIOLoopBound(
             self.masters[node]?.link ?? self.makeLink(node, needsMaster: false), eventLoop: self.eventLoop)
-        let stands = isStranger ? link.value.start() : link.value.standing()
+        let stands = isStranger ? link.value.start() : link.value.whenConnected()
         return stands.flatMap { link.value.send(["CLUSTER", "SLOTS"]) }.flatMapThrowing { answer in
             if isStranger { link.value.stop() }
             guard let map = ClusterMap(answer, from: node) else {
@@ -222,7 +222,7 @@ final class ClusterRoute: RedisRoute {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         let part = NIOLoopBound(master.part, eventLoop: self.eventLoop)
         let link = NIOLoopBound(master.link, eventLoop: self.eventLoop)
-        return master.link.standing().flatMap {
+        return master.link.whenConnected().flatMap {
             // ASKING applies to the next command on the same connection.
             if !redirection.isPermanent { _ = link.value.send(["ASKING"]) }
             return bound.value.following(
@@ -232,12 +232,12 @@ final class ClusterRoute: RedisRoute {
 
     // MARK: Channels
 
-    func place(ofChannel channel: String) -> ChannelLocation? {
+    func location(ofChannel channel: String) -> ChannelLocation? {
         self.map.owner(of: HashSlot.of(channel)).map { .node($0) }
     }
 
-    func learn(_ error: RedisError, at place: ChannelLocation) {
-        guard case .node(let node) = place else { return }
+    func learn(_ error: RedisError, at location: ChannelLocation) {
+        guard case .node(let node) = location else { return }
         if let redirection = Redirection(error, asked: node), redirection.isPermanent {
             self.map.learn(redirection)
             if self.masters[redirection.node] == nil { self.addMaster(redirection.node) }
@@ -245,10 +245,10 @@ final class ClusterRoute: RedisRoute {
         _ = self.refresh()
     }
 
-    var places: [ChannelLocation] { self.map.nodes.map { .node($0) } }
+    var locations: [ChannelLocation] { self.map.nodes.map { .node($0) } }
 
-    func locate(_ place: ChannelLocation) -> EventLoopFuture<RedisAddress> {
-        guard case .node(let node) = place else { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
+    func locate(_ location: ChannelLocation) -> EventLoopFuture<RedisAddress> {
+        guard case .node(let node) = location else { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
         return self.eventLoop.makeSucceededFuture(self.address.at(node))
     }
 }

@@ -36,7 +36,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
     private var isSubscriber = false
     private var context: ChannelHandlerContext?
     /// When anything was last received.
-    private(set) var lastHeard = NIODeadline.now()
+    private(set) var lastReceived = NIODeadline.now()
     private var failure: RedisError?
 
     /// A message that Redis pushed: channel and payload, valid during the call.
@@ -51,7 +51,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
     init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
     /// Since when the oldest command is unanswered.
-    var oldestQuestion: NIODeadline? { self.waiting.first?.since }
+    var oldestUnanswered: NIODeadline? { self.waiting.first?.since }
 
     // MARK: Sending
 
@@ -101,11 +101,11 @@ final class RedisChannelHandler: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        self.lastHeard = .now()
+        self.lastReceived = .now()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        self.lastHeard = .now()
+        self.lastReceived = .now()
         do throws(RedisError) {
             try self.unwrapInboundIn(data).withUnsafeReadableBytes { bytes throws(RedisError) in
                 try self.reader.consume(bytes, self.received)

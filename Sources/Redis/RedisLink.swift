@@ -83,7 +83,7 @@ final class RedisLink {
 
     /// Succeeds when connected. Fails when the attempt under way, or the next one, fails; immediately when no attempt
     /// follows.
-    func standing() -> EventLoopFuture<Void> {
+    func whenConnected() -> EventLoopFuture<Void> {
         if self.handler != nil { return self.eventLoop.makeSucceededVoidFuture() }
         if self.core.isStopped { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
         let promise = self.eventLoop.makePromise(of: Void.self)
@@ -94,8 +94,10 @@ final class RedisLink {
     /// Since when the link is down or unresponsive; `nil` while it works.
     var unresponsiveSince: NIODeadline? {
         guard let handler else { return self.downSince }
-        guard let asked = handler.oldestQuestion, NIODeadline.now() - asked > self.timing.suspicion else { return nil }
-        return handler.lastHeard
+        guard let asked = handler.oldestUnanswered, NIODeadline.now() - asked > self.timing.suspicion else {
+            return nil
+        }
+        return handler.lastReceived
     }
 
     private static var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
@@ -118,11 +120,12 @@ final class RedisLink {
     private func tick() {
         if self.core.tick(now: Self.now) == .connect { _ = self.connect() }
         guard let handler else { return }
-        let question = self.core.question(
-            heard: handler.lastHeard.uptimeNanoseconds, asked: handler.oldestQuestion?.uptimeNanoseconds, now: Self.now)
-        switch question {
+        let check = self.core.healthCheck(
+            lastReceived: handler.lastReceived.uptimeNanoseconds,
+            oldestUnanswered: handler.oldestUnanswered?.uptimeNanoseconds, now: Self.now)
+        switch check {
         case .none: break
-        case .ask: _ = handler.send(["PING"])
+        case .ping: _ = handler.send(["PING"])
         case .giveUp: return handler.close(.timedOut)
         }
         self.onTick?(.now())
@@ -135,7 +138,7 @@ final class RedisLink {
         let attempt = self.locate().flatMap { bound.value.connect(to: $0) }
         attempt.whenFailure { error in
             let link = bound.value
-            _ = link.core.handle(.fell, now: Self.now)
+            _ = link.core.handle(.didDisconnect, now: Self.now)
             link.failWaiting(error as? RedisError ?? .disconnected)
             link.logger.debug("Redis connection failed", metadata: [LogKey.reason: "\(error)"])
         }
@@ -179,7 +182,7 @@ final class RedisLink {
             let limit = eventLoop.scheduleTask(in: patience) { handler.value.close(.timedOut) }
             signedIn.whenComplete { _ in limit.cancel() }
             signedIn.whenFailure { _ in channel.close(promise: nil) }
-            return signedIn.map { bound.value.stood(handler.value) }
+            return signedIn.map { bound.value.didConnect(handler.value) }
         }
     }
 
@@ -188,9 +191,9 @@ final class RedisLink {
         return self.tls
     }
 
-    private func stood(_ handler: RedisChannelHandler) {
-        handler.onClosed = { [weak self] reason in self?.fell(reason) }
-        guard self.core.handle(.stood, now: Self.now) == .none else { return handler.close(.disconnected) }
+    private func didConnect(_ handler: RedisChannelHandler) {
+        handler.onClosed = { [weak self] reason in self?.didDisconnect(reason) }
+        guard self.core.handle(.didConnect, now: Self.now) == .none else { return handler.close(.disconnected) }
         handler.onDemoted = { [weak self] in self?.onDemoted?() }
         self.handler = handler
         self.onUp?(handler)
@@ -199,10 +202,10 @@ final class RedisLink {
         waiting.forEach { $0.succeed() }
     }
 
-    private func fell(_ reason: RedisError) {
-        self.downSince = self.handler?.lastHeard ?? .now()
+    private func didDisconnect(_ reason: RedisError) {
+        self.downSince = self.handler?.lastReceived ?? .now()
         self.handler = nil
-        guard self.core.handle(.fell, now: Self.now) == .lost else { return }
+        guard self.core.handle(.didDisconnect, now: Self.now) == .lost else { return }
         let place = self.address.map { "\($0)" } ?? ""
         self.logger.warning(
             "Redis connection ended", metadata: [LogKey.redis: "\(place)", LogKey.reason: "\(reason)"])

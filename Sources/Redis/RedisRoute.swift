@@ -30,17 +30,17 @@ protocol RedisRoute: AnyObject {
     /// Since when some connection is down or unresponsive; `nil` while all of them work.
     var unresponsiveSince: NIODeadline? { get }
     /// The location of a channel, where subscriber connections must go.
-    func place(ofChannel channel: String) -> ChannelLocation?
+    func location(ofChannel channel: String) -> ChannelLocation?
     /// All current channel locations.
-    var places: [ChannelLocation] { get }
+    var locations: [ChannelLocation] { get }
     /// Records an error that may say that a channel is elsewhere.
-    func learn(_ error: RedisError, at place: ChannelLocation)
+    func learn(_ error: RedisError, at location: ChannelLocation)
     /// Channel locations may have changed, or the master behind one.
     var onMoved: (() -> Void)? { get set }
     /// A connection to a master was replyTo-established. It may be another master, which may lack the latest writes.
     var onReturned: (() -> Void)? { get set }
     /// Returns the address for connections to a channel location.
-    func locate(_ place: ChannelLocation) -> EventLoopFuture<RedisAddress>
+    func locate(_ location: ChannelLocation) -> EventLoopFuture<RedisAddress>
 }
 
 /// The node that serves a channel: in a cluster the owner of its slot, otherwise the only master.
@@ -84,7 +84,7 @@ final class MasterRoute: RedisRoute {
     }
 
     func start() -> EventLoopFuture<Void> {
-        self.watch?.listen()
+        self.watch?.subscribe()
         return self.link.start()
     }
 
@@ -104,10 +104,10 @@ final class MasterRoute: RedisRoute {
     }
 
     var unresponsiveSince: NIODeadline? { self.link.unresponsiveSince }
-    func place(ofChannel channel: String) -> ChannelLocation? { .singleMaster }
-    var places: [ChannelLocation] { [.singleMaster] }
-    func learn(_ error: RedisError, at place: ChannelLocation) {}
-    func locate(_ place: ChannelLocation) -> EventLoopFuture<RedisAddress> {
+    func location(ofChannel channel: String) -> ChannelLocation? { .singleMaster }
+    var locations: [ChannelLocation] { [.singleMaster] }
+    func learn(_ error: RedisError, at location: ChannelLocation) {}
+    func locate(_ location: ChannelLocation) -> EventLoopFuture<RedisAddress> {
         self.watch?.locate() ?? self.link.eventLoop.makeSucceededFuture(self.address)
     }
 }

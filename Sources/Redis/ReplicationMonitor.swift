@@ -12,44 +12,44 @@ final class ReplicationMonitor {
     private var replicas = RecentReplicas()
     /// Whether the node of this connection has reported its replicas.
     private var isKnown = false
-    private var lastLook = NIODeadline.uptimeNanoseconds(0)
-    private var isLooking = false
+    private var lastCheck = NIODeadline.uptimeNanoseconds(0)
+    private var isChecking = false
     /// The node has another history than before, or is not a master.
     var onChanged: (() -> Void)?
 
     init(link: RedisLink) {
         self.link = link
-        link.onTick = { [weak self] now in self?.look(now) }
+        link.onTick = { [weak self] now in self?.checkIfDue(now) }
         let before = link.onUp
         link.onUp = { [weak self] handler in
             before?(handler)
             // A new connection has already told its owner that messages may be missing.
             self?.history = nil
-            self?.isLooking = false
+            self?.isChecking = false
             self?.isKnown = false
-            self?.lookNow()
+            self?.check()
         }
     }
 
-    private func look(_ now: NIODeadline) {
-        guard !self.isLooking, now - self.lastLook >= self.link.timing.monitor else { return }
-        self.lookNow()
+    private func checkIfDue(_ now: NIODeadline) {
+        guard !self.isChecking, now - self.lastCheck >= self.link.timing.monitor else { return }
+        self.check()
     }
 
-    private func lookNow() {
+    private func check() {
         guard let handler = self.link.handler else { return }
-        self.lastLook = .now()
-        self.isLooking = true
+        self.lastCheck = .now()
+        self.isChecking = true
         let bound = NIOLoopBound(self, eventLoop: self.link.eventLoop)
         handler.send(["INFO", "replication"]).whenComplete { result in
-            bound.value.isLooking = false
+            bound.value.isChecking = false
             // Refused by an ACL rule: then replication cannot be monitored.
             guard case .success(let answer) = result, let text = answer.text else { return }
-            bound.value.saw(InfoFields(text))
+            bound.value.received(InfoFields(text))
         }
     }
 
-    private func saw(_ fields: InfoFields) {
+    private func received(_ fields: InfoFields) {
         self.replicas.saw(fields.onlineReplicas, now: .now())
         self.isKnown = true
         let before = self.history

@@ -15,10 +15,10 @@ final class SentinelWatch {
     private let timing: RedisTiming
     private let logger: Logger
     /// The Sentinel to query first: the last one that answered.
-    private var favourite = 0
+    private var preferred = 0
     private var asking: EventLoopFuture<RedisAddress>?
-    private var ear: RedisLink?
-    private var nextEar = 0
+    private var subscriber: RedisLink?
+    private var nextSentinel = 0
     /// Notifies the owner that the master has changed.
     var onSwitch: (() -> Void)?
 
@@ -40,7 +40,7 @@ final class SentinelWatch {
     func locate() -> EventLoopFuture<RedisAddress> {
         if let asking { return asking }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let answer = self.ask(self.favourite, left: self.sentinels.count, last: nil)
+        let answer = self.ask(self.preferred, left: self.sentinels.count, last: nil)
         self.asking = answer
         answer.whenComplete { _ in bound.value.asking = nil }
         return answer
@@ -69,7 +69,7 @@ final class SentinelWatch {
                     reason: "the Sentinel at \(sentinel) does not know this master"
                 )
             }
-            bound.value.favourite = index
+            bound.value.preferred = index
             bounded.value.stop()
             return bound.value.address.at(.init(host: parts[0], port: Int(port)))
         }.flatMapError { error in
@@ -82,27 +82,27 @@ final class SentinelWatch {
     // MARK: Subscription
 
     /// Subscribes to one Sentinel after another, whichever is reachable.
-    func listen() {
-        guard self.ear == nil else { return }
+    func subscribe() {
+        guard self.subscriber == nil else { return }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let ear = RedisLink(
+        let subscriber = RedisLink(
             eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, needsMaster: false
         ) {
             let watch = bound.value
-            let sentinel = watch.sentinels[watch.nextEar % watch.sentinels.count]
-            watch.nextEar += 1
+            let sentinel = watch.sentinels[watch.nextSentinel % watch.sentinels.count]
+            watch.nextSentinel += 1
             return watch.eventLoop.makeSucceededFuture(watch.address.atSentinel(sentinel))
         }
-        ear.onUp = { [weak self] handler in
-            handler.onMessage = { _, payload in self?.heard(payload) }
+        subscriber.onUp = { [weak self] handler in
+            handler.onMessage = { _, payload in self?.masterChanged(payload) }
             handler.sendSubscription(.subscribe, [Self.switched])
         }
-        self.ear = ear
-        ear.begin()
+        self.subscriber = subscriber
+        subscriber.begin()
     }
 
     /// The payload of +switch-master: `<name> <old host> <old port> <new host> <new port>`.
-    private func heard(_ payload: UnsafeRawBufferPointer) {
+    private func masterChanged(_ payload: UnsafeRawBufferPointer) {
         let words = String(decoding: payload, as: UTF8.self).split(separator: " ")
         guard words.count == 5, words[0] == self.master else { return }
         self.logger.notice("Sentinels switched the master", metadata: [LogKey.redis: "\(words[3]):\(words[4])"])
@@ -110,7 +110,7 @@ final class SentinelWatch {
     }
 
     func stop() {
-        self.ear?.stop()
-        self.ear = nil
+        self.subscriber?.stop()
+        self.subscriber = nil
     }
 }

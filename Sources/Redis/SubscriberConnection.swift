@@ -7,7 +7,7 @@ internal import Resilience
 
 /// One subscriber connection to one channel location. Confined to its event loop.
 final class SubscriberConnection {
-    let place: ChannelLocation
+    let location: ChannelLocation
     private let link: RedisLink
     private var core: SubscriptionStateMachine<String>
     private var willSend = false
@@ -20,8 +20,8 @@ final class SubscriberConnection {
 
     /// A message: channel and payload, valid during the call. Set it before connecting.
     var onMessage: ((_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Void)?
-    /// Redis acknowledged a channel; `isRegained` when messages may be missing.
-    var onAcknowledged: ((_ channel: String, _ isRegained: Bool) -> Void)?
+    /// Redis acknowledged a channel; `isRestored` when messages may be missing.
+    var onAcknowledged: ((_ channel: String, _ isRestored: Bool) -> Void)?
     /// New channels were refused, or the connection ended before they were acknowledged.
     var onGivenUp: (([String], RedisError) -> Void)?
     /// The connection is established (true) or ended (false).
@@ -30,20 +30,20 @@ final class SubscriberConnection {
     var onEvicted: ((String, RedisError?) -> Void)?
 
     init(
-        place: ChannelLocation, eventLoop: any EventLoop, timing: RedisTiming, logger: Logger,
+        location: ChannelLocation, eventLoop: any EventLoop, timing: RedisTiming, logger: Logger,
         locate: @escaping RedisLink.Locate
     ) {
-        self.place = place
-        self.core = SubscriptionStateMachine(batch: place == .singleMaster ? Self.batch : 1)
+        self.location = location
+        self.core = SubscriptionStateMachine(batch: location == .singleMaster ? Self.batch : 1)
         self.link = RedisLink(eventLoop: eventLoop, timing: timing, logger: logger, locate: locate)
-        self.link.onUp = { [weak self] handler in self?.stood(handler) }
-        self.link.onDown = { [weak self] reason in self?.fell(reason) }
+        self.link.onUp = { [weak self] handler in self?.didConnect(handler) }
+        self.link.onDown = { [weak self] reason in self?.didDisconnect(reason) }
     }
 
     func start() -> EventLoopFuture<Void> { self.link.start() }
     func begin() { self.link.begin() }
     /// Succeeds when connected; fails when the attempt under way, or the next one, fails.
-    func standing() -> EventLoopFuture<Void> { self.link.standing() }
+    func whenConnected() -> EventLoopFuture<Void> { self.link.whenConnected() }
     func stop() { self.link.stop() }
     /// Reconnects, because the master has changed.
     func restart() { self.link.restart(.connectionLost) }
@@ -51,7 +51,7 @@ final class SubscriberConnection {
     var count: Int { self.core.count }
     var isConnected: Bool { self.link.handler != nil }
     /// Whether every lost channel is restored.
-    var isSettled: Bool { self.isConnected && self.core.unregained == 0 }
+    var isSettled: Bool { self.isConnected && self.core.unrestored == 0 }
     var unresponsiveSince: NIODeadline? { self.link.unresponsiveSince }
 
     // MARK: Requests
@@ -87,7 +87,7 @@ final class SubscriberConnection {
             case .unsubscribe(let channels):
                 handler.sendSubscription(.sunsubscribe, channels) { [weak self] error in
                     guard case .refused = error else { return }
-                    channels.forEach { _ = self?.core.left($0) }
+                    channels.forEach { _ = self?.core.unsubscribed($0) }
                 }
             }
         }
@@ -95,44 +95,44 @@ final class SubscriberConnection {
 
     // MARK: Replies
 
-    private func stood(_ handler: RedisChannelHandler) {
+    private func didConnect(_ handler: RedisChannelHandler) {
         handler.onMessage = self.onMessage
         handler.onAcknowledged = { [weak self] channel, isSubscription in
             guard let self else { return }
             if !isSubscription {
-                if self.core.left(channel) { self.onEvicted?(channel, nil) }
+                if self.core.unsubscribed(channel) { self.onEvicted?(channel, nil) }
                 return
             }
             switch self.core.acknowledged(channel) {
             case .granted: self.onAcknowledged?(channel, false)
-            case .regained: self.onAcknowledged?(channel, true)
+            case .restored: self.onAcknowledged?(channel, true)
             case .outdated: break
             }
         }
-        self.core.stood()
+        self.core.didConnect()
         self.send()
         self.onState?(true)
     }
 
-    private func fell(_ reason: RedisError) {
-        let givenUp = self.core.fell()
+    private func didDisconnect(_ reason: RedisError) {
+        let givenUp = self.core.didDisconnect()
         if !givenUp.isEmpty { self.onGivenUp?(givenUp, reason) }
         self.onState?(false)
     }
 
     /// Redis refused a command: because of an ACL rule, because the slot is elsewhere, because it is loading. When the
-    /// connection ended instead, `fell` follows.
+    /// connection ended instead, `didDisconnect` follows.
     private func refused(_ channels: [String], _ error: RedisError) {
         guard case .refused(let code, _) = error else { return }
         if code == "MOVED" || code == "ASK" {
-            return self.core.sentAway(channels).forEach { self.onEvicted?($0, error) }
+            return self.core.redirected(channels).forEach { self.onEvicted?($0, error) }
         }
         let (givenUp, again) = self.core.refused(channels)
         if !givenUp.isEmpty { self.onGivenUp?(givenUp, error) }
         guard !again.isEmpty else { return }
         let bound = NIOLoopBound(self, eventLoop: self.link.eventLoop)
         self.link.eventLoop.scheduleTask(in: Self.repairDelay) {
-            bound.value.core.askAgain(again)
+            bound.value.core.requestAgain(again)
             bound.value.sendSoon()
         }
     }

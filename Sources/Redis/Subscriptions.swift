@@ -14,12 +14,12 @@ package final class Subscriptions {
     private let logger: Logger
     private var connections: [ChannelLocation: [SubscriberConnection]] = [:]
     /// The connection of each channel; `nil` while no node is known for its slot.
-    private var held: [String: Held] = [:]
+    private var subscriptions: [String: Subscription] = [:]
     private var hasChannelWithoutNode = false
     private var isStarted = false
     private var isStopped = false
 
-    private struct Held {
+    private struct Subscription {
         var connection: SubscriberConnection?
         /// Whether it has been acknowledged before: the next acknowledgement is a repair.
         var isRepair = false
@@ -27,7 +27,7 @@ package final class Subscriptions {
     }
 
     /// Delay before looking up the node of a slot without an owner again.
-    private static let homelessDelay = TimeAmount.milliseconds(200)
+    private static let retryDelay = TimeAmount.milliseconds(200)
 
     /// A message: channel and payload, valid during the call. Set it before `start`.
     package var onMessage: ((_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Void)?
@@ -54,7 +54,7 @@ package final class Subscriptions {
     package func start() -> EventLoopFuture<Void> {
         self.client.eventLoop.preconditionInEventLoop()
         self.isStarted = true
-        let connections = self.route.places.flatMap { self.connections(at: $0, begin: false) }
+        let connections = self.route.locations.flatMap { self.connections(at: $0, begin: false) }
         return EventLoopFuture.andAllSucceed(connections.map { $0.start() }, on: self.client.eventLoop)
     }
 
@@ -87,62 +87,62 @@ package final class Subscriptions {
     package func subscribe(_ channel: String) -> EventLoopFuture<Void> {
         let eventLoop = self.client.eventLoop
         eventLoop.preconditionInEventLoop()
-        if let held = self.held[channel] {
-            if held.isRepair, held.connection?.subscribe(channel, isRepair: true) == true {
+        if let subscription = self.subscriptions[channel] {
+            if subscription.isRepair, subscription.connection?.subscribe(channel, isRepair: true) == true {
                 return eventLoop.makeSucceededVoidFuture()
             }
             return self.waiting(for: channel)
         }
         guard let connection = self.connection(for: channel),
-            connection.isConnected || connection.place != .singleMaster
+            connection.isConnected || connection.location != .singleMaster
         else { return eventLoop.makeFailedFuture(RedisError.disconnected) }
         guard connection.isConnected else {
             // Wait for a node that has just become a master.
             let bound = NIOLoopBound(self, eventLoop: eventLoop)
-            return connection.standing().flatMap { bound.value.subscribe(channel) }
+            return connection.whenConnected().flatMap { bound.value.subscribe(channel) }
         }
-        self.held[channel] = Held(connection: connection)
+        self.subscriptions[channel] = Subscription(connection: connection)
         _ = connection.subscribe(channel, isRepair: false)
         return self.waiting(for: channel)
     }
 
     private func waiting(for channel: String) -> EventLoopFuture<Void> {
         let promise = self.client.eventLoop.makePromise(of: Void.self)
-        self.held[channel]?.waiting.append(promise)
+        self.subscriptions[channel]?.waiting.append(promise)
         return promise.futureResult
     }
 
     /// Unsubscribes. Messages under way may still arrive.
     package func unsubscribe(_ channel: String) {
         self.client.eventLoop.preconditionInEventLoop()
-        guard let held = self.held.removeValue(forKey: channel) else { return }
-        held.connection?.unsubscribe(channel)
-        held.waiting.forEach { $0.fail(RedisError.disconnected) }
+        guard let subscription = self.subscriptions.removeValue(forKey: channel) else { return }
+        subscription.connection?.unsubscribe(channel)
+        subscription.waiting.forEach { $0.fail(RedisError.disconnected) }
     }
 
     // MARK: Channel locations
 
     private func connection(for channel: String) -> SubscriberConnection? {
-        guard let place = self.route.place(ofChannel: channel) else { return nil }
-        let connections = self.connections(at: place, begin: true)
+        guard let location = self.route.location(ofChannel: channel) else { return nil }
+        let connections = self.connections(at: location, begin: true)
         return connections[Int(truncatingIfNeeded: UInt(bitPattern: channel.hashValue) % UInt(connections.count))]
     }
 
-    private func connections(at place: ChannelLocation, begin: Bool) -> [SubscriberConnection] {
-        if let there = self.connections[place] { return there }
-        let made = (0..<self.spread).map { _ in self.makeConnection(at: place) }
-        self.connections[place] = made
+    private func connections(at location: ChannelLocation, begin: Bool) -> [SubscriberConnection] {
+        if let there = self.connections[location] { return there }
+        let made = (0..<self.spread).map { _ in self.makeConnection(at: location) }
+        self.connections[location] = made
         if begin { made.forEach { $0.begin() } }
         return made
     }
 
-    private func makeConnection(at place: ChannelLocation) -> SubscriberConnection {
+    private func makeConnection(at location: ChannelLocation) -> SubscriberConnection {
         let connection = SubscriberConnection(
-            place: place, eventLoop: self.client.eventLoop, timing: self.timing, logger: self.logger,
-            locate: { [route = self.route] in route.locate(place) })
+            location: location, eventLoop: self.client.eventLoop, timing: self.timing, logger: self.logger,
+            locate: { [route = self.route] in route.locate(location) })
         connection.onMessage = self.onMessage
-        connection.onAcknowledged = { [weak self, unowned connection] channel, isRegained in
-            self?.acknowledged(channel, isRegained, by: connection)
+        connection.onAcknowledged = { [weak self, unowned connection] channel, isRestored in
+            self?.acknowledged(channel, isRestored, by: connection)
         }
         connection.onState = { [weak self] in self?.onState?($0) }
         connection.onGivenUp = { [weak self] channels, error in self?.givenUp(channels, error) }
@@ -154,72 +154,76 @@ package final class Subscriptions {
 
     // MARK: Events
 
-    private func acknowledged(_ channel: String, _ isRegained: Bool, by connection: SubscriberConnection) {
-        guard var held = self.held[channel], held.connection === connection else { return }
-        let waiting = held.waiting
-        (held.waiting, held.isRepair) = ([], true)
-        self.held[channel] = held
-        if isRegained { self.onResubscribed?(channel) }
+    private func acknowledged(_ channel: String, _ isRestored: Bool, by connection: SubscriberConnection) {
+        guard var subscription = self.subscriptions[channel], subscription.connection === connection else { return }
+        let waiting = subscription.waiting
+        (subscription.waiting, subscription.isRepair) = ([], true)
+        self.subscriptions[channel] = subscription
+        if isRestored { self.onResubscribed?(channel) }
         waiting.forEach { $0.succeed() }
     }
 
     private func givenUp(_ channels: [String], _ error: RedisError) {
         for channel in channels {
-            guard let held = self.held.removeValue(forKey: channel) else { continue }
-            held.waiting.forEach { $0.fail(error) }
+            guard let subscription = self.subscriptions.removeValue(forKey: channel) else { continue }
+            subscription.waiting.forEach { $0.fail(error) }
         }
     }
 
     /// The slot of a channel is elsewhere, or is being moved.
     private func evicted(_ channel: String, _ error: RedisError?, from connection: SubscriberConnection) {
-        guard self.held[channel]?.connection === connection else { return }
-        self.held[channel]?.connection = nil
+        guard self.subscriptions[channel]?.connection === connection else { return }
+        self.subscriptions[channel]?.connection = nil
         self.route.learn(
             error ?? .refused(code: "SUNSUBSCRIBE", message: "the server ended the subscription"),
-            at: connection.place)
+            at: connection.location)
         // A node that loses its last slot ends the subscriptions before it redirects.
-        if error == nil { self.lookLater() } else { self.settle(channel) }
+        if error == nil { self.retryLater() } else { self.resubscribe(channel) }
     }
 
     /// The master changed, or the owners of slots.
     private func moved() {
         guard self.isStarted, !self.isStopped else { return }
-        if self.route.place(ofChannel: "") == .singleMaster {
+        if self.route.location(ofChannel: "") == .singleMaster {
             return self.connections.values.joined().forEach { $0.restart() }
         }
-        for (channel, held) in self.held {
-            guard let connection = held.connection else {
-                self.settle(channel)
+        for (channel, subscription) in self.subscriptions {
+            guard let connection = subscription.connection else {
+                self.resubscribe(channel)
                 continue
             }
-            guard let place = self.route.place(ofChannel: channel), place != connection.place else { continue }
+            guard let location = self.route.location(ofChannel: channel), location != connection.location else {
+                continue
+            }
             connection.unsubscribe(channel)
-            self.settle(channel)
+            self.resubscribe(channel)
         }
-        for (place, connections) in self.connections where connections.allSatisfy({ $0.count == 0 }) {
+        for (location, connections) in self.connections where connections.allSatisfy({ $0.count == 0 }) {
             connections.forEach { $0.stop() }
-            self.connections[place] = nil
+            self.connections[location] = nil
         }
     }
 
     /// Subscribes a channel at its current location.
-    private func settle(_ channel: String) {
-        guard self.held[channel] != nil else { return }
-        guard let connection = self.connection(for: channel) else { return self.lookLater() }
-        self.held[channel]?.connection = connection
+    private func resubscribe(_ channel: String) {
+        guard self.subscriptions[channel] != nil else { return }
+        guard let connection = self.connection(for: channel) else { return self.retryLater() }
+        self.subscriptions[channel]?.connection = connection
         // Retried here, so that a caller does not have to subscribe again because a slot moved.
         if connection.subscribe(channel, isRepair: true) { self.acknowledged(channel, true, by: connection) }
     }
 
-    private func lookLater() {
+    private func retryLater() {
         guard !self.hasChannelWithoutNode else { return }
         self.hasChannelWithoutNode = true
         let bound = NIOLoopBound(self, eventLoop: self.client.eventLoop)
-        self.client.eventLoop.scheduleTask(in: Self.homelessDelay) {
+        self.client.eventLoop.scheduleTask(in: Self.retryDelay) {
             let subscriptions = bound.value
             subscriptions.hasChannelWithoutNode = false
             guard !subscriptions.isStopped else { return }
-            for (channel, held) in subscriptions.held where held.connection == nil { subscriptions.settle(channel) }
+            for (channel, subscription) in subscriptions.subscriptions where subscription.connection == nil {
+                subscriptions.resubscribe(channel)
+            }
         }
     }
 }

@@ -20,7 +20,7 @@ package struct ConnectionStateMachine: Sendable {
     private enum Phase: Hashable {
         case idle
         case trying
-        case standing(since: UInt64)
+        case connected(since: UInt64)
         case waiting(until: UInt64)
         case stopped
     }
@@ -28,9 +28,9 @@ package struct ConnectionStateMachine: Sendable {
     package enum Event: Hashable, Sendable {
         case start
         /// Connected and authenticated.
-        case stood
+        case didConnect
         /// The attempt failed, or the connection ended.
-        case fell
+        case didDisconnect
         case stop
     }
 
@@ -44,9 +44,9 @@ package struct ConnectionStateMachine: Sendable {
     }
 
     /// What to do about an established connection.
-    package enum Question: Hashable, Sendable {
+    package enum HealthCheck: Hashable, Sendable {
         case none
-        case ask
+        case ping
         /// The oldest command was not answered in time: close the connection.
         case giveUp
     }
@@ -61,15 +61,15 @@ package struct ConnectionStateMachine: Sendable {
         self.jitter = SplitMix(seed: seed)
     }
 
-    package var isConnected: Bool { if case .standing = self.phase { true } else { false } }
+    package var isConnected: Bool { if case .connected = self.phase { true } else { false } }
     /// Stopped permanently: no attempt follows.
     package var isStopped: Bool { self.phase == .stopped }
 
     package mutating func handle(_ event: Event, now: UInt64) -> Effect {
         switch (self.phase, event) {
-        case (.stopped, .stood): return .close
+        case (.stopped, .didConnect): return .close
         case (.stopped, _): return .none
-        case (.standing, .stop), (.trying, .stop):
+        case (.connected, .stop), (.trying, .stop):
             self.phase = .stopped
             return .close
         case (.idle, .stop), (.waiting, .stop):
@@ -78,19 +78,19 @@ package struct ConnectionStateMachine: Sendable {
         case (.idle, .start):
             self.phase = .trying
             return .connect
-        case (.trying, .stood):
-            self.phase = .standing(since: now)
+        case (.trying, .didConnect):
+            self.phase = .connected(since: now)
             return .none
-        case (.trying, .fell):
+        case (.trying, .didDisconnect):
             self.wait(from: now)
             return .none
-        case (.standing(let since), .fell):
+        case (.connected(let since), .didDisconnect):
             if now >= since + self.timing.longestBackoff { self.attempts = 0 }
             self.wait(from: now)
             return .lost
         // An attempt that was given up succeeds after all. There must not be two connections.
-        case (.idle, .stood), (.waiting, .stood): return .close
-        case (.idle, .fell), (.trying, .start), (.standing, _), (.waiting, _): return .none
+        case (.idle, .didConnect), (.waiting, .didConnect): return .close
+        case (.idle, .didDisconnect), (.trying, .start), (.connected, _), (.waiting, _): return .none
         }
     }
 
@@ -102,12 +102,12 @@ package struct ConnectionStateMachine: Sendable {
     }
 
     /// - Parameters:
-    ///   - heard: when anything was last received.
-    ///   - asked: since when the oldest command is unanswered; `nil` when none is.
-    package func question(heard: UInt64, asked: UInt64?, now: UInt64) -> Question {
+    ///   - lastReceived: when anything was last received.
+    ///   - oldestUnanswered: since when the oldest command is unanswered; `nil` when none is.
+    package func healthCheck(lastReceived: UInt64, oldestUnanswered: UInt64?, now: UInt64) -> HealthCheck {
         guard self.isConnected else { return .none }
-        if let asked { return now >= asked + self.timing.answer ? .giveUp : .none }
-        return now >= heard + self.timing.health ? .ask : .none
+        if let oldestUnanswered { return now >= oldestUnanswered + self.timing.answer ? .giveUp : .none }
+        return now >= lastReceived + self.timing.health ? .ping : .none
     }
 
     private mutating func wait(from now: UInt64) {

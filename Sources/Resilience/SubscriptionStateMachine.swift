@@ -20,7 +20,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
         /// Requested for the first time.
         case granted
         /// Lost and restored: read the state that its messages describe again.
-        case regained
+        case restored
         /// Belongs to a subscription that has been ended since.
         case outdated
     }
@@ -40,7 +40,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     /// Channels without an acknowledgement.
     package private(set) var unacknowledged = 0
     /// Those of them that were lost. While there are any, followers may be missing messages.
-    package private(set) var unregained = 0
+    package private(set) var unrestored = 0
     package var hasCommands: Bool { self.isConnected && !(self.toSubscribe.isEmpty && self.toUnsubscribe.isEmpty) }
 
     package func contains(_ channel: Channel) -> Bool { self.channels[channel] != nil }
@@ -55,13 +55,13 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
         case .asked(let wasRepair):
             if isRepair && !wasRepair {
                 self.channels[channel] = .asked(isRepair: true)
-                self.unregained += 1
+                self.unrestored += 1
             }
             return false
         case nil:
             self.channels[channel] = .asked(isRepair: isRepair)
             self.unacknowledged += 1
-            if isRepair { self.unregained += 1 }
+            if isRepair { self.unrestored += 1 }
             if self.isConnected { self.toSubscribe.append(channel) }
             return false
         }
@@ -90,7 +90,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     // MARK: Events
 
     /// The connection is established. It has no subscriptions yet.
-    package mutating func stood() {
+    package mutating func didConnect() {
         self.isConnected = true
         (self.toUnsubscribe, self.leaving) = ([], [:])
         self.toSubscribe = Array(self.channels.keys)
@@ -99,7 +99,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     /// The connection ended.
     ///
     /// - Returns: the channels that were requested for the first time, which are given up.
-    package mutating func fell() -> [Channel] {
+    package mutating func didDisconnect() -> [Channel] {
         self.isConnected = false
         (self.toSubscribe, self.toUnsubscribe, self.leaving) = ([], [], [:])
         var givenUp: [Channel] = []
@@ -109,7 +109,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
         for channel in givenUp { self.channels[channel] = nil }
         for channel in self.channels.keys { self.channels[channel] = .asked(isRepair: true) }
         self.unacknowledged = self.channels.count
-        self.unregained = self.channels.count
+        self.unrestored = self.channels.count
         return givenUp
     }
 
@@ -119,14 +119,14 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
         }
         self.channels[channel] = .acknowledged
         self.unacknowledged -= 1
-        if isRepair { self.unregained -= 1 }
-        return isRepair ? .regained : .granted
+        if isRepair { self.unrestored -= 1 }
+        return isRepair ? .restored : .granted
     }
 
     /// Handles an unsubscription that was acknowledged or refused, or that the server started itself because a slot moved.
     ///
     /// - Returns: whether the server started it; then the channel is no longer tracked.
-    package mutating func left(_ channel: Channel) -> Bool {
+    package mutating func unsubscribed(_ channel: Channel) -> Bool {
         if let count = self.leaving[channel] {
             self.leaving[channel] = count > 1 ? count - 1 : nil
             return false
@@ -136,7 +136,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
 
     /// The server refused a batch. Channels that were ended and requested again since are not affected: their answer follows.
     ///
-    /// - Returns: the channels that are given up, and lost ones to request again (`askAgain`) after a delay.
+    /// - Returns: the channels that are given up, and lost ones to request again (`requestAgain`) after a delay.
     package mutating func refused(_ channels: [Channel]) -> (givenUp: [Channel], again: [Channel]) {
         var (givenUp, again) = ([Channel](), [Channel]())
         for channel in channels {
@@ -154,14 +154,14 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
     /// The server reports that these channels belong to another node. Channels that were ended since are not affected.
     ///
     /// - Returns: the channels that were requested here and are no longer tracked.
-    package mutating func sentAway(_ channels: [Channel]) -> [Channel] {
+    package mutating func redirected(_ channels: [Channel]) -> [Channel] {
         channels.filter { channel in
             guard self.leaving[channel] == nil, case .asked? = self.channels[channel] else { return false }
             return self.remove(channel)
         }
     }
 
-    package mutating func askAgain(_ channels: [Channel]) {
+    package mutating func requestAgain(_ channels: [Channel]) {
         guard self.isConnected else { return }
         self.toSubscribe += channels.filter { channel in
             if case .asked? = self.channels[channel] { true } else { false }
@@ -172,7 +172,7 @@ package struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable 
         guard let state = self.channels.removeValue(forKey: channel) else { return false }
         guard case .asked(let isRepair) = state else { return true }
         self.unacknowledged -= 1
-        if isRepair { self.unregained -= 1 }
+        if isRepair { self.unrestored -= 1 }
         return true
     }
 }

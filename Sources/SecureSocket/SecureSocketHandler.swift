@@ -23,11 +23,11 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     package typealias OutboundOut = ByteBuffer
 
     private let loop: TLSLoop
-    private let door = SocketWriter()
+    private let writer = SocketWriter()
     private var tls: TLSConnection?
     private var context: ChannelHandlerContext?
     /// Completes when the plaintext buffered in `tls` has been written.
-    private var keptPromise: EventLoopPromise<Void>?
+    private var bufferedPromise: EventLoopPromise<Void>?
     /// Whether the peer sent close_notify or the connection ended: further input is ignored.
     private var isInputOver = false
     /// Whether our close_notify has been written or the connection has failed: nothing can be written.
@@ -51,42 +51,42 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     /// does not accept wait in the channel, and every later byte queues behind them; earlier writes are flushed first. Never
     /// closes, fires events or calls back: a socket error surfaces later. Dropped once the output is closed.
     package func writeNow(_ bytes: UnsafeRawBufferPointer) {
-        self.door.loop?.preconditionInEventLoop()
+        self.writer.loop?.preconditionInEventLoop()
         guard !self.isOutputOver else { return }
         HotPath.pass(.secureSocketHandler)
         guard let tls = self.tls else {
-            self.door.sendNow(bytes)
+            self.writer.sendNow(bytes)
             return
         }
         switch tls.write(bytes) {
-        case .encrypted: self.door.sendNow(self.loop.output)
-        case .kept: break
+        case .encrypted: self.writer.sendNow(self.loop.output)
+        case .buffered: break
         case .refused(let reason): self.failLater(reason)
         }
     }
 
     /// Whether bytes are waiting for the kernel or for the handshake.
-    package var isWaiting: Bool { self.door.isWaiting || self.tls?.hasBufferedPlaintext == true }
+    package var isWaiting: Bool { self.writer.isWaiting || self.tls?.hasBufferedPlaintext == true }
 
     /// Bytes that are waiting for the kernel. An upper bound: a chunk in the channel counts until its last byte is accepted.
-    package var waitingBytes: Int { self.door.waitingBytes + (self.tls?.bufferedBytes ?? 0) }
+    package var waitingBytes: Int { self.writer.waitingBytes + (self.tls?.bufferedBytes ?? 0) }
 
     /// Bytes that the peer has not received: those waiting here and those in the kernel's send buffer. Costs a system call.
-    package var unsentBytes: Int { self.door.unsentBytes + (self.tls?.bufferedBytes ?? 0) }
+    package var unsentBytes: Int { self.writer.unsentBytes + (self.tls?.bufferedBytes ?? 0) }
 
     /// Called on the loop each time the kernel has accepted the last waiting byte; cleared with the channel.
     package var onDrained: (() -> Void)? {
-        get { self.door.onDrained }
-        set { self.door.onDrained = newValue }
+        get { self.writer.onDrained }
+        set { self.writer.onDrained = newValue }
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        self.door.attach(context)
+        self.writer.attach(context)
     }
 
     package func channelActive(context: ChannelHandlerContext) {
-        self.door.open()
+        self.writer.open()
         context.fireChannelActive()
     }
 
@@ -97,7 +97,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
 
     package func handlerRemoved(context: ChannelHandlerContext) {
         self.end()
-        self.door.detach()
+        self.writer.detach()
         self.tls = nil
         self.context = nil
     }
@@ -105,9 +105,9 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     private func end() {
         self.isInputOver = true
         self.isOutputOver = true
-        self.door.close()
-        let promise = self.keptPromise
-        self.keptPromise = nil
+        self.writer.close()
+        let promise = self.bufferedPromise
+        self.bufferedPromise = nil
         promise?.fail(self.failure ?? ChannelError.ioOnClosedChannel as any Error)
     }
 
@@ -121,10 +121,10 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         guard !self.isInputOver else { return }
         let ciphertext = self.unwrapInboundIn(data)
         var plaintext = ByteBuffer()
-        let hadKept = tls.hasBufferedPlaintext
+        let hadBuffered = tls.hasBufferedPlaintext
         let reading = tls.read(ciphertext, into: &plaintext)
         self.isInputOver = reading != .open
-        let isFlooded = self.sendAnswer(of: tls, hadKept: hadKept)
+        let isFlooded = self.sendAnswer(of: tls, hadBuffered: hadBuffered)
         if tls.isHandshakeComplete && !self.isHandshakeComplete {
             self.isHandshakeComplete = true
             self.negotiatedVersion = tls.version
@@ -146,15 +146,15 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     }
 
     /// Sends what libssl wrote while reading, including plaintext that was buffered. Returns whether that exceeds the limit.
-    private func sendAnswer(of tls: TLSConnection, hadKept: Bool) -> Bool {
-        let isReleased = hadKept && !tls.hasBufferedPlaintext
-        if isReleased, let promise = self.keptPromise {
-            self.keptPromise = nil
-            self.door.append(ByteBuffer(), promise: promise)
+    private func sendAnswer(of tls: TLSConnection, hadBuffered: Bool) -> Bool {
+        let isReleased = hadBuffered && !tls.hasBufferedPlaintext
+        if isReleased, let promise = self.bufferedPromise {
+            self.bufferedPromise = nil
+            self.writer.append(ByteBuffer(), promise: promise)
         }
         guard self.loop.output.count > 0 || isReleased else { return false }
-        let isFlooded = self.door.answerNow(self.loop.output)
-        if isReleased && !self.door.isWaiting { self.onDrained?() }
+        let isFlooded = self.writer.answerNow(self.loop.output)
+        if isReleased && !self.writer.isWaiting { self.onDrained?() }
         return isFlooded
     }
 
@@ -163,7 +163,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         guard context.channel.isActive else { return }
         let allowsHalfClosure = try? context.channel.syncOptions?.getOption(.allowRemoteHalfClosure)
         // With our half closed as well, the channel only waits for its own unsent bytes.
-        if allowsHalfClosure == true && (!self.isOutputOver || self.door.isWaiting) {
+        if allowsHalfClosure == true && (!self.isOutputOver || self.writer.isWaiting) {
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         } else {
             // A closed channel fires no more events, so the bytes just read are completed from here.
@@ -206,28 +206,28 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         }
         let plaintext = self.unwrapOutboundIn(data)
         guard let tls = self.tls else {
-            self.door.append(plaintext, promise: promise)
+            self.writer.append(plaintext, promise: promise)
             return
         }
         switch plaintext.withUnsafeReadableBytes({ tls.write($0) }) {
-        case .encrypted: self.door.append(ByteBuffer(bytes: self.loop.output), promise: promise)
-        case .kept: self.keptPromise.setOrCascade(to: promise)
+        case .encrypted: self.writer.append(ByteBuffer(bytes: self.loop.output), promise: promise)
+        case .buffered: self.bufferedPromise.setOrCascade(to: promise)
         case .refused(let reason):
             promise?.fail(self.error(reason))
             self.failLater(reason)
         }
     }
 
-    package func flush(context: ChannelHandlerContext) { self.door.flush() }
+    package func flush(context: ChannelHandlerContext) { self.writer.flush() }
 
     package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if mode != .input && !self.isOutputOver {
             self.isOutputOver = true
             if let tls = self.tls {
                 tls.shutdown()
-                self.door.append(ByteBuffer(bytes: self.loop.output), promise: nil)
+                self.writer.append(ByteBuffer(bytes: self.loop.output), promise: nil)
             }
-            self.door.flush()
+            self.writer.flush()
         }
         context.close(mode: mode, promise: promise)
     }
@@ -236,7 +236,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     /// minutes.
     ///
     /// - Returns: `false` when the kernel refuses.
-    package func setDiscardsUnsent(_ isOn: Bool) -> Bool { self.door.setDiscardsUnsent(isOn) }
+    package func setDiscardsUnsent(_ isOn: Bool) -> Bool { self.writer.setDiscardsUnsent(isOn) }
 
     /// Closes the connection immediately and discards unsent bytes, here and in the kernel: the peer receives a reset.
     ///
@@ -245,7 +245,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         guard let context = self.context, context.channel.isActive else { return true }
         self.isInputOver = true
         self.isOutputOver = true
-        let isDiscarded = self.door.setDiscardsUnsent(true)
+        let isDiscarded = self.writer.setDiscardsUnsent(true)
         context.close(mode: .all, promise: nil)
         return isDiscarded
     }
@@ -267,7 +267,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     /// For `writeNow`, which must not call anybody.
     private func failLater(_ reason: String) {
         self.isOutputOver = true
-        self.door.loop?.assumeIsolated().execute { self.fail(reason) }
+        self.writer.loop?.assumeIsolated().execute { self.fail(reason) }
     }
 }
 

@@ -24,7 +24,7 @@ internal import NIOCore
 
 /// Confined to the loop of its channel.
 final class SocketWriter {
-    private enum State { case early, open, ended }
+    private enum State { case connecting, open, ended }
 
     /// Limit of unread answers of libssl (KeyUpdate, alerts) that a peer has caused.
     static let unreadAnswersLimitBytes = 64 * 1024
@@ -35,7 +35,7 @@ final class SocketWriter {
     /// Called each time the kernel has accepted the last waiting byte; never from within `sendNow`.
     var onDrained: (() -> Void)?
 
-    private var state = State.early
+    private var state = State.connecting
     private var context: ChannelHandlerContext?
     /// Stored in addition to the context, whose `channel` goes through the pipeline each time.
     private var channel: (any Channel)?
@@ -85,7 +85,7 @@ final class SocketWriter {
 
     /// `channelActive`: the connection is established and can be written to.
     func open() {
-        guard self.state == .early, let context = self.context else { return }
+        guard self.state == .connecting, let context = self.context else { return }
         self.state = .open
         self.descriptor = try? context.channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self

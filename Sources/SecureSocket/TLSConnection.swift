@@ -26,7 +26,7 @@ final class TLSConnection {
         /// The ciphertext is in the output.
         case encrypted
         /// Buffered; a `read` will encrypt it. Further writes queue behind it.
-        case kept
+        case buffered
         /// libssl rejects it, or more than `bufferLimitBytes` are buffered. The connection has failed.
         case refused(String)
     }
@@ -37,7 +37,7 @@ final class TLSConnection {
 
     private let ssl: OpaquePointer
     private let loop: TLSLoop
-    private var kept = ByteBuffer()
+    private var buffered = ByteBuffer()
     private var hasFailed = false
     private var hasSaidGoodbye = false
     /// Set once records are written here instead of by libssl; until then `sendingSecret` holds the secret for them.
@@ -48,7 +48,7 @@ final class TLSConnection {
     private(set) var isHandshakeComplete = false
 
     init(context: TLSContext, loop: TLSLoop) {
-        let context = context.makesRecords ? loop.own(context) : context
+        let context = context.makesRecords ? loop.copy(of: context) : context
         guard let ssl = SSL_new(context.pointer) else {
             // SSL_new fails only without memory or with a null context, and the context is not null.
             preconditionFailure("libssl has no memory for a connection")
@@ -67,9 +67,9 @@ final class TLSConnection {
     }
 
     /// Whether plaintext is waiting for the peer.
-    var hasBufferedPlaintext: Bool { self.kept.readableBytes > 0 }
+    var hasBufferedPlaintext: Bool { self.buffered.readableBytes > 0 }
 
-    var bufferedBytes: Int { self.kept.readableBytes }
+    var bufferedBytes: Int { self.buffered.readableBytes }
 
     /// For example "TLSv1.3".
     var version: String { String(cString: SSL_get_version(self.ssl)) }
@@ -80,7 +80,7 @@ final class TLSConnection {
             self.loop.withInput(bytes) {
                 forgetErrors()
                 let reading = self.decrypt(into: &plaintext)
-                let isStorm = !self.keyUpdates.take(self.loop.keyUpdatesHeard, at: { .now() })
+                let isStorm = !self.keyUpdates.take(self.loop.keyUpdatesReceived, at: { .now() })
                 if self.records != nil {
                     if reading == .open, !isStorm { self.answerKeyUpdate() }
                     guard self.resendMessages() else { return .failed("a record could not be encrypted") }
@@ -89,7 +89,7 @@ final class TLSConnection {
                 }
                 guard !isStorm else { return self.refuseKeyUpdates() }
                 guard self.hasBufferedPlaintext, self.isHandshakeComplete, !self.hasFailed else { return reading }
-                if case .refused(let reason) = self.encryptKept() { return .failed(reason) }
+                if case .refused(let reason) = self.encryptBuffered() { return .failed(reason) }
                 return reading
             }
         }
@@ -104,7 +104,7 @@ final class TLSConnection {
             let suite = RecordWriter.Suite(rawValue: SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(self.ssl))),
             SSL_SESSION_get_max_fragment_length(SSL_get_session(self.ssl)) == 0,
             // A client may request new keys together with the end of its handshake; then the secret is outdated.
-            !self.loop.said.contains(.keyUpdate)
+            !self.loop.libraryMessages.contains(.keyUpdate)
         else { return }
         // The server's last handshake message was written in an earlier call (the client had to answer it), so the output now
         // contains the session ticket, sent under the new keys. If no writer can be created, libssl continues.
@@ -115,7 +115,7 @@ final class TLSConnection {
     /// A peer that updates its keys may request an update of ours (RFC 8446, 4.6.3). libssl answers at the next `SSL_write`,
     /// which never happens when records are written here. So it is made to answer now, and `resendMessages` sends the answer.
     private func answerKeyUpdate() {
-        guard self.loop.keyUpdatesHeard > 0, SSL_get_key_update_type(self.ssl) != SSL_KEY_UPDATE_NONE else { return }
+        guard self.loop.keyUpdatesReceived > 0, SSL_get_key_update_type(self.ssl) != SSL_KEY_UPDATE_NONE else { return }
         forgetErrors()
         SSL_key_update(self.ssl, SSL_KEY_UPDATE_NOT_REQUESTED)
         SSL_do_handshake(self.ssl)
@@ -132,8 +132,8 @@ final class TLSConnection {
     /// libssl encrypted its own messages under its own sequence number, which is no longer ours. They are sent again.
     private func resendMessages() -> Bool {
         self.loop.dropOutput()
-        for said in self.loop.said {
-            switch said {
+        for message in self.loop.libraryMessages {
+            switch message {
             case .alert(let level, let description):
                 guard self.records?.alert(level: level, description: description, to: self.loop) == true else {
                     return false
@@ -167,8 +167,8 @@ final class TLSConnection {
     /// Encrypts `bytes`; the output then contains nothing else.
     func write(_ bytes: UnsafeRawBufferPointer) -> Writing {
         self.loop.empty()
-        guard !bytes.isEmpty else { return self.hasBufferedPlaintext ? .kept : .encrypted }
-        guard self.isHandshakeComplete && !self.hasBufferedPlaintext else { return self.keep(bytes) }
+        guard !bytes.isEmpty else { return self.hasBufferedPlaintext ? .buffered : .encrypted }
+        guard self.isHandshakeComplete && !self.hasBufferedPlaintext else { return self.buffer(bytes) }
         return self.encrypt(bytes)
     }
 
@@ -190,26 +190,26 @@ final class TLSConnection {
                     self.hasFailed = true
                     return .refused(takeErrorReason())
                 }
-                return self.keep(rest)
+                return self.buffer(rest)
             }
             rest = UnsafeRawBufferPointer(rebasing: rest[Int(count)...])
         }
         return .encrypted
     }
 
-    private func keep(_ bytes: UnsafeRawBufferPointer) -> Writing {
+    private func buffer(_ bytes: UnsafeRawBufferPointer) -> Writing {
         guard !self.hasFailed else { return .refused("the connection has failed") }
-        guard self.kept.readableBytes + bytes.count <= Self.bufferLimitBytes else {
+        guard self.buffered.readableBytes + bytes.count <= Self.bufferLimitBytes else {
             return .refused("\(Self.bufferLimitBytes) bytes are already waiting for the peer's handshake")
         }
-        self.kept.writeBytes(bytes)
-        return .kept
+        self.buffered.writeBytes(bytes)
+        return .buffered
     }
 
     /// Appends to the output of the `read` that calls it.
-    private func encryptKept() -> Writing {
-        let bytes = self.kept
-        self.kept = ByteBuffer()
+    private func encryptBuffered() -> Writing {
+        let bytes = self.buffered
+        self.buffered = ByteBuffer()
         return bytes.withUnsafeReadableBytes { self.encrypt($0) }
     }
 

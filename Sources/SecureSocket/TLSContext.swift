@@ -50,7 +50,7 @@ package final class TLSContext: @unchecked Sendable {
         }
         try self.load(certificateChain: certificateChain, privateKey: privateKey)
         try self.choose()
-        SSL_CTX_set_msg_callback(pointer, hearKeyUpdates)
+        SSL_CTX_set_msg_callback(pointer, countKeyUpdates)
     }
 
     /// Copies a context for one event loop, without reading the files. libssl's callbacks are set and cleared in the context
@@ -64,7 +64,7 @@ package final class TLSContext: @unchecked Sendable {
         self.ocspResponse = shared.ocspResponse
         guard enroute_SSL_CTX_share_certificate(pointer, shared.pointer) == 1 else { throw .library(takeErrorReason()) }
         try self.choose()
-        if self.makesRecords { SSL_CTX_set_msg_callback(pointer, hearMessage) }
+        if self.makesRecords { SSL_CTX_set_msg_callback(pointer, recordMessage) }
     }
 
     /// The validity period of the server's own certificate; `nil` when it cannot be read.

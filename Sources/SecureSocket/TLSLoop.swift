@@ -20,16 +20,16 @@ package final class TLSLoop {
     private var count = 0
 
     /// Messages that libssl sent in the last call, in plaintext, if records are written by `RecordWriter`.
-    private(set) var said: [Said] = []
+    private(set) var libraryMessages: [LibraryMessage] = []
     /// How often the peer updated its keys in the last call.
-    private(set) var keyUpdatesHeard = 0
+    private(set) var keyUpdatesReceived = 0
     /// The new sending secret of the connection that was called.
     private var sendingSecret: [UInt8]?
     private var ownContext: (source: TLSContext, copy: TLSContext)?
     private var contexts: [OpaquePointer?] = Array(repeating: nil, count: RecordWriter.Suite.allCases.count)
 
     /// A message that libssl generates itself.
-    enum Said: Equatable {
+    enum LibraryMessage: Equatable {
         case alert(level: UInt8, description: UInt8)
         case keyUpdate
     }
@@ -72,7 +72,7 @@ package final class TLSLoop {
     // MARK: Records written by Enroute
 
     /// This loop's own copy of a context, created once per context, so a reload creates another one.
-    func own(_ shared: TLSContext) -> TLSContext {
+    func copy(of shared: TLSContext) -> TLSContext {
         if let ownContext, ownContext.source === shared { return ownContext.copy }
         // Without memory for a copy, connections use the shared context, and libssl writes their records.
         guard let copy = try? TLSContext(forOneLoop: shared) else { return shared }
@@ -115,17 +115,17 @@ package final class TLSLoop {
         return self.sendingSecret
     }
 
-    fileprivate func hearKeyUpdate() { self.keyUpdatesHeard += 1 }
+    fileprivate func recordKeyUpdate() { self.keyUpdatesReceived += 1 }
 
-    fileprivate func hear(_ said: Said) { self.said.append(said) }
+    fileprivate func record(_ message: LibraryMessage) { self.libraryMessages.append(message) }
 
-    fileprivate func hear(secret: [UInt8]) { self.sendingSecret = secret }
+    fileprivate func record(secret: [UInt8]) { self.sendingSecret = secret }
 
     /// Prepares a call without input: the output is then only this call's.
     func empty() {
         self.count = 0
-        self.keyUpdatesHeard = 0
-        if !self.said.isEmpty { self.said.removeAll(keepingCapacity: true) }
+        self.keyUpdatesReceived = 0
+        if !self.libraryMessages.isEmpty { self.libraryMessages.removeAll(keepingCapacity: true) }
         guard self.buffer.count > 4 * Self.usualCapacityBytes else { return }
         self.buffer.deallocate()
         self.buffer = .allocate(byteCount: Self.usualCapacityBytes, alignment: 16)
@@ -194,30 +194,30 @@ private let writeToLoop: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?, 
 }
 
 /// Counts the peer's KeyUpdate messages (SSL_CTX_set_msg_callback), for connections whose records libssl writes.
-let hearKeyUpdates:
+let countKeyUpdates:
     @convention(c) (CInt, CInt, CInt, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?) -> Void = {
         isSent, version, content, bytes, count, ssl, _ in
         guard isSent == 0, content == SSL3_RT_HANDSHAKE, version == TLS1_3_VERSION, count > 0, let bytes,
             CInt(bytes.load(as: UInt8.self)) == SSL3_MT_KEY_UPDATE
         else { return }
-        ssl.flatMap { SSL_get_wbio($0) }.flatMap { loop(of: $0) }?.hearKeyUpdate()
+        ssl.flatMap { SSL_get_wbio($0) }.flatMap { loop(of: $0) }?.recordKeyUpdate()
     }
 
 /// Does the same, and records the messages of libssl that may follow a handshake.
-let hearMessage:
+let recordMessage:
     @convention(c) (CInt, CInt, CInt, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?) -> Void = {
         isSent, version, content, bytes, count, ssl, argument in
-        guard isSent == 1 else { return hearKeyUpdates(isSent, version, content, bytes, count, ssl, argument) }
+        guard isSent == 1 else { return countKeyUpdates(isSent, version, content, bytes, count, ssl, argument) }
         guard let bytes, let ssl, let loop = SSL_get_wbio(ssl).flatMap({ loop(of: $0) }) else { return }
         if content == SSL3_RT_ALERT, count == 2 {
-            loop.hear(.alert(level: bytes.load(as: UInt8.self), description: (bytes + 1).load(as: UInt8.self)))
+            loop.record(.alert(level: bytes.load(as: UInt8.self), description: (bytes + 1).load(as: UInt8.self)))
         } else if content == SSL3_RT_HANDSHAKE, version == TLS1_3_VERSION, count > 0 {
             switch CInt(bytes.load(as: UInt8.self)) {
-            case SSL3_MT_KEY_UPDATE: loop.hear(.keyUpdate)
+            case SSL3_MT_KEY_UPDATE: loop.record(.keyUpdate)
             // The next secret that libssl derives is the one for sending. The key log callback is set only for that one,
             // because libssl formats each secret as text with one `sprintf` per byte, which takes a tenth of a handshake for
             // all five.
-            case SSL3_MT_FINISHED: SSL_CTX_set_keylog_callback(SSL_get_SSL_CTX(ssl), hearSecret)
+            case SSL3_MT_FINISHED: SSL_CTX_set_keylog_callback(SSL_get_SSL_CTX(ssl), recordSecret)
             default: break
             }
         }
@@ -225,7 +225,7 @@ let hearMessage:
 
 /// Receives libssl's secrets as NSS key log lines (SSL_CTX_set_keylog_callback) and records the one for sending. The line
 /// belongs to libssl and is not stored.
-let hearSecret: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?) -> Void = { ssl, line in
+let recordSecret: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?) -> Void = { ssl, line in
     guard let ssl, let line, let loop = SSL_get_wbio(ssl).flatMap({ loop(of: $0) }) else { return }
     let label: StaticString = "SERVER_TRAFFIC_SECRET_0 "
     let bytes = UnsafeBufferPointer(start: line, count: strlen(line))
@@ -237,5 +237,5 @@ let hearSecret: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?) -> Void =
         let digit = UInt8(bitPattern: character)
         return digit < UInt8(ascii: "a") ? digit & 0x0F : digit - UInt8(ascii: "a") + 10
     }
-    loop.hear(secret: stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
+    loop.record(secret: stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
 }

@@ -92,9 +92,9 @@ import Testing
                 eventLoop: eventLoop, timing: .patient, logger: .quiet,
                 locate: { eventLoop.makeSucceededFuture(nowhere) })
             link.begin()
-            let before = link.standing()
+            let before = link.whenConnected()
             link.stop()
-            return [before, link.standing()]
+            return [before, link.whenConnected()]
         }.get()
         for waiting in standing { #expect(await failure(of: waiting) == .disconnected) }
     }

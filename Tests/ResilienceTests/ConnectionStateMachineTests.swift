@@ -24,22 +24,22 @@ import Testing
         #expect(core.handle(.start, now: 0) == .connect)
         #expect(core.handle(.start, now: 0) == .none)
         #expect(!core.isConnected)
-        #expect(core.handle(.stood, now: 0) == .none)
+        #expect(core.handle(.didConnect, now: 0) == .none)
         #expect(core.isConnected)
         #expect(core.handle(.start, now: 0) == .none)
     }
 
     @Test func `only an established connection is reported as lost`() {
         var tried = Self.started()
-        #expect(tried.handle(.fell, now: 0) == .none)
-        var stood = Self.started([.stood])
-        #expect(stood.handle(.fell, now: 0) == .lost)
+        #expect(tried.handle(.didDisconnect, now: 0) == .none)
+        var stood = Self.started([.didConnect])
+        #expect(stood.handle(.didDisconnect, now: 0) == .lost)
         #expect(!stood.isConnected)
-        #expect(stood.handle(.fell, now: 0) == .none)
+        #expect(stood.handle(.didDisconnect, now: 0) == .none)
     }
 
     @Test func `no attempt is made before the back-off is over, and exactly one after it`() throws {
-        var core = Self.started([.fell], seed: 3)
+        var core = Self.started([.didDisconnect], seed: 3)
         let wait = try #require(Self.wait(&core, from: 0))
         #expect(wait > 0)
         #expect(core.tick(now: .seconds(5)) == .none)
@@ -52,10 +52,10 @@ import Testing
             for seed in 0..<200 as Range<UInt64> {
                 var core = Self.started(seed: seed)
                 for _ in 0..<attempt {
-                    _ = core.handle(.fell, now: 0)
+                    _ = core.handle(.didDisconnect, now: 0)
                     _ = core.tick(now: .seconds(1))
                 }
-                _ = core.handle(.fell, now: 0)
+                _ = core.handle(.didDisconnect, now: 0)
                 waits.append(try #require(Self.wait(&core, from: 0)))
             }
             #expect(waits.allSatisfy { $0 <= ceiling })
@@ -69,11 +69,11 @@ import Testing
         for seed in 0..<100 as Range<UInt64> {
             var core = Self.started(seed: seed)
             for _ in 0..<8 {
-                _ = core.handle(.fell, now: 0)
+                _ = core.handle(.didDisconnect, now: 0)
                 _ = core.tick(now: .seconds(1))
             }
-            _ = core.handle(.stood, now: 0)
-            _ = core.handle(.fell, now: stood)
+            _ = core.handle(.didConnect, now: 0)
+            _ = core.handle(.didDisconnect, now: stood)
             longest = max(longest, try #require(Self.wait(&core, from: stood)))
         }
         #expect(longest > .milliseconds(500) || stood == .seconds(1))
@@ -82,7 +82,7 @@ import Testing
 
     @Test func `stopping closes the connection or attempt, and nothing follows`() {
         var (standing, trying, waiting, idle) = (
-            Self.started([.stood]), Self.started(), Self.started([.fell]), ConnectionStateMachine(seed: 1)
+            Self.started([.didConnect]), Self.started(), Self.started([.didDisconnect]), ConnectionStateMachine(seed: 1)
         )
         #expect(standing.handle(.stop, now: 0) == .close)
         #expect(trying.handle(.stop, now: 0) == .close)
@@ -90,36 +90,42 @@ import Testing
         #expect(idle.handle(.stop, now: 0) == .none)
         #expect(idle.handle(.start, now: 0) == .none)
         #expect(idle.handle(.stop, now: 0) == .none)
-        #expect(standing.handle(.fell, now: 0) == .none)
+        #expect(standing.handle(.didDisconnect, now: 0) == .none)
         #expect(waiting.tick(now: .seconds(60)) == .none)
-        #expect(trying.handle(.stood, now: 0) == .close)
+        #expect(trying.handle(.didConnect, now: 0) == .close)
         #expect(!trying.isConnected)
     }
 
     @Test func `an attempt that succeeds after it was given up is closed`() {
-        var waiting = Self.started([.fell])
-        #expect(waiting.handle(.stood, now: 0) == .close)
+        var waiting = Self.started([.didDisconnect])
+        #expect(waiting.handle(.didConnect, now: 0) == .close)
         #expect(!waiting.isConnected)
         var idle = ConnectionStateMachine(seed: 1)
-        #expect(idle.handle(.stood, now: 0) == .close)
-        #expect(idle.handle(.fell, now: 0) == .none)
+        #expect(idle.handle(.didConnect, now: 0) == .close)
+        #expect(idle.handle(.didDisconnect, now: 0) == .none)
     }
 
     @Test func `a silent peer is checked, and given up without an answer`() {
-        let core = Self.started([.stood])
-        #expect(core.question(heard: 0, asked: nil, now: .milliseconds(500) - 1) == .none)
-        #expect(core.question(heard: 0, asked: nil, now: .milliseconds(500)) == .ask)
-        #expect(core.question(heard: 0, asked: .milliseconds(500), now: .milliseconds(3_500) - 1) == .none)
-        #expect(core.question(heard: 0, asked: .milliseconds(500), now: .milliseconds(3_500)) == .giveUp)
+        let core = Self.started([.didConnect])
+        #expect(core.healthCheck(lastReceived: 0, oldestUnanswered: nil, now: .milliseconds(500) - 1) == .none)
+        #expect(core.healthCheck(lastReceived: 0, oldestUnanswered: nil, now: .milliseconds(500)) == .ping)
+        #expect(
+            core.healthCheck(lastReceived: 0, oldestUnanswered: .milliseconds(500), now: .milliseconds(3_500) - 1)
+                == .none)
+        #expect(
+            core.healthCheck(lastReceived: 0, oldestUnanswered: .milliseconds(500), now: .milliseconds(3_500))
+                == .giveUp)
     }
 
     @Test func `a busy connection whose oldest command is unanswered is given up too`() {
-        let core = Self.started([.stood])
-        #expect(core.question(heard: .seconds(9), asked: .seconds(6), now: .seconds(9)) == .giveUp)
+        let core = Self.started([.didConnect])
+        #expect(core.healthCheck(lastReceived: .seconds(9), oldestUnanswered: .seconds(6), now: .seconds(9)) == .giveUp)
     }
 
     @Test func `a connection that is down is not checked`() {
-        #expect(Self.started().question(heard: 0, asked: 0, now: .seconds(60)) == .none)
-        #expect(Self.started([.stood, .fell]).question(heard: 0, asked: nil, now: .seconds(60)) == .none)
+        #expect(Self.started().healthCheck(lastReceived: 0, oldestUnanswered: 0, now: .seconds(60)) == .none)
+        #expect(
+            Self.started([.didConnect, .didDisconnect]).healthCheck(
+                lastReceived: 0, oldestUnanswered: nil, now: .seconds(60)) == .none)
     }
 }

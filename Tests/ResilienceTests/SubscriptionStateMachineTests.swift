@@ -5,9 +5,9 @@ import Testing
 
 @Suite struct SubscribingTests {
     /// A connected state machine with these channels acknowledged.
-    private static func standing(_ channels: [String] = [], batch: Int = 100) -> SubscriptionStateMachine<String> {
+    private static func connected(_ channels: [String] = [], batch: Int = 100) -> SubscriptionStateMachine<String> {
         var core = SubscriptionStateMachine<String>(batch: batch)
-        core.stood()
+        core.didConnect()
         for channel in channels { _ = core.subscribe(channel) }
         _ = core.commands()
         for channel in channels { _ = core.acknowledged(channel) }
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func `a subscription counts once it is acknowledged`() {
-        var core = Self.standing()
+        var core = Self.connected()
         #expect(core.subscribe("a") == false)
         #expect(core.unacknowledged == 1)
         #expect(core.hasCommands)
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `unsolicited and repeated acknowledgements are outdated`() {
-        var core = Self.standing(["a"])
+        var core = Self.connected(["a"])
         #expect(core.acknowledged("a") == .outdated)
         #expect(core.acknowledged("b") == .outdated)
         #expect(core.count == 1)
@@ -40,13 +40,13 @@ import Testing
         var core = SubscriptionStateMachine<String>()
         #expect(core.subscribe("a") == false)
         #expect(!core.hasCommands && core.commands() == [])
-        core.stood()
+        core.didConnect()
         #expect(core.commands() == [.subscribe(["a"])])
         #expect(core.acknowledged("a") == .granted)
     }
 
     @Test func `names are sent in batches, unsubscriptions first`() {
-        var core = Self.standing(["a", "b", "c"], batch: 2)
+        var core = Self.connected(["a", "b", "c"], batch: 2)
         for channel in ["d", "e", "f"] { _ = core.subscribe(channel) }
         for channel in ["a", "b", "c"] { #expect(core.unsubscribe(channel) == true) }
         #expect(
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `a channel unsubscribed before it was requested is not requested`() {
-        var core = Self.standing()
+        var core = Self.connected()
         _ = core.subscribe("a")
         #expect(core.unsubscribe("a") == true)
         #expect(core.commands() == [.unsubscribe(["a"])])
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func `a late acknowledgement is not mistaken for that of a newer subscription`() {
-        var core = Self.standing()
+        var core = Self.connected()
         _ = core.subscribe("a")
         _ = core.commands()
         _ = core.unsubscribe("a")
@@ -73,61 +73,61 @@ import Testing
         #expect(core.commands() == [.unsubscribe(["a"]), .subscribe(["a"])])
         #expect(core.acknowledged("a") == .outdated)
         #expect(core.unacknowledged == 1)
-        #expect(core.left("a") == false)
+        #expect(core.unsubscribed("a") == false)
         #expect(core.acknowledged("a") == .granted)
     }
 
     @Test func `each of several unsubscriptions is awaited`() {
-        var core = Self.standing(["a"])
+        var core = Self.connected(["a"])
         for _ in 0..<2 {
             _ = core.unsubscribe("a")
             _ = core.subscribe("a")
             _ = core.commands()
         }
-        #expect(core.left("a") == false)
+        #expect(core.unsubscribed("a") == false)
         #expect(core.acknowledged("a") == .outdated)
-        #expect(core.left("a") == false)
+        #expect(core.unsubscribed("a") == false)
         #expect(core.acknowledged("a") == .granted)
     }
 
     @Test func `a lost connection gives up new channels and restores the others, once per loss`() {
-        var core = Self.standing(["a", "b"])
+        var core = Self.connected(["a", "b"])
         for _ in 0..<3 {
             _ = core.subscribe("new")
-            #expect(core.fell() == ["new"])
-            #expect(core.unacknowledged == 2 && core.unregained == 2)
+            #expect(core.didDisconnect() == ["new"])
+            #expect(core.unacknowledged == 2 && core.unrestored == 2)
             #expect(core.commands() == [])
-            core.stood()
+            core.didConnect()
             guard case .subscribe(let names)? = core.commands().first else {
                 Issue.record("not the expected answer")
                 return
             }
             #expect(Set(names) == ["a", "b"])
             for channel in ["a", "b"] {
-                #expect(core.acknowledged(channel) == .regained)
+                #expect(core.acknowledged(channel) == .restored)
                 #expect(core.acknowledged(channel) == .outdated)
             }
-            #expect(core.unacknowledged == 0 && core.unregained == 0)
+            #expect(core.unacknowledged == 0 && core.unrestored == 0)
         }
     }
 
     @Test func `a channel not restored before the next loss is restored after it`() {
-        var core = Self.standing(["a"])
-        #expect(core.fell() == [])
-        core.stood()
-        #expect(core.fell() == [])
-        core.stood()
+        var core = Self.connected(["a"])
+        #expect(core.didDisconnect() == [])
+        core.didConnect()
+        #expect(core.didDisconnect() == [])
+        core.didConnect()
         #expect(core.commands() == [.subscribe(["a"])])
-        #expect(core.acknowledged("a") == .regained)
+        #expect(core.acknowledged("a") == .restored)
     }
 
     @Test func `pending unsubscriptions end with their connection`() {
-        var core = Self.standing(["a"])
+        var core = Self.connected(["a"])
         _ = core.unsubscribe("a")
         _ = core.commands()
-        #expect(core.fell() == [])
+        #expect(core.didDisconnect() == [])
         #expect(core.unsubscribe("a") == false)
-        core.stood()
+        core.didConnect()
         #expect(!core.hasCommands)
         _ = core.subscribe("a")
         #expect(core.commands() == [.subscribe(["a"])])
@@ -135,11 +135,11 @@ import Testing
     }
 
     @Test func `a channel unsubscribed while disconnected is not requested again`() {
-        var core = Self.standing(["a", "b"])
-        _ = core.fell()
+        var core = Self.connected(["a", "b"])
+        _ = core.didDisconnect()
         #expect(core.unsubscribe("a") == true)
-        #expect(core.unregained == 1)
-        core.stood()
+        #expect(core.unrestored == 1)
+        core.didConnect()
         #expect(core.commands() == [.subscribe(["b"])])
     }
 }
@@ -147,48 +147,48 @@ import Testing
 @Suite struct SubscribingRefusalsTests {
     private typealias Core = SubscriptionStateMachine<String>
 
-    private static func standing(_ channels: [String] = []) -> Core {
+    private static func connected(_ channels: [String] = []) -> Core {
         var core = Core()
-        core.stood()
+        core.didConnect()
         for channel in channels { _ = core.subscribe(channel) }
         _ = core.commands()
         return core
     }
 
     @Test func `a refused new subscription is given up, and a refused restored one is requested again`() {
-        var core = Self.standing(["a"])
+        var core = Self.connected(["a"])
         _ = core.acknowledged("a")
-        _ = core.fell()
-        core.stood()
+        _ = core.didDisconnect()
+        core.didConnect()
         _ = core.subscribe("b")
         _ = core.commands()
         let refused = core.refused(["a", "b", "unknown"])
         #expect(refused.givenUp == ["b"] && refused.again == ["a"])
         #expect(!core.contains("b") && core.unacknowledged == 1)
-        core.askAgain(refused.again)
+        core.requestAgain(refused.again)
         #expect(core.commands() == [.subscribe(["a"])])
-        #expect(core.acknowledged("a") == .regained)
+        #expect(core.acknowledged("a") == .restored)
     }
 
     @Test func `a channel unsubscribed or acknowledged meanwhile is not requested again`() {
-        var core = Self.standing(["a", "b"])
+        var core = Self.connected(["a", "b"])
         _ = (core.acknowledged("a"), core.acknowledged("b"))
-        _ = core.fell()
-        core.stood()
+        _ = core.didDisconnect()
+        core.didConnect()
         _ = core.commands()
         let refused = core.refused(["a", "b"])
         _ = core.unsubscribe("a")
         _ = core.acknowledged("b")
         _ = core.commands()
-        core.askAgain(refused.again)
+        core.requestAgain(refused.again)
         #expect(core.commands() == [])
-        _ = core.fell()
-        core.askAgain(refused.again)
+        _ = core.didDisconnect()
+        core.requestAgain(refused.again)
         #expect(!core.hasCommands)
     }
 
     @Test func `a refusal of an acknowledged channel changes nothing`() {
-        var core = Self.standing(["a"])
+        var core = Self.connected(["a"])
         _ = core.acknowledged("a")
         let refused = core.refused(["a"])
         #expect(refused.givenUp == [] && refused.again == [])
@@ -196,22 +196,22 @@ import Testing
     }
 
     @Test func `a late refusal is not mistaken for that of a newer subscription`() {
-        var core = Self.standing(["a"])
+        var core = Self.connected(["a"])
         _ = core.unsubscribe("a")
         _ = core.subscribe("a")
         _ = core.commands()
         #expect(core.refused(["a"]).givenUp == [])
-        #expect(core.left("a") == false)
+        #expect(core.unsubscribed("a") == false)
         #expect(core.acknowledged("a") == .granted)
     }
 
     @Test func `a redirected channel is dropped without an unsubscribe command`() {
-        var core = Self.standing(["a", "b", "c"])
+        var core = Self.connected(["a", "b", "c"])
         _ = core.acknowledged("b")
         _ = core.unsubscribe("c")
         _ = core.subscribe("c")
         _ = core.commands()
-        #expect(core.sentAway(["a", "b", "c"]) == ["a"])
+        #expect(core.redirected(["a", "b", "c"]) == ["a"])
         #expect(core.commands() == [])
         #expect(core.count == 2 && core.unacknowledged == 1)
         // When requested here again, it must not be mistaken for one that was ended.
@@ -220,43 +220,43 @@ import Testing
     }
 
     @Test func `a subscription ended by the server leaves nothing behind, acknowledged or requested`() {
-        var core = Self.standing(["a", "b"])
+        var core = Self.connected(["a", "b"])
         _ = core.acknowledged("a")
-        #expect(core.left("a") == true)
-        #expect(core.left("b") == true)
+        #expect(core.unsubscribed("a") == true)
+        #expect(core.unsubscribed("b") == true)
         #expect(core.count == 0 && core.unacknowledged == 0)
-        #expect(core.left("a") == false)
+        #expect(core.unsubscribed("a") == false)
     }
 
     @Test func `a subscription ended by the server is a repair on its new node, even after a loss there`() {
-        var (old, new) = (Self.standing(["a"]), Self.standing())
+        var (old, new) = (Self.connected(["a"]), Self.connected())
         _ = old.acknowledged("a")
-        #expect(old.left("a") == true)
+        #expect(old.unsubscribed("a") == true)
         #expect(new.subscribe("a", isRepair: true) == false)
-        #expect(new.unregained == 1)
-        #expect(new.fell() == [])
-        new.stood()
+        #expect(new.unrestored == 1)
+        #expect(new.didDisconnect() == [])
+        new.didConnect()
         _ = new.commands()
-        #expect(new.acknowledged("a") == .regained)
-        #expect(new.unregained == 0)
+        #expect(new.acknowledged("a") == .restored)
+        #expect(new.unrestored == 0)
     }
 
     @Test func `an earlier subscribe does not turn a repair into a new subscription`() {
-        var core = Self.standing(["a"])
+        var core = Self.connected(["a"])
         #expect(core.subscribe("a", isRepair: true) == false)
         #expect(core.subscribe("a", isRepair: true) == false)
-        #expect(core.unregained == 1 && core.commands() == [])
-        #expect(core.acknowledged("a") == .regained)
-        #expect(core.unregained == 0)
+        #expect(core.unrestored == 1 && core.commands() == [])
+        #expect(core.acknowledged("a") == .restored)
+        #expect(core.unrestored == 0)
         #expect(core.subscribe("a", isRepair: true) == true)
     }
 
     @Test func `an unsubscription by the server while ours is pending counts as ours`() {
-        var core = Self.standing(["a"])
+        var core = Self.connected(["a"])
         _ = core.acknowledged("a")
         _ = core.unsubscribe("a")
-        #expect(core.left("a") == false)
-        #expect(core.left("a") == false)
+        #expect(core.unsubscribed("a") == false)
+        #expect(core.unsubscribed("a") == false)
         #expect(core.count == 0)
     }
 

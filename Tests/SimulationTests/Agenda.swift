@@ -10,14 +10,14 @@ enum Event {
     /// A connection attempt comes in at the server.
     case attempt(link: Int, generation: Int)
     /// The gateway learns how its attempt ended, or that its connection did.
-    case stood(link: Int, generation: Int)
-    case fell(link: Int, generation: Int)
+    case didConnect(link: Int, generation: Int)
+    case didDisconnect(link: Int, generation: Int)
     /// The server learns that the gateway has closed a connection.
     case hungUp(link: Int, generation: Int)
     /// The gateway sends the subscriptions it has collected.
     case flush(link: Int)
     /// What was refused is asked for again.
-    case askAgain(link: Int, channels: Channels)
+    case requestAgain(link: Int, channels: Channels)
     case publishPosition(job: Int)
     case publishStatus(job: Int)
     case come(follower: Int)

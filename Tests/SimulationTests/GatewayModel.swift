@@ -9,7 +9,7 @@ final class GatewayModel {
     unowned(unsafe) let world: World
     /// Followers by job, from when they subscribe until they leave.
     var table: [[Follower]]
-    var rereading: ResyncScheduler<Int>
+    var scheduler: ResyncScheduler<Int>
     var reads: [ResyncScheduler<Int>.Read] = []
     /// Reads without an answer, counted where they are sent.
     var readsInFlight = 0
@@ -30,7 +30,7 @@ final class GatewayModel {
         self.table = Array(repeating: [], count: world.plan.jobs)
         var bounds = ResyncScheduler<Int>.Bounds()
         bounds.mostInFlight = world.plan.mostInFlight
-        self.rereading = ResyncScheduler(bounds: bounds, seed: world.random.next(), now: 0)
+        self.scheduler = ResyncScheduler(bounds: bounds, seed: world.random.next(), now: 0)
     }
 
     var commands: Link { self.links[2] }
@@ -41,8 +41,8 @@ final class GatewayModel {
     }
 
     var isSettled: Bool {
-        self.rereading.repairsOutstanding == 0 && self.links[0].subscribing.unregained == 0
-            && self.links[1].subscribing.unregained == 0
+        self.scheduler.repairsOutstanding == 0 && self.links[0].subscribing.unrestored == 0
+            && self.links[1].subscribing.unrestored == 0
     }
 
     func start() {
@@ -58,9 +58,11 @@ final class GatewayModel {
         for link in self.links {
             if link.connecting.tick(now: now) == .connect { self.connect(link) }
             if link.isTrying, now >= link.triedSince + Link.attempt { self.giveUp(link) }
-            switch link.connecting.question(heard: link.heard, asked: link.oldestQuestion, now: now) {
+            switch link.connecting.healthCheck(
+                lastReceived: link.heard, oldestUnanswered: link.oldestUnanswered, now: now)
+            {
             case .none: break
-            case .ask: self.send(.ping, .ping, on: link)
+            case .ping: self.send(.ping, .ping, on: link)
             case .giveUp: self.giveUp(link)
             }
             if let since = link.unresponsiveSince(now: now) {
@@ -84,32 +86,32 @@ final class GatewayModel {
         self.world.agenda.add(.attempt(link: link.index, generation: link.generation), at: link.lastReach)
     }
 
-    func stood(_ link: Link) {
+    func didConnect(_ link: Link) {
         guard link.isTrying else { return }
         link.isTrying = false
-        guard link.connecting.handle(.stood, now: self.world.now) == .none else { return }
+        guard link.connecting.handle(.didConnect, now: self.world.now) == .none else { return }
         link.heard = self.world.now
         self.world.trace { "link \(link.index) stands" }
         guard link.isSubscriber else { return }
-        link.subscribing.stood()
+        link.subscribing.didConnect()
         self.flush(link)
     }
 
     private func giveUp(_ link: Link) {
         let there = max(self.world.now, link.stalledUntil) + self.world.delay(link)
         self.world.agenda.add(.hungUp(link: link.index, generation: link.generation), at: there)
-        self.fell(link)
+        self.didDisconnect(link)
     }
 
-    func fell(_ link: Link) {
+    func didDisconnect(_ link: Link) {
         link.generation += 1
         link.isTrying = false
-        guard link.connecting.handle(.fell, now: self.world.now) == .lost else { return }
+        guard link.connecting.handle(.didDisconnect, now: self.world.now) == .lost else { return }
         link.downSince = link.heard
         self.world.trace { "link \(link.index) fell" }
         while let request = link.takeQuestion() { self.failed(request) }
         guard link.isSubscriber else { return }
-        _ = link.subscribing.fell()
+        _ = link.subscribing.didDisconnect()
         self.refuse(self.channels(of: link))
     }
 
@@ -156,8 +158,8 @@ final class GatewayModel {
         }
     }
 
-    func askAgain(_ link: Link, _ channels: Channels) {
-        link.subscribing.askAgain(channels.numbers)
+    func requestAgain(_ link: Link, _ channels: Channels) {
+        link.subscribing.requestAgain(channels.numbers)
         self.flush(link)
     }
 
@@ -166,13 +168,13 @@ final class GatewayModel {
         self.refuse((refused.givenUp + refused.again).reduce(0) { $0 | 1 << $1 })
         guard !refused.again.isEmpty else { return }
         self.world.agenda.add(
-            .askAgain(link: link.index, channels: refused.again.reduce(0) { $0 | 1 << $1 }),
+            .requestAgain(link: link.index, channels: refused.again.reduce(0) { $0 | 1 << $1 }),
             at: self.world.now + Self.repairDelay)
     }
 
     /// The server ended it by itself: it is asked for where it is now, which is here, and is a repair.
     func subscriptionEnded(_ channel: Int, on link: Link) {
-        guard link.subscribing.left(channel), !self.table[channel / 2].isEmpty else { return }
+        guard link.subscribing.unsubscribed(channel), !self.table[channel / 2].isEmpty else { return }
         self.world.trace(channel / 2) { "channel \(channel) ended by the server" }
         _ = link.subscribing.subscribe(channel, isRepair: true)
         self.flushSoon(link)

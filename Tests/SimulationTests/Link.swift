@@ -57,11 +57,11 @@ final class Link {
 
     var isUp: Bool { self.connecting.isConnected }
 
-    var oldestQuestion: UInt64? { self.answered < self.questions.count ? self.questions[self.answered].at : nil }
+    var oldestUnanswered: UInt64? { self.answered < self.questions.count ? self.questions[self.answered].at : nil }
 
     func unresponsiveSince(now: UInt64) -> UInt64? {
         guard self.isUp else { return self.downSince }
-        guard let asked = self.oldestQuestion, now > asked + Self.suspicion else { return nil }
+        guard let asked = self.oldestUnanswered, now > asked + Self.suspicion else { return nil }
         return self.heard
     }
 

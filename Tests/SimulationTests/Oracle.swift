@@ -225,8 +225,8 @@ final class Oracle {
                 self.fail("link \(link.index) keeps \(link.subscribing.count) channels")
             }
         }
-        if gateway.rereading.count != followed.count || !gateway.isSettled {
-            self.fail("\(gateway.rereading.count) jobs are read again, \(followed.count) are followed")
+        if gateway.scheduler.count != followed.count || !gateway.isSettled {
+            self.fail("\(gateway.scheduler.count) jobs are read again, \(followed.count) are followed")
         }
         if gateway.outage.isDegraded { self.fail("restored is not told") }
     }

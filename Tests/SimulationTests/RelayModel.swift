@@ -26,7 +26,7 @@ extension GatewayModel {
     private func authorised(_ follower: Follower) {
         follower.stage = .subscribing
         self.table[follower.job].append(follower)
-        if self.flaw == .followsEarly { self.rereading.follow(follower.job, now: self.world.now) }
+        if self.flaw == .followsEarly { self.scheduler.follow(follower.job, now: self.world.now) }
         var isRefused = false
         for channel in follower.channels.numbers {
             let link = self.link(of: channel)
@@ -49,7 +49,7 @@ extension GatewayModel {
     /// Both channels are: nothing is missed from now on, so that what is read now is the beginning.
     private func acknowledged(_ follower: Follower) {
         follower.stage = .reading
-        self.rereading.follow(follower.job, now: self.world.now)
+        self.scheduler.follow(follower.job, now: self.world.now)
         if let early = follower.early { return self.present(early, to: follower) }
         let request = Request.snapshot(follower: follower.index, attempt: follower.attempt)
         self.ask(request, self.snapshot(for: follower))
@@ -93,7 +93,7 @@ extension GatewayModel {
             let link = self.link(of: channel)
             if link.subscribing.unsubscribe(channel) { self.flushSoon(link) }
         }
-        self.rereading.leave(follower.job)
+        self.scheduler.leave(follower.job)
     }
 
     /// It is told that this does not work now, and comes again.
@@ -147,7 +147,7 @@ extension GatewayModel {
         switch request {
         case .reread(let read):
             self.readsInFlight -= 1
-            _ = self.rereading.answered(self.reads[read], .failed, now: self.world.now)
+            _ = self.scheduler.answered(self.reads[read], .failed, now: self.world.now)
         case .authorise(let index, let attempt), .snapshot(let index, let attempt):
             let follower = self.world.followers[index]
             if follower.stage != .away, follower.attempt == attempt { self.refuse(follower) }
@@ -158,7 +158,7 @@ extension GatewayModel {
     private func subscribed(_ channel: Int, on link: Link) {
         switch link.subscribing.acknowledged(channel) {
         case .granted: self.granted(channel)
-        case .regained:
+        case .restored:
             if self.flaw != .ignoresRegained { self.demand(channel / 2, within: self.world.plan.spread) }
             self.granted(channel)
         case .outdated: if self.flaw == .takesLateAcknowledgement { self.granted(channel) }
@@ -200,17 +200,17 @@ extension GatewayModel {
     // MARK: when something may be missing
 
     private func demand(_ job: Int, within spread: UInt64 = 0) {
-        guard self.rereading.repair(job, within: spread, now: self.world.now) else { return }
+        guard self.scheduler.repair(job, within: spread, now: self.world.now) else { return }
         self.world.trace(job) { "g\(self.index) demands a repair" }
         for follower in self.table[job] { follower.following.invalidate() }
     }
 
     func reread() {
-        for read in self.rereading.due(now: self.world.now) {
+        for read in self.scheduler.due(now: self.world.now) {
             if read.purpose == .repair {
                 for follower in self.table[read.job] { follower.following.invalidate() }
             } else if self.flaw == .neverReconciles {
-                _ = self.rereading.answered(read, .agrees, now: self.world.now)
+                _ = self.scheduler.answered(read, .agrees, now: self.world.now)
                 continue
             }
             self.reads.append(read)
@@ -226,7 +226,7 @@ extension GatewayModel {
         let (job, now, epoch) = (read.job, self.world.now, epochNames[view.epoch])
         let followers = self.table[job]
         guard read.purpose == .check else {
-            guard self.rereading.answered(read, .agrees, now: now) else { return }
+            guard self.scheduler.answered(read, .agrees, now: now) else { return }
             var isGap = false
             for follower in followers where !follower.following.isLive {
                 guard follower.following.needsResync || self.flaw == .resetsNewcomers else { continue }
@@ -237,7 +237,7 @@ extension GatewayModel {
             return
         }
         let agrees = followers.allSatisfy { $0.following.agrees(epoch: epoch, status: Int(view.headID)) }
-        guard self.rereading.answered(read, agrees ? .agrees : .behind, now: now), view.position >= 0 else { return }
+        guard self.scheduler.answered(read, agrees ? .agrees : .behind, now: now), view.position >= 0 else { return }
         let position = self.world.messages[view.position]
         for follower in followers where follower.following.position(position.id, position.frame) {
             self.oracle.shows(position: view.position, to: follower)

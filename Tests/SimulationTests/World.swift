@@ -70,16 +70,16 @@ final class World {
             guard !self.waitsForServer(event), self.server.sessions[link] == generation else { return }
             self.server.handle(packet, on: self.links[link])
         case .attempt(let link, let generation): self.attempted(self.links[link], generation, event)
-        case .stood(let link, let generation):
+        case .didConnect(let link, let generation):
             guard self.links[link].generation == generation else { return }
-            self.gateway(of: link).stood(self.links[link])
-        case .fell(let link, let generation):
+            self.gateway(of: link).didConnect(self.links[link])
+        case .didDisconnect(let link, let generation):
             guard self.links[link].generation == generation else { return }
-            self.gateway(of: link).fell(self.links[link])
+            self.gateway(of: link).didDisconnect(self.links[link])
         case .hungUp(let link, let generation):
             if self.server.sessions[link] == generation { self.server.closed(self.links[link]) }
         case .flush(let link): self.gateway(of: link).flush(self.links[link])
-        case .askAgain(let link, let channels): self.gateway(of: link).askAgain(self.links[link], channels)
+        case .requestAgain(let link, let channels): self.gateway(of: link).requestAgain(self.links[link], channels)
         case .publishPosition(let job): self.plan.publishPosition(job, in: self)
         case .publishStatus(let job): self.plan.publishStatus(job, in: self)
         case .come(let follower): self.gateway(of: self.followers[follower]).come(self.followers[follower])
@@ -100,8 +100,8 @@ final class World {
     private func gateway(of event: Event) -> GatewayModel? {
         switch event {
         case .tick(let gateway): self.gateways[gateway]
-        case .arrives(let link, _, _), .stood(let link, _), .fell(let link, _), .flush(let link),
-            .askAgain(let link, _):
+        case .arrives(let link, _, _), .didConnect(let link, _), .didDisconnect(let link, _), .flush(let link),
+            .requestAgain(let link, _):
             self.gateway(of: link)
         case .come(let follower), .go(let follower): self.gateway(of: self.followers[follower])
         default: nil
@@ -177,10 +177,10 @@ final class World {
         guard !self.waitsForServer(event), link.generation == generation else { return }
         link.lastArrival = max(self.now, link.stalledUntil) + self.delay(link)
         guard self.server.isDown == 0 else {
-            return self.agenda.add(.fell(link: link.index, generation: generation), at: link.lastArrival)
+            return self.agenda.add(.didDisconnect(link: link.index, generation: generation), at: link.lastArrival)
         }
         self.server.opened(link, generation)
-        self.agenda.add(.stood(link: link.index, generation: generation), at: link.lastArrival)
+        self.agenda.add(.didConnect(link: link.index, generation: generation), at: link.lastArrival)
     }
 
     /// The server's end of a connection is gone. What was under way still arrives when the end is heard of in order.
@@ -191,7 +191,8 @@ final class World {
         guard isHeard else { return }
         let soon = self.now + self.delay(link)
         self.agenda.add(
-            .fell(link: link.index, generation: generation), at: inOrder ? max(soon, link.lastArrival + 1) : soon)
+            .didDisconnect(link: link.index, generation: generation),
+            at: inOrder ? max(soon, link.lastArrival + 1) : soon)
     }
 
     // MARK: the trace

@@ -29,7 +29,7 @@ import Testing
 
                         let recording = HotPathRecording()
                         defer { recording.end() }
-                        for loop in gateway.loops { try await loop.submit { recording.hearThisThread() }.get() }
+                        for loop in gateway.loops { try await loop.submit { recording.recordThisThread() }.get() }
                         try await rider.report(job, step: 1)
                         let location = try await seen.location()
                         try Self.compare(recording.stations)
