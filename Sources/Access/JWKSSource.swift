@@ -15,7 +15,7 @@ package actor JWKSSource {
         case fresh
         /// Nothing was fetched: the last fetch is too recent, or too many callers are waiting.
         case asked
-        /// The previous set stays in use. The error comes from `Fetch`, or is a `JWKSet.Unusable`.
+        /// The previous set stays in use. The error comes from `Fetch`, or is a `JWKSet.Rejection`.
         case failed(any Error)
     }
 

@@ -10,7 +10,7 @@ internal import JWTKit
 /// A set of public keys for signatures, each with a unique `kid`.
 package struct JWKSet: Hashable, Sendable {
     /// Why a set is rejected.
-    package enum Unusable: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Rejection: Error, Hashable, Sendable, CustomStringConvertible {
         case tooLong, malformed, noKeys, tooManyKeys, keyWithoutName, twoKeysOfOneName, privateKey, badKey
 
         package var description: String {
@@ -46,7 +46,7 @@ package struct JWKSet: Hashable, Sendable {
     /// By `kid`.
     let keys: [String: Material]
 
-    package init(json: [UInt8]) throws(Unusable) {
+    package init(json: [UInt8]) throws(Rejection) {
         guard json.count <= Self.longest else { throw .tooLong }
         var published: [PublishedKey]?
         do throws(TokenRefusal) {
@@ -77,7 +77,7 @@ package struct JWKSet: Hashable, Sendable {
     }
 
     /// Returns the keys in the form that a verifier uses.
-    package func verifierKeys() async throws(Unusable) -> [TokenVerifier.Key] {
+    package func verifierKeys() async throws(Rejection) -> [TokenVerifier.Key] {
         var keys: [TokenVerifier.Key] = []
         for (kid, material) in self.keys {
             guard let key = try? await TokenVerifier.Key(material, kid: kid) else { throw .badKey }

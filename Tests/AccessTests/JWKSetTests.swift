@@ -58,7 +58,7 @@ enum Published {
     func `a key of an unsupported kind is skipped`(key: String) throws {
         let set = try JWKSet(json: Published.set([key, Published.key(.es)]))
         #expect(Array(set.keys.keys) == ["es"])
-        #expect(throws: JWKSet.Unusable.noKeys) { try JWKSet(json: Published.set([key])) }
+        #expect(throws: JWKSet.Rejection.noKeys) { try JWKSet(json: Published.set([key])) }
     }
 
     @Test(arguments: [
@@ -69,7 +69,7 @@ enum Published {
     }
 
     @Test(arguments: [
-        ("", JWKSet.Unusable.malformed), ("[]", .malformed), ("{}", .malformed), (#"{"keys":{}}"#, .malformed),
+        ("", JWKSet.Rejection.malformed), ("[]", .malformed), ("{}", .malformed), (#"{"keys":{}}"#, .malformed),
         (#"{"keys":[1]}"#, .malformed), (#"{"keys":[],"keys":[]}"#, .malformed), (#"{"keys":[]}"#, .noKeys),
         (#"{"keys":[\#(Published.key(.es))]"#, .malformed),
         (#"{"keys":[\#(Published.key(.es, more: #","kid":"b""#))]}"#, .malformed),
@@ -85,7 +85,7 @@ enum Published {
         (String(repeating: " ", count: 65_537), .tooLong),
         (#"{"keys":[\#((0...16).map { Published.key(.es, kid: "\($0)") }.joined(separator: ","))]}"#, .tooManyKeys),
     ])
-    func `an invalid set is rejected as a whole`(json: String, reason: JWKSet.Unusable) {
+    func `an invalid set is rejected as a whole`(json: String, reason: JWKSet.Rejection) {
         #expect(throws: reason) { try JWKSet(json: Array(json.utf8)) }
         #expect("\(reason)".contains("stays in use"))
     }
