@@ -38,7 +38,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
 
     package enum Answer: Hashable, Sendable {
         /// The followers are up to date.
-        case agrees
+        case matches
         /// The followers have received less than is stored.
         case behind
         case failed
@@ -177,14 +177,14 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
             self.entries[job] = Entry(phase: .queued(.repair))
             self.repairs.append(job)
             return false
-        case .behind where purpose == .check && !entry.isSuspect:
+        case .mismatch where purpose == .check && !entry.isSuspect:
             self.entries[job]?.isSuspect = true
             self.rest(job, self.bounds.confirmationDelay, .check, now: now)
-        case .behind:
+        case .mismatch:
             if purpose == .check { self.repairsOutstanding += 1 }
             self.entries[job] = Entry(phase: .queued(.repair))
             self.rest(job, purpose == .check ? 0 : self.bounds.confirmationDelay, .repair, now: now)
-        case .agrees:
+        case .matches:
             if purpose == .repair { self.repairsOutstanding -= 1 }
             self.entries[job] = Entry(phase: .queued(.check))
             self.rest(job, self.checkDelay, .check, now: read.begun)

@@ -20,12 +20,12 @@ import Testing
     @Test func `a mismatch is checked a second time before it is repaired`() throws {
         var core = Self.following()
         let first = try #require(Self.next(&core, from: 0))
-        #expect(core.answered(first.read, .behind, now: first.at) == true)
+        #expect(core.answered(first.read, .mismatch, now: first.at) == true)
         #expect(core.repairsOutstanding == 0)
         let second = try #require(Self.next(&core, from: first.at))
         #expect(second.read.purpose == .check)
         #expect(second.at - first.at >= .milliseconds(250) && second.at - first.at <= .milliseconds(250) + Self.tick)
-        #expect(core.answered(second.read, .behind, now: second.at) == true)
+        #expect(core.answered(second.read, .mismatch, now: second.at) == true)
         #expect(core.repairsOutstanding == 1)
         let third = try #require(Self.next(&core, from: second.at))
         #expect(third.read.purpose == .repair && third.at - second.at <= Self.tick)
@@ -34,7 +34,7 @@ import Testing
     @Test func `a second check that matches clears the mismatch`() throws {
         var core = Self.following()
         var look = try #require(Self.next(&core, from: 0))
-        for answer in [.behind, .agrees, .behind] as [Core.Answer] {
+        for answer in [.mismatch, .matches, .behind] as [Core.Answer] {
             #expect(core.answered(look.read, answer, now: look.at) == true)
             look = try #require(Self.next(&core, from: look.at))
             #expect(look.read.purpose == .check)
@@ -46,11 +46,11 @@ import Testing
         var core = Self.following()
         _ = core.repair(0, now: 0)
         let first = try #require(Self.next(&core, from: 0))
-        #expect(core.answered(first.read, .behind, now: first.at) == true)
+        #expect(core.answered(first.read, .mismatch, now: first.at) == true)
         #expect(core.repairsOutstanding == 1)
         let second = try #require(Self.next(&core, from: first.at))
         #expect(second.read.purpose == .repair && second.at - first.at >= .milliseconds(250))
-        #expect(core.answered(second.read, .agrees, now: second.at) == true)
+        #expect(core.answered(second.read, .matches, now: second.at) == true)
         #expect(core.repairsOutstanding == 0)
     }
 
@@ -108,7 +108,7 @@ import Testing
         #expect(core.repairsOutstanding == 1)
         let next = try #require(Self.next(&core, from: check.at))
         #expect(next.read.purpose == .repair)
-        #expect(core.answered(next.read, .agrees, now: next.at) == true)
+        #expect(core.answered(next.read, .matches, now: next.at) == true)
         #expect(core.repairsOutstanding == 0)
     }
 
@@ -127,7 +127,7 @@ import Testing
         #expect(core.count == 0 && core.repairsOutstanding == 0)
         #expect(core.repair(0, now: 0) == false)
         #expect(core.count == 0 && core.repairsOutstanding == 0)
-        #expect(core.answered(reading[1], .agrees, now: 0) == false)
+        #expect(core.answered(reading[1], .matches, now: 0) == false)
         #expect(core.inFlight == 0)
         for now in stride(from: 0, to: UInt64.seconds(20), by: Int(Self.tick)) { #expect(core.due(now: now) == []) }
     }
@@ -142,9 +142,9 @@ import Testing
         #expect(core.count == 1)
         _ = core.repair(0, now: old.at)
         let new = try #require(Self.next(&core, from: old.at))
-        #expect(core.answered(old.read, .agrees, now: new.at) == false)
+        #expect(core.answered(old.read, .matches, now: new.at) == false)
         #expect(core.repairsOutstanding == 1)
-        #expect(core.answered(new.read, .agrees, now: new.at) == true)
+        #expect(core.answered(new.read, .matches, now: new.at) == true)
         #expect(core.repairsOutstanding == 0 && core.inFlight == 0)
         let check = try #require(Self.next(&core, from: new.at))
         #expect(check.read.purpose == .check && check.at - new.at >= .seconds(5))
@@ -156,7 +156,7 @@ import Testing
         _ = core.repair(0, now: 0)
         let first = try #require(Self.next(&core, from: 0))
         _ = core.due(now: duration)
-        #expect(core.answered(first.read, .agrees, now: duration) == true)
+        #expect(core.answered(first.read, .matches, now: duration) == true)
         let check = try #require(Self.next(&core, from: duration))
         #expect(check.at <= max(.seconds(9), duration) + Self.tick)
     }
@@ -165,7 +165,7 @@ import Testing
         var core = RereadingTests.following(0..<100)
         let reads = core.due(now: .seconds(3_600))
         #expect(Set(reads.map(\.job)).count == 100 && reads.count == 100)
-        for read in reads { #expect(core.answered(read, .agrees, now: .seconds(3_600)) == true) }
+        for read in reads { #expect(core.answered(read, .matches, now: .seconds(3_600)) == true) }
         #expect(core.due(now: .seconds(3_600)) == [])
         #expect(core.due(now: .seconds(3_600) + .milliseconds(4_900)) == [])
         #expect(core.due(now: .seconds(3_609) + Self.tick).count == 100)

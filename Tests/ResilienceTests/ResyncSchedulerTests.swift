@@ -24,7 +24,7 @@ import Testing
                 #expect(read.purpose == .check)
                 gaps.append(now - looked[read.job])
                 looked[read.job] = now
-                #expect(core.answered(read, .agrees, now: now) == true)
+                #expect(core.answered(read, .matches, now: now) == true)
             }
         }
         #expect(gaps.allSatisfy { $0 >= .seconds(5) && $0 <= .seconds(9) + Self.tick })
@@ -46,7 +46,7 @@ import Testing
         for _ in 0..<10 {
             for read in freed.due(now: .seconds(20)) {
                 order.append(read)
-                #expect(freed.answered(read, .agrees, now: .seconds(20)) == true)
+                #expect(freed.answered(read, .matches, now: .seconds(20)) == true)
             }
         }
         #expect(order.first?.job == 7 && order.first?.purpose == .repair)
@@ -68,7 +68,7 @@ import Testing
                 return
             }
             let first = waiting.removeFirst()
-            #expect(core.answered(first, .agrees, now: 0) == true)
+            #expect(core.answered(first, .matches, now: 0) == true)
             #expect(read.insert(first.job).inserted)
         }
         #expect(core.repairsOutstanding == 0)
@@ -82,7 +82,7 @@ import Testing
         #expect(core.repairsOutstanding == 0)
         _ = core.repair(1, now: 0)
         #expect(core.due(now: 0) == [])
-        #expect(core.answered(reads[0], .agrees, now: 0) == false)
+        #expect(core.answered(reads[0], .matches, now: 0) == false)
         #expect(core.due(now: 0).map(\.job) == [1])
     }
 
@@ -96,10 +96,10 @@ import Testing
         _ = core.repair(0, now: 0)
         #expect(core.due(now: 0) == [])
         #expect(core.repairsOutstanding == 1)
-        #expect(core.answered(first[0], .agrees, now: 0) == false)
+        #expect(core.answered(first[0], .matches, now: 0) == false)
         let second = core.due(now: 0)
         #expect(second.map(\.purpose) == [.repair])
-        #expect(core.answered(second[0], .agrees, now: 0) == true)
+        #expect(core.answered(second[0], .matches, now: 0) == true)
         #expect(core.repairsOutstanding == 0)
     }
 
@@ -109,7 +109,7 @@ import Testing
         #expect(check.map(\.purpose) == [.check])
         _ = core.repair(0, now: .seconds(10))
         #expect(core.repairsOutstanding == 1)
-        #expect(core.answered(check[0], .behind, now: .seconds(10)) == false)
+        #expect(core.answered(check[0], .mismatch, now: .seconds(10)) == false)
         #expect(core.due(now: .seconds(10)).map(\.purpose) == [.repair])
     }
 
@@ -118,10 +118,10 @@ import Testing
         let other = core.due(now: .seconds(10))
         let job = 1 - other[0].job
         _ = core.repair(job, now: .seconds(10))
-        #expect(core.answered(other[0], .agrees, now: .seconds(10)) == true)
+        #expect(core.answered(other[0], .matches, now: .seconds(10)) == true)
         let repair = core.due(now: .seconds(10))
         #expect(repair.map(\.purpose) == [.repair])
-        #expect(core.answered(repair[0], .agrees, now: .seconds(10)) == true)
+        #expect(core.answered(repair[0], .matches, now: .seconds(10)) == true)
         #expect(core.due(now: .seconds(10)) == [])
     }
 
@@ -133,7 +133,7 @@ import Testing
         for now in stride(from: 0, through: UInt64.seconds(2) + Self.tick, by: Int(Self.tick)) {
             let reads = core.due(now: now)
             begun.append(reads.count)
-            for read in reads { #expect(core.answered(read, .agrees, now: now) == true) }
+            for read in reads { #expect(core.answered(read, .matches, now: now) == true) }
         }
         #expect(begun.reduce(0, +) == 500 && begun.max() ?? 0 < 50)
         #expect(core.repairsOutstanding == 0)

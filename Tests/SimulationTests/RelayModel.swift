@@ -210,7 +210,7 @@ extension GatewayModel {
             if read.purpose == .repair {
                 for follower in self.table[read.job] { follower.following.invalidate() }
             } else if self.flaw == .neverReconciles {
-                _ = self.scheduler.answered(read, .agrees, now: self.world.now)
+                _ = self.scheduler.answered(read, .matches, now: self.world.now)
                 continue
             }
             self.reads.append(read)
@@ -226,7 +226,7 @@ extension GatewayModel {
         let (job, now, epoch) = (read.job, self.world.now, epochNames[view.epoch])
         let followers = self.table[job]
         guard read.purpose == .check else {
-            guard self.scheduler.answered(read, .agrees, now: now) else { return }
+            guard self.scheduler.answered(read, .matches, now: now) else { return }
             var isGap = false
             for follower in followers where !follower.following.isLive {
                 guard follower.following.needsResync || self.flaw == .resetsNewcomers else { continue }
@@ -237,7 +237,7 @@ extension GatewayModel {
             return
         }
         let agrees = followers.allSatisfy { $0.following.agrees(epoch: epoch, status: Int(view.headID)) }
-        guard self.scheduler.answered(read, agrees ? .agrees : .behind, now: now), view.position >= 0 else { return }
+        guard self.scheduler.answered(read, agrees ? .matches : .mismatch, now: now), view.position >= 0 else { return }
         let position = self.world.messages[view.position]
         for follower in followers where follower.following.position(position.id, position.frame) {
             self.oracle.shows(position: view.position, to: follower)

@@ -89,7 +89,7 @@ final class JobResync {
         let job = read.job
         switch result {
         case .success(let view?):
-            guard self.scheduler.answered(read, .agrees, now: Self.now) else { break }
+            guard self.scheduler.answered(read, .matches, now: Self.now) else { break }
             self.missingSince[job] = nil
             self.limits.setLimit(job, to: view.deadline)
             let view = self.showable(view, job)
@@ -109,7 +109,7 @@ final class JobResync {
             }
             if !isWhole { self.schedule(job, within: Self.rereadSpread) }
         case .success(nil):
-            if self.scheduler.answered(read, .agrees, now: Self.now) { self.recordMissing(job) }
+            if self.scheduler.answered(read, .matches, now: Self.now) { self.recordMissing(job) }
         case .failure(let error): self.failed(read, error)
         }
         self.startDue()
@@ -124,7 +124,7 @@ final class JobResync {
         case .success(let check?):
             let followers = self.followers(job).filter { $0.reauthorize(check.parties) }
             let agrees = followers.allSatisfy { $0.agrees(with: check) }
-            guard self.scheduler.answered(read, agrees ? .agrees : .behind, now: Self.now) else { break }
+            guard self.scheduler.answered(read, agrees ? .matches : .mismatch, now: Self.now) else { break }
             if !agrees { self.counts.add(.jobMismatches) }
             self.missingSince[job] = nil
             self.limits.setLimit(job, to: check.deadline)
@@ -133,7 +133,7 @@ final class JobResync {
             }
             self.closeWronglyOpenFeed(job, check)
         case .success(nil):
-            if self.scheduler.answered(read, .agrees, now: Self.now) { self.recordMissing(job) }
+            if self.scheduler.answered(read, .matches, now: Self.now) { self.recordMissing(job) }
         case .failure(let error): self.failed(read, error)
         }
         self.startDue()

@@ -83,7 +83,7 @@ final class ZoneResync {
     private func resynced(_ read: ResyncScheduler<ZoneID>.Read, _ result: Result<ZonePool.Reading, any Error>) {
         switch result {
         case .success(let reading):
-            guard self.scheduler.answered(read, .agrees, now: Self.now) else { break }
+            guard self.scheduler.answered(read, .matches, now: Self.now) else { break }
             self.looks[read.job] = nil
             let frame = Frame.text(PoolView(read.job, reading).encoded)
             var isWhole = true
@@ -103,7 +103,7 @@ final class ZoneResync {
     private func check(_ read: ResyncScheduler<ZoneID>.Read) {
         self.counts.add(.zoneCheckResyncs)
         guard let seen = self.oldestSeen(of: read.job) else {
-            _ = self.scheduler.answered(read, .agrees, now: Self.now)
+            _ = self.scheduler.answered(read, .matches, now: Self.now)
             return
         }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
@@ -121,7 +121,7 @@ final class ZoneResync {
                     look.agrees(
                         asked: asked, version: reading.version, isKnown: reading.changes != nil, seen: $0)
                 } ?? true
-            guard self.scheduler.answered(read, agrees ? .agrees : .behind, now: Self.now) else { break }
+            guard self.scheduler.answered(read, agrees ? .matches : .mismatch, now: Self.now) else { break }
             self.looks[read.job] = look
             if !agrees { self.counts.add(.zoneMismatches) }
         case .failure(let error): self.failed(read, error)
