@@ -7,7 +7,7 @@ internal import OutboundHTTP
 /// Fetches a key set from one URL, over a new connection each time because fetches are minutes apart.
 package struct JWKSFetcher: Sendable {
     /// Why a setting is invalid, with the expected form.
-    package struct Unusable: Error, CustomStringConvertible {
+    package struct InvalidSetting: Error, CustomStringConvertible {
         package let description: String
     }
 
@@ -50,12 +50,14 @@ package struct JWKSFetcher: Sendable {
     ///   - url: `https`; `http` only for this machine, because anyone who can alter the response can sign in as anybody.
     ///   - authorities: PEM file of the CAs trusted for the issuer; `nil` for the system's.
     ///   - longestWait: the time limit for one fetch.
-    /// - Throws: `Unusable`.
-    package init(url: String, authorities: String? = nil, longestWait: Duration = Self.longestWait) throws(Unusable) {
+    /// - Throws: `InvalidSetting`.
+    package init(url: String, authorities: String? = nil, longestWait: Duration = Self.longestWait)
+        throws(InvalidSetting)
+    {
         guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty, parts.user == nil,
             parts.password == nil, parts.fragment == nil, (1...65_535).contains(parts.port ?? 443)
         else {
-            throw Unusable(
+            throw InvalidSetting(
                 description: "ENROUTE_TOKEN_JWKS_URL must look like https://issuer.example/keys, without a user name, "
                     + "and with a port from 1 to 65535.")
         }
@@ -63,7 +65,7 @@ package struct JWKSFetcher: Sendable {
         case "https": break
         case "http" where LoopbackHost.contains(host): break
         default:
-            throw Unusable(
+            throw InvalidSetting(
                 description: "ENROUTE_TOKEN_JWKS_URL must start with https://. http:// is accepted only for localhost, "
                     + "because anyone who can alter the response can sign in as anybody.")
         }
@@ -72,7 +74,7 @@ package struct JWKSFetcher: Sendable {
             self.http = try OutboundHTTP(
                 authorities: authorities, longestWait: longestWait, longestAnswer: JWKSet.longest)
         } catch {
-            throw Unusable(
+            throw InvalidSetting(
                 description: "ENROUTE_TOKEN_JWKS_CA_FILE names \(error.path), which contains no PEM certificate.")
         }
     }

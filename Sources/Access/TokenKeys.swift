@@ -6,7 +6,7 @@ internal import JWTKit
 
 extension TokenVerifier.Key {
     /// Why a key is rejected.
-    package struct Unusable: Error, CustomStringConvertible {
+    package struct InvalidSetting: Error, CustomStringConvertible {
         package let description: String
     }
 
@@ -20,7 +20,7 @@ extension TokenVerifier.Key {
     /// HS256 with a shared secret.
     package static func hs256(secret: String, kid: String? = nil) async throws -> Self {
         guard secret.utf8.count >= Self.shortestSecret else {
-            throw Unusable(
+            throw InvalidSetting(
                 description: "The HS256 secret is shorter than \(Self.shortestSecret) bytes. "
                     + "Create one with: openssl rand -hex 32")
         }
@@ -31,11 +31,11 @@ extension TokenVerifier.Key {
     /// A PEM public key.
     ///
     /// - Parameter source: the name of the file, for the error message.
-    /// - Throws: `Unusable` for anything else, including a private key, which does not belong on a gateway.
+    /// - Throws: `InvalidSetting` for anything else, including a private key, which does not belong on a gateway.
     package static func asymmetric(pem: String, kid: String? = nil, source: String) async throws -> Self {
         let keys = JWTKeyCollection()
         guard !pem.contains("PRIVATE KEY-----") else {
-            throw Unusable(
+            throw InvalidSetting(
                 description: "\(source) contains a private key; anyone who can read it can create tokens. "
                     + "A gateway needs only the public key: openssl pkey -in \(source) -pubout -out public.pem")
         }
@@ -45,13 +45,13 @@ extension TokenVerifier.Key {
             await keys.add(eddsa: key)
         } else if let key = try? _RSA.Signing.PublicKey(unsafePEMRepresentation: pem) {
             guard key.keySizeInBits >= Self.shortestRSA else {
-                throw Unusable(
+                throw InvalidSetting(
                     description: "\(source) contains an RSA key of \(key.keySizeInBits) bits; the minimum is "
                         + "\(Self.shortestRSA). Create one with: openssl genrsa -out key.pem 3072")
             }
             await keys.add(rsa: try Insecure.RSA.PublicKey(backing: key), digestAlgorithm: .sha256)
         } else {
-            throw Unusable(
+            throw InvalidSetting(
                 description: "\(source) contains no P-256, Ed25519 or RSA key in PEM. "
                     + "Create a pair with: openssl ecparam -name prime256v1 -genkey -noout -out key.pem; "
                     + "openssl ec -in key.pem -pubout -out public.pem")
@@ -68,16 +68,16 @@ extension TokenVerifier.Key {
         sources: [(name: String, pem: String)], kids: [String]
     ) async throws -> [Self] {
         guard kids.isEmpty || kids.count == sources.count else {
-            throw Unusable(
+            throw InvalidSetting(
                 description: "There are \(kids.count) key ids for \(sources.count) public keys. "
                     + "Give either one key id for each key, in the same order, or no key ids.")
         }
         guard Set(kids).count == kids.count, !kids.contains("") else {
-            throw Unusable(
+            throw InvalidSetting(
                 description: "Two keys have the same key id, or a key id is empty. Give each key a unique id.")
         }
         guard sources.count <= Self.most else {
-            throw Unusable(
+            throw InvalidSetting(
                 description: "There are \(sources.count) public keys; the maximum is \(Self.most). "
                     + "Remove the keys that no longer sign tokens.")
         }

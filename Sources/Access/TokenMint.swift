@@ -28,7 +28,7 @@ package struct TokenMint: Sendable {
         } else if let key = try? Insecure.RSA.PrivateKey(pem: pem) {
             await keys.add(rsa: key, digestAlgorithm: .sha256, kid: kid)
         } else {
-            throw TokenVerifier.Key.Unusable(
+            throw TokenVerifier.Key.InvalidSetting(
                 description: "The private key is not a PEM key of kind P-256, Ed25519 or RSA with at least "
                     + "\(TokenVerifier.Key.shortestRSA) bits. "
                     + "Create one with: openssl ecparam -name prime256v1 -genkey -noout -out key.pem")

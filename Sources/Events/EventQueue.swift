@@ -7,7 +7,7 @@ internal import OutboundHTTP
 /// One queue. Call `shutdown` when done.
 package struct EventQueue: Sendable {
     /// Why a setting is invalid, with the expected form.
-    package struct Unusable: Error, CustomStringConvertible {
+    package struct InvalidSetting: Error, CustomStringConvertible {
         package let description: String
 
         package init(description: String) { self.description = description }
@@ -58,23 +58,23 @@ package struct EventQueue: Sendable {
     /// - Parameters:
     ///   - url: the URL of the queue; `https`, or `http` for this machine only.
     ///   - region: `nil` to derive it from the host in the URL.
-    /// - Throws: `Unusable`.
-    package init(url: String, region: String?, credentials: AWSCredentials) throws(Unusable) {
+    /// - Throws: `InvalidSetting`.
+    package init(url: String, region: String?, credentials: AWSCredentials) throws(InvalidSetting) {
         guard let parts = URLComponents(string: url), let host = parts.host, let scheme = parts.scheme,
             parts.user == nil,
             parts.path.split(separator: "/").count == 2, (1...65_535).contains(parts.port ?? 443),
             scheme == "https" || scheme == "http" && LoopbackHost.contains(host)
         else {
-            throw Unusable(
+            throw InvalidSetting(
                 description: "ENROUTE_SQS_QUEUE_URL must look like "
                     + "https://sqs.eu-central-1.amazonaws.com/123456789012/orders. "
                     + "http:// is accepted only for localhost.")
         }
         guard let region = region ?? host.firstMatch(of: /^sqs\.([a-z0-9-]+)\.amazonaws\./).map({ String($0.1) }) else {
-            throw Unusable(description: "The URL of the queue does not contain its region. Set AWS_REGION.")
+            throw InvalidSetting(description: "The URL of the queue does not contain its region. Set AWS_REGION.")
         }
         guard region.wholeMatch(of: /[a-z0-9-]+/) != nil else {
-            throw Unusable(
+            throw InvalidSetting(
                 description: "AWS_REGION is \(region), which is not a region. It must look like eu-central-1.")
         }
         self.url = url
@@ -86,7 +86,7 @@ package struct EventQueue: Sendable {
                 try OutboundHTTP(longestWait: Self.longestWait, longestAnswer: Self.longestAnswer))
         } catch {
             // The trust store of the system is not one of our files.
-            throw Unusable(description: "\(error.path) contains no PEM certificate.")
+            throw InvalidSetting(description: "\(error.path) contains no PEM certificate.")
         }
     }
 

@@ -11,12 +11,12 @@ struct SNSFetcher: Sendable {
     private let http: OutboundHTTP
 
     /// - Parameter authorities: PEM file of the CAs trusted for the hosts; `nil` for the system's.
-    init(authorities: String?, longestWait: Duration) throws(SNSVerifier.Unusable) {
+    init(authorities: String?, longestWait: Duration) throws(SNSVerifier.InvalidSetting) {
         do {
             self.http = try OutboundHTTP(
                 authorities: authorities, longestWait: longestWait, longestAnswer: Self.longestAnswer)
         } catch {
-            throw SNSVerifier.Unusable(
+            throw SNSVerifier.InvalidSetting(
                 description: "ENROUTE_SNS_CA_FILE names \(error.path), which contains no PEM certificate.")
         }
     }

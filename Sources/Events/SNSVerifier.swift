@@ -10,7 +10,7 @@ internal import X509
 /// The allowed topics and the certificates that verify their signatures. One per gateway.
 package actor SNSVerifier {
     /// Why a setting is invalid, with the expected form.
-    package struct Unusable: Error, CustomStringConvertible {
+    package struct InvalidSetting: Error, CustomStringConvertible {
         package let description: String
     }
 
@@ -58,14 +58,14 @@ package actor SNSVerifier {
     ///   - authorities: PEM file of the CAs trusted for those hosts and for the certificates; `nil` for the system's.
     ///   - longestWait: the time limit for one fetch.
     ///   - oldestSeconds: maximum age of a message; 0 for no limit.
-    /// - Throws: `Unusable`.
+    /// - Throws: `InvalidSetting`.
     package init(
         topics: [String], hosts: [String] = [], authorities: String? = nil, longestWait: Duration = .seconds(5),
         oldestSeconds: Int = SNSVerifier.usualOldestSeconds
-    ) throws(Unusable) {
+    ) throws(InvalidSetting) {
         for topic in topics {
             guard topic.wholeMatch(of: /arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]{1,256}/) != nil else {
-                throw Unusable(
+                throw InvalidSetting(
                     description: "ENROUTE_SNS_TOPICS contains \(topic), which is not a topic ARN such as "
                         + "arn:aws:sns:eu-central-1:123456789012:orders.")
             }
@@ -73,7 +73,7 @@ package actor SNSVerifier {
         for host in hosts {
             let parts = host.wholeMatch(of: /[A-Za-z0-9.-]+(:(?<port>[0-9]{1,5}))?/)
             guard let parts, parts.port.map({ UInt16($0) ?? 0 }) != 0 else {
-                throw Unusable(
+                throw InvalidSetting(
                     description:
                         "ENROUTE_SNS_CERTIFICATE_HOSTS contains \(host), which is not a host name, "
                         + "or a host name and a port such as sns.example:8443.")
@@ -90,7 +90,8 @@ package actor SNSVerifier {
         guard let text = try? String(contentsOfFile: authorities, encoding: .utf8),
             let certificates = try? Self.certificates(text), !certificates.isEmpty
         else {
-            throw Unusable(description: "ENROUTE_SNS_CA_FILE names \(authorities), which contains no PEM certificate.")
+            throw InvalidSetting(
+                description: "ENROUTE_SNS_CA_FILE names \(authorities), which contains no PEM certificate.")
         }
         self.authorities = certificates
     }

@@ -40,7 +40,7 @@ import Testing
             P384.Signing.PrivateKey().publicKey.pemRepresentation,
             P521.Signing.PrivateKey().publicKey.pemRepresentation,
         ] {
-            await #expect(throws: TokenVerifier.Key.Unusable.self) {
+            await #expect(throws: TokenVerifier.Key.InvalidSetting.self) {
                 try await TokenVerifier.Key.asymmetric(pem: pem, source: "curve.pem")
             }
         }

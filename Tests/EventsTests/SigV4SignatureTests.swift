@@ -22,7 +22,7 @@ import Testing
         "https://sqs.eu-central-1.amazonaws.com/orders", "orders",
     ])
     func `a queue URL without TLS, region or queue name is rejected`(url: String) {
-        #expect(throws: EventQueue.Unusable.self) {
+        #expect(throws: EventQueue.InvalidSetting.self) {
             try EventQueue(url: url, region: nil, credentials: AWSCredentials(keyID: "a", secret: "b"))
         }
     }

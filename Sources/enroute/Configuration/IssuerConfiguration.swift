@@ -19,7 +19,7 @@ extension ProcessConfiguration {
             }
             return nil
         }
-        do throws(JWKSFetcher.Unusable) {
+        do throws(JWKSFetcher.InvalidSetting) {
             return try JWKSFetcher(url: url, authorities: self.text("ENROUTE_TOKEN_JWKS_CA_FILE"))
         } catch {
             throw ConfigurationError(description: error.description)

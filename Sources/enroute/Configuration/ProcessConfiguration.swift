@@ -251,7 +251,7 @@ struct ProcessConfiguration {
             keys += try await TokenVerifier.Key.asymmetric(sources: sources, kids: kids)
             name = "ENROUTE_TOKEN_SECRET"
             if let secret = self.text(name) { keys.append(try await .hs256(secret: secret)) }
-        } catch let error as TokenVerifier.Key.Unusable {
+        } catch let error as TokenVerifier.Key.InvalidSetting {
             throw ConfigurationError(description: "\(name): \(error)")
         }
         let fetch = try self.keyFetch()

@@ -7,7 +7,7 @@ extension ProcessConfiguration {
     func queue() throws -> EventQueue? {
         guard let url = self.text("ENROUTE_SQS_QUEUE_URL") else { return nil }
         let why = "the queue of ENROUTE_SQS_QUEUE_URL is asked with it."
-        do throws(EventQueue.Unusable) {
+        do throws(EventQueue.InvalidSetting) {
             return try EventQueue(
                 url: url, region: self.text("AWS_REGION"),
                 credentials: AWSCredentials(
@@ -19,8 +19,10 @@ extension ProcessConfiguration {
         }
     }
 
-    private func credential(_ name: String, _ why: String) throws(EventQueue.Unusable) -> String {
-        guard let value = self.text(name) else { throw EventQueue.Unusable(description: "\(name) is not set: \(why)") }
+    private func credential(_ name: String, _ why: String) throws(EventQueue.InvalidSetting) -> String {
+        guard let value = self.text(name) else {
+            throw EventQueue.InvalidSetting(description: "\(name) is not set: \(why)")
+        }
         return value
     }
 }

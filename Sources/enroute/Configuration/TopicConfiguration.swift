@@ -17,7 +17,7 @@ extension ProcessConfiguration {
             }
             return nil
         }
-        do throws(SNSVerifier.Unusable) {
+        do throws(SNSVerifier.InvalidSetting) {
             return try SNSVerifier(
                 topics: topics, hosts: self.list("ENROUTE_SNS_CERTIFICATE_HOSTS"),
                 authorities: self.text("ENROUTE_SNS_CA_FILE"), oldestSeconds: oldest)

@@ -32,7 +32,8 @@ func exitCode(of error: any Error) -> ExitCode? {
     switch error {
     case is ExitCode, is ValidationError, is CleanExit: nil
     case is JourneyError: .unusableInput
-    case is ConfigurationError, is TokenVerifier.Key.Unusable, is TLSConfigurationError, is RedisAddress.Malformed,
+    case is ConfigurationError, is TokenVerifier.Key.InvalidSetting, is TLSConfigurationError,
+        is RedisAddress.Malformed,
         is TrustedProxies.Malformed,
         is AllowedOrigins.Malformed:
         .wrongConfiguration

@@ -299,7 +299,7 @@ import Testing
         "https://", "https://user:word@issuer.example/", "file:///etc/passwd", "https://issuer.example/#keys",
     ])
     func `a URL that somebody else could answer is refused`(url: String) {
-        #expect(throws: JWKSFetcher.Unusable.self) { try JWKSFetcher(url: url) }
+        #expect(throws: JWKSFetcher.InvalidSetting.self) { try JWKSFetcher(url: url) }
     }
 
     @Test(arguments: ["https://issuer.example/keys", "http://localhost:1/", "http://127.0.0.1/", "http://[::1]:8/keys"])
