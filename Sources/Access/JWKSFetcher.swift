@@ -17,7 +17,7 @@ package struct JWKSFetcher: Sendable {
         case redirected
         case status(Int)
         case tooLong
-        case notReached(String)
+        case unreachable(String)
 
         package var description: String {
             switch self {
@@ -33,7 +33,7 @@ package struct JWKSFetcher: Sendable {
             case .tooLong:
                 "The issuer's response is longer than \(JWKSet.longest) bytes. "
                     + "Check that ENROUTE_TOKEN_JWKS_URL is the URL of its key set."
-            case .notReached(let reason):
+            case .unreachable(let reason):
                 "The issuer of keys cannot be reached: \(reason). Check that it is running and that its certificate was issued "
                     + "by a CA of the system or of ENROUTE_TOKEN_JWKS_CA_FILE."
             }
@@ -94,7 +94,7 @@ package struct JWKSFetcher: Sendable {
             case .tooLong(let status):
                 try Self.check(status)
                 throw Failure.tooLong
-            case .notReached(let reason, _): throw Failure.notReached(reason)
+            case .unreachable(let reason, _): throw Failure.unreachable(reason)
             case .cancelled: throw CancellationError()
             }
         }

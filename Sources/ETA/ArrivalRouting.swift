@@ -152,7 +152,7 @@ package final class ArrivalCounts: Sendable {
     package static func outcome(_ failure: ProviderFailure) -> ETAMetrics.Outcome {
         switch failure {
         case .late: .late
-        case .notReached: .unreachable
+        case .unreachable: .unreachable
         case .throttled: .throttled
         case .keyRefused: .keyRefused
         case .malformed, .tooLong: .malformed

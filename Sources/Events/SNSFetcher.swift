@@ -27,9 +27,9 @@ struct SNSFetcher: Sendable {
         do {
             answer = try await self.http.answer(to: OutboundRequest(url: url))
         } catch {
-            throw .notReached("\(error)")
+            throw .unreachable("\(error)")
         }
-        guard answer.status == 200 else { throw .notReached("SNS answered with status \(answer.status)") }
+        guard answer.status == 200 else { throw .unreachable("SNS answered with status \(answer.status)") }
         return answer.body
     }
 }

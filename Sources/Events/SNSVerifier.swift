@@ -25,7 +25,7 @@ package actor SNSVerifier {
         /// Genuine, but older than the limit: it may be a replay.
         case tooOld(sentAt: String, oldestSeconds: Int)
         /// The certificate or the confirmation could not be fetched; it may be possible later.
-        case notReached(String)
+        case unreachable(String)
     }
 
     /// Maximum number of cached certificates; a new one replaces the oldest. SNS changes its certificate about once a year.
@@ -152,7 +152,7 @@ package actor SNSVerifier {
         if let kept = self.kept[url], kept.until > .now, kept.notAfter > .now { return kept.key }
         if let asking = self.asking[url] { return try await asking.value.key }
         guard self.asking.count < Self.mostQuestions else {
-            throw Refusal.notReached("too many certificates are being fetched")
+            throw Refusal.unreachable("too many certificates are being fetched")
         }
         let (fetch, authorities, isOfSNS) = (self.fetch, self.authorities, self.hosts.isEmpty)
         // Bounded by the time limit of the fetch; concurrent callers share the same task.

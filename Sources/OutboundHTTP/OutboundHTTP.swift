@@ -91,10 +91,10 @@ package struct OutboundHTTP: Sendable {
             case .deadlineExceeded, .connectTimeout, .readTimeout: throw .late
             case .requestStreamCancelled, .cancelled: throw .cancelled
             // The short description contains neither the URL nor a header.
-            default: throw .notReached(reason: "\(error)", withoutAddress: error.shortDescription)
+            default: throw .unreachable(reason: "\(error)", withoutAddress: error.shortDescription)
             }
         } catch {
-            throw .notReached(reason: "\(error)", withoutAddress: "\(type(of: error))")
+            throw .unreachable(reason: "\(error)", withoutAddress: "\(type(of: error))")
         }
     }
 }

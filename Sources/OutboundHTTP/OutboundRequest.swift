@@ -43,7 +43,7 @@ package enum OutboundFailure: Error, Hashable, Sendable, CustomStringConvertible
     /// - Parameters:
     ///   - reason: from the network or TLS; may contain an address.
     ///   - withoutAddress: the same without an address, for logs that must not reveal what was requested.
-    case notReached(reason: String, withoutAddress: String)
+    case unreachable(reason: String, withoutAddress: String)
     /// The caller stopped waiting for the answer.
     case cancelled
 
@@ -51,7 +51,7 @@ package enum OutboundFailure: Error, Hashable, Sendable, CustomStringConvertible
         switch self {
         case .late: "the response was not complete within the time limit"
         case .tooLong: "the response is too long"
-        case .notReached(let reason, _): reason
+        case .unreachable(let reason, _): reason
         case .cancelled: "the request was cancelled"
         }
     }

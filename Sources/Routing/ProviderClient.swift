@@ -28,7 +28,7 @@ package final class ProviderClient: Sendable {
 
     package func shutdown() async { await self.connections.shutdown() }
 
-    /// - Throws: `late`, `notReached`, `tooLong`; `late` too when the task is cancelled.
+    /// - Throws: `late`, `unreachable`, `tooLong`; `late` too when the task is cancelled.
     package func ask(_ question: ProviderRequest) async throws(ProviderFailure) -> ProviderResponse {
         let accepted = ["accept": "application/json, application/geo+json"]
         let answer: OutboundResponse
@@ -41,7 +41,7 @@ package final class ProviderClient: Sendable {
             switch error {
             case .late, .cancelled: throw .late
             case .tooLong: throw .tooLong
-            case .notReached(_, let reason): throw .notReached(reason)
+            case .unreachable(_, let reason): throw .unreachable(reason)
             }
         }
         return ProviderResponse(

@@ -62,7 +62,7 @@ package struct ProviderKey: Hashable, Sendable, CustomStringConvertible, CustomD
 package enum ProviderFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// Not within the time.
     case late
-    case notReached(String)
+    case unreachable(String)
     /// Asked too often; not again before so many seconds.
     case throttled(retryAfterSeconds: Int?)
     case keyRefused
@@ -82,14 +82,14 @@ package enum ProviderFailure: Error, Hashable, Sendable, CustomStringConvertible
     package var needsSomebody: Bool {
         switch self {
         case .keyRefused, .redirected, .malformed, .tooLong: true
-        case .late, .notReached, .throttled, .status, .noRoute, .noPlace: false
+        case .late, .unreachable, .throttled, .status, .noRoute, .noPlace: false
         }
     }
 
     package var description: String {
         switch self {
         case .late: "The provider did not answer in time. See whether it is up, and reached from here."
-        case .notReached(let reason): "The provider can not be reached: \(reason). See its address and the firewall."
+        case .unreachable(let reason): "The provider can not be reached: \(reason). See its address and the firewall."
         case .throttled(let seconds):
             "The provider was asked too often\(seconds.map { " and asks to wait \($0) s" } ?? ""). "
                 + "Raise its quota, or lower the daily budget."

@@ -57,7 +57,7 @@ import Testing
         #expect {
             try result.get()
         } throws: {
-            if case .notReached? = $0 as? OutboundFailure { true } else { false }
+            if case .unreachable? = $0 as? OutboundFailure { true } else { false }
         }
         #expect(questions.count == 1)
     }
@@ -68,7 +68,7 @@ import Testing
             // Nothing listens on port 1 of loopback.
             _ = try await http.answer(to: OutboundRequest(url: "http://127.0.0.1:1/secret?key=secret"))
             Issue.record("something listens on port 1")
-        } catch OutboundFailure.notReached(_, let withoutAddress) {
+        } catch OutboundFailure.unreachable(_, let withoutAddress) {
             #expect(!withoutAddress.isEmpty && !withoutAddress.contains("secret"))
         }
         #expect("\(OutboundRequest(url: "https://secret"))" == "<a request to another service>")

@@ -37,7 +37,7 @@ extension Routes {
             try await topics.check(message)
             if message.kind == .subscriptionConfirmation { try await topics.confirm(message) }
         } catch {
-            throw self.problem(error as? SNSVerifier.Refusal ?? .notReached("\(error)"), address)
+            throw self.problem(error as? SNSVerifier.Refusal ?? .unreachable("\(error)"), address)
         }
         let topic: Logger.Metadata = [LogKey.topic: "\(message.topic)"]
         switch message.kind {
@@ -61,7 +61,7 @@ extension Routes {
     }
 
     private func problem(_ refusal: SNSVerifier.Refusal, _ address: ClientAddress?) -> Problem {
-        if case .notReached(let reason) = refusal {
+        if case .unreachable(let reason) = refusal {
             self.eventCounts.add(.eventsFailed)
             var problem = Problem(
                 .unavailable, status: 503, detail: "SNS could not be reached: \(reason). Try again later.")
@@ -82,7 +82,7 @@ extension Routes {
             case .unknownTopic: "This gateway does not accept this SNS topic. Add it to ENROUTE_SNS_TOPICS."
             case .unknownAddress: "The certificate URL or the subscription URL does not belong to SNS."
             case .badCertificate(let reason): reason
-            case .badSignature, .notReached, .tooOld:
+            case .badSignature, .unreachable, .tooOld:
                 "The signature is invalid. Signature versions 1 and 2 are supported."
             }
         return Problem(.forbidden, status: 403, detail: detail)
