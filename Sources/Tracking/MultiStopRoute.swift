@@ -1,15 +1,15 @@
-// A rider with several jobs: who is second is not told how long the straight way would take, but by way of whoever is
-// first; and where that way is not known, that it comes after another stop.
+// The arrival at a job whose rider makes other stops first. The time counts the path through those stops. Where one of them has
+// no known destination, only the number of stops is known.
 
-/// The stops of a rider's round, in the order they are made.
+/// The stops of a rider, in the order they are made.
 package struct MultiStopRoute: Hashable, Sendable {
-    /// s that a stop takes, where nothing else is known.
+    /// Seconds assumed for a stop when nothing else is known.
     package static let usualStop = 180.0
 
     package struct Stop: Hashable, Sendable {
-        /// `nil` when the job was created without.
+        /// `nil` when the job was created without a destination.
         package var destination: Point?
-        /// s to be spent there.
+        /// Seconds the rider spends at the stop.
         package var seconds: Double
 
         package init(destination: Point?, seconds: Double = MultiStopRoute.usualStop) {
@@ -17,39 +17,40 @@ package struct MultiStopRoute: Hashable, Sendable {
         }
     }
 
-    package enum Way: Hashable, Sendable {
-        /// Places to pass, the destination last, and s spent at those before it.
-        case by([Point], standingSeconds: Double)
-        /// So many stops come before, and where not all of them are is not known.
+    /// How a rider gets to a stop.
+    package enum Path: Hashable, Sendable {
+        /// The points to pass, the destination last, and the seconds spent at the stops before it.
+        case through([Point], standingSeconds: Double)
+        /// This many stops come first, and at least one of them has no known destination.
         case afterStops(Int)
-        /// Nobody knows where it ends.
-        case nowhere
+        /// The stop itself has no known destination.
+        case unknown
     }
 
     package var stops: [Stop]
 
     package init(stops: [Stop]) { self.stops = stops }
 
-    /// How the rider gets to a stop from where it is.
+    /// The path from the rider's position to a stop.
     ///
-    /// - Parameter index: of `stops`.
-    package func way(to index: Int) -> Way {
-        guard let destination = self.stops[index].destination else { return .nowhere }
+    /// - Parameter index: an index of `stops`.
+    package func path(to index: Int) -> Path {
+        guard let destination = self.stops[index].destination else { return .unknown }
         let before = self.stops[..<index]
-        let places = before.compactMap(\.destination)
-        guard places.count == before.count else { return .afterStops(before.count) }
-        return .by(places + [destination], standingSeconds: before.reduce(0) { $0 + $1.seconds })
+        let points = before.compactMap(\.destination)
+        guard points.count == before.count else { return .afterStops(before.count) }
+        return .through(points + [destination], standingSeconds: before.reduce(0) { $0 + $1.seconds })
     }
 }
 
 extension TravelEstimator {
-    /// s from the last reading to the end of a way; `nil` before the first reading, or for a way that is not known.
-    package func seconds(by way: MultiStopRoute.Way, from start: Point) -> Double? {
-        guard case .by(let places, let standingSeconds) = way else { return nil }
+    /// Seconds from `start` to the end of a path; `nil` when the path is not known.
+    package func seconds(along path: MultiStopRoute.Path, from start: Point) -> Double? {
+        guard case .through(let points, let standingSeconds) = path else { return nil }
         var (total, from) = (standingSeconds, start)
-        for place in places {
-            total += self.seconds(from: from, to: place)
-            from = place
+        for point in points {
+            total += self.seconds(from: from, to: point)
+            from = point
         }
         return total
     }
