@@ -135,7 +135,7 @@ struct FollowedArrival {
     private func isUnknown(now: UInt64) -> Bool { if case .ok = self.time.state(now: now) { false } else { true } }
 
     /// How the rider gets there.
-    private var path: MultiStopRoute.Way {
+    private var path: MultiStopRoute.Path {
         var stops = self.before.map { MultiStopRoute.Stop(destination: $0.map { Point($0) }) }
         stops.append(MultiStopRoute.Stop(destination: Point(self.destination)))
         return MultiStopRoute(stops: stops).path(to: stops.count - 1)
